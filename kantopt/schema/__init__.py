@@ -1,0 +1,1 @@
+"""The documents: what they hold, how they are read and what is said when they are wrong."""

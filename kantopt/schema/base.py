@@ -1,0 +1,74 @@
+"""What every document part has in common: strict, frozen, camelCase outside, nothing unknown."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from kantopt.schema.quantity import parse_quantity
+
+API_VERSION = "kantopt/v1alpha1"
+ApiVersion = Literal["kantopt/v1alpha1"]
+
+
+class Part(BaseModel):
+    """A part of a document. Unknown fields are errors; values are never converted."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        extra="forbid",
+        frozen=True,
+        populate_by_name=True,
+        strict=True,
+        validate_default=False,
+    )
+
+
+def _quantity(value: Any) -> Any:
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        parse_quantity(value)
+    return value
+
+
+Quantity = Annotated[
+    str | int,
+    BeforeValidator(_quantity),
+    Field(description="a Kubernetes quantity: a whole number or a string such as 500m, 16Gi, 1.5"),
+]
+Name = Annotated[str, Field(min_length=1, max_length=253)]
+Timestamp = Annotated[
+    str,
+    Field(
+        pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$",
+        description="RFC 3339, for example 2026-09-01T03:00:00Z",
+    ),
+]
+Count = Annotated[int, Field(ge=0, le=10_000_000)]
+PositiveCount = Annotated[int, Field(ge=1, le=10_000_000)]
+
+
+class Metadata(Part):
+    """What a document is called and where it comes from."""
+
+    name: str = Field(default="", description="name of the document")
+
+
+class Expression(Part):
+    """One requirement on a label, as in a Kubernetes selector."""
+
+    key: str = Field(min_length=1, description="label key")
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"] = Field(
+        description="how the label's value is compared; Gt and Lt compare whole numbers"
+    )
+    values: tuple[str, ...] = Field(default=(), description="values to compare with")
+
+
+class LabelSelector(Part):
+    """Selects pods by their labels; an empty selector selects all."""
+
+    match_labels: dict[str, str] = Field(default_factory=dict, description="labels that must equal")
+    match_expressions: tuple[Expression, ...] = Field(
+        default=(), description="requirements that must all hold"
+    )

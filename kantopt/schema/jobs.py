@@ -1,0 +1,204 @@
+"""Jobs, running or pending, and the ``JobList`` document."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from kantopt.schema.base import (
+    ApiVersion,
+    Count,
+    Expression,
+    LabelSelector,
+    Metadata,
+    Name,
+    Part,
+    PositiveCount,
+    Quantity,
+    Timestamp,
+)
+
+Requests = Annotated[
+    dict[str, Quantity],
+    Field(description="amount of each resource, by Kubernetes resource name"),
+]
+
+
+class Toleration(Part):
+    """A taint that a pod tolerates, as in Kubernetes."""
+
+    key: str = Field(default="", description="taint key; empty with Exists tolerates every key")
+    operator: Literal["Exists", "Equal"] = Field(default="Equal", description="how to compare")
+    value: str = Field(default="", description="taint value, for Equal")
+    effect: Literal["", "NoSchedule", "PreferNoSchedule", "NoExecute"] = Field(
+        default="", description="effect tolerated; empty means all"
+    )
+
+
+class NodeSelectorTerm(Part):
+    """Requirements on a node that must all hold; of several terms one is enough."""
+
+    match_expressions: tuple[Expression, ...] = Field(
+        default=(), description="requirements on the node's labels"
+    )
+    match_fields: tuple[Expression, ...] = Field(
+        default=(), description="requirements on the node's fields; only metadata.name exists"
+    )
+
+
+class TopologyRequest(Part):
+    """How close together pods must be or should be."""
+
+    required: str | None = Field(
+        default=None, description="level (name or node label) of which all pods share one domain"
+    )
+    preferred: str | None = Field(
+        default=None, description="level of which the pods should touch as few domains as possible"
+    )
+    pod_set_slice_required_topology: str | None = Field(
+        default=None, description="level of which each slice of pods shares one domain"
+    )
+    pod_set_slice_size: PositiveCount | None = Field(
+        default=None, description="pods in a slice; divides the pod set's count"
+    )
+
+
+class DeviceRequest(Part):
+    """Distinct devices of one class that each pod occupies."""
+
+    device_class: str = Field(alias="class", min_length=1, description="class of the devices")
+    count: PositiveCount = Field(default=1, description="distinct devices per pod")
+    requests: Requests = Field(description="what the pod takes from each of those devices")
+
+
+class PodAntiAffinityTerm(Part):
+    """Pods that may not share a topology domain with the pods of this set (required form)."""
+
+    topology_key: str = Field(min_length=1, description="node label that makes the domains")
+    label_selector: LabelSelector = Field(description="the pods to keep away from")
+    namespaces: tuple[str, ...] = Field(
+        default=(), description="namespaces of those pods; empty means the job's own"
+    )
+
+
+class TopologySpreadConstraint(Part):
+    """How evenly matching pods must lie over topology domains (``DoNotSchedule`` form)."""
+
+    max_skew: PositiveCount = Field(description="most by which a domain may exceed the emptiest")
+    topology_key: str = Field(min_length=1, description="node label that makes the domains")
+    label_selector: LabelSelector = Field(description="the pods that are counted")
+    min_domains: PositiveCount = Field(
+        default=1, description="with fewer eligible domains the emptiest counts as 0"
+    )
+
+
+class PodRef(Part):
+    """A pod by name; identity for the consumers of a plan."""
+
+    name: Name = Field(description="name of the pod")
+    uid: str = Field(default="", description="uid of the pod object")
+    resource_version: str = Field(default="", description="version of the pod object when read")
+    scheduling_gates: tuple[str, ...] = Field(
+        default=(), description="gates that hold the pod back, in order"
+    )
+    grace_period_seconds: Count | None = Field(
+        default=None, description="termination grace period, seconds"
+    )
+
+
+class Assignment(Part):
+    """Pods of a pod set that run on a node."""
+
+    node: Name = Field(description="name of the node")
+    count: PositiveCount = Field(default=1, description="pods on that node")
+    devices: tuple[Count, ...] = Field(
+        default=(), description="indices of the node's devices that each of these pods occupies"
+    )
+    pods: tuple[PodRef, ...] = Field(default=(), description="the pods by name, if known")
+
+
+class PodSet(Part):
+    """Identical pods of one role."""
+
+    name: Name = Field(default="main", description="name of the role")
+    count: PositiveCount = Field(description="pods wanted, running ones included")
+    min_count: Count | None = Field(
+        default=None,
+        description="fewest pods that are worth running; default: all (0 if the job has a "
+        "minCount of its own); 0: every pod stands for itself",
+    )
+    labels: dict[str, str] = Field(default_factory=dict, description="labels of the pods")
+    requests: Requests = Field(default_factory=dict, description="resources of each pod")
+    devices: tuple[DeviceRequest, ...] = Field(default=(), description="devices of each pod")
+    node_selector: dict[str, str] = Field(
+        default_factory=dict, description="labels that the node must have"
+    )
+    node_affinity: tuple[NodeSelectorTerm, ...] = Field(
+        default=(), description="required node affinity: one of these terms must match"
+    )
+    tolerations: tuple[Toleration, ...] = Field(default=(), description="tolerated taints")
+    topology_request: TopologyRequest | None = Field(
+        default=None, description="closeness of this pod set's pods"
+    )
+    pod_anti_affinity: tuple[PodAntiAffinityTerm, ...] = Field(
+        default=(), description="required pod anti-affinity"
+    )
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = Field(
+        default=(), description="required topology spread"
+    )
+    disruption_cost: Count | None = Field(
+        default=None, description="cost of evicting one pod; default: the job's"
+    )
+    preemptible: bool | None = Field(default=None, description="overrides the job's")
+    movable: bool | None = Field(default=None, description="overrides the job's")
+    assignments: tuple[Assignment, ...] = Field(
+        default=(), description="where pods run; those of the count beyond are pending"
+    )
+    pods: tuple[PodRef, ...] = Field(default=(), description="pending pods by name, if known")
+
+
+class Job(Part):
+    """A gang of pods that start together or not at all."""
+
+    name: Name = Field(description="name of the job, unique in its namespace")
+    namespace: Name = Field(default="default", description="namespace of the job")
+    uid: str = Field(default="", description="uid of the object that owns the pods")
+    queue_name: str = Field(default="", description="queue whose quota the job uses")
+    priority_class_name: str = Field(default="", description="name of a priority class")
+    priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(
+        default=None, description="priority; wins over the class; default 0"
+    )
+    preemption_policy: Literal["PreemptLowerPriority", "Never"] | None = Field(
+        default=None, description="whether others may be evicted for this job"
+    )
+    preemptible: bool = Field(default=True, description="may be evicted for something important")
+    movable: bool = Field(default=True, description="may be migrated to another node")
+    move_mode: Literal["restart", "live"] = Field(
+        default="restart",
+        description="restart: gone before it is back; live: both places are held during the move",
+    )
+    disruption_mode: Literal["single", "all"] = Field(
+        default="single", description="all: evicting one pod evicts the whole job"
+    )
+    disruption_cost: Count = Field(
+        default=1, description="cost of evicting one pod, or the whole job with disruptionMode all"
+    )
+    min_count: Count | None = Field(
+        default=None, description="fewest pods over all pod sets that are worth running"
+    )
+    topology_request: TopologyRequest | None = Field(
+        default=None, description="closeness of the pods of all pod sets together"
+    )
+    creation_time: Timestamp | None = Field(default=None, description="when it was submitted")
+    start_time: Timestamp | None = Field(default=None, description="when it started")
+    pod_sets: tuple[PodSet, ...] = Field(min_length=1, description="roles of the job")
+
+
+class JobList(Part):
+    """Pending jobs."""
+
+    api_version: ApiVersion = Field(description="version of this form")
+    kind: Literal["JobList"] = Field(description="JobList")
+    metadata: Metadata = Field(default=Metadata(), description="name of the list")
+    jobs: tuple[Job, ...] = Field(default=(), description="the jobs")

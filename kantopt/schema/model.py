@@ -1,0 +1,226 @@
+"""The ``Model`` document: which rules hold and what is minimised, in which order."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from kantopt.schema.base import ApiVersion, Count, Metadata, Part, PositiveCount, Quantity
+from kantopt.schema.jobs import DeviceRequest, Requests
+
+
+class Rule(StrEnum):
+    """What must hold. The same names run through checker, encoding, tests and output."""
+
+    CAPACITY = "capacity"
+    DEVICES = "devices"
+    ELIGIBILITY = "eligibility"
+    GANG = "gang"
+    TOPOLOGY = "topology"
+    SLICES = "slices"
+    QUOTA = "quota"
+    ANTI_AFFINITY = "anti_affinity"
+    SPREAD = "spread"
+    PRIORITY = "priority"
+    PINNED = "pinned"
+    DISRUPTION = "disruption"
+    GANG_VICTIMS = "gang_victims"
+    LIMITS = "limits"
+    REQUIRED = "required"
+
+
+class Metric(StrEnum):
+    """What is minimised, always as an integer. The same names run through the whole project."""
+
+    UNPLACED = "unplaced"
+    EVICTIONS = "evictions"
+    MOVES = "moves"
+    DISRUPTION_COST = "disruption_cost"
+    DOMAINS_CROSSED = "domains_crossed"
+    FRAGMENTED_NODES = "fragmented_nodes"
+    STRANDED_GPUS = "stranded_gpus"
+    NODES_IN_USE = "nodes_in_use"
+    ALLOCATION = "allocation"
+    EXCESS_NODES = "excess_nodes"
+    EXCESS_GROUPS = "excess_groups"
+    WAITING = "waiting"
+    FRAGMENT_RATE = "fragment_rate"
+
+
+Switch = Literal["required", "off"]
+
+
+class ModelPart(Part):
+    """A part whose field names are names of rules and metrics, written as they are."""
+
+    model_config = ConfigDict(alias_generator=None)
+
+
+class Rules(ModelPart):
+    """Which rules hold; every rule does unless it is switched off."""
+
+    capacity: Switch = Field(default="required", description="no node holds more than it offers")
+    devices: Switch = Field(default="required", description="no device holds more than it offers")
+    eligibility: Switch = Field(
+        default="required", description="selectors, affinity, taints, cordons, readiness"
+    )
+    gang: Switch = Field(default="required", description="at least minCount pods or none")
+    topology: Switch = Field(default="required", description="all pods in one required domain")
+    slices: Switch = Field(default="required", description="each slice of pods in one domain")
+    quota: Switch = Field(default="required", description="queues stay within their quota")
+    anti_affinity: Switch = Field(default="required", description="required pod anti-affinity")
+    spread: Switch = Field(default="required", description="required topology spread")
+    priority: Literal["strict", "counts", "off"] = Field(
+        default="strict",
+        description="strict: only a more important job that needs the room evicts; counts (or "
+        "off): whatever lets the objectives fall",
+    )
+    pinned: Switch = Field(default="required", description="preemptible and movable are honoured")
+    disruption: Switch = Field(default="required", description="disruption budgets are kept")
+    gang_victims: Switch = Field(
+        default="required", description="disruptionMode all: the whole job is evicted or none of it"
+    )
+
+
+class UnplacedObjective(ModelPart):
+    """What is wanted and not placed."""
+
+    by: Literal["priority", "all"] = Field(default="priority", description="one tier per priority")
+    unit: Literal["gpu", "job", "pod"] = Field(default="gpu", description="what is counted")
+
+
+class PerPriorityObjective(ModelPart):
+    """Counted per priority, the highest first."""
+
+    by: Literal["priority", "all"] = Field(default="priority", description="one tier per priority")
+
+
+class TotalObjective(ModelPart):
+    """Counted over the whole cluster unless asked per priority."""
+
+    by: Literal["priority", "all"] = Field(default="all", description="one tier, or per priority")
+
+
+class MixShape(Part):
+    """One shape of pod in a job mix."""
+
+    count: PositiveCount = Field(default=1, description="weight of the shape: pods of it")
+    requests: Requests = Field(default_factory=dict, description="resources of each pod")
+    devices: tuple[DeviceRequest, ...] = Field(default=(), description="devices of each pod")
+
+
+class StrandedObjective(ModelPart):
+    """GPUs that the job mix cannot be expected to use."""
+
+    mix: tuple[MixShape, ...] = Field(
+        default=(), description="shapes of pods; default: the commonest GPU pods of the instance"
+    )
+
+
+class GroupsObjective(ModelPart):
+    """Topology level whose domains are the groups."""
+
+    level: str | None = Field(default=None, description="level; default: the finest above nodes")
+
+
+class FragmentObjective(ModelPart):
+    """Free slots of one size, per node or per device."""
+
+    resource: str = Field(default="cpu", description="resource that a slot needs")
+    size: Quantity = Field(description="how much of it a slot needs")
+    device_class: str | None = Field(
+        default=None, description="count slots per device of this class; default: per node"
+    )
+
+
+class NoParameters(ModelPart):
+    """A metric without parameters."""
+
+
+class PriorityObjective(ModelPart):
+    """One metric, or a list of metrics to work through for each priority in turn.
+
+    Written as the metric's name (``moves``) or as ``{name: {parameter: value}}``.
+    """
+
+    unplaced: UnplacedObjective | None = Field(default=None, description="unplaced pods")
+    evictions: PerPriorityObjective | None = Field(default=None, description="cost of evictions")
+    moves: TotalObjective | None = Field(default=None, description="pods moved")
+    disruption_cost: TotalObjective | None = Field(
+        default=None, description="2 per evicted and 1 per moved pod"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, data: Any) -> Any:
+        return {data: {}} if isinstance(data, str) else data
+
+    @model_validator(mode="after")
+    def _one_metric(self) -> PriorityObjective:
+        if len(self.model_fields_set) != 1:
+            raise ValueError("exactly one metric per objective")
+        return self
+
+    @property
+    def name(self) -> str:
+        """Name of the field that is set: a metric or ``each_priority``."""
+        return next(iter(self.model_fields_set))
+
+
+class Objective(PriorityObjective):
+    """One entry of the list of objectives."""
+
+    each_priority: Annotated[tuple[PriorityObjective, ...], Field(min_length=1)] | None = Field(
+        default=None, description="metrics to work through for each priority, the highest first"
+    )
+    domains_crossed: NoParameters | None = Field(
+        default=None, description="preferred domains used over the minimum"
+    )
+    fragmented_nodes: NoParameters | None = Field(
+        default=None, description="nodes whose GPUs are partly used (GFR)"
+    )
+    stranded_gpus: StrandedObjective | None = Field(
+        default=None, description="GPUs that the job mix cannot use (FGD)"
+    )
+    nodes_in_use: NoParameters | None = Field(default=None, description="nodes with pods")
+    allocation: NoParameters | None = Field(default=None, description="GPUs not allocated (GAR)")
+    excess_nodes: NoParameters | None = Field(
+        default=None, description="nodes used by jobs over the minimum (JTTED's D_node)"
+    )
+    excess_groups: GroupsObjective | None = Field(
+        default=None, description="groups used by jobs over the minimum (JTTED's D_group)"
+    )
+    waiting: NoParameters | None = Field(
+        default=None, description="seconds waited so far by jobs left unplaced (JWTD)"
+    )
+    fragment_rate: FragmentObjective | None = Field(
+        default=None, description="free slots of a size that are missing"
+    )
+
+
+class Limits(ModelPart):
+    """Most that a plan may disrupt."""
+
+    evictions: Count | None = Field(default=None, description="pods evicted at most")
+    moves: Count | None = Field(default=None, description="pods moved at most")
+
+
+class Model(Part):
+    """A question: the rules that hold and the metrics to minimise, strictly in order."""
+
+    api_version: ApiVersion = Field(description="version of this form")
+    kind: Literal["Model"] = Field(description="Model")
+    metadata: Metadata = Field(default=Metadata(), description="name of the model")
+    extends: str | None = Field(
+        default=None, description="model to start from: a name of ours, or a path ending in .yaml"
+    )
+    rules: Rules = Field(default=Rules(), description="which rules hold")
+    objectives: tuple[Objective, ...] | None = Field(
+        default=None, description="metrics, most important first; each is minimised, then locked"
+    )
+    limits: Limits = Field(default=Limits(), description="most that a plan may disrupt")
+    required: tuple[str, ...] = Field(
+        default=(), description="jobs (NAMESPACE/NAME or NAME) that must be placed"
+    )

@@ -1,0 +1,176 @@
+"""The ``Plan`` document: what to do, in which order, and how good that is."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from kantopt.schema.base import ApiVersion, Count, Metadata, Name, Part, PositiveCount
+from kantopt.schema.jobs import Job, PodRef
+from kantopt.schema.model import Model
+
+Status = Literal["OPTIMAL", "FEASIBLE", "INFEASIBLE", "UNKNOWN"]
+
+
+class SnapshotRef(Part):
+    """The snapshot a plan was made for."""
+
+    digest: str = Field(description="sha256 of the snapshot's canonical form")
+    name: str = Field(default="", description="name of the snapshot")
+    captured_at: str | None = Field(default=None, description="moment of the snapshot")
+    resource_version: str = Field(default="", description="version of the list it was read from")
+
+
+class PlanMetadata(Metadata):
+    """Identity of a plan."""
+
+    plan_id: str = Field(description="sha256 of the rest of the plan")
+    kantopt_version: str = Field(description="version that made the plan")
+    snapshot: SnapshotRef = Field(description="snapshot the plan is for")
+
+
+class Summary(Part):
+    """The plan in numbers."""
+
+    placed_jobs: Count = Field(description="pending jobs of which pods are bound")
+    placed_pods: Count = Field(description="pending pods bound")
+    unplaced_jobs: Count = Field(description="pending jobs that stay without their pods")
+    unplaced_pods: Count = Field(description="pending pods that stay pending")
+    evicted_pods: Count = Field(description="running pods evicted")
+    moved_pods: Count = Field(description="running pods moved")
+    changes: bool = Field(description="whether there is anything to do")
+
+
+class Solver(Part):
+    """How the plan was made."""
+
+    engine: Literal["fast", "exact", "auto"] = Field(description="engine asked for")
+    strategy: str = Field(description="strategy of the fast path's best plan")
+    found_by: Literal["none", "fast", "cp-sat"] = Field(description="who found this plan")
+    status: Status = Field(
+        description="OPTIMAL: every tier is proved; FEASIBLE: a legal plan; INFEASIBLE: a required "
+        "job provably has no place; UNKNOWN: nothing was examined"
+    )
+    seed: int = Field(description="seed of every random choice")
+    deterministic: bool = Field(description="limits were in work, not in seconds")
+    reproducible: bool = Field(description="whether the same input gives the same plan again")
+    ortools_version: str = Field(default="", description="version of OR-Tools, if it was used")
+
+
+class Tier(Part):
+    """One objective: its value in this plan and how good that provably is."""
+
+    name: str = Field(description="metric and, in brackets, what it is restricted to")
+    metric: str = Field(description="name of the metric")
+    priority: int | None = Field(default=None, description="priority it is restricted to")
+    unit: str = Field(description="unit of value and bound")
+    before: Count = Field(description="value if nothing is done")
+    value: Count = Field(description="value of this plan")
+    bound: Count | None = Field(description="no plan has less, given the tiers it depends on")
+    status: Literal["OPTIMAL", "FEASIBLE", "UNKNOWN"] = Field(
+        description="OPTIMAL: value equals bound; UNKNOWN: no bound"
+    )
+    proved_by: Literal["arithmetic", "cp-sat", "none"] = Field(description="source of the bound")
+    given: tuple[str, ...] = Field(
+        default=(),
+        description="tiers above: the bound holds for plans no worse than this one in them",
+    )
+
+
+class Binding(Part):
+    """Pending pods of one pod set bound to one node."""
+
+    id: str = Field(description="identity within the plan")
+    job: str = Field(description="NAMESPACE/NAME of the job")
+    pod_set: Name = Field(description="name of the pod set")
+    node: Name = Field(description="name of the node")
+    devices: tuple[Count, ...] = Field(default=(), description="devices of each pod")
+    count: PositiveCount = Field(description="pods")
+    pods: tuple[PodRef, ...] = Field(default=(), description="the pods, if known")
+
+
+class Eviction(Part):
+    """Running pods of one pod set evicted from one node and not placed again."""
+
+    id: str = Field(description="identity within the plan")
+    job: str = Field(description="NAMESPACE/NAME of the job")
+    pod_set: Name = Field(description="name of the pod set")
+    node: Name = Field(description="name of the node")
+    devices: tuple[Count, ...] = Field(default=(), description="devices of each pod")
+    count: PositiveCount = Field(description="pods")
+    pods: tuple[PodRef, ...] = Field(default=(), description="the pods, if known")
+    priority: int = Field(description="priority of the victim")
+    for_job: str | None = Field(
+        default=None, alias="for", description="newly placed job that the victim gives way to"
+    )
+    budgets: tuple[str, ...] = Field(default=(), description="disruption budgets that it uses")
+
+
+class Move(Part):
+    """Running pods of one pod set moved from one place to another."""
+
+    id: str = Field(description="identity within the plan")
+    job: str = Field(description="NAMESPACE/NAME of the job")
+    pod_set: Name = Field(description="name of the pod set")
+    from_node: Name = Field(description="node they leave")
+    from_devices: tuple[Count, ...] = Field(default=(), description="devices they leave")
+    to_node: Name = Field(description="node they go to")
+    to_devices: tuple[Count, ...] = Field(default=(), description="devices they go to")
+    count: PositiveCount = Field(description="pods")
+    pods: tuple[PodRef, ...] = Field(default=(), description="the pods, if known")
+    mode: Literal["restart", "live"] = Field(description="how they move")
+    budgets: tuple[str, ...] = Field(default=(), description="disruption budgets used meanwhile")
+
+
+class Wave(Part):
+    """Actions that may run together, in any order.
+
+    A wave starts when those in ``after`` are done: evicted pods gone, bound and moved pods ready.
+    Within a wave, pods that restart leave before any pod arrives.
+    """
+
+    id: PositiveCount = Field(description="number of the wave; the list is one legal order")
+    after: tuple[PositiveCount, ...] = Field(default=(), description="waves that must be done")
+    actions: tuple[str, ...] = Field(min_length=1, description="ids of the actions")
+
+
+class Unplaced(Part):
+    """A pending job of which pods stay pending, and the first reason."""
+
+    job: str = Field(description="NAMESPACE/NAME of the job")
+    priority: int = Field(description="its priority")
+    pods: PositiveCount = Field(description="pods that stay pending")
+    wanted: PositiveCount = Field(description="pending pods")
+    rule: str = Field(description="rule that stands in the way, or a word for why none is named")
+    message: str = Field(description="the reason in words, with witnesses")
+
+
+class Standing(Part):
+    """Something that was wrong before the plan and that the plan does not make worse."""
+
+    rule: str = Field(description="name of the rule")
+    subject: str = Field(description="what breaks it")
+    message: str = Field(description="the violation in words")
+
+
+class Plan(Part):
+    """A plan: self-contained with the specs it acts on."""
+
+    api_version: ApiVersion = Field(description="version of this form")
+    kind: Literal["Plan"] = Field(description="Plan")
+    metadata: PlanMetadata = Field(description="identity")
+    summary: Summary = Field(description="the plan in numbers")
+    solver: Solver = Field(description="how it was made")
+    objectives: tuple[Tier, ...] = Field(default=(), description="tiers, most important first")
+    assignments: tuple[Binding, ...] = Field(default=(), description="pending pods bound")
+    evictions: tuple[Eviction, ...] = Field(default=(), description="running pods evicted")
+    moves: tuple[Move, ...] = Field(default=(), description="running pods moved")
+    waves: tuple[Wave, ...] = Field(default=(), description="the order of the actions")
+    unplaced: tuple[Unplaced, ...] = Field(default=(), description="jobs that stay pending")
+    pre_existing: tuple[Standing, ...] = Field(
+        default=(), description="what was wrong before and is not made worse"
+    )
+    warnings: tuple[str, ...] = Field(default=(), description="what the reader should know")
+    model: Model = Field(description="the model, with all that it extends")
+    jobs: tuple[Job, ...] = Field(default=(), description="jobs pending or acted on")

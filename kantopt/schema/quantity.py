@@ -1,0 +1,121 @@
+"""Quantities as Kubernetes writes them, read exactly: integers in base units, never floats."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+_PATTERN = re.compile(
+    r"^(?P<sign>[+-]?)(?P<digits>\d+\.?\d*|\.\d+)"
+    r"(?P<suffix>Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?\d{1,2})?$"
+)
+_SCALE = {
+    "n": Fraction(1, 10**9),
+    "u": Fraction(1, 10**6),
+    "m": Fraction(1, 10**3),
+    "k": Fraction(10**3),
+    "M": Fraction(10**6),
+    "G": Fraction(10**9),
+    "T": Fraction(10**12),
+    "P": Fraction(10**15),
+    "E": Fraction(10**18),
+    "Ki": Fraction(2**10),
+    "Mi": Fraction(2**20),
+    "Gi": Fraction(2**30),
+    "Ti": Fraction(2**40),
+    "Pi": Fraction(2**50),
+    "Ei": Fraction(2**60),
+}
+MAX_BASE = 2**63 - 1
+"""Largest amount of one resource in base units, the limit of Kubernetes itself."""
+
+MILLI_RESOURCES = frozenset({"cpu", "gpu"})
+"""Resources counted in thousandths: a core, and the share of a GPU that a device offers."""
+
+
+def parse_quantity(value: str | int) -> Fraction:
+    """Read a quantity exactly.
+
+    Raises
+    ------
+    ValueError
+        If it is not a quantity, negative, or above 2**63 - 1.
+    """
+    if isinstance(value, int):
+        amount = Fraction(value)
+    else:
+        match = _PATTERN.match(value)
+        if match is None:
+            raise ValueError("not a quantity")
+        suffix = match["suffix"] or ""
+        scale = _SCALE.get(suffix)
+        if scale is None:
+            scale = Fraction(10) ** int(suffix[1:]) if suffix else Fraction(1)
+        amount = Fraction(match["digits"]) * scale
+        if match["sign"] == "-":
+            amount = -amount
+    if amount < 0:
+        raise ValueError("negative")
+    if amount > MAX_BASE:
+        raise ValueError("larger than 2^63-1")
+    return amount
+
+
+def is_bytes(resource: str) -> bool:
+    """Whether a resource is measured in bytes."""
+    return resource in {"memory", "ephemeral-storage", "storage"} or resource.startswith(
+        "hugepages-"
+    )
+
+
+def is_gpu(resource: str) -> bool:
+    """Whether a resource counts whole GPUs (``nvidia.com/gpu``) or shares of one (``gpu``)."""
+    return resource == "gpu" or resource.endswith("/gpu")
+
+
+def gpu_milli(resource: str, amount: int) -> int:
+    """Milli-GPU in an amount (base units) of a resource; 0 if it is not a GPU."""
+    if resource == "gpu":
+        return amount
+    return amount * 1000 if resource.endswith("/gpu") else 0
+
+
+def to_base(resource: str, value: str | int, *, up: bool = True) -> int:
+    """Amount of a resource in its base unit: milli for cpu and gpu, bytes, else whole units.
+
+    Parameters
+    ----------
+    resource
+        Name of the resource; it decides the unit.
+    value
+        The quantity as written.
+    up
+        Round what is finer than the base unit up (a request) or down (a capacity).
+
+    Raises
+    ------
+    ValueError
+        If the resource comes in whole units only and the quantity is not whole.
+    """
+    amount = parse_quantity(value)
+    if resource in MILLI_RESOURCES:
+        amount *= 1000
+    elif amount.denominator != 1 and not is_bytes(resource):
+        raise ValueError("not a whole number")
+    base = -(-amount.numerator // amount.denominator) if up else amount.__floor__()
+    if base > MAX_BASE:
+        raise ValueError("larger than 2^63-1 in base units")
+    return base
+
+
+def from_base(resource: str, amount: int) -> str | int:
+    """Write an amount in base units back as a quantity; exact inverse of :func:`to_base`."""
+    if resource not in MILLI_RESOURCES:
+        if is_bytes(resource) and amount:
+            for suffix in ("Ti", "Gi", "Mi", "Ki"):
+                scale = int(_SCALE[suffix])
+                if amount % scale == 0:
+                    return f"{amount // scale}{suffix}"
+        return amount
+    whole, rest = divmod(amount, 1000)
+    return f"{amount}m" if rest else whole

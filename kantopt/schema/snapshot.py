@@ -1,0 +1,144 @@
+"""The ``ClusterSnapshot`` document: nodes, running jobs, queues and budgets at one moment."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from kantopt.schema.base import (
+    ApiVersion,
+    Count,
+    LabelSelector,
+    Metadata,
+    Name,
+    Part,
+    PositiveCount,
+    Quantity,
+    Timestamp,
+)
+from kantopt.schema.jobs import Job, Requests
+
+
+class SnapshotMetadata(Metadata):
+    """Name of the cluster and moment of the snapshot."""
+
+    captured_at: Timestamp | None = Field(default=None, description="moment of the snapshot")
+    resource_version: str = Field(default="", description="version of the list it was read from")
+
+
+class TopologyLevel(Part):
+    """One level of the topology, made by a node label."""
+
+    name: Name = Field(description="short name of the level, for example rack")
+    node_label: str = Field(min_length=1, description="node label whose values name the domains")
+
+
+class Topology(Part):
+    """Levels from coarse to fine; a domain is the path of values down to its level."""
+
+    levels: tuple[TopologyLevel, ...] = Field(default=(), description="coarsest level first")
+
+
+class PriorityClass(Part):
+    """A named priority, as in Kubernetes."""
+
+    name: Name = Field(description="name of the class")
+    value: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] = Field(description="its priority")
+    preemption_policy: Literal["PreemptLowerPriority", "Never"] = Field(
+        default="PreemptLowerPriority", description="whether its jobs may have others evicted"
+    )
+    global_default: bool = Field(default=False, description="used by jobs that name no class")
+
+
+class Taint(Part):
+    """A mark that keeps pods away which do not tolerate it."""
+
+    key: str = Field(min_length=1, description="taint key")
+    value: str = Field(default="", description="taint value")
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = Field(
+        description="what it does; PreferNoSchedule keeps no pod away"
+    )
+
+
+class NodeDevices(Part):
+    """Like devices of a node: GPUs that can be shared, NUMA zones."""
+
+    device_class: str = Field(alias="class", min_length=1, description="class of the devices")
+    count: PositiveCount = Field(default=1, description="number of devices")
+    capacity: Requests = Field(description="what each device offers")
+
+
+class Node(Part):
+    """A machine."""
+
+    name: Name = Field(description="name of the node")
+    uid: str = Field(default="", description="uid of the node object")
+    labels: dict[str, str] = Field(default_factory=dict, description="labels of the node")
+    taints: tuple[Taint, ...] = Field(default=(), description="taints of the node")
+    allocatable: Requests = Field(
+        default_factory=dict,
+        description="resources for pods; a resource that is not listed is not offered, "
+        "except pods, of which there is then no limit",
+    )
+    devices: tuple[NodeDevices, ...] = Field(
+        default=(), description="devices; indices run through this list in order"
+    )
+    unschedulable: bool = Field(default=False, description="cordoned: takes no new pods")
+    ready: bool = Field(default=True, description="false: takes no new pods")
+
+
+class QueueResource(Part):
+    """Quota of a queue for one resource."""
+
+    name: str = Field(min_length=1, description="name of the resource")
+    nominal_quota: Quantity = Field(description="the queue's own share")
+    borrowing_limit: Quantity | None = Field(
+        default=None, description="most to use beyond the own share; default: no limit"
+    )
+    lending_limit: Quantity | None = Field(
+        default=None, description="most of the unused share that others may use; default: all"
+    )
+
+
+class Queue(Part):
+    """A queue with quota; queues of one cohort lend each other what they do not use."""
+
+    name: Name = Field(description="name of the queue")
+    cohort: str = Field(default="", description="cohort; none: nothing is borrowed or lent")
+    resources: tuple[QueueResource, ...] = Field(
+        default=(), description="quotas; resources not listed are not limited"
+    )
+
+
+class PodDisruptionBudget(Part):
+    """How many of the selected pods may be away at once; give exactly one of the three limits."""
+
+    name: Name = Field(description="name of the budget")
+    namespace: Name = Field(default="default", description="namespace of the budget and its pods")
+    selector: LabelSelector = Field(description="the pods it protects")
+    disruptions_allowed: Count | None = Field(
+        default=None, description="pods that may be disrupted now"
+    )
+    min_available: Count | Annotated[str, Field(pattern=r"^\d{1,3}%$")] | None = Field(
+        default=None, description="pods, or percent of the wanted pods, that must stay"
+    )
+    max_unavailable: Count | Annotated[str, Field(pattern=r"^\d{1,3}%$")] | None = Field(
+        default=None, description="pods, or percent of the wanted pods, that may be away"
+    )
+
+
+class ClusterSnapshot(Part):
+    """A cluster at one moment."""
+
+    api_version: ApiVersion = Field(description="version of this form")
+    kind: Literal["ClusterSnapshot"] = Field(description="ClusterSnapshot")
+    metadata: SnapshotMetadata = Field(default=SnapshotMetadata(), description="name and moment")
+    topology: Topology = Field(default=Topology(), description="topology of the nodes")
+    priority_classes: tuple[PriorityClass, ...] = Field(default=(), description="named priorities")
+    nodes: tuple[Node, ...] = Field(default=(), description="machines")
+    jobs: tuple[Job, ...] = Field(default=(), description="running jobs")
+    queues: tuple[Queue, ...] = Field(default=(), description="quotas")
+    pod_disruption_budgets: tuple[PodDisruptionBudget, ...] = Field(
+        default=(), description="disruption budgets"
+    )

@@ -1,0 +1,33 @@
+"""What a plan does: actions on pods, gathered in waves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from kantopt.problem.cluster import Spot
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Bind pending pods to a spot, evict running ones from one, or move them."""
+
+    id: str
+    kind: Literal["bind", "evict", "move"]
+    podset: int
+    pods: int
+    source: Spot | None
+    target: Spot | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wave:
+    """Actions that may run together once the waves in ``after`` are done.
+
+    Room that pods of a wave give up is free when the wave is done; only pods that restart leave
+    before the wave's pods arrive.
+    """
+
+    id: int
+    after: tuple[int, ...]
+    actions: tuple[Action, ...]

@@ -1,0 +1,216 @@
+"""From documents to an instance: names become indices, quantities become integers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+
+from kantopt.errors import BadDataError, Problem
+from kantopt.problem.affinities import build_anti_affinities, build_budgets, build_spreads
+from kantopt.problem.amounts import amounts, gpu_milli_of
+from kantopt.problem.build_jobs import JobsBuilder
+from kantopt.problem.cluster import Device, Domain, Node, Taint, Topology
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import PodSet
+from kantopt.problem.mix import commonest_shapes
+from kantopt.schema import jobs as docs
+from kantopt.schema.model import Model
+from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.schema.snapshot import Node as NodeDocument
+
+OVERFLOW = 2**62
+"""Sums of amounts stay below this, so that no sum of the solver's can overflow."""
+
+
+def build_instance(
+    snapshot: ClusterSnapshot,
+    pending: Sequence[docs.Job],
+    model: Model,
+    *,
+    require: Sequence[str] = (),
+    source: str = "",
+) -> Instance:
+    """Freeze a question.
+
+    Parameters
+    ----------
+    snapshot
+        The cluster and what runs on it; checked for consistency before.
+    pending
+        Jobs of job lists. Pods of the snapshot's jobs that run nowhere are pending too.
+    model
+        Rules and objectives, with ``extends`` resolved.
+    require
+        Jobs (NAMESPACE/NAME or NAME) that must be placed, beside those that the model requires.
+    source
+        File to name in errors.
+
+    Raises
+    ------
+    BadDataError
+        If documents contradict each other: a name used twice, an unknown job, level or resource,
+        or amounts that overflow.
+    """
+    documents = (*snapshot.jobs, *pending)
+    names = [f"{job.namespace}/{job.name}" for job in documents]
+    problems = [
+        Problem(source, "jobs", f"{name} {times} times", "each job once")
+        for name, times in sorted(Counter(names).items())
+        if times > 1
+    ]
+    resources = _resources(snapshot, documents)
+    nodes = tuple(_node(i, node, resources) for i, node in enumerate(snapshot.nodes))
+    topology = _topology(snapshot, nodes)
+    builder = JobsBuilder(snapshot, nodes, topology, resources)
+    for document in documents:
+        builder.add(document)
+    podsets = tuple(builder.podsets)
+    problems += _unknown(snapshot, model, resources, source)
+    required = _required((*model.required, *require), names, problems, source)
+    _check_overflow(nodes, podsets, resources, problems, source)
+    if problems:
+        raise BadDataError(problems)
+    budgets = build_budgets(snapshot.pod_disruption_budgets, builder.labels, podsets)
+    podsets = tuple(
+        replace(podset, budgets=tuple(b.index for b in budgets if podset.index in b.podsets))
+        for podset in podsets
+    )
+    return Instance(
+        name=snapshot.metadata.name,
+        resources=resources,
+        nodes=nodes,
+        topology=topology,
+        jobs=tuple(builder.jobs),
+        podsets=podsets,
+        topology_needs=tuple(builder.needs),
+        anti_affinities=build_anti_affinities(builder.labels),
+        spreads=build_spreads(builder.labels, podsets),
+        queues=builder.queues,
+        budgets=budgets,
+        mix=commonest_shapes(podsets),
+        required=required,
+        model=model,
+    )
+
+
+def _resources(snapshot: ClusterSnapshot, jobs: Iterable[docs.Job]) -> tuple[str, ...]:
+    """Every resource that anything offers, asks for or limits."""
+    names = {name for node in snapshot.nodes for name in node.allocatable}
+    names |= {n for node in snapshot.nodes for device in node.devices for n in device.capacity}
+    names |= {quota.name for queue in snapshot.queues for quota in queue.resources}
+    for job in jobs:
+        for podset in job.pod_sets:
+            names |= set(podset.requests)
+            for need in podset.devices:
+                names |= set(need.requests)
+    return tuple(sorted(names | {"pods"}))
+
+
+def _node(index: int, node: NodeDocument, resources: tuple[str, ...]) -> Node:
+    capacity: list[int | None] = list(amounts(resources, node.allocatable, up=False))
+    if "pods" not in node.allocatable:
+        capacity[resources.index("pods")] = None
+    devices = tuple(
+        Device(group.device_class, amounts(resources, group.capacity, up=False))
+        for group in node.devices
+        for _ in range(group.count)
+    )
+    gpus = gpu_milli_of(resources, capacity)
+    gpus += sum(gpu_milli_of(resources, device.capacity) for device in devices)
+    return Node(
+        index=index,
+        name=node.name,
+        labels={"kubernetes.io/hostname": node.name, **node.labels},
+        taints=tuple(Taint(taint.key, taint.value, taint.effect) for taint in node.taints),
+        unschedulable=node.unschedulable,
+        ready=node.ready,
+        capacity=tuple(capacity),
+        devices=devices,
+        gpu_milli=gpus,
+    )
+
+
+def _topology(snapshot: ClusterSnapshot, nodes: tuple[Node, ...]) -> Topology:
+    """Domains keyed by the path of labels: two racks may share a label in different blocks."""
+    levels = snapshot.topology.levels
+    domains: list[tuple[Domain, ...]] = []
+    domain_of: list[tuple[int | None, ...]] = []
+    for depth in range(len(levels)):
+        members: dict[tuple[str, ...], list[int]] = {}
+        paths: list[tuple[str, ...] | None] = []
+        for node in nodes:
+            path = tuple(node.labels.get(level.node_label, "") for level in levels[: depth + 1])
+            paths.append(path if all(path) else None)
+            if all(path):
+                members.setdefault(path, []).append(node.index)
+        order = {path: i for i, path in enumerate(sorted(members))}
+        domains.append(tuple(Domain(depth, path, tuple(members[path])) for path in order))
+        domain_of.append(tuple(None if path is None else order[path] for path in paths))
+    return Topology(
+        levels=tuple(level.name for level in levels),
+        labels=tuple(level.node_label for level in levels),
+        domains=tuple(domains),
+        domain_of=tuple(domain_of),
+    )
+
+
+def _unknown(
+    snapshot: ClusterSnapshot, model: Model, resources: tuple[str, ...], source: str
+) -> list[Problem]:
+    """Levels and resources that the objectives name and the cluster does not have."""
+    levels = [name for level in snapshot.topology.levels for name in (level.name, level.node_label)]
+    problems = []
+    for i, objective in enumerate(model.objectives or ()):
+        groups, slots = objective.excess_groups, objective.fragment_rate
+        if groups is not None and groups.level is not None and groups.level not in levels:
+            problems.append(
+                _misnamed(source, f"objectives[{i}].excess_groups.level", groups.level, levels)
+            )
+        if slots is not None and slots.resource not in resources:
+            path = f"objectives[{i}].fragment_rate.resource"
+            problems.append(_misnamed(source, path, slots.resource, resources))
+    return problems
+
+
+def _misnamed(source: str, path: str, name: str, known: Sequence[str]) -> Problem:
+    close = get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]}?" if close else ""
+    expected = f"one of {', '.join(known)}" if known else "a name that the input has; it has none"
+    return Problem(source, path, name, expected, hint)
+
+
+def _required(
+    required: Iterable[str], names: list[str], problems: list[Problem], source: str
+) -> frozenset[int]:
+    """Indices of the jobs named; a name without namespace must be unique."""
+    found = set()
+    for name in dict.fromkeys(required):
+        matches = [j for j, full in enumerate(names) if name in (full, full.split("/", 1)[1])]
+        if len(matches) == 1:
+            found.add(matches[0])
+        elif matches:
+            expected = "NAMESPACE/NAME, since several namespaces have it"
+            problems.append(Problem(source, "required", name, expected))
+        else:
+            close = get_close_matches(name, [*names, *(n.split("/", 1)[1] for n in names)], n=1)
+            hint = f"did you mean {close[0]}?" if close else ""
+            problems.append(Problem(source, "required", name, "the name of a job", hint))
+    return frozenset(found)
+
+
+def _check_overflow(
+    nodes: tuple[Node, ...],
+    podsets: tuple[PodSet, ...],
+    resources: tuple[str, ...],
+    problems: list[Problem],
+    source: str,
+) -> None:
+    for r, name in enumerate(resources):
+        offered = sum(node.capacity[r] or 0 for node in nodes)
+        offered += sum(device.capacity[r] for node in nodes for device in node.devices)
+        asked = sum(podset.count * podset.demand[r] for podset in podsets)
+        if offered + asked >= OVERFLOW:
+            found = f"{offered} offered and {asked} asked for, in base units"
+            problems.append(Problem(source, name, found, "amounts that sum to less than 2^62"))

@@ -1,0 +1,213 @@
+"""From job documents to jobs, roles and pod sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from kantopt.problem.affinities import PodLabels
+from kantopt.problem.amounts import amounts, demand_of, gpu_milli_of
+from kantopt.problem.cluster import Node, Queue, Quota, Spot, Topology
+from kantopt.problem.job import DeviceNeed, Job, PodSet, Role, TopologyNeed
+from kantopt.problem.selectors import affinity_matches, tolerates
+from kantopt.schema import jobs as docs
+from kantopt.schema.quantity import to_base
+from kantopt.schema.snapshot import ClusterSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Nodes a pod set may go to; shared by pod sets that ask the same."""
+
+    allowed: frozenset[int]
+    spread_over: frozenset[int]
+
+
+class JobsBuilder:
+    """Collects jobs and pod sets while documents are read in order."""
+
+    def __init__(
+        self,
+        snapshot: ClusterSnapshot,
+        nodes: tuple[Node, ...],
+        topology: Topology,
+        resources: tuple[str, ...],
+    ) -> None:
+        self.jobs: list[Job] = []
+        self.podsets: list[PodSet] = []
+        self.labels: list[PodLabels] = []
+        self.needs: list[TopologyNeed] = []
+        self.queues = _queues(snapshot, resources)
+        self._nodes = nodes
+        self._topology = topology
+        self._resources = resources
+        self._node_index = {node.name: node.index for node in nodes}
+        self._queue_index = {queue.name: queue.index for queue in self.queues}
+        self._classes = {cls.name: cls for cls in snapshot.priority_classes}
+        self._default_class = next((c for c in snapshot.priority_classes if c.global_default), None)
+        self._places: dict[str, _Places] = {}
+        self._now = _time(snapshot.metadata.captured_at)
+
+    def add(self, document: docs.Job) -> None:
+        """Add one job with its pod sets and topology needs."""
+        j = len(self.jobs)
+        cls = self._classes.get(document.priority_class_name, self._default_class)
+        priority = document.priority
+        if priority is None:
+            priority = cls.value if cls else 0
+        policy = document.preemption_policy or (cls.preemption_policy if cls else None)
+        roles = tuple(
+            self._role(j, role, document, podset) for role, podset in enumerate(document.pod_sets)
+        )
+        self.jobs.append(
+            Job(
+                index=j,
+                name=f"{document.namespace}/{document.name}",
+                priority=priority,
+                may_preempt=policy != "Never",
+                queue=self._queue_index.get(document.queue_name),
+                roles=roles,
+                min_count=document.min_count or 0,
+                move_mode=document.move_mode,
+                all_victims=document.disruption_mode == "all",
+                disruption_cost=document.disruption_cost,
+                waited_seconds=self._waited(document),
+            )
+        )
+        self._need(j, document.topology_request, tuple(range(len(roles))))
+        for role, podset in enumerate(document.pod_sets):
+            self._need(j, podset.topology_request, (role,))
+
+    def _waited(self, document: docs.Job) -> int:
+        submitted = _time(document.creation_time)
+        if self._now is None or submitted is None:
+            return 0
+        return max(0, int((self._now - submitted).total_seconds()))
+
+    def _need(self, j: int, request: docs.TopologyRequest | None, roles: tuple[int, ...]) -> None:
+        if request is None:
+            return
+
+        def level(name: str | None) -> int | None:
+            return None if name is None else self._topology.level(name)
+
+        self.needs.append(
+            TopologyNeed(
+                index=len(self.needs),
+                job=j,
+                roles=roles,
+                required=level(request.required),
+                preferred=level(request.preferred),
+                slice_level=level(request.pod_set_slice_required_topology),
+                slice_size=request.pod_set_slice_size or 1,
+            )
+        )
+
+    def _role(self, j: int, role: int, job: docs.Job, podset: docs.PodSet) -> Role:
+        current: dict[Spot, int] = {}
+        for assignment in podset.assignments:
+            spot = Spot(self._node_index[assignment.node], tuple(sorted(assignment.devices)))
+            current[spot] = current.get(spot, 0) + assignment.count
+        running = sum(current.values())
+        minimum = podset.min_count
+        if minimum is None:
+            minimum = 0 if job.min_count is not None else podset.count
+        pending = podset.count - running
+        return Role(
+            name=podset.name,
+            count=podset.count,
+            min_count=minimum,
+            running=self._podset(j, role, job, podset, running, current) if running else None,
+            pending=self._podset(j, role, job, podset, pending, {}) if pending else None,
+        )
+
+    def _podset(
+        self,
+        j: int,
+        role: int,
+        job: docs.Job,
+        podset: docs.PodSet,
+        count: int,
+        current: Mapping[Spot, int],
+    ) -> int:
+        requests = amounts(self._resources, {"pods": 1, **podset.requests})
+        devices = tuple(
+            sorted(
+                DeviceNeed(need.device_class, need.count, amounts(self._resources, need.requests))
+                for need in podset.devices
+            )
+        )
+        demand = demand_of(requests, devices)
+        places = self._places_of(podset)
+        cost = podset.disruption_cost
+        s = len(self.podsets)
+        self.podsets.append(
+            PodSet(
+                index=s,
+                job=j,
+                role=role,
+                name=podset.name,
+                count=count,
+                requests=requests,
+                devices=devices,
+                demand=demand,
+                gpu_milli=gpu_milli_of(self._resources, demand),
+                current=current,
+                allowed=places.allowed,
+                spread_over=places.spread_over,
+                preemptible=job.preemptible if podset.preemptible is None else podset.preemptible,
+                movable=job.movable if podset.movable is None else podset.movable,
+                disruption_cost=job.disruption_cost if cost is None else cost,
+                budgets=(),
+            )
+        )
+        self.labels.append(PodLabels(s, job.namespace, podset))
+        return s
+
+    def _places_of(self, podset: docs.PodSet) -> _Places:
+        """Nodes by what the pod set asks of their labels and taints, worked out once per ask."""
+        ask = repr((sorted(podset.node_selector.items()), podset.node_affinity, podset.tolerations))
+        if ask not in self._places:
+            admitted = [
+                node
+                for node in self._nodes
+                if all(node.labels.get(k) == v for k, v in podset.node_selector.items())
+                and affinity_matches(podset.node_affinity, node)
+            ]
+            allowed = (
+                node.index
+                for node in admitted
+                if node.ready
+                and not node.unschedulable
+                and all(tolerates(podset.tolerations, taint) for taint in node.taints)
+            )
+            self._places[ask] = _Places(frozenset(allowed), frozenset(n.index for n in admitted))
+        return self._places[ask]
+
+
+def _queues(snapshot: ClusterSnapshot, resources: tuple[str, ...]) -> tuple[Queue, ...]:
+    def base(name: str, value: str | int | None) -> int | None:
+        return None if value is None else to_base(name, value, up=False)
+
+    return tuple(
+        Queue(
+            index=i,
+            name=queue.name,
+            cohort=queue.cohort,
+            quotas=tuple(
+                Quota(
+                    resource=resources.index(quota.name),
+                    nominal=to_base(quota.name, quota.nominal_quota, up=False),
+                    borrowing_limit=base(quota.name, quota.borrowing_limit),
+                    lending_limit=base(quota.name, quota.lending_limit),
+                )
+                for quota in queue.resources
+            ),
+        )
+        for i, queue in enumerate(snapshot.queues)
+    )
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

@@ -1,0 +1,78 @@
+"""One question, frozen: the cluster, the jobs and the model, all index-dense."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from kantopt.problem.cluster import Budget, Node, Queue, Topology
+from kantopt.problem.job import AntiAffinity, Job, PodSet, Spread, TopologyNeed
+from kantopt.problem.mix import Shape
+from kantopt.problem.placement import Placement, nowhere
+from kantopt.schema.model import Model, Rule
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A question. Index sets: ``j`` jobs, ``s`` pod sets, ``n`` nodes, ``r`` resources.
+
+    Everything is in base units and in input order; nothing changes after building.
+    """
+
+    name: str
+    resources: tuple[str, ...]
+    nodes: tuple[Node, ...]
+    topology: Topology
+    jobs: tuple[Job, ...]
+    podsets: tuple[PodSet, ...]
+    topology_needs: tuple[TopologyNeed, ...]
+    anti_affinities: tuple[AntiAffinity, ...]
+    spreads: tuple[Spread, ...]
+    queues: tuple[Queue, ...]
+    budgets: tuple[Budget, ...]
+    mix: tuple[Shape, ...]
+    required: frozenset[int]
+    """Jobs that must be placed."""
+    model: Model
+
+    @cached_property
+    def current(self) -> Placement:
+        """The placement of the snapshot."""
+        return Placement(tuple(podset.current for podset in self.podsets))
+
+    @cached_property
+    def nowhere(self) -> Placement:
+        """The placement of an empty cluster."""
+        return nowhere(len(self.podsets))
+
+    @cached_property
+    def priorities(self) -> tuple[int, ...]:
+        """Priorities of the jobs, the highest first."""
+        return tuple(sorted({job.priority for job in self.jobs}, reverse=True))
+
+    @cached_property
+    def node_index(self) -> dict[str, int]:
+        """Index of each node by name."""
+        return {node.name: node.index for node in self.nodes}
+
+    def on(self, rule: Rule) -> bool:
+        """Whether a rule holds in this model."""
+        return getattr(self.model.rules, rule.value, "required") != "off"
+
+    @property
+    def strict(self) -> bool:
+        """Whether an eviction needs a more important job that takes the room."""
+        return self.model.rules.priority == "strict"
+
+    def job_of(self, s: int) -> Job:
+        """Job of a pod set."""
+        return self.jobs[self.podsets[s].job]
+
+    def may_evict_for(self, j: int, victim: int) -> bool:
+        """Whether job ``j`` may have pods of job ``victim`` evicted."""
+        preemptor = self.jobs[j]
+        return preemptor.may_preempt and preemptor.priority > self.jobs[victim].priority
+
+    def label_domain(self, n: int, key: str) -> str | None:
+        """Domain of a node under a label key; ``None`` without the label."""
+        return self.nodes[n].labels.get(key)

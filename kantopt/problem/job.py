@@ -1,0 +1,138 @@
+"""The jobs' side of a question: gangs, roles, pod sets and what they ask of a place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from kantopt.problem.cluster import Amounts, Spot
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class DeviceNeed:
+    """``count`` distinct devices of a class, each giving up ``request``."""
+
+    device_class: str
+    count: int
+    request: Amounts
+
+
+@dataclass(frozen=True, slots=True)
+class AntiAffinity:
+    """Pods of ``owner`` share no domain of ``key`` with pods of ``others``.
+
+    ``owner`` itself may be among the others: then a domain holds at most one of its pods.
+    """
+
+    owner: int
+    key: str
+    others: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Where pods of ``owner`` arrive, a domain of ``key`` exceeds none by more than ``max_skew``.
+
+    Counted are the pods of ``counted``, over the nodes that ``owner`` is eligible for by selector
+    and affinity. With fewer than ``min_domains`` domains the emptiest counts as 0.
+    """
+
+    owner: int
+    key: str
+    max_skew: int
+    min_domains: int
+    counted: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PodSet:
+    """``count`` identical pods of one role of one job: either all running or all pending.
+
+    A role with running and with pending pods makes two pod sets. ``current`` says where the
+    running ones are; it is empty for pending ones.
+    """
+
+    index: int
+    job: int
+    role: int
+    name: str
+    count: int
+    requests: Amounts
+    devices: tuple[DeviceNeed, ...]
+    demand: Amounts
+    """Requests and all device requests of one pod together."""
+    gpu_milli: int
+    current: Mapping[Spot, int]
+    allowed: frozenset[int]
+    """Nodes that selector, affinity and tolerations admit, whatever else is there."""
+    spread_over: frozenset[int]
+    """Nodes that selector and affinity admit: those that spread constraints look at."""
+    preemptible: bool
+    movable: bool
+    disruption_cost: int
+    budgets: tuple[int, ...]
+
+    @property
+    def running(self) -> bool:
+        """Whether the pods run now."""
+        return bool(self.current)
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A role of a job: at most one running and one pending pod set."""
+
+    name: str
+    count: int
+    min_count: int
+    running: int | None
+    pending: int | None
+
+    @property
+    def podsets(self) -> tuple[int, ...]:
+        """Indices of the pod sets, running first."""
+        return tuple(s for s in (self.running, self.pending) if s is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A gang: its roles start together, or not at all."""
+
+    index: int
+    name: str
+    """NAMESPACE/NAME."""
+    priority: int
+    may_preempt: bool
+    queue: int | None
+    roles: tuple[Role, ...]
+    min_count: int
+    """Fewest pods over all roles; 0 if only the roles' own minima count."""
+    move_mode: Literal["restart", "live"]
+    all_victims: bool
+    """Evicting one pod evicts them all."""
+    disruption_cost: int
+    waited_seconds: int
+
+    @property
+    def podsets(self) -> tuple[int, ...]:
+        """Indices of the pod sets of all roles."""
+        return tuple(s for role in self.roles for s in role.podsets)
+
+    @property
+    def is_gang(self) -> bool:
+        """Whether fewer than some number of pods are worth nothing."""
+        return self.min_count > 0 or any(role.min_count > 0 for role in self.roles)
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyNeed:
+    """Closeness asked for the pods of some roles of one job together; levels are indices."""
+
+    index: int
+    job: int
+    roles: tuple[int, ...]
+    required: int | None
+    preferred: int | None
+    slice_level: int | None
+    slice_size: int

@@ -1,0 +1,56 @@
+"""The job mix: shapes of pods that fragmentation is measured against."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kantopt.problem.amounts import amounts, demand_of, gpu_milli_of
+from kantopt.problem.cluster import Amounts
+from kantopt.problem.job import DeviceNeed, PodSet
+from kantopt.schema.model import MixShape
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Shape:
+    """One shape of pod and its weight: the number of pods in the mix that have it."""
+
+    weight: int
+    requests: Amounts
+    devices: tuple[DeviceNeed, ...]
+    gpu_milli: int
+
+
+def shape_of(resources: Sequence[str], shape: MixShape) -> Shape:
+    """Return a shape of a model document in base units."""
+    requests = amounts(resources, shape.requests)
+    devices = tuple(
+        DeviceNeed(need.device_class, need.count, amounts(resources, need.requests))
+        for need in shape.devices
+    )
+    gpus = gpu_milli_of(resources, demand_of(requests, devices))
+    return Shape(shape.count, requests, devices, gpus)
+
+
+def commonest_shapes(
+    podsets: Iterable[PodSet], *, share: int = 60, step: int = 10
+) -> tuple[Shape, ...]:
+    """Return the commonest shapes of GPU pods, ``step`` at a time until ``share`` % are covered.
+
+    The rule by which FGD's simulator picks its typical pods (ATC'23); pods without GPUs are left
+    out.
+    """
+    count: Counter[tuple[Amounts, tuple[DeviceNeed, ...], int]] = Counter()
+    for podset in podsets:
+        if podset.gpu_milli:
+            count[podset.requests, podset.devices, podset.gpu_milli] += podset.count
+    ranked = sorted(count.items(), key=lambda item: (-item[1], item[0]))
+    total, taken = sum(count.values()), 0
+    shapes: list[Shape] = []
+    for (requests, devices, gpus), pods in ranked:
+        if len(shapes) % step == 0 and 100 * taken >= share * total:
+            break
+        shapes.append(Shape(pods, requests, devices, gpus))
+        taken += pods
+    return tuple(shapes)

@@ -1,0 +1,73 @@
+"""Which labels a selector admits, which nodes a pod admits: the semantics of Kubernetes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kantopt.problem.cluster import Node, Taint
+from kantopt.schema.base import Expression, LabelSelector
+from kantopt.schema.jobs import NodeSelectorTerm, Toleration
+
+
+def _whole_number(text: str) -> int | None:
+    try:
+        return int(text)
+    except ValueError:
+        return None
+
+
+def expression_matches(expression: Expression, labels: Mapping[str, str]) -> bool:
+    """Whether labels meet one requirement. NotIn also holds where the label is missing."""
+    value = labels.get(expression.key)
+    match expression.operator:
+        case "In":
+            return value in expression.values
+        case "NotIn":
+            return value not in expression.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case "Gt" | "Lt":
+            left = None if value is None else _whole_number(value)
+            right = _whole_number(expression.values[0]) if len(expression.values) == 1 else None
+            if left is None or right is None:
+                return False
+            return left > right if expression.operator == "Gt" else left < right
+
+
+def selector_matches(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
+    """Whether a label selector selects a pod with these labels; an empty one selects all."""
+    return all(labels.get(key) == value for key, value in selector.match_labels.items()) and all(
+        expression_matches(expression, labels) for expression in selector.match_expressions
+    )
+
+
+def affinity_matches(terms: Iterable[NodeSelectorTerm], node: Node) -> bool:
+    """Whether a node meets a required node affinity: one term of several, or no terms at all.
+
+    A term without any requirement matches no node, as in Kubernetes.
+    """
+    terms = tuple(terms)
+    fields = {"metadata.name": node.name}
+    return not terms or any(
+        bool(term.match_expressions or term.match_fields)
+        and all(expression_matches(e, node.labels) for e in term.match_expressions)
+        and all(expression_matches(e, fields) for e in term.match_fields)
+        for term in terms
+    )
+
+
+def tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
+    """Whether one of the tolerations covers a taint; PreferNoSchedule never keeps a pod away."""
+    if taint.effect == "PreferNoSchedule":
+        return True
+    return any(
+        toleration.effect in ("", taint.effect)
+        and (
+            toleration.key in ("", taint.key)
+            if toleration.operator == "Exists"
+            else toleration.key == taint.key and toleration.value == taint.value
+        )
+        for toleration in tolerations
+    )

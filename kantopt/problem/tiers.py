@@ -1,0 +1,163 @@
+"""The objectives of a model, spelled out as tiers: one integer each, strictly ordered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.mix import Shape, shape_of
+from kantopt.schema.model import (
+    FragmentObjective,
+    GroupsObjective,
+    Metric,
+    Model,
+    PriorityObjective,
+    StrandedObjective,
+    UnplacedObjective,
+)
+from kantopt.schema.quantity import to_base
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """One metric, restricted and with its parameters: what one objective minimises."""
+
+    metric: Metric
+    unit: str
+    priority: int | None = None
+    surplus: bool = False
+    """Of ``unplaced``: the members above minCount, not those below."""
+    level: int | None = None
+    resource: int | None = None
+    size: int = 0
+    device_class: str | None = None
+    mix: tuple[Shape, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Metric and, in brackets, what it is restricted to."""
+        parts = [] if self.priority is None else [f"priority={self.priority}"]
+        if self.metric is Metric.UNPLACED:
+            parts.append(self.unit)
+        if self.surplus:
+            parts.append("above minCount")
+        return f"{self.metric}[{', '.join(parts)}]" if parts else self.metric.value
+
+
+def tiers_of(instance: Instance) -> tuple[Tier, ...]:
+    """Return the tiers of the instance's model, most important first."""
+    return tuple(_expand(instance, instance.model))
+
+
+def _expand(instance: Instance, model: Model) -> Iterator[Tier]:
+    for objective in model.objectives or ():
+        if objective.each_priority is not None:
+            tiers = [
+                tier
+                for priority in instance.priorities
+                for part in objective.each_priority
+                for tier in _of_priority(instance, part, (priority,))
+            ]
+            yield from (tier for tier in tiers if not tier.surplus)
+            yield from (tier for tier in tiers if tier.surplus)
+        elif objective.name in _BY_PRIORITY:
+            parameters = getattr(objective, objective.name)
+            split = parameters.by == "priority"
+            yield from _of_priority(instance, objective, instance.priorities if split else (None,))
+        else:
+            yield _cluster_wide(instance, objective.name, getattr(objective, objective.name))
+
+
+_BY_PRIORITY = {
+    Metric.UNPLACED.value,
+    Metric.EVICTIONS.value,
+    Metric.MOVES.value,
+    Metric.DISRUPTION_COST.value,
+}
+
+
+def _of_priority(
+    instance: Instance, objective: PriorityObjective, priorities: tuple[int | None, ...]
+) -> Iterator[Tier]:
+    """Tiers of a metric for each priority; members above minCount come after all priorities.
+
+    Priorities without a pod that could count are left out: evictions and moves concern running
+    pods only, GPUs only jobs that ask for some. Jobs without GPUs are counted by pods in a tier of
+    their own behind the GPUs of their priority.
+    """
+    metric = Metric(objective.name)
+    surplus: list[Tier] = []
+    for priority in priorities:
+        tier = Tier(metric, "pods", priority)
+        jobs = [job for job in instance.jobs if priority in (None, job.priority)]
+        if metric is not Metric.UNPLACED:
+            if any(instance.podsets[s].running for job in jobs for s in job.podsets):
+                yield replace(tier, unit="cost") if metric is not Metric.MOVES else tier
+            continue
+        parameters = objective.unplaced or UnplacedObjective()
+        if parameters.unit == "job":
+            yield replace(tier, unit="jobs")
+            continue
+        pods = [instance.podsets[s] for job in jobs for s in job.podsets]
+        units = []
+        if parameters.unit == "pod" or any(podset.gpu_milli == 0 for podset in pods):
+            units.append("pods")
+        if parameters.unit == "gpu" and any(podset.gpu_milli > 0 for podset in pods):
+            units.insert(0, "milli-GPU")
+        if parameters.unit == "gpu" and "pods" in units:
+            units[units.index("pods")] = "CPU-only pods"
+        for unit in units:
+            yield replace(tier, unit=unit)
+            if any(_elastic(instance, job.index) for job in jobs):
+                surplus.append(replace(tier, unit=unit, surplus=True))
+    yield from surplus
+
+
+def _elastic(instance: Instance, j: int) -> bool:
+    job = instance.jobs[j]
+    wanted = sum(role.count for role in job.roles)
+    return job.is_gang and wanted > max(job.min_count, sum(role.min_count for role in job.roles))
+
+
+def _cluster_wide(instance: Instance, name: str, parameters: object) -> Tier:
+    metric = Metric(name)
+    if isinstance(parameters, StrandedObjective):
+        mix = instance.mix
+        if parameters.mix:
+            mix = tuple(shape_of(instance.resources, shape) for shape in parameters.mix)
+        return Tier(metric, "milli-GPU x mix", mix=mix)
+    if isinstance(parameters, GroupsObjective):
+        level = (
+            instance.topology.level(parameters.level)
+            if parameters.level is not None
+            else finest_level(instance)
+        )
+        return Tier(metric, "groups", level=level)
+    if isinstance(parameters, FragmentObjective):
+        return Tier(
+            metric,
+            "slots",
+            resource=instance.resources.index(parameters.resource),
+            size=to_base(parameters.resource, parameters.size),
+            device_class=parameters.device_class,
+        )
+    return Tier(metric, _UNITS[metric])
+
+
+_UNITS = {
+    Metric.DOMAINS_CROSSED: "domains",
+    Metric.FRAGMENTED_NODES: "nodes",
+    Metric.NODES_IN_USE: "nodes",
+    Metric.ALLOCATION: "milli-GPU",
+    Metric.EXCESS_NODES: "nodes",
+    Metric.WAITING: "seconds",
+}
+
+
+def finest_level(instance: Instance) -> int | None:
+    """Return the finest topology level with domains of more than one node, if there is one."""
+    for level in reversed(range(len(instance.topology.levels))):
+        if any(len(domain.nodes) > 1 for domain in instance.topology.domains[level]):
+            return level
+    return None

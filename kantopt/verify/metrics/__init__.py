@@ -1,0 +1,86 @@
+"""The metrics, one file each, and the ways to apply them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric
+from kantopt.verify.metrics.allocation import bound_allocation, measure_allocation
+from kantopt.verify.metrics.disruption_cost import (
+    bound_disruption_cost,
+    measure_disruption_cost,
+)
+from kantopt.verify.metrics.domains_crossed import (
+    bound_domains_crossed,
+    measure_domains_crossed,
+)
+from kantopt.verify.metrics.evictions import bound_evictions, measure_evictions
+from kantopt.verify.metrics.excess_groups import bound_excess_groups, measure_excess_groups
+from kantopt.verify.metrics.excess_nodes import bound_excess_nodes, measure_excess_nodes
+from kantopt.verify.metrics.fragment_rate import bound_fragment_rate, measure_fragment_rate
+from kantopt.verify.metrics.fragmented_nodes import (
+    bound_fragmented_nodes,
+    measure_fragmented_nodes,
+)
+from kantopt.verify.metrics.moves import bound_moves, measure_moves
+from kantopt.verify.metrics.nodes_in_use import bound_nodes_in_use, measure_nodes_in_use
+from kantopt.verify.metrics.stranded_gpus import bound_stranded_gpus, measure_stranded_gpus
+from kantopt.verify.metrics.unplaced import bound_unplaced, measure_unplaced
+from kantopt.verify.metrics.waiting import bound_waiting, measure_waiting
+from kantopt.verify.step import Step
+
+MEASURES: dict[Metric, Callable[[Tier, Step], int]] = {
+    Metric.UNPLACED: measure_unplaced,
+    Metric.EVICTIONS: measure_evictions,
+    Metric.MOVES: measure_moves,
+    Metric.DISRUPTION_COST: measure_disruption_cost,
+    Metric.DOMAINS_CROSSED: measure_domains_crossed,
+    Metric.FRAGMENTED_NODES: measure_fragmented_nodes,
+    Metric.STRANDED_GPUS: measure_stranded_gpus,
+    Metric.NODES_IN_USE: measure_nodes_in_use,
+    Metric.ALLOCATION: measure_allocation,
+    Metric.EXCESS_NODES: measure_excess_nodes,
+    Metric.EXCESS_GROUPS: measure_excess_groups,
+    Metric.WAITING: measure_waiting,
+    Metric.FRAGMENT_RATE: measure_fragment_rate,
+}
+
+Above = Mapping[Tier, int]
+"""Values of the tiers above: plans that are worse in one of them need not be considered."""
+
+BOUNDS: dict[Metric, Callable[[Tier, Instance, Above], int]] = {
+    Metric.UNPLACED: bound_unplaced,
+    Metric.EVICTIONS: bound_evictions,
+    Metric.MOVES: bound_moves,
+    Metric.DISRUPTION_COST: bound_disruption_cost,
+    Metric.DOMAINS_CROSSED: bound_domains_crossed,
+    Metric.FRAGMENTED_NODES: bound_fragmented_nodes,
+    Metric.STRANDED_GPUS: bound_stranded_gpus,
+    Metric.NODES_IN_USE: bound_nodes_in_use,
+    Metric.ALLOCATION: bound_allocation,
+    Metric.EXCESS_NODES: bound_excess_nodes,
+    Metric.EXCESS_GROUPS: bound_excess_groups,
+    Metric.WAITING: bound_waiting,
+    Metric.FRAGMENT_RATE: bound_fragment_rate,
+}
+
+
+def measure(instance: Instance, placement: Placement, tiers: Sequence[Tier]) -> tuple[int, ...]:
+    """Return the value of each tier for going from the snapshot's placement to another."""
+    step = Step(instance, instance.current, placement)
+    return tuple(MEASURES[tier.metric](tier, step) for tier in tiers)
+
+
+def bounds(instance: Instance, tiers: Sequence[Tier], values: Sequence[int]) -> tuple[int, ...]:
+    """Return for each tier a number below which no legal plan can go, by arithmetic alone.
+
+    The bound of a tier holds for plans that are no worse than ``values`` in the tiers above it.
+    """
+    found = []
+    for i, tier in enumerate(tiers):
+        above = dict(zip(tiers[:i], values[:i], strict=True))
+        found.append(BOUNDS[tier.metric](tier, instance, above))
+    return tuple(found)

@@ -1,0 +1,23 @@
+"""M4 disruption cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import Tier
+from kantopt.verify.step import Step
+
+
+def measure_disruption_cost(tier: Tier, step: Step) -> int:
+    """Two for each evicted and one for each moved pod."""
+    return sum(
+        2 * step.evicted(podset.index) + step.moved(podset.index)
+        for podset in step.instance.podsets
+        if podset.running and tier.priority in (None, step.instance.jobs[podset.job].priority)
+    )
+
+
+def bound_disruption_cost(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
+    """Return 0: arithmetic knows no plan that must disrupt a pod."""
+    return 0

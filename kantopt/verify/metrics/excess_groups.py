@@ -1,0 +1,37 @@
+"""M11 groups used over the minimum (JTTED's D_group)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job
+from kantopt.problem.tiers import Tier
+from kantopt.verify.fewest import fewest_domains
+from kantopt.verify.step import Step
+
+
+@lru_cache(maxsize=100_000)
+def fewest_groups(instance: Instance, job: Job, level: int) -> int:
+    """Fewest domains of a level that hold a gang's least members on an empty cluster."""
+    regions = [domain.nodes for domain in instance.topology.domains[level]]
+    return max(fewest_domains(instance, job, role, regions) for role in range(len(job.roles)))
+
+
+def measure_excess_groups(tier: Tier, step: Step) -> int:
+    """Topology domains that placed gangs use beyond the fewest that could hold them."""
+    if tier.level is None:
+        return 0
+    domain_of = step.instance.topology.domain_of[tier.level]
+    excess = 0
+    for job in step.instance.jobs:
+        used = {domain_of[spot.node] for s in job.podsets for spot in step.after.podsets[s]}
+        if used and job.is_gang:
+            excess += max(0, len(used) - fewest_groups(step.instance, job, tier.level))
+    return excess
+
+
+def bound_excess_groups(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
+    """Return 0: at best every gang uses the fewest groups."""
+    return 0

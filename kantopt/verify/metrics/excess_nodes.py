@@ -1,0 +1,34 @@
+"""M10 nodes used over the minimum (JTTED's D_node)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job
+from kantopt.problem.tiers import Tier
+from kantopt.verify.fewest import fewest_domains
+from kantopt.verify.step import Step
+
+
+@lru_cache(maxsize=100_000)
+def fewest_nodes(instance: Instance, job: Job) -> int:
+    """Fewest nodes that hold a gang's least members on an empty cluster."""
+    regions = [(n,) for n in range(len(instance.nodes))]
+    return max(fewest_domains(instance, job, role, regions) for role in range(len(job.roles)))
+
+
+def measure_excess_nodes(tier: Tier, step: Step) -> int:
+    """Nodes that placed gangs use beyond the fewest that could hold them."""
+    excess = 0
+    for job in step.instance.jobs:
+        used = {spot.node for s in job.podsets for spot in step.after.podsets[s]}
+        if used and job.is_gang:
+            excess += max(0, len(used) - fewest_nodes(step.instance, job))
+    return excess
+
+
+def bound_excess_nodes(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
+    """Return 0: at best every gang uses the fewest nodes."""
+    return 0

@@ -1,0 +1,33 @@
+"""M6 fragmented nodes (GFR)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import Tier
+from kantopt.verify.step import Step
+
+
+def node_gpus_used(step: Step) -> list[int]:
+    """Milli-GPU that pods hold on each node."""
+    used = [0] * len(step.instance.nodes)
+    for s, spots in enumerate(step.after.podsets):
+        gpus = step.instance.podsets[s].gpu_milli
+        if gpus:
+            for spot, pods in spots.items():
+                used[spot.node] += pods * gpus
+    return used
+
+
+def measure_fragmented_nodes(tier: Tier, step: Step) -> int:
+    """Nodes of which some GPUs are taken and some are free."""
+    return sum(
+        0 < used < node.gpu_milli
+        for node, used in zip(step.instance.nodes, node_gpus_used(step), strict=True)
+    )
+
+
+def bound_fragmented_nodes(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
+    """Return 0: arithmetic knows no plan that must leave a node in part."""
+    return 0

@@ -1,0 +1,149 @@
+"""M1 unplaced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job, PodSet
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Rule
+from kantopt.verify.room import most_pods
+from kantopt.verify.step import Step
+
+
+def weight(tier: Tier, podset: PodSet) -> int:
+    """Weight of one pod in a tier's unit."""
+    match tier.unit:
+        case "milli-GPU":
+            return podset.gpu_milli
+        case "CPU-only pods":
+            return 1 if podset.gpu_milli == 0 else 0
+        case _:
+            return 1
+
+
+def role_weights(tier: Tier, instance: Instance, job: Job) -> list[int]:
+    """Weight of one pod of each role of a job."""
+    return [weight(tier, instance.podsets[role.podsets[0]]) for role in job.roles]
+
+
+def core(tier: Tier, instance: Instance, job: Job) -> int:
+    """Weight of the members that a job cannot do without; of a job that is no gang, of all."""
+    weights = role_weights(tier, instance, job)
+    if not job.is_gang:
+        return sum(w * role.count for w, role in zip(weights, job.roles, strict=True))
+    mass = sum(w * role.min_count for w, role in zip(weights, job.roles, strict=True))
+    short = max(0, job.min_count - sum(role.min_count for role in job.roles))
+    for w, role in sorted(zip(weights, job.roles, strict=True), key=lambda item: item[0]):
+        taken = min(short, role.count - role.min_count)
+        mass += w * taken
+        short -= taken
+    return mass
+
+
+def counted(tier: Tier, instance: Instance) -> list[Job]:
+    """Jobs that a tier counts."""
+    return [job for job in instance.jobs if tier.priority in (None, job.priority)]
+
+
+def missing_core(tier: Tier, step: Step, job: Job) -> int:
+    """Weight of the members below minCount that are not placed."""
+    weights = role_weights(tier, step.instance, job)
+    placed = [step.role_placed(role) for role in job.roles]
+    if not job.is_gang:
+        return sum(
+            w * (role.count - k) for w, role, k in zip(weights, job.roles, placed, strict=True)
+        )
+    if step.full(job):
+        return 0
+    if job.min_count:
+        mass = sum(w * k for w, k in zip(weights, placed, strict=True))
+        return max(0, core(tier, step.instance, job) - mass)
+    return sum(
+        w * max(0, role.min_count - k)
+        for w, role, k in zip(weights, job.roles, placed, strict=True)
+    )
+
+
+def missing(tier: Tier, step: Step, job: Job) -> int:
+    """Weight of all pods of a job that are not placed."""
+    weights = role_weights(tier, step.instance, job)
+    return sum(
+        w * (role.count - step.role_placed(role))
+        for w, role in zip(weights, job.roles, strict=True)
+    )
+
+
+def measure_unplaced(tier: Tier, step: Step) -> int:
+    """What is wanted and not placed, running jobs that lose their place included."""
+    jobs = counted(tier, step.instance)
+    if tier.unit == "jobs":
+        return sum(not step.satisfied(job) for job in jobs)
+    if tier.surplus:
+        return sum(missing(tier, step, job) - missing_core(tier, step, job) for job in jobs)
+    return sum(missing_core(tier, step, job) for job in jobs)
+
+
+def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
+    """What no plan can place: jobs that fit nowhere, and GPUs beyond those that there are.
+
+    A pod set has room for the sum over its nodes of what an otherwise empty node holds (for a
+    required topology, the best domain's). GPUs placed at the tier's priority are at most those of
+    the cluster less those that the tiers above, at their values, have placed.
+    """
+    jobs = counted(tier, instance)
+    if tier.surplus:
+        return 0
+    hopeless = 0
+    for job in jobs:
+        room = [min(role.count, most_pods(instance, job, i)) for i, role in enumerate(job.roles)]
+        short = sum(room) < job.min_count or any(
+            k < role.min_count for k, role in zip(room, job.roles, strict=True)
+        )
+        if tier.unit == "jobs":
+            lacking = any(k < role.count for k, role in zip(room, job.roles, strict=True))
+            hopeless += short if job.is_gang else lacking
+        elif not job.is_gang:
+            weights = role_weights(tier, instance, job)
+            hopeless += sum(
+                w * (role.count - k) for w, role, k in zip(weights, job.roles, room, strict=True)
+            )
+        elif short and not any(instance.podsets[s].running for s in job.podsets):
+            hopeless += core(tier, instance, job)
+    if tier.unit != "milli-GPU" or not _gpus_are_limited(instance):
+        return hopeless
+    return max(
+        hopeless, sum(core(tier, instance, job) for job in jobs) - _left(tier, instance, above)
+    )
+
+
+def _gpus_are_limited(instance: Instance) -> bool:
+    return instance.on(Rule.CAPACITY) and instance.on(Rule.DEVICES)
+
+
+def _left(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
+    """Most milli-GPU for the tier once the tiers above have theirs.
+
+    A node that is overcommitted now may stay so, hence offers what runs on it.
+    """
+    standing = [0] * len(instance.nodes)
+    for podset in instance.podsets:
+        for spot, pods in podset.current.items():
+            standing[spot.node] += pods * podset.gpu_milli
+    offered = sum(
+        max(node.gpu_milli, used) for node, used in zip(instance.nodes, standing, strict=True)
+    )
+    taken: dict[int, int] = {}
+    for other, value in above.items():
+        if (
+            other.metric is tier.metric
+            and other.unit == tier.unit
+            and not other.surplus
+            and other.priority is not None
+            and tier.priority is not None
+            and other.priority != tier.priority
+        ):
+            wanted = sum(core(other, instance, job) for job in counted(other, instance))
+            taken[other.priority] = wanted - value
+    return max(0, offered - sum(taken.values()))

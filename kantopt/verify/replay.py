@@ -1,0 +1,137 @@
+"""Every intermediate state of a plan, judged: does each wave find the room it needs?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kantopt.problem.actions import Action, Wave
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.schema.model import Rule
+from kantopt.verify.rules import CHECKS, STATE_RULES, check
+from kantopt.verify.step import Step, Violation
+
+_HELD_RULES = (Rule.CAPACITY, Rule.DEVICES)
+"""Rules that must hold while pods that leave are still there."""
+
+
+def replay(instance: Instance, waves: Sequence[Wave]) -> tuple[list[Violation], Placement]:
+    """Judge a plan wave by wave, then as a whole; return the violations and the last placement.
+
+    Waves of which neither waits for the other may run at the same time in any order: each must
+    find its room although what the other brings is there and what it takes away still is.
+    """
+    waits = _all_before(waves)
+    violations: list[Violation] = []
+    for wave in waves:
+        done = [a for other in waves if other.id in waits[wave.id] for a in other.actions]
+        beside = [
+            a
+            for other in waves
+            if other.id != wave.id
+            and other.id not in waits[wave.id]
+            and wave.id not in waits[other.id]
+            for a in other.actions
+        ]
+        violations += [
+            Violation(v.rule, f"wave {wave.id}: {v.subject}", v.message)
+            for v in _judge(instance, done, beside, wave.actions)
+        ]
+    actions = [action for wave in waves for action in wave.actions]
+    final = _apply(instance.current, actions)
+    violations += _contradictions(instance, actions)
+    violations += check(instance, final)
+    return violations, final
+
+
+def _all_before(waves: Sequence[Wave]) -> dict[int, set[int]]:
+    """Waves that are done when a wave starts, directly or not; listed in a legal order."""
+    waits: dict[int, set[int]] = {}
+    for wave in waves:
+        waits[wave.id] = set(wave.after).union(*(waits.get(w, set()) for w in wave.after))
+    return waits
+
+
+def _judge(
+    instance: Instance, done: list[Action], beside: list[Action], actions: Sequence[Action]
+) -> Iterator[Violation]:
+    start = _apply(_apply(instance.current, done), beside, leave=False)
+    held = _apply(
+        _apply(start, [a for a in actions if _restarts(instance, a)], arrive=False),
+        actions,
+        leave=False,
+    )
+    settled = _apply(start, actions)
+    for rule in STATE_RULES:
+        if instance.on(rule):
+            state = held if rule in _HELD_RULES else settled
+            yield from CHECKS[rule](Step(instance, start, state))
+    if instance.on(Rule.DISRUPTION):
+        yield from _in_flight(instance, [*done, *beside, *actions], [*beside, *actions])
+
+
+def _in_flight(
+    instance: Instance, evicting: Iterable[Action], restarting: Iterable[Action]
+) -> Iterator[Violation]:
+    """Disruptions that are not made good yet: evictions for good, restarts until ready."""
+    away = [0] * len(instance.budgets)
+    for action in evicting:
+        if action.kind == "evict":
+            for b in instance.podsets[action.podset].budgets:
+                away[b] += action.pods
+    for action in restarting:
+        if _restarts(instance, action):
+            for b in instance.podsets[action.podset].budgets:
+                away[b] += action.pods
+    for budget, pods in zip(instance.budgets, away, strict=True):
+        if pods > budget.allowed:
+            yield Violation(
+                Rule.DISRUPTION,
+                f"budget {budget.name}",
+                f"{pods} of {budget.allowed} pods away at once",
+            )
+
+
+def _restarts(instance: Instance, action: Action) -> bool:
+    return action.kind == "move" and instance.job_of(action.podset).move_mode == "restart"
+
+
+def _apply(
+    placement: Placement, actions: Iterable[Action], *, leave: bool = True, arrive: bool = True
+) -> Placement:
+    changes: dict[int, dict[Spot, int]] = {}
+    for action in actions:
+        spots = changes.setdefault(action.podset, dict(placement.podsets[action.podset]))
+        if leave and action.source is not None:
+            spots[action.source] = spots.get(action.source, 0) - action.pods
+        if arrive and action.target is not None:
+            spots[action.target] = spots.get(action.target, 0) + action.pods
+    return placement.replace(changes) if changes else placement
+
+
+def _contradictions(instance: Instance, actions: Sequence[Action]) -> Iterator[Violation]:
+    """Actions on pods that are not there: more leave a spot, or are bound, than there are."""
+    leaving: dict[tuple[int, Spot], int] = {}
+    bound: dict[int, int] = {}
+    for action in actions:
+        podset = instance.podsets[action.podset]
+        subject = f"action {action.id}"
+        if (action.kind == "bind") is podset.running:
+            state = "run already" if podset.running else "do not run"
+            yield Violation("actions", subject, f"{action.pods} pods that {state}")
+        if action.source is not None:
+            key = (action.podset, action.source)
+            leaving[key] = leaving.get(key, 0) + action.pods
+        else:
+            bound[action.podset] = bound.get(action.podset, 0) + action.pods
+    for (s, spot), pods in sorted(leaving.items()):
+        there = instance.podsets[s].current.get(spot, 0)
+        if pods > there:
+            node = instance.nodes[spot.node].name
+            subject = f"job {instance.job_of(s).name} pod set {instance.podsets[s].name}"
+            yield Violation("actions", subject, f"{pods} of {there} pods leave node {node}")
+    for s, pods in sorted(bound.items()):
+        if pods > instance.podsets[s].count:
+            subject = f"job {instance.job_of(s).name} pod set {instance.podsets[s].name}"
+            yield Violation("actions", subject, f"{pods} of {instance.podsets[s].count} pods bound")

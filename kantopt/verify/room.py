@@ -1,0 +1,117 @@
+"""How many pods could there be at most? Arithmetic that ignores all other pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kantopt.problem.cluster import Amounts, Node
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import DeviceNeed, Job, PodSet
+from kantopt.schema.model import Rule
+from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit
+
+
+def node_room(
+    node: Node,
+    requests: Amounts,
+    devices: Iterable[DeviceNeed],
+    most: int,
+    *,
+    capacity: bool = True,
+) -> int:
+    """Pods of one shape that an empty node holds, but no more than ``most``."""
+    room = most
+    if capacity:
+        for amount, limit in zip(requests, node.capacity, strict=True):
+            if amount and limit is not None:
+                room = min(room, limit // amount)
+    for need in devices:
+        slots = []
+        for d in node.devices_of(need.device_class):
+            offer = node.devices[d].capacity
+            slots.append(
+                min(
+                    (have // ask for have, ask in zip(offer, need.request, strict=True) if ask),
+                    default=most,
+                )
+            )
+        room = min(room, _distinct(slots, need.count))
+    return room
+
+
+def _distinct(slots: list[int], k: int) -> int:
+    """Most groups of ``k`` distinct devices, device ``d`` taken at most ``slots[d]`` times.
+
+    The largest m with sum(min(slots[d], m)) >= k * m; such groups exist by wrapping around.
+    """
+    low, high = 0, sum(slots) // k
+    while low < high:
+        middle = (low + high + 1) // 2
+        if sum(min(slot, middle) for slot in slots) >= k * middle:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def podset_room(instance: Instance, podset: PodSet, nodes: Iterable[int]) -> int:
+    """Pods of a pod set that some nodes hold, each as if it were empty.
+
+    Nodes where pods of the set run now hold at least those.
+    """
+    here: dict[int, int] = {}
+    for spot, pods in podset.current.items():
+        here[spot.node] = here.get(spot.node, 0) + pods
+    room = 0
+    for n in nodes:
+        fits = 0
+        if n in podset.allowed or not instance.on(Rule.ELIGIBILITY):
+            needs = podset.devices if instance.on(Rule.DEVICES) else ()
+            fits = node_room(
+                instance.nodes[n],
+                podset.requests,
+                needs,
+                podset.count,
+                capacity=instance.on(Rule.CAPACITY),
+            )
+        room += max(fits, here.get(n, 0))
+        if room >= podset.count:
+            break
+    return room
+
+
+def most_pods(instance: Instance, job: Job, role: int) -> int:
+    """Most pods of a role that any legal plan could have placed; never too small.
+
+    Looks at nodes, the required topology and the quota of the job's queue, each on its own.
+    """
+    podsets = [instance.podsets[s] for s in job.roles[role].podsets]
+    if any(podset.running for podset in podsets):
+        return job.roles[role].count  # what runs stays whatever the rules say now
+    podset = podsets[0]
+    regions: list[Iterable[int]] = [range(len(instance.nodes))]
+    if instance.on(Rule.TOPOLOGY):
+        for need in instance.topology_needs:
+            if need.job == job.index and role in need.roles and need.required is not None:
+                regions = [d.nodes for d in instance.topology.domains[need.required]]
+    best = max((podset_room(instance, podset, nodes) for nodes in regions), default=0)
+    return min(best, _quota_room(instance, job, podset))
+
+
+def _quota_room(instance: Instance, job: Job, podset: PodSet) -> int:
+    room = podset.count
+    if job.queue is None or not instance.on(Rule.QUOTA):
+        return room
+    queue = instance.queues[job.queue]
+    shared = cohorts(instance)
+    for quota in queue.quotas:
+        amount = podset.demand[quota.resource]
+        if not amount:
+            continue
+        limit = queue_limit(queue, quota)
+        if queue.cohort:
+            lent = shared_limit(shared[queue.cohort, quota.resource]) + quota.guaranteed
+            limit = lent if limit is None else min(limit, lent)
+        if limit is not None:
+            room = min(room, limit // amount)
+    return room

@@ -1,0 +1,43 @@
+"""R2 devices."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kantopt.schema.model import Rule
+from kantopt.verify.step import Step, Violation
+
+
+def check_devices(step: Step) -> Iterator[Violation]:
+    """Each pod sits on distinct devices of the classes it asks for, and none is overfull."""
+    instance = step.instance
+    for n, arrived in step.arrived_on().items():
+        node = instance.nodes[n]
+        touched: dict[int, set[int]] = {}
+        for s, spot, _ in arrived:
+            podset = instance.podsets[s]
+            wanted = {need.device_class: need.count for need in podset.devices}
+            given = Counter(
+                node.devices[d].device_class if d < len(node.devices) else "none"
+                for d in spot.devices
+            )
+            if wanted != given or len(set(spot.devices)) < len(spot.devices):
+                job = instance.jobs[podset.job].name
+                yield Violation(
+                    Rule.DEVICES,
+                    f"job {job} pod set {podset.name} on node {node.name}",
+                    f"devices {list(spot.devices)} of {dict(sorted(wanted.items()))} wanted",
+                )
+            for device, request in step.loads.device_requests(s, spot):
+                touched.setdefault(device, set()).update(r for r, a in enumerate(request) if a)
+        for device, resources in sorted(touched.items()):
+            load = step.loads.device[n][device]
+            capacity = node.devices[device].capacity
+            for r in sorted(resources):
+                if load[r] > capacity[r]:
+                    yield Violation(
+                        Rule.DEVICES,
+                        f"node {node.name} {node.devices[device].device_class} {device}",
+                        f"{load[r]} of {capacity[r]} {instance.resources[r]}",
+                    )

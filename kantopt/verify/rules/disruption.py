@@ -1,0 +1,40 @@
+"""R12 disruption budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kantopt.schema.model import Rule
+from kantopt.verify.step import Step, Violation
+
+
+def restarts(step: Step, s: int) -> int:
+    """Pods of a running pod set that are moved by a restart."""
+    return step.moved(s) if step.instance.job_of(s).move_mode == "restart" else 0
+
+
+def check_disruption(step: Step) -> Iterator[Violation]:
+    """A budget bears its evictions and, one at a time, its restarts; two budgets bear nothing.
+
+    An eviction never gives its slot back; a restart does as soon as the pod is ready again, so a
+    budget that allows one disruption bears any number of them in a row. The Eviction API refuses
+    a pod that two budgets select.
+    """
+    instance = step.instance
+    for budget in instance.budgets:
+        evicted = sum(step.evicted(s) for s in budget.podsets)
+        if evicted > budget.allowed:
+            yield Violation(
+                Rule.DISRUPTION, f"budget {budget.name}", f"{evicted} of {budget.allowed} evictions"
+            )
+        elif budget.allowed == 0 and (moved := sum(restarts(step, s) for s in budget.podsets)):
+            yield Violation(Rule.DISRUPTION, f"budget {budget.name}", f"{moved} of 0 restarts")
+    for podset in instance.podsets:
+        disrupted = step.evicted(podset.index) + restarts(step, podset.index)
+        if podset.running and len(podset.budgets) > 1 and disrupted:
+            names = ", ".join(instance.budgets[b].name for b in podset.budgets)
+            yield Violation(
+                Rule.DISRUPTION,
+                f"job {instance.jobs[podset.job].name} pod set {podset.name}",
+                f"{disrupted} of 0 pods disrupted under several budgets ({names})",
+            )

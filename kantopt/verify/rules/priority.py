@@ -1,0 +1,183 @@
+"""R10 priority."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.job import Job
+from kantopt.schema.model import Rule
+from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
+from kantopt.verify.step import Loads, Step, Violation
+
+Pods = dict[tuple[int, Spot], int]
+"""Pods by pod set and spot."""
+
+
+def check_priority(step: Step) -> Iterator[Violation]:
+    """Pods are evicted only for a newly placed job that is more important and needs their room.
+
+    That job has a strictly higher priority and a preemption policy other than Never. Its need
+    shows by putting back: with all newly bound pods removed that may not evict the victim, the
+    victim still does not fit where it was. A gang evicted as a whole is put back as a whole, any
+    other pod alone, at each place that its pod set has left.
+    """
+    instance = step.instance
+    if not instance.strict:
+        return
+    remaining: dict[int, tuple[Loads, Pods]] = {}
+    for job in instance.jobs:
+        victims = [s for s in job.podsets if step.evicted(s)]
+        if not victims:
+            continue
+        subject = f"job {job.name}"
+        if preemptor(step, job) is None:
+            pods = sum(step.evicted(s) for s in victims)
+            yield Violation(
+                Rule.PRIORITY, subject, f"{pods} of 0 pods evicted without a more important job"
+            )
+            continue
+        if job.priority not in remaining:
+            remaining[job.priority] = _without_lesser(step, job)
+        for unit in _units(step, job, victims):
+            if _fits_back(step, remaining[job.priority], unit):
+                nodes = sorted({instance.nodes[spot.node].name for _, spot in unit})
+                yield Violation(
+                    Rule.PRIORITY,
+                    subject,
+                    f"{sum(unit.values())} of 0 pods evicted that fit back on {', '.join(nodes)}",
+                )
+
+
+def preemptor(step: Step, victim: Job) -> Job | None:
+    """Return the most important newly placed job that may evict a victim's pods, if any."""
+    instance = step.instance
+    found = [
+        job
+        for job in instance.jobs
+        if instance.may_evict_for(job.index, victim.index)
+        and any(step.bound(s) for s in job.podsets if not instance.podsets[s].running)
+    ]
+    return min(found, key=lambda job: (-job.priority, job.index), default=None)
+
+
+def _units(step: Step, job: Job, victims: list[int]) -> Iterator[Pods]:
+    whole = (job.is_gang or job.all_victims) and not any(step.placed[s] for s in job.podsets)
+    if whole:
+        yield {(s, spot): k for s in victims for spot, k in step.before.podsets[s].items()}
+    else:
+        for s in victims:
+            for spot in sorted(step.departures[s]):
+                yield {(s, spot): 1}
+
+
+def _without_lesser(step: Step, victim: Job) -> tuple[Loads, Pods]:
+    """Loads and pods after the step without the new pods that may not evict the victim."""
+    instance = step.instance
+    loads = Loads.of(instance, step.after)
+    pods: Pods = {}
+    for s, spots in enumerate(step.after.podsets):
+        podset = instance.podsets[s]
+        lesser = not podset.running and not instance.may_evict_for(podset.job, victim.index)
+        for spot, k in spots.items():
+            if lesser:
+                loads.add(s, spot, -k)
+            else:
+                pods[s, spot] = k
+    return loads, pods
+
+
+def _fits_back(step: Step, remaining: tuple[Loads, Pods], unit: Pods) -> bool:
+    instance = step.instance
+    loads, pods = remaining
+    for (s, spot), k in unit.items():
+        loads.add(s, spot, k)
+    try:
+        return not any(
+            instance.on(rule) and blocked
+            for rule, blocked in (
+                (Rule.CAPACITY, _node_full(loads, unit)),
+                (Rule.DEVICES, _device_full(loads, unit)),
+                (Rule.QUOTA, _quota_full(loads, unit)),
+                (Rule.ANTI_AFFINITY, _repelled(step, pods, unit)),
+            )
+        )
+    finally:
+        for (s, spot), k in unit.items():
+            loads.add(s, spot, -k)
+
+
+def _node_full(loads: Loads, unit: Pods) -> bool:
+    instance = loads.instance
+    return any(
+        amount and limit is not None and load > limit
+        for s, spot in unit
+        for amount, load, limit in zip(
+            instance.podsets[s].requests,
+            loads.node[spot.node],
+            instance.nodes[spot.node].capacity,
+            strict=True,
+        )
+    )
+
+
+def _device_full(loads: Loads, unit: Pods) -> bool:
+    instance = loads.instance
+    return any(
+        amount and loads.device[spot.node][device][r] > limit
+        for s, spot in unit
+        for device, request in loads.device_requests(s, spot)
+        for r, (amount, limit) in enumerate(
+            zip(request, instance.nodes[spot.node].devices[device].capacity, strict=True)
+        )
+    )
+
+
+def _quota_full(loads: Loads, unit: Pods) -> bool:
+    instance = loads.instance
+    demanded: dict[int, set[int]] = {}
+    for s, _ in unit:
+        q = instance.job_of(s).queue
+        if q is not None:
+            amounts = enumerate(instance.podsets[s].demand)
+            demanded.setdefault(q, set()).update(r for r, amount in amounts if amount)
+    for q, resources in demanded.items():
+        queue = instance.queues[q]
+        for quota in queue.quotas:
+            limit = queue_limit(queue, quota)
+            used = loads.queue[q][quota.resource]
+            if quota.resource in resources and limit is not None and used > limit:
+                return True
+    return any(
+        shared_use(members, loads.queue) > shared_limit(members)
+        for (_, r), members in cohorts(instance).items()
+        if any(r in demanded.get(queue.index, ()) for queue, _ in members)
+    )
+
+
+def _repelled(step: Step, pods: Pods, unit: Pods) -> bool:
+    instance = step.instance
+    back = {s for s, _ in unit}
+    for term in instance.anti_affinities:
+        if term.owner not in back and back.isdisjoint(term.others):
+            continue
+        returned = {
+            instance.label_domain(spot.node, term.key)
+            for s, spot in unit
+            if s == term.owner or s in term.others
+        }
+        owners: dict[str | None, int] = {}
+        others: dict[str | None, int] = {}
+        for (s, spot), k in (*pods.items(), *unit.items()):
+            domain = instance.label_domain(spot.node, term.key)
+            if s == term.owner:
+                owners[domain] = owners.get(domain, 0) + k
+            if s in term.others:
+                others[domain] = others.get(domain, 0) + k
+        allowed = 1 if term.owner in term.others else 0
+        if any(
+            domain is not None and owners.get(domain, 0) and others.get(domain, 0) > allowed
+            for domain in returned
+        ):
+            return True
+    return False

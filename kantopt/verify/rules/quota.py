@@ -1,0 +1,63 @@
+"""R7 quota."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kantopt.problem.cluster import Queue, Quota
+from kantopt.problem.instance import Instance
+from kantopt.schema.model import Rule
+from kantopt.verify.step import Step, Violation
+
+Usage = Sequence[Sequence[int]]
+"""Use of each resource by each queue."""
+
+
+def queue_limit(queue: Queue, quota: Quota) -> int | None:
+    """Most that a queue may use: its nominal quota and what it may borrow; ``None``: no limit."""
+    if not queue.cohort:
+        return quota.nominal
+    return None if quota.borrowing_limit is None else quota.nominal + quota.borrowing_limit
+
+
+def cohorts(instance: Instance) -> dict[tuple[str, int], list[tuple[Queue, Quota]]]:
+    """Queues of each cohort that have a quota for a resource, by cohort and resource."""
+    found: dict[tuple[str, int], list[tuple[Queue, Quota]]] = {}
+    for queue in instance.queues:
+        for quota in queue.quotas:
+            if queue.cohort:
+                found.setdefault((queue.cohort, quota.resource), []).append((queue, quota))
+    return dict(sorted(found.items()))
+
+
+def shared_use(members: list[tuple[Queue, Quota]], usage: Usage) -> int:
+    """Use of what a cohort shares: of each queue the part beyond what it never lends."""
+    return sum(
+        max(0, usage[queue.index][quota.resource] - quota.guaranteed) for queue, quota in members
+    )
+
+
+def shared_limit(members: list[tuple[Queue, Quota]]) -> int:
+    """Return what a cohort shares: of each queue the nominal quota less what it never lends."""
+    return sum(quota.nominal - quota.guaranteed for _, quota in members)
+
+
+def check_quota(step: Step) -> Iterator[Violation]:
+    """A queue uses no more than its quota and what its cohort lends it."""
+    instance = step.instance
+    if not instance.queues:
+        return
+    before, after = step.loads_before.queue, step.loads.queue
+    for queue in instance.queues:
+        for quota in queue.quotas:
+            limit = queue_limit(queue, quota)
+            used = after[queue.index][quota.resource]
+            if limit is not None and used > max(limit, before[queue.index][quota.resource]):
+                resource = instance.resources[quota.resource]
+                yield Violation(Rule.QUOTA, f"queue {queue.name}", f"{used} of {limit} {resource}")
+    for (cohort, r), members in cohorts(instance).items():
+        used, limit = shared_use(members, after), shared_limit(members)
+        if used > max(limit, shared_use(members, before)):
+            yield Violation(
+                Rule.QUOTA, f"cohort {cohort}", f"{used} of {limit} shared {instance.resources[r]}"
+            )

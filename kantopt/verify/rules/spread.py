@@ -1,0 +1,47 @@
+"""R9 topology spread (required form)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import Spread
+from kantopt.schema.model import Rule
+from kantopt.verify.step import Step, Violation
+
+
+def spread_domains(instance: Instance, spread: Spread) -> dict[str, tuple[int, ...]]:
+    """Nodes that a spread constraint looks at, by domain."""
+    domains: dict[str, list[int]] = {}
+    for n in sorted(instance.podsets[spread.owner].spread_over):
+        domain = instance.label_domain(n, spread.key)
+        if domain is not None:
+            domains.setdefault(domain, []).append(n)
+    return {domain: tuple(nodes) for domain, nodes in sorted(domains.items())}
+
+
+def check_spread(step: Step) -> Iterator[Violation]:
+    """Where pods arrive, their domain exceeds the emptiest eligible one by at most maxSkew."""
+    instance = step.instance
+    for spread in instance.spreads:
+        arrivals = step.arrivals[spread.owner]
+        if not arrivals:
+            continue
+        podset = instance.podsets[spread.owner]
+        subject = f"job {instance.jobs[podset.job].name} pod set {podset.name}"
+        domains = spread_domains(instance, spread)
+        counts = dict.fromkeys(domains, 0)
+        for s in spread.counted:
+            for spot, pods in step.after.podsets[s].items():
+                domain = instance.label_domain(spot.node, spread.key)
+                if domain in counts and spot.node in podset.spread_over:
+                    counts[domain] += pods
+        least = min(counts.values()) if len(counts) >= spread.min_domains and counts else 0
+        for domain in sorted({instance.label_domain(x.node, spread.key) or "" for x in arrivals}):
+            if not domain:
+                yield Violation(Rule.SPREAD, subject, f"a node without label {spread.key}")
+            elif counts.get(domain, 0) - least > spread.max_skew:
+                skew = counts[domain] - least
+                yield Violation(
+                    Rule.SPREAD, subject, f"skew {skew} of {spread.max_skew} in {domain}"
+                )

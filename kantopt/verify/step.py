@@ -1,0 +1,174 @@
+"""A change from one placement to another, and what follows from it: what rules judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job, Role
+from kantopt.problem.placement import Placement, Spots
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Violation:
+    """Where a rule does not hold, and by how much: ``subject: amount of limit``.
+
+    ``rule`` is a :class:`Rule`, or ``actions`` for a plan whose actions contradict each other.
+    """
+
+    rule: str
+    subject: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.subject}: {self.message}"
+
+
+class Loads:
+    """What pods take of nodes, devices and queues; kept up to date pod by pod."""
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        zeros = [0] * len(instance.resources)
+        self.node = [list(zeros) for _ in instance.nodes]
+        self.device = [[list(zeros) for _ in node.devices] for node in instance.nodes]
+        self.queue = [list(zeros) for _ in instance.queues]
+
+    def add(self, s: int, spot: Spot, pods: int) -> None:
+        """Add pods of a pod set on a spot; a negative number takes them away."""
+        podset = self.instance.podsets[s]
+        load = self.node[spot.node]
+        for r, amount in enumerate(podset.requests):
+            if amount:
+                load[r] += pods * amount
+        for device, request in self.device_requests(s, spot):
+            taken = self.device[spot.node][device]
+            for r, amount in enumerate(request):
+                if amount:
+                    taken[r] += pods * amount
+        queue = self.instance.jobs[podset.job].queue
+        if queue is not None:
+            usage = self.queue[queue]
+            for r, amount in enumerate(podset.demand):
+                if amount:
+                    usage[r] += pods * amount
+
+    def device_requests(self, s: int, spot: Spot) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Devices of a spot with what one pod takes of each."""
+        devices = self.instance.nodes[spot.node].devices
+        requests = {need.device_class: need.request for need in self.instance.podsets[s].devices}
+        for device in spot.devices:
+            if device < len(devices) and devices[device].device_class in requests:
+                yield device, requests[devices[device].device_class]
+
+    @classmethod
+    def of(cls, instance: Instance, placement: Placement) -> Loads:
+        """Return the loads of a placement."""
+        loads = cls(instance)
+        for s, spots in enumerate(placement.podsets):
+            for spot, pods in spots.items():
+                loads.add(s, spot, pods)
+        return loads
+
+
+class Step:
+    """From one placement to another. Rules judge the difference, not what stood before.
+
+    A step from nowhere makes every pod an arrival: it shows what is wrong with a placement as it
+    stands. A step from the snapshot's placement shows what a plan does.
+    """
+
+    def __init__(self, instance: Instance, before: Placement, after: Placement) -> None:
+        self.instance = instance
+        self.before = before
+        self.after = after
+
+    @cached_property
+    def arrivals(self) -> tuple[Spots, ...]:
+        """Pods per spot that are there after and were not before; indexed by pod set."""
+        return tuple(
+            {}
+            if new is old
+            else {x: k - old.get(x, 0) for x, k in new.items() if k > old.get(x, 0)}
+            for old, new in zip(self.before.podsets, self.after.podsets, strict=True)
+        )
+
+    @cached_property
+    def departures(self) -> tuple[Spots, ...]:
+        """Pods per spot that were there before and are gone; indexed by pod set."""
+        return tuple(
+            {}
+            if new is old
+            else {x: k - new.get(x, 0) for x, k in old.items() if k > new.get(x, 0)}
+            for old, new in zip(self.before.podsets, self.after.podsets, strict=True)
+        )
+
+    @cached_property
+    def placed(self) -> tuple[int, ...]:
+        """Pods placed after; indexed by pod set."""
+        return tuple(sum(spots.values()) for spots in self.after.podsets)
+
+    @cached_property
+    def placed_before(self) -> tuple[int, ...]:
+        """Pods placed before; indexed by pod set."""
+        return tuple(sum(spots.values()) for spots in self.before.podsets)
+
+    @cached_property
+    def loads(self) -> Loads:
+        """Loads after."""
+        return Loads.of(self.instance, self.after)
+
+    @cached_property
+    def loads_before(self) -> Loads:
+        """Loads before."""
+        return Loads.of(self.instance, self.before)
+
+    def evicted(self, s: int) -> int:
+        """Pods of a pod set that ran before and run nowhere after."""
+        return max(0, self.placed_before[s] - self.placed[s])
+
+    def moved(self, s: int) -> int:
+        """Pods of a pod set that left a spot and arrived at another."""
+        return min(sum(self.arrivals[s].values()), sum(self.departures[s].values()))
+
+    def bound(self, s: int) -> int:
+        """Pods of a pod set that are placed after and were not before."""
+        return max(0, self.placed[s] - self.placed_before[s])
+
+    def role_placed(self, role: Role) -> int:
+        """Pods of a role that are placed after, running and newly bound."""
+        return sum(self.placed[s] for s in role.podsets)
+
+    def full(self, job: Job) -> bool:
+        """Whether a gang has at least its minimum, in every role and in all."""
+        counts = [self.role_placed(role) for role in job.roles]
+        return sum(counts) >= job.min_count and all(
+            count >= role.min_count for count, role in zip(counts, job.roles, strict=True)
+        )
+
+    def satisfied(self, job: Job) -> bool:
+        """Whether a job is placed: a gang with its minimum, any other job with all its pods."""
+        if job.is_gang:
+            return self.full(job)
+        return all(self.role_placed(role) >= role.count for role in job.roles)
+
+    def arrived_on(self) -> dict[int, list[tuple[int, Spot, int]]]:
+        """Arrivals by node: pod set, spot and pods."""
+        found: dict[int, list[tuple[int, Spot, int]]] = {}
+        for s, spots in enumerate(self.arrivals):
+            for spot, pods in sorted(spots.items()):
+                found.setdefault(spot.node, []).append((s, spot, pods))
+        return dict(sorted(found.items()))
+
+    def count_by(self, podsets: Iterable[int], key: str) -> dict[str, int]:
+        """Pods of some pod sets after, by the value of a node label; unlabelled nodes left out."""
+        counts: dict[str, int] = {}
+        for s in podsets:
+            for spot, pods in self.after.podsets[s].items():
+                domain = self.instance.label_domain(spot.node, key)
+                if domain is not None:
+                    counts[domain] = counts.get(domain, 0) + pods
+        return counts

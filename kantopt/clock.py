@@ -1,0 +1,50 @@
+"""The one place where the clock is read: time since the process began, and deadlines."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+
+
+def _age_at_import() -> float:
+    """Seconds since the process began; 0 where the system does not tell."""
+    try:
+        with open("/proc/self/stat", "rb") as stat:
+            ticks = int(stat.read().rsplit(b")", 1)[1].split()[19])
+        return max(
+            0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+        )
+    except (OSError, AttributeError, ValueError, IndexError):
+        return 0.0
+
+
+_START = time.monotonic() - _age_at_import()
+
+
+def elapsed() -> float:
+    """Seconds since the process began."""
+    return time.monotonic() - _START
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment to be done by, in seconds since the process began; ``None`` is never.
+
+    With ``deterministic`` set no part may let the clock decide what it returns.
+    """
+
+    at: float | None
+    deterministic: bool = False
+
+    def remaining(self) -> float:
+        """Seconds left, at least 0; a day if there is no limit."""
+        return 86_400.0 if self.at is None else max(0.0, self.at - elapsed())
+
+    def over(self) -> bool:
+        """Whether the time is up."""
+        return self.remaining() <= 0.0
+
+    def less(self, seconds: float) -> Deadline:
+        """Return a deadline that leaves some seconds for what comes after."""
+        return self if self.at is None else Deadline(self.at - seconds, self.deterministic)

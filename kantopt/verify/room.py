@@ -35,11 +35,11 @@ def node_room(
                     default=most,
                 )
             )
-        room = min(room, _distinct(slots, need.count))
+        room = min(room, distinct_groups(slots, need.count))
     return room
 
 
-def _distinct(slots: list[int], k: int) -> int:
+def distinct_groups(slots: list[int], k: int) -> int:
     """Most groups of ``k`` distinct devices, device ``d`` taken at most ``slots[d]`` times.
 
     The largest m with sum(min(slots[d], m)) >= k * m; such groups exist by wrapping around.

@@ -1,0 +1,1 @@
+"""How CP-SAT sees the problem; the only folder that imports ortools."""

@@ -1,0 +1,27 @@
+"""M6 fragmented nodes (GFR)."""
+
+from __future__ import annotations
+
+from ortools.sat.python.cp_model import LinearExprT
+
+from kantopt.cp.variables import Terms, Variables, weighted
+from kantopt.problem.tiers import Tier
+
+
+def fragmented_nodes_expr(m: Variables, tier: Tier) -> LinearExprT:
+    """Nodes of which some GPUs are taken and some are free."""
+    podsets = m.instance.podsets
+    terms: Terms = []
+    for node in m.instance.nodes:
+        n = node.index
+        used = [(var, podsets[s].gpu_milli) for s, var, _ in m.on_node[n] if podsets[s].gpu_milli]
+        if not node.gpu_milli or not used:
+            continue
+        most = sum(podsets[s].gpu_milli * podsets[s].count for s, _, _ in m.on_node[n])
+        load = weighted(list(used))
+        some = m.positive(("gpus", n), load, most)
+        full = m.cp.new_bool_var(f"full[{n}]")
+        m.cp.add(load >= node.gpu_milli).only_enforce_if(full)
+        m.cp.add_implication(full, some)
+        terms += [(some, 1), (full, -1)]
+    return weighted(terms)

@@ -1,0 +1,221 @@
+"""R10 priority."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ortools.sat.python.cp_model import IntVar, LinearExprT
+
+from kantopt.cp.rules.quota import most_used
+from kantopt.cp.variables import Terms, Variables, weighted
+from kantopt.problem.cluster import Queue, Quota, Spot
+from kantopt.problem.job import Job
+from kantopt.schema.model import Rule
+from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit
+
+Unit = dict[tuple[int, Spot], int]
+"""Pods that are put back together, by pod set and spot."""
+
+
+def add_priority(m: Variables) -> None:
+    """Pods are evicted only for a newly placed job that is more important and needs their room.
+
+    For every victim, one of the ways in which it could fail to fit back must be true.
+    """
+    if not m.instance.strict:
+        return
+    for job in m.instance.jobs:
+        running = [
+            s
+            for s in job.podsets
+            if m.instance.podsets[s].running
+            and (m.instance.podsets[s].preemptible or Rule.PINNED not in m.rules)
+        ]
+        if running:
+            _add_victim(m, job, running)
+
+
+def _add_victim(m: Variables, job: Job, running: list[int]) -> None:
+    preemptors = [
+        m.starts(other.index)
+        for other in m.instance.jobs
+        if m.instance.may_evict_for(other.index, job.index)
+        and any(m.arrive[s] and not m.instance.podsets[s].running for s in other.podsets)
+    ]
+    if not preemptors:
+        for s in running:
+            m.cp.add(m.evicted(s) == 0)
+        return
+    whole = None
+    if job.is_gang or job.all_victims:
+        whole = m.cp.new_bool_var(f"whole[{job.index}]")
+        count = sum(m.instance.podsets[s].count for s in job.podsets)
+        m.cp.add(m.role_placed(job.podsets) <= count * (1 - whole))
+        m.cp.add(m.role_placed(job.podsets) >= 1).only_enforce_if(~whole)
+        podsets = [m.instance.podsets[s] for s in job.podsets]
+        unit = {(p.index, spot): k for p in podsets for spot, k in p.current.items()}
+        m.cp.add_bool_or(_reasons(m, job, unit)).only_enforce_if(whole)
+    for s in running:
+        evicts = m.evicts(s)
+        m.cp.add_bool_or(preemptors).only_enforce_if(evicts)
+        for i, (spot, stay) in enumerate(m.stay[s].items()):
+            pods = m.instance.podsets[s].current[spot]
+            left = m.positive(("left", s, i), pods - stay, pods)
+            given = [evicts, left] if whole is None else [evicts, left, ~whole]
+            m.cp.add_bool_or(_reasons(m, job, {(s, spot): 1})).only_enforce_if(given)
+
+
+def _reasons(m: Variables, job: Job, unit: Unit) -> list[IntVar]:
+    """Booleans, each of which can only be true if the unit does not fit back for one reason."""
+    reasons: list[IntVar] = []
+    if m.instance.on(Rule.CAPACITY):
+        reasons += _node_full(m, job, unit)
+    if m.instance.on(Rule.DEVICES):
+        reasons += _device_full(m, job, unit)
+    if m.instance.on(Rule.QUOTA) and job.queue is not None:
+        reasons += _quota_full(m, job, unit)
+    if m.instance.on(Rule.ANTI_AFFINITY):
+        reasons += _repelled(m, job, unit)
+    return reasons
+
+
+def _lesser(m: Variables, s: int, victim: Job) -> bool:
+    """Whether newly bound pods of a pod set may not evict the victim, so do not count."""
+    podset = m.instance.podsets[s]
+    return not podset.running and not m.instance.may_evict_for(podset.job, victim.index)
+
+
+def _exceeds(m: Variables, key: object, load: LinearExprT, limit: int) -> IntVar:
+    """Return a Boolean that can only be true if a load exceeds a limit."""
+
+    def make() -> IntVar:
+        answer = m.cp.new_bool_var(str(key))
+        m.cp.add(load >= limit + 1).only_enforce_if(answer)
+        return answer
+
+    return m.once(("exceeds", key), make)
+
+
+def _node_full(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
+    podsets = m.instance.podsets
+    back: dict[int, list[tuple[int, int]]] = {}
+    for (s, spot), pods in unit.items():
+        back.setdefault(spot.node, []).append((s, pods))
+    for n, returning in sorted(back.items()):
+        for r, limit in enumerate(m.instance.nodes[n].capacity):
+            added = sum(pods * podsets[s].requests[r] for s, pods in returning)
+            if added and limit is not None:
+                load = weighted(
+                    [
+                        (var, podsets[s].requests[r])
+                        for s, var, new in m.on_node[n]
+                        if podsets[s].requests[r] and not (new and _lesser(m, s, job))
+                    ]
+                )
+                key = ("node", n, r, job.priority, added)
+                yield _exceeds(m, key, load, limit - added)
+
+
+def _device_full(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
+    back: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for (s, spot), pods in unit.items():
+        for d in spot.devices:
+            if d < len(m.instance.nodes[spot.node].devices):
+                back.setdefault((spot.node, d), []).append((s, pods))
+    for (n, d), returning in sorted(back.items()):
+        for r, limit in enumerate(m.instance.nodes[n].devices[d].capacity):
+            added = sum(pods * m.device_request(s, n, d)[r] for s, pods in returning)
+            if added:
+                load = weighted(
+                    [
+                        (var, m.device_request(s, n, d)[r])
+                        for s, var, new in m.on_device.get((n, d), ())
+                        if m.device_request(s, n, d)[r] and not (new and _lesser(m, s, job))
+                    ]
+                )
+                key = ("device", n, d, r, job.priority, added)
+                yield _exceeds(m, key, load, limit - added)
+
+
+def _use_without_lesser(m: Variables, q: int, r: int, job: Job) -> LinearExprT:
+    return weighted(
+        [
+            (m.placed(podset.index), podset.demand[r])
+            for podset in m.instance.podsets
+            if podset.demand[r]
+            and m.instance.jobs[podset.job].queue == q
+            and not _lesser(m, podset.index, job)
+        ]
+    )
+
+
+def _quota_full(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
+    assert job.queue is not None
+    queue = m.instance.queues[job.queue]
+    shared = cohorts(m.instance)
+    for quota in queue.quotas:
+        r = quota.resource
+        added = sum(k * m.instance.podsets[s].demand[r] for (s, _), k in unit.items())
+        if not added:
+            continue
+        limit = queue_limit(queue, quota)
+        if limit is not None:
+            use = _use_without_lesser(m, queue.index, r, job)
+            key = ("queue", queue.index, r, job.priority, added)
+            yield _exceeds(m, key, use, limit - added)
+        if queue.cohort:
+            members = shared[queue.cohort, r]
+            beyond = [
+                (_beyond(m, other, of, job, added if other is queue else 0), 1)
+                for other, of in members
+            ]
+            cohort = ("cohort", queue.index, r, job.priority, added)
+            yield _exceeds(m, cohort, weighted(beyond), shared_limit(members))
+
+
+def _beyond(m: Variables, queue: Queue, quota: Quota, job: Job, added: int) -> LinearExprT:
+    """Use beyond what a queue never lends, exactly, with some amount put back."""
+    r = quota.resource
+    use = _use_without_lesser(m, queue.index, r, job) + added
+    if not quota.guaranteed:
+        return use
+
+    def make() -> IntVar:
+        most = most_used(m, queue.index, r) + added
+        beyond = m.cp.new_int_var(0, most, f"beyond_back[{queue.index},{r},{job.index}]")
+        m.cp.add_max_equality(beyond, [0, use - quota.guaranteed])
+        return beyond
+
+    return m.once(("beyond_back", queue.index, r, job.priority, added), make)
+
+
+def _repelled(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
+    for t, term in enumerate(m.instance.anti_affinities):
+        back: dict[str, tuple[int, int]] = {}
+        for (s, spot), pods in unit.items():
+            domain = m.instance.label_domain(spot.node, term.key)
+            owner, other = s == term.owner, s in term.others
+            if domain is not None and (owner or other):
+                owners, others = back.get(domain, (0, 0))
+                back[domain] = (owners + pods * owner, others + pods * other)
+        for domain, (owners, others) in sorted(back.items()):
+            allowed = 1 if term.owner in term.others else 0
+            answer = m.cp.new_bool_var(f"repelled[{t},{domain},{job.index}]")
+            present = _present(m, term.key, domain, (term.owner,), job)
+            near = _present(m, term.key, domain, term.others, job)
+            m.cp.add(weighted(present) + owners >= 1).only_enforce_if(answer)
+            m.cp.add(weighted(near) + others >= allowed + 1).only_enforce_if(answer)
+            yield answer
+
+
+def _present(m: Variables, key: str, domain: str, podsets: tuple[int, ...], job: Job) -> Terms:
+    terms: Terms = []
+    for s in podsets:
+        for spot, var in m.stay[s].items():
+            if m.instance.label_domain(spot.node, key) == domain:
+                terms.append((var, 1))
+        if not _lesser(m, s, job):
+            for n, var in m.arrive[s].items():
+                if m.instance.label_domain(n, key) == domain:
+                    terms.append((var, 1))
+    return terms

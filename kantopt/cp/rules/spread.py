@@ -1,0 +1,45 @@
+"""R9 topology spread (required form)."""
+
+from __future__ import annotations
+
+from ortools.sat.python.cp_model import LinearExprT
+
+from kantopt.cp.variables import Terms, Variables, weighted
+from kantopt.problem.job import Spread
+from kantopt.verify.rules.spread import spread_domains
+
+
+def add_spread(m: Variables) -> None:
+    """Where pods arrive, their domain exceeds the emptiest eligible one by at most maxSkew."""
+    for i, spread in enumerate(m.instance.spreads):
+        _add_constraint(m, i, spread)
+
+
+def _add_constraint(m: Variables, i: int, spread: Spread) -> None:
+    domains = spread_domains(m.instance, spread)
+    domain_of = {n: domain for domain, nodes in domains.items() for n in nodes}
+    counts: dict[str, Terms] = {domain: [] for domain in domains}
+    for s in spread.counted:
+        for spot, var in m.stay[s].items():
+            if spot.node in domain_of:
+                counts[domain_of[spot.node]].append((var, 1))
+        for n, var in m.arrive[s].items():
+            if n in domain_of:
+                counts[domain_of[n]].append((var, 1))
+    most = sum(m.instance.podsets[s].count for s in spread.counted)
+    least: LinearExprT = 0
+    if domains and len(domains) >= spread.min_domains:
+        least = m.cp.new_int_var(0, most, f"least[{i}]")
+        for terms in counts.values():
+            m.cp.add(least <= weighted(terms))
+    arriving: dict[str, Terms] = {}
+    for n, var in m.arrive[spread.owner].items():
+        key = m.instance.label_domain(n, spread.key)
+        if key is None:
+            m.cp.add(var == 0)
+        elif key in counts:
+            arriving.setdefault(key, []).append((var, 1))
+    for domain, terms in sorted(arriving.items()):
+        count = m.instance.podsets[spread.owner].count
+        here = m.positive(("spread", i, domain), weighted(terms), count)
+        m.cp.add(weighted(counts[domain]) <= spread.max_skew + least).only_enforce_if(here)

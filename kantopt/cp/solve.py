@@ -1,0 +1,146 @@
+"""Tier after tier: minimise, lock, go on, and keep the best placement all the while."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ortools.sat.python import cp_model
+
+from kantopt.clock import Deadline
+from kantopt.cp.model import PlacementModel
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.verify.metrics import bounds, measure
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What the search may spend.
+
+    ``work`` is a limit in CP-SAT's deterministic seconds, for runs that must be repeatable.
+    """
+
+    deadline: Deadline
+    seed: int = 0
+    workers: int = 2
+    work: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TierBound:
+    """What was proved of a tier: no plan that is no worse above it has less than ``bound``."""
+
+    bound: int
+    proved_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the search ends with: the best placement, a bound per tier, and what it could prove.
+
+    ``bounds`` may be shorter than the tiers if the time was up. ``infeasible`` says that a
+    required job provably has no place; then ``placement`` is the start. ``exhausted`` says that
+    every tier is closed.
+    """
+
+    placement: Placement | None
+    bounds: tuple[TierBound, ...]
+    infeasible: bool = False
+
+
+class _Incumbents(cp_model.CpSolverSolutionCallback):
+    """Hands every solution on as a placement."""
+
+    def __init__(self, model: PlacementModel, found: Callable[[Placement], None]) -> None:
+        super().__init__()
+        self._model = model
+        self._found = found
+
+    def on_solution_callback(self) -> None:
+        """Take one solution from the solver."""
+        self._found(self._model.extract(self.value))
+
+
+def solve_tiers(
+    model: PlacementModel,
+    tiers: Sequence[Tier],
+    budget: Budget,
+    start: Placement | None,
+    *,
+    found: Callable[[Placement], None],
+    closed: Callable[[TierBound], None],
+) -> Outcome:
+    """Minimise the tiers in order, each locked at its value before the next.
+
+    Parameters
+    ----------
+    model
+        The placements to choose from.
+    tiers
+        What to minimise, most important first.
+    budget
+        Deadline, seed, workers, work.
+    start
+        A legal placement to start from, or ``None`` if none is known (a required job).
+    found
+        Called with every placement that the solver finds; each is legal by the model.
+    closed
+        Called with the bound of each tier in turn, as soon as it is known.
+    """
+    instance = model.instance
+    best, work = start, budget.work
+    proved: list[TierBound] = []
+    for i, tier in enumerate(tiers):
+        values = None if best is None else measure(instance, best, tiers)
+        floor = 0 if values is None else bounds(instance, tiers[: i + 1], values)[i]
+        if values is not None and values[i] <= floor:
+            bound = TierBound(floor, "arithmetic")
+        else:
+            if budget.deadline.over() or (work is not None and work <= 0):
+                break
+            # The last tier may take all that is left, the others leave half to those below.
+            share = 1.0 if i + 1 == len(tiers) else 0.5
+            solver = _solver(budget, share, None if work is None else work * share)
+            model.cp.minimize(model.expression(tier))
+            if best is not None:
+                model.hint(best)
+            callback = _Incumbents(model, found)
+            status = solver.solve(model.cp, callback)
+            if work is not None:
+                work -= solver.response_proto.deterministic_time
+            if status == cp_model.INFEASIBLE:
+                return Outcome(best, tuple(proved), infeasible=True)
+            if status == cp_model.MODEL_INVALID:
+                raise ValueError(f"tier {tier.name}: {model.cp.validate()}")
+            if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+                best = model.extract(solver.value)
+                values = measure(instance, best, tiers)
+            if best is None or values is None:
+                break
+            lower = max(floor, _round_up(solver.best_objective_bound))
+            bound = TierBound(lower, "arithmetic" if lower == floor else "cp-sat")
+        proved.append(bound)
+        closed(bound)
+        model.cp.add(model.expression(tier) <= values[i])
+    return Outcome(best, tuple(proved))
+
+
+def _solver(budget: Budget, share: float, work: float | None) -> cp_model.CpSolver:
+    solver = cp_model.CpSolver()
+    parameters = solver.parameters
+    parameters.random_seed = budget.seed
+    parameters.num_workers = budget.workers
+    parameters.max_time_in_seconds = max(0.01, budget.deadline.remaining() * share)
+    if work is not None:
+        parameters.interleave_search = True
+        parameters.max_deterministic_time = work
+        parameters.max_time_in_seconds = max(0.01, budget.deadline.remaining())
+    return solver
+
+
+def _round_up(bound: float) -> int:
+    """Return the least integer that a bound on an integer objective allows."""
+    nearest = round(bound)
+    return nearest if abs(bound - nearest) < 1e-3 else math.ceil(bound)

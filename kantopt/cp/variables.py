@@ -1,0 +1,320 @@
+"""The variables: counts of identical pods, and yes-or-no questions made when someone asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+
+from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr, LinearExprT
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import PodSet
+from kantopt.schema.model import Rule
+from kantopt.verify.room import distinct_groups
+from kantopt.verify.step import Loads
+
+Terms = list[tuple[LinearExprT, int]]
+"""Summands of an expression with their coefficients."""
+
+
+def weighted(terms: Terms) -> LinearExprT:
+    """Sum of terms; 0 if there are none."""
+    if not terms:
+        return 0
+    return LinearExpr.weighted_sum([term for term, _ in terms], [weight for _, weight in terms])
+
+
+class Variables:
+    """Counts of pods that stay and that arrive, by pod set and place.
+
+    ``stay[s][spot]`` pods of a running pod set stay where they are; ``arrive[s][n]`` pods arrive
+    on a node: bound, if the pod set is pending, moved, if it runs. ``use[s][n, d]`` of the
+    arriving pods occupy device ``d``. A pair that eligibility, size or a pin excludes has no
+    variable: absence is the constraint. Running pods that neither stay nor arrive are evicted.
+    """
+
+    def __init__(self, instance: Instance, rules: frozenset[Rule]) -> None:
+        self.instance = instance
+        self.rules = rules
+        self.cp = CpModel()
+        self.stay: list[dict[Spot, IntVar]] = []
+        self.arrive: list[dict[int, IntVar]] = []
+        self.use: list[dict[tuple[int, int], IntVar]] = []
+        self._made: dict[Hashable, IntVar] = {}
+        self._fixed = Loads(instance)
+        for podset in instance.podsets:
+            if self.pinned(podset):
+                for spot, pods in podset.current.items():
+                    self._fixed.add(podset.index, spot, pods)
+        for podset in instance.podsets:
+            self._add(podset)
+        self.on_node = self._by_node()
+        self.on_device = self._by_device()
+        self.standing = Loads.of(instance, instance.current)
+
+    def pinned(self, podset: PodSet) -> bool:
+        """Whether the pods of a running pod set stay where they are, whatever happens."""
+        return (
+            podset.running
+            and Rule.PINNED in self.rules
+            and not podset.preemptible
+            and not podset.movable
+        )
+
+    def may_arrive(self, podset: PodSet) -> bool:
+        """Whether pods of a pod set may go somewhere: pending ones, and movable running ones."""
+        return not podset.running or podset.movable or Rule.PINNED not in self.rules
+
+    def _add(self, podset: PodSet) -> None:
+        s, cp = podset.index, self.cp
+        low = self.pinned(podset)
+        self.stay.append(
+            {
+                spot: cp.new_int_var(pods if low else 0, pods, f"stay[{s},{spot.node},{i}]")
+                for i, (spot, pods) in enumerate(sorted(podset.current.items()))
+            }
+        )
+        arrive: dict[int, IntVar] = {}
+        use: dict[tuple[int, int], IntVar] = {}
+        self.arrive.append(arrive)
+        self.use.append(use)
+        if not self.may_arrive(podset):
+            return
+        for n in range(len(self.instance.nodes)):
+            if Rule.ELIGIBILITY in self.rules and n not in podset.allowed:
+                continue
+            most = self._most(podset, n)
+            if not most:
+                continue
+            arrive[n] = cp.new_int_var(0, most, f"arrive[{s},{n}]")
+            for need in podset.devices:
+                devices = self.instance.nodes[n].devices_of(need.device_class)
+                for d in devices:
+                    use[n, d] = cp.new_int_var(0, most, f"use[{s},{n},{d}]")
+                    cp.add(use[n, d] <= arrive[n])
+                cp.add(LinearExpr.sum([use[n, d] for d in devices]) == need.count * arrive[n])
+        if arrive:
+            total = [*arrive.values(), *self.stay[s].values()]
+            cp.add(LinearExpr.sum(total) <= podset.count)
+
+    def _most(self, podset: PodSet, n: int) -> int:
+        """Most pods that could arrive on a node beside those that never leave it."""
+        node = self.instance.nodes[n]
+        most = podset.count
+        if Rule.CAPACITY in self.rules:
+            for amount, limit, taken in zip(
+                podset.requests, node.capacity, self._fixed.node[n], strict=True
+            ):
+                if amount and limit is not None:
+                    most = min(most, max(0, limit - taken) // amount)
+        for need in podset.devices:
+            slots = []
+            for d in node.devices_of(need.device_class):
+                fits = most
+                if Rule.DEVICES in self.rules:
+                    offer, taken_of = node.devices[d].capacity, self._fixed.device[n][d]
+                    for ask, have, taken in zip(need.request, offer, taken_of, strict=True):
+                        if ask:
+                            fits = min(fits, max(0, have - taken) // ask)
+                slots.append(fits)
+            most = min(most, distinct_groups(slots, need.count))
+        return most
+
+    def _by_node(self) -> list[list[tuple[int, IntVar, bool]]]:
+        """Pod set, variable and whether it is an arrival, for each node."""
+        found: list[list[tuple[int, IntVar, bool]]] = [[] for _ in self.instance.nodes]
+        for podset in self.instance.podsets:
+            s = podset.index
+            for spot, var in self.stay[s].items():
+                found[spot.node].append((s, var, False))
+            for n, var in self.arrive[s].items():
+                found[n].append((s, var, True))
+        return found
+
+    def _by_device(self) -> dict[tuple[int, int], list[tuple[int, IntVar, bool]]]:
+        """Pod set, variable and whether it is an arrival, for each device of each node."""
+        found: dict[tuple[int, int], list[tuple[int, IntVar, bool]]] = {}
+        for podset in self.instance.podsets:
+            s = podset.index
+            for spot, var in self.stay[s].items():
+                for d in spot.devices:
+                    found.setdefault((spot.node, d), []).append((s, var, False))
+            for (n, d), var in self.use[s].items():
+                found.setdefault((n, d), []).append((s, var, True))
+        return found
+
+    # Expressions that read as sentences.
+
+    def placed(self, s: int) -> LinearExprT:
+        """Pods of a pod set that are placed."""
+        return weighted([(v, 1) for v in (*self.stay[s].values(), *self.arrive[s].values())])
+
+    def evicted(self, s: int) -> LinearExprT:
+        """Pods of a running pod set that are evicted."""
+        return self.instance.podsets[s].count - self.placed(s)
+
+    def arrived(self, s: int) -> LinearExprT:
+        """Pods of a pod set that arrive somewhere: bound, or moved if it runs."""
+        return weighted([(v, 1) for v in self.arrive[s].values()])
+
+    def role_placed(self, podsets: Iterable[int]) -> LinearExprT:
+        """Pods of some pod sets that are placed."""
+        return weighted([(self.placed(s), 1) for s in podsets])
+
+    def node_load(self, n: int, r: int) -> LinearExprT:
+        """Amount of a resource that pods take of a node."""
+        podsets = self.instance.podsets
+        return weighted(
+            [
+                (var, podsets[s].requests[r])
+                for s, var, _ in self.on_node[n]
+                if podsets[s].requests[r]
+            ]
+        )
+
+    def device_load(self, n: int, d: int, r: int) -> LinearExprT:
+        """Amount of a resource that pods take of a device."""
+        return weighted(
+            [
+                (var, self.device_request(s, n, d)[r])
+                for s, var, _ in self.on_device.get((n, d), ())
+                if self.device_request(s, n, d)[r]
+            ]
+        )
+
+    def device_request(self, s: int, n: int, d: int) -> tuple[int, ...]:
+        """Return what one pod of a pod set takes of a device that it occupies."""
+        device_class = self.instance.nodes[n].devices[d].device_class
+        for need in self.instance.podsets[s].devices:
+            if need.device_class == device_class:
+                return need.request
+        return (0,) * len(self.instance.resources)
+
+    def queue_use(self, q: int, r: int) -> LinearExprT:
+        """Amount of a resource that the pods of a queue take."""
+        return weighted(
+            [
+                (self.placed(podset.index), podset.demand[r])
+                for podset in self.instance.podsets
+                if podset.demand[r] and self.instance.jobs[podset.job].queue == q
+            ]
+        )
+
+    # Questions, each asked at most once.
+
+    def once(self, key: Hashable, make: Callable[[], IntVar]) -> IntVar:
+        """Return the variable made under a key, making it at the first call."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+    def positive(self, key: Hashable, expr: LinearExprT, most: int) -> IntVar:
+        """Return a Boolean that is true if an expression of at most ``most`` is positive.
+
+        It may also be true otherwise: nothing that asks is better off for it.
+        """
+
+        def make() -> IntVar:
+            answer = self.cp.new_bool_var(str(key))
+            self.cp.add(expr <= most * answer)
+            return answer
+
+        return self.once(key, make)
+
+    def arrives(self, s: int, n: int) -> IntVar:
+        """Whether pods of a pod set arrive on a node (true if they do)."""
+        most = self.instance.podsets[s].count
+        return self.positive(("arrives", s, n), self.arrive[s][n], most)
+
+    def evicts(self, s: int) -> IntVar:
+        """Whether pods of a running pod set are evicted (true if they are)."""
+        return self.positive(("evicts", s), self.evicted(s), self.instance.podsets[s].count)
+
+    def evicts_any(self, j: int) -> IntVar:
+        """Whether pods of a job are evicted (true if they are)."""
+        running = [s for s in self.instance.jobs[j].podsets if self.instance.podsets[s].running]
+        most = sum(self.instance.podsets[s].count for s in running)
+        total = weighted([(self.evicted(s), 1) for s in running])
+        return self.positive(("evicts_any", j), total, most)
+
+    def starts(self, j: int) -> IntVar:
+        """Whether pending pods of a job are bound (only true if they are)."""
+
+        def make() -> IntVar:
+            answer = self.cp.new_bool_var(f"starts[{j}]")
+            pending = [
+                s for s in self.instance.jobs[j].podsets if not self.instance.podsets[s].running
+            ]
+            bound = weighted([(self.arrived(s), 1) for s in pending])
+            self.cp.add(bound >= 1).only_enforce_if(answer)
+            return answer
+
+        return self.once(("starts", j), make)
+
+    def satisfied(self, j: int) -> IntVar:
+        """Whether a job is placed: a gang with its minimum, others with all (only true if so)."""
+
+        def make() -> IntVar:
+            answer = self.cp.new_bool_var(f"satisfied[{j}]")
+            job = self.instance.jobs[j]
+            for role in job.roles:
+                least = role.min_count if job.is_gang else role.count
+                if least:
+                    self.cp.add(self.role_placed(role.podsets) >= least).only_enforce_if(answer)
+            if job.min_count:
+                self.cp.add(self.role_placed(job.podsets) >= job.min_count).only_enforce_if(answer)
+            return answer
+
+        return self.once(("satisfied", j), make)
+
+    def full_exactly(self, j: int) -> IntVar:
+        """Whether a gang has its minimum in every role and in all, both ways."""
+
+        def make() -> IntVar:
+            job = self.instance.jobs[j]
+            needs = [(role.podsets, role.min_count) for role in job.roles if role.min_count]
+            if job.min_count:
+                needs.append((job.podsets, job.min_count))
+            meets = []
+            for i, (podsets, least) in enumerate(needs):
+                meets.append(self.cp.new_bool_var(f"meets[{j},{i}]"))
+                placed = self.role_placed(podsets)
+                self.cp.add(placed >= least).only_enforce_if(meets[-1])
+                self.cp.add(placed <= least - 1).only_enforce_if(~meets[-1])
+            answer = self.cp.new_bool_var(f"full[{j}]")
+            self.cp.add_min_equality(answer, meets)
+            return answer
+
+        return self.once(("full", j), make)
+
+    def beyond(self, key: Hashable, terms: Terms, limit: int) -> IntVar:
+        """Sum of some Booleans beyond a limit (at least that much)."""
+
+        def make() -> IntVar:
+            answer = self.cp.new_int_var(0, len(terms) - limit, str(key))
+            self.cp.add(answer >= weighted(terms) - limit)
+            return answer
+
+        return self.once(key, make)
+
+    def free(self, n: int, r: int, limit: int) -> LinearExprT:
+        """Amount of a resource that is free on a node; 0 where more is taken than there is."""
+        return self._left(("free", n, r), limit, self.node_load(n, r), self.standing.node[n][r])
+
+    def device_free(self, n: int, d: int, r: int) -> LinearExprT:
+        """Amount of a resource that is free on a device."""
+        limit = self.instance.nodes[n].devices[d].capacity[r]
+        load = self.device_load(n, d, r)
+        return self._left(("free", n, d, r), limit, load, self.standing.device[n][d][r])
+
+    def _left(self, key: Hashable, limit: int, load: LinearExprT, standing: int) -> LinearExprT:
+        limited = {Rule.CAPACITY, Rule.DEVICES} <= self.rules
+        if limited and standing <= limit:
+            return limit - load
+
+        def make() -> IntVar:
+            left = self.cp.new_int_var(0, limit, str(key))
+            self.cp.add_max_equality(left, [0, limit - load])
+            return left
+
+        return self.once(key, make)

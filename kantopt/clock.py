@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 
 def _age_at_import() -> float:
@@ -12,9 +12,7 @@ def _age_at_import() -> float:
     try:
         with open("/proc/self/stat", "rb") as stat:
             ticks = int(stat.read().rsplit(b")", 1)[1].split()[19])
-        return max(
-            0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
-        )
+        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK"))
     except (OSError, AttributeError, ValueError, IndexError):
         return 0.0
 
@@ -27,18 +25,28 @@ def elapsed() -> float:
     return time.monotonic() - _START
 
 
+@dataclass(slots=True)
+class Stop:
+    """A wish to stop that a signal leaves behind; every deadline that carries it is then over."""
+
+    signal: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Deadline:
     """A moment to be done by, in seconds since the process began; ``None`` is never.
 
-    With ``deterministic`` set no part may let the clock decide what it returns.
+    With ``deterministic`` set the clock should not decide what comes out: parts then count work.
     """
 
     at: float | None
     deterministic: bool = False
+    stop: Stop = field(default_factory=Stop)
 
     def remaining(self) -> float:
         """Seconds left, at least 0; a day if there is no limit."""
+        if self.stop.signal is not None:
+            return 0.0
         return 86_400.0 if self.at is None else max(0.0, self.at - elapsed())
 
     def over(self) -> bool:
@@ -47,4 +55,4 @@ class Deadline:
 
     def less(self, seconds: float) -> Deadline:
         """Return a deadline that leaves some seconds for what comes after."""
-        return self if self.at is None else Deadline(self.at - seconds, self.deterministic)
+        return self if self.at is None else replace(self, at=self.at - seconds)

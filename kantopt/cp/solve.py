@@ -30,9 +30,13 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class TierBound:
-    """What was proved of a tier: no plan that is no worse above it has less than ``bound``."""
+    """What was proved of a tier: no plan that is no worse above it has less than ``bound``.
+
+    ``value`` is where the tier is locked for those below it.
+    """
 
     bound: int
+    value: int
     proved_by: str
 
 
@@ -41,8 +45,7 @@ class Outcome:
     """What the search ends with: the best placement, a bound per tier, and what it could prove.
 
     ``bounds`` may be shorter than the tiers if the time was up. ``infeasible`` says that a
-    required job provably has no place; then ``placement`` is the start. ``exhausted`` says that
-    every tier is closed.
+    required job provably has no place; then ``placement`` is the start.
     """
 
     placement: Placement | None
@@ -96,7 +99,7 @@ def solve_tiers(
         values = None if best is None else measure(instance, best, tiers)
         floor = 0 if values is None else bounds(instance, tiers[: i + 1], values)[i]
         if values is not None and values[i] <= floor:
-            bound = TierBound(floor, "arithmetic")
+            bound = TierBound(floor, values[i], "arithmetic")
         else:
             if budget.deadline.over() or (work is not None and work <= 0):
                 break
@@ -120,7 +123,7 @@ def solve_tiers(
             if best is None or values is None:
                 break
             lower = max(floor, _round_up(solver.best_objective_bound))
-            bound = TierBound(lower, "arithmetic" if lower == floor else "cp-sat")
+            bound = TierBound(lower, values[i], "arithmetic" if lower == floor else "cp-sat")
         proved.append(bound)
         closed(bound)
         model.cp.add(model.expression(tier) <= values[i])

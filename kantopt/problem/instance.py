@@ -55,6 +55,11 @@ class Instance:
         """Index of each node by name."""
         return {node.name: node.index for node in self.nodes}
 
+    @cached_property
+    def job_index(self) -> dict[str, int]:
+        """Index of each job by NAMESPACE/NAME."""
+        return {job.name: job.index for job in self.jobs}
+
     def on(self, rule: Rule) -> bool:
         """Whether a rule holds in this model."""
         return getattr(self.model.rules, rule.value, "required") != "off"

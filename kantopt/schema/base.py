@@ -9,8 +9,8 @@ from pydantic.alias_generators import to_camel
 
 from kantopt.schema.quantity import parse_quantity
 
-API_VERSION = "kantopt/v1alpha1"
 ApiVersion = Literal["kantopt/v1alpha1"]
+API_VERSION: ApiVersion = "kantopt/v1alpha1"
 
 
 class Part(BaseModel):

@@ -1,0 +1,1 @@
+"""The use cases, one file each; nothing here prints."""

@@ -1,0 +1,185 @@
+"""What the types of a document cannot say: contradictions within it and between documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kantopt.errors import Problem
+from kantopt.schema.base import Part
+from kantopt.schema.hints import one_of, quote
+from kantopt.schema.job_consistency import (
+    check_amount,
+    check_amounts,
+    check_expressions,
+    check_jobs,
+    repeats,
+)
+from kantopt.schema.jobs import JobList
+from kantopt.schema.model import FragmentObjective, Model, PriorityObjective
+from kantopt.schema.plan import Plan
+from kantopt.schema.raw import RawDocument
+from kantopt.schema.snapshot import ClusterSnapshot, Node, PodDisruptionBudget, Queue
+
+__all__ = ["check_documents", "check_jobs", "check_model", "check_plan", "check_snapshot"]
+
+
+def check_documents(pairs: Sequence[tuple[RawDocument, Part]]) -> list[Problem]:
+    """Check each document, and pending jobs against the snapshot if there is exactly one."""
+    snapshots = [part for _, part in pairs if isinstance(part, ClusterSnapshot)]
+    snapshot = snapshots[0] if len(snapshots) == 1 else None
+    problems: list[Problem] = []
+    for raw, part in pairs:
+        if isinstance(part, ClusterSnapshot):
+            problems += check_snapshot(part, raw.label)
+        elif isinstance(part, JobList):
+            problems += check_jobs(part.jobs, snapshot, raw.label, "jobs")
+        elif isinstance(part, Model):
+            problems += check_model(part, raw.label)
+        elif isinstance(part, Plan):
+            problems += check_plan(part, raw.label)
+    return problems
+
+
+def check_snapshot(doc: ClusterSnapshot, file: str) -> list[Problem]:
+    """Find what is contradictory in a snapshot, its running jobs included."""
+    problems: list[Problem] = []
+    levels = doc.topology.levels
+    for subject, name, path, names in (
+        ("node", "name", "nodes", [node.name for node in doc.nodes]),
+        ("topology level", "name", "topology.levels", [level.name for level in levels]),
+        ("node label", "nodeLabel", "topology.levels", [level.node_label for level in levels]),
+        ("priority class", "name", "priorityClasses", [item.name for item in doc.priority_classes]),
+        ("queue", "name", "queues", [queue.name for queue in doc.queues]),
+        (
+            "budget",
+            "name",
+            "podDisruptionBudgets",
+            [f"{item.namespace}/{item.name}" for item in doc.pod_disruption_budgets],
+        ),
+    ):
+        places = [f"{path}[{i}].{name}" for i in range(len(names))]
+        problems += repeats(names, file, places, subject)
+    defaults = [i for i, item in enumerate(doc.priority_classes) if item.global_default]
+    for i in defaults[1:]:
+        path = f"priorityClasses[{i}].globalDefault"
+        first = quote(doc.priority_classes[defaults[0]].name)
+        problems.append(Problem(file, path, "a second default", f"one, as {first} is"))
+    for i, node in enumerate(doc.nodes):
+        problems += _check_node(node, file, f"nodes[{i}]")
+    for i, queue in enumerate(doc.queues):
+        problems += _check_queue(queue, file, f"queues[{i}]")
+    for i, budget in enumerate(doc.pod_disruption_budgets):
+        problems += _check_budget(budget, file, f"podDisruptionBudgets[{i}]")
+    return problems + check_jobs(doc.jobs, doc, file, "jobs")
+
+
+def _check_node(node: Node, file: str, path: str) -> Iterator[Problem]:
+    yield from check_amounts(node.allocatable, file, f"{path}.allocatable", up=False)
+    for i, devices in enumerate(node.devices):
+        place = f"{path}.devices[{i}].capacity"
+        yield from check_amounts(devices.capacity, file, place, up=False)
+
+
+def _check_queue(queue: Queue, file: str, path: str) -> Iterator[Problem]:
+    places = [f"{path}.resources[{i}]" for i in range(len(queue.resources))]
+    names = [resource.name for resource in queue.resources]
+    yield from repeats(names, file, [f"{place}.name" for place in places], "resource")
+    for resource, place in zip(queue.resources, places, strict=True):
+        for name, amount in (
+            ("nominalQuota", resource.nominal_quota),
+            ("borrowingLimit", resource.borrowing_limit),
+            ("lendingLimit", resource.lending_limit),
+        ):
+            if amount is not None:
+                yield from check_amount(resource.name, amount, file, f"{place}.{name}", up=False)
+
+
+def _check_budget(budget: PodDisruptionBudget, file: str, path: str) -> Iterator[Problem]:
+    limits = {
+        "disruptionsAllowed": budget.disruptions_allowed,
+        "minAvailable": budget.min_available,
+        "maxUnavailable": budget.max_unavailable,
+    }
+    given = [name for name, value in limits.items() if value is not None]
+    if len(given) != 1:
+        found = " and ".join(given) if given else "no limit"
+        yield Problem(file, path, found, f"exactly one of {', '.join(limits)}")
+    for name in ("minAvailable", "maxUnavailable"):
+        value = limits[name]
+        if isinstance(value, str) and int(value.removesuffix("%")) > 100:
+            yield Problem(file, f"{path}.{name}", quote(value), "at most 100%")
+    yield from check_expressions(budget.selector.match_expressions, file, f"{path}.selector")
+
+
+def check_model(doc: Model, file: str, prefix: str = "") -> list[Problem]:
+    """Find what is contradictory in a model as it is written, without what it extends."""
+    problems: list[Problem] = []
+    for i, objective in enumerate(doc.objectives or ()):
+        path = f"{prefix}objectives[{i}]"
+        problems += _check_objective(objective, file, path)
+    names = list(doc.required)
+    places = [f"{prefix}required[{i}]" for i in range(len(names))]
+    return problems + list(repeats(names, file, places, "job"))
+
+
+def _check_objective(objective: PriorityObjective, file: str, path: str) -> Iterator[Problem]:
+    value = getattr(objective, objective.name)
+    if value is None:
+        name = objective.name
+        yield Problem(file, f"{path}.{name}", "nothing (null)", f"{{}}, or just {name}")
+    elif isinstance(value, FragmentObjective):
+        yield from check_amount(value.resource, value.size, file, f"{path}.{objective.name}.size")
+    elif isinstance(value, tuple):
+        for i, inner in enumerate(value):
+            yield from _check_objective(inner, file, f"{path}.{objective.name}[{i}]")
+    else:
+        for i, shape in enumerate(getattr(value, "mix", ())):
+            place = f"{path}.{objective.name}.mix[{i}]"
+            yield from check_amounts(shape.requests, file, f"{place}.requests")
+            classes = [request.device_class for request in shape.devices]
+            paths = [f"{place}.devices[{k}].class" for k in range(len(classes))]
+            yield from repeats(classes, file, paths, "device class")
+
+
+def check_plan(doc: Plan, file: str) -> list[Problem]:
+    """Find what is contradictory in a plan: its waves, its actions, what it embeds."""
+    problems: list[Problem] = []
+    actions = [
+        *((item.id, f"assignments[{i}].id") for i, item in enumerate(doc.assignments)),
+        *((item.id, f"evictions[{i}].id") for i, item in enumerate(doc.evictions)),
+        *((item.id, f"moves[{i}].id") for i, item in enumerate(doc.moves)),
+    ]
+    ids = [identity for identity, _ in actions]
+    problems += repeats(ids, file, [path for _, path in actions], "action")
+    problems += _check_waves(doc, set(ids), file)
+    used = {identity for wave in doc.waves for identity in wave.actions}
+    for identity, path in actions:
+        if identity not in used:
+            found = f"the action {quote(identity)} in no wave"
+            problems.append(Problem(file, path, found, "every action in one wave"))
+    problems += check_model(doc.model, file, "model.")
+    return problems + check_jobs(doc.jobs, None, file, "jobs")
+
+
+def _check_waves(doc: Plan, ids: set[str], file: str) -> Iterator[Problem]:
+    earlier: list[int] = []
+    used: dict[str, int] = {}
+    for i, wave in enumerate(doc.waves):
+        path = f"waves[{i}]"
+        if wave.id in earlier:
+            yield Problem(file, f"{path}.id", f"the wave {wave.id} again", "each wave once")
+        for k, before in enumerate(wave.after):
+            if before not in earlier:
+                waves = one_of([str(number) for number in earlier]) or "none: it is the first"
+                found = f"wave {before}"
+                yield Problem(file, f"{path}.after[{k}]", found, f"an earlier wave, {waves}")
+        for k, identity in enumerate(wave.actions):
+            place = f"{path}.actions[{k}]"
+            if identity not in ids:
+                found = f"the unknown action {quote(identity)}"
+                yield Problem(file, place, found, "the id of an action of the plan")
+            elif identity in used:
+                found = f"the action {quote(identity)} again"
+                yield Problem(file, place, found, f"it once, as in wave {used[identity]}")
+            used.setdefault(identity, wave.id)
+        earlier.append(wave.id)

@@ -1,0 +1,71 @@
+"""Documents out again: data, JSON, YAML and the digest that names a document."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import yaml
+
+from kantopt.schema.base import Part
+from kantopt.schema.yaml_scalars import resolve
+
+_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+class _Dumper(_DUMPER):  # type: ignore[misc]
+    """Block style, no aliases, and quotes around all that our reader takes for no string."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _string(dumper: Any, text: str) -> Any:
+    # PyYAML quotes what its own resolver takes for something else; y, 0o7 and 1e3 are ours.
+    style = None if resolve(text) is text else "'"
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _string)
+
+
+def dump_data(document: Part) -> dict[str, Any]:
+    """Turn a document into plain data, with the names of the schema and without defaults.
+
+    ``apiVersion`` and ``kind`` are always there; the order of keys is that of the schema.
+    """
+    data: dict[str, Any] = document.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return data
+
+
+def dump_json(document: Part) -> str:
+    """Write a document as JSON, indented by 2, with a line break at the end."""
+    return json.dumps(dump_data(document), indent=2, ensure_ascii=False) + "\n"
+
+
+def dump_yaml(document: Part) -> str:
+    """Write a document as YAML in block style; reading it gives the same document again."""
+    text: str = yaml.dump(
+        dump_data(document),
+        Dumper=_Dumper,
+        sort_keys=False,
+        default_flow_style=False,
+        allow_unicode=True,
+        width=10**6,
+    )
+    return text
+
+
+def canonical_digest(*documents: Part) -> str:
+    """Name documents by ``sha256:`` and the hash of their compact JSON with sorted keys.
+
+    Fields that are written out but equal their default do not change the digest.
+    """
+    text = json.dumps(
+        [dump_data(document) for document in documents],
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=False,
+    )
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

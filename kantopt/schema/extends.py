@@ -1,0 +1,149 @@
+"""Models that start from other models, and where the models of this package lie."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import kantopt.schema
+from kantopt.errors import BadDataError, Problem
+from kantopt.schema.base import Part
+from kantopt.schema.consistency import check_model
+from kantopt.schema.files import label_of, parse_documents, read_text
+from kantopt.schema.hints import did_you_mean, one_of, quote
+from kantopt.schema.model import Model
+from kantopt.schema.validation import document_class, validate
+
+
+def models_folder() -> Path:
+    """Folder of the shipped models: inside the package, or beside it in a checkout."""
+    package = Path(kantopt.schema.__file__).parent.parent
+    inside = package / "models"
+    return inside if inside.is_dir() else package.parent / "models"
+
+
+def shipped_models() -> list[str]:
+    """Names of the shipped models."""
+    return sorted(path.stem for path in models_folder().glob("*.yaml"))
+
+
+def load_model(name_or_path: str) -> Model:
+    """Read a model with all that it extends.
+
+    Parameters
+    ----------
+    name_or_path
+        Name of a shipped model (``training``), or a path: it has a slash or ends in ``.yaml``,
+        ``.yml``, ``.json`` (and ``.gz``), or is ``-``.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such file.
+    BadDataError
+        If there is no such shipped model, or a model on the way cannot be used.
+    """
+    if name_or_path != "-" and _is_name(name_or_path):
+        path = _shipped(name_or_path, name_or_path, "")
+    else:
+        path = name_or_path
+    return resolve_model(_read(path), label_of(path))
+
+
+def resolve_model(model: Model, file: str) -> Model:
+    """Merge a model with those that it extends; ``extends`` is then empty.
+
+    Rules and limits are merged name by name, objectives and required jobs replaced if given; the
+    name is the model's own.
+
+    Parameters
+    ----------
+    model
+        The model as read.
+    file
+        File that it was read from; paths in ``extends`` are relative to its folder.
+
+    Raises
+    ------
+    BadDataError
+        If models extend each other in a circle, an extended name is unknown, or none of them
+        gives objectives.
+    """
+    chain, files = [model], [file]
+    while chain[-1].extends is not None:
+        path = _target(chain[-1].extends, files[-1])
+        if any(_same(path, earlier) for earlier in files):
+            circle = " -> ".join([*files, path])
+            problem = Problem(files[-1], "extends", f"a circle: {circle}", "an end of the chain")
+            raise BadDataError([problem])
+        chain.append(_read(path))
+        files.append(path)
+    merged = chain.pop()
+    for child in reversed(chain):
+        merged = _merge(merged, child)
+    if merged.objectives is None:
+        expected = "a list of metrics here or in a model that it extends"
+        raise BadDataError([Problem(file, "objectives", "nothing", expected)])
+    return merged.model_copy(update={"extends": None})
+
+
+def _merge(parent: Model, child: Model) -> Model:
+    update: dict[str, object] = {
+        "metadata": child.metadata,
+        "rules": _override(parent.rules, child.rules),
+        "limits": _override(parent.limits, child.limits),
+    }
+    if child.objectives is not None:
+        update["objectives"] = child.objectives
+    if "required" in child.model_fields_set:
+        update["required"] = child.required
+    return parent.model_copy(update=update)
+
+
+def _override(parent: Part, child: Part) -> Part:
+    given = {name: getattr(child, name) for name in sorted(child.model_fields_set)}
+    return parent.model_copy(update=given)
+
+
+def _is_name(text: str) -> bool:
+    bare = text.removesuffix(".gz")
+    return "/" not in text and os.sep not in text and Path(bare).suffix not in _SUFFIXES
+
+
+_SUFFIXES = {".yaml", ".yml", ".json"}
+
+
+def _target(extends: str, file: str) -> str:
+    if _is_name(extends):
+        return _shipped(extends, file, "extends")
+    return os.path.normpath(os.path.join(os.path.dirname(file), extends))
+
+
+def _shipped(name: str, file: str, path: str) -> str:
+    names = shipped_models()
+    if name not in names:
+        found, expected = f"the unknown model {quote(name)}", f"{one_of(names)}, or a path"
+        hint = did_you_mean(name, names)
+        raise BadDataError([Problem(file, path, found, expected, hint)])
+    return str(models_folder() / f"{name}.yaml")
+
+
+def _same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _read(path: str) -> Model:
+    file = label_of(path)
+    documents = parse_documents(read_text(path), file)
+    if len(documents) != 1:
+        found = f"{len(documents)} documents"
+        raise BadDataError([Problem(file, "", found, "one document of kind Model")])
+    raw = documents[0]
+    if document_class(raw) is not Model:
+        kind = quote(str(raw.data["kind"]))
+        raise BadDataError([Problem(file, "kind", kind, "Model")])
+    model = validate(raw, Model)
+    problems = check_model(model, file)
+    if problems:
+        raise BadDataError(problems)
+    return model

@@ -1,0 +1,192 @@
+"""Documents from files: reading, unpacking, telling JSON from YAML, checking them together."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Sequence
+from typing import IO, TYPE_CHECKING
+from weakref import WeakSet
+
+from kantopt.errors import BadDataError, MissingInputError, Problem, UsageError
+from kantopt.schema.hints import shown
+from kantopt.schema.json_text import parse_json
+from kantopt.schema.raw import RawDocument, is_kubernetes
+
+if TYPE_CHECKING:
+    from kantopt.schema.base import Part
+
+__all__ = [
+    "RawDocument",
+    "is_kubernetes",
+    "load_native",
+    "load_raw",
+    "parse_documents",
+    "read_text",
+]
+
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+MAX_UNPACKED_BYTES = 2 * 1024**3
+
+_streams_read: WeakSet[IO[str]] = WeakSet()
+
+
+def read_text(path: str) -> bytes:
+    """Read a file, or standard input for ``-``; gzip is told by its first bytes.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such file or it cannot be read.
+    UsageError
+        If standard input was read before: it can be read only once.
+    BadDataError
+        If the file is empty, broken gzip or not UTF-8.
+    """
+    data = _read_stdin() if path == "-" else _read_file(path)
+    file = label_of(path)
+    if data.startswith(_GZIP):
+        data = _unpack(data, file)
+    data = data.removeprefix(_BOM)
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        hint = "it looks like UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
+        line = data.count(b"\n", 0, error.start) + 1
+        found = f"byte 0x{data[error.start]:02x}"
+        raise BadDataError([Problem(file, f"line {line}", found, "UTF-8 text", hint)]) from None
+    if not data.strip():
+        raise BadDataError([Problem(file, "", "an empty file", "at least one document")])
+    return data
+
+
+def label_of(path: str) -> str:
+    """How messages call an input."""
+    return "<stdin>" if path == "-" else path
+
+
+def _read_stdin() -> bytes:
+    if sys.stdin is None or sys.stdin.closed:
+        raise MissingInputError("<stdin>: cannot be read: it is closed")
+    if sys.stdin in _streams_read:
+        raise UsageError("standard input (-) can be read only once")
+    _streams_read.add(sys.stdin)
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise MissingInputError(f"<stdin>: cannot be read: {_reason(error)}") from None
+
+
+def _read_file(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except (OSError, ValueError) as error:
+        raise MissingInputError(f"{path}: cannot be read: {_reason(error)}") from None
+
+
+def _reason(error: OSError | ValueError) -> str:
+    text = error.strerror if isinstance(error, OSError) else None
+    return (text or str(error)).lower()
+
+
+def _unpack(data: bytes, file: str) -> bytes:
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+            text = packed.read(MAX_UNPACKED_BYTES + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise BadDataError([Problem(file, "", "broken gzip data", "a whole gzip file")]) from None
+    if len(text) > MAX_UNPACKED_BYTES:
+        size = f"{MAX_UNPACKED_BYTES // 1024**3} GiB"
+        found = f"more than {size} of unpacked data"
+        raise BadDataError([Problem(file, "", found, f"at most {size}")])
+    return text
+
+
+def parse_documents(data: bytes, file: str) -> list[RawDocument]:
+    """Split a text into its documents; a text that starts with ``{`` or ``[`` is JSON.
+
+    Raises
+    ------
+    BadDataError
+        For broken syntax, duplicate keys, a document that is no mapping, or none at all.
+    """
+    text = data.decode()
+    if text.lstrip()[:1] in ("{", "["):
+        values = parse_json(text, file)
+    else:
+        # PyYAML takes its time to load, and clusters mostly come as JSON.
+        from kantopt.schema.yaml_text import parse_yaml
+
+        values = [value for value in parse_yaml(text, file) if value is not None]
+    if not values:
+        found = "only comments or empty documents"
+        raise BadDataError([Problem(file, "", found, "at least one document")])
+    problems, documents = [], []
+    for index, value in enumerate(values, 1):
+        raw = RawDocument(file, index if len(values) > 1 else 0, value)
+        if isinstance(value, dict):
+            documents.append(raw)
+        else:
+            problems.append(Problem(raw.label, "", shown(value), "a document (a mapping)"))
+    if problems:
+        raise BadDataError(problems)
+    return documents
+
+
+def load_raw(paths: Sequence[str]) -> list[RawDocument]:
+    """Read every document of every file, in order.
+
+    Raises
+    ------
+    UsageError
+        If standard input is named twice.
+    MissingInputError
+        If a file cannot be read.
+    BadDataError
+        With the problems of all files.
+    """
+    if paths.count("-") > 1:
+        raise UsageError("standard input (-) can be read only once")
+    documents: list[RawDocument] = []
+    problems: list[Problem] = []
+    for path in paths:
+        try:
+            documents.extend(parse_documents(read_text(path), label_of(path)))
+        except BadDataError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise BadDataError(problems)
+    return documents
+
+
+def load_native(paths: Sequence[str]) -> list[tuple[RawDocument, Part]]:
+    """Read and check our own documents, each by itself and jobs against the one snapshot.
+
+    Raises
+    ------
+    UsageError, MissingInputError
+        As :func:`load_raw`.
+    BadDataError
+        With the problems of all documents. What documents say of each other is checked once
+        each is sound by itself.
+    """
+    # pydantic takes its time to load and the raw reader does not need it.
+    from kantopt.schema.consistency import check_documents
+    from kantopt.schema.validation import document_class, validate
+
+    pairs: list[tuple[RawDocument, Part]] = []
+    problems: list[Problem] = []
+    for raw in load_raw(paths):
+        try:
+            pairs.append((raw, validate(raw, document_class(raw))))
+        except BadDataError as error:
+            problems.extend(error.problems)
+    if not problems:
+        problems = check_documents(pairs)
+    if problems:
+        raise BadDataError(problems)
+    return pairs

@@ -1,0 +1,81 @@
+"""Words for what stands in a document, and guesses at what was meant."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+_LONGEST = 60
+
+
+def quote(text: str) -> str:
+    """Write a string in double quotes, shortened in the middle if it is long."""
+    if len(text) > _LONGEST:
+        text = text[: _LONGEST // 2] + "..." + text[-_LONGEST // 4 :]
+    # Lone surrogates cannot be printed; everything else that is readable stays readable.
+    printable = all(char.isprintable() for char in text)
+    return json.dumps(text, ensure_ascii=not printable)
+
+
+def shown(value: Any) -> str:
+    """Show a value shortly, with its type where that is not plain to see."""
+    if value is None:
+        return "nothing (null)"
+    if isinstance(value, str):
+        return f"{quote(value)} (a string)"
+    if isinstance(value, bool):
+        return f"{str(value).lower()} (a boolean)"
+    if isinstance(value, int):
+        # Python refuses to write integers of thousands of digits.
+        digits = str(value) if abs(value) < 10**30 else "a number of more than 30 digits"
+        return f"{digits} (a whole number)"
+    if isinstance(value, float):
+        return f"{value!r} (a float)"
+    if isinstance(value, list | tuple):
+        return f"a list of {len(value)}" if value else "an empty list"
+    if not value:
+        return "an empty mapping"
+    keys = ", ".join(quote(str(key))[1:-1] for key in list(value)[:3])
+    return f"a mapping ({keys}{', ...' if len(value) > 3 else ''})"
+
+
+def _folded(word: str) -> str:
+    return re.sub(r"[-_ ]", "", word).casefold()
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Guess which of the known words was meant."""
+    by_fold = {_folded(name): name for name in known}
+    near = difflib.get_close_matches(_folded(word), list(by_fold), n=1, cutoff=0.7)
+    return by_fold[near[0]] if near else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Ask whether the nearest of the known words was meant; empty if none is near."""
+    near = nearest(word, known)
+    return f"did you mean {near}?" if near is not None else ""
+
+
+def one_of(words: Sequence[str], longest: int = 20) -> str:
+    """List the words that are allowed: ``a``, ``a or b``, ``one of a, b, c``."""
+    plain = [word or '""' for word in words]
+    if len(plain) <= 2:
+        return " or ".join(plain)
+    more = f" and {len(plain) - longest} more" if len(plain) > longest else ""
+    return f"one of {', '.join(plain[:longest])}{more}"
+
+
+def path_text(path: Iterable[str | int]) -> str:
+    """Write a place in a document: ``jobs[3].podSets[0].requests["nvidia.com/gpu"]``."""
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", step):
+            text += f".{step}" if text else step
+        else:
+            text += f"[{quote(step)}]"
+    return text

@@ -1,0 +1,248 @@
+"""What the types of a job cannot say: names that must differ, agree or exist, and sums."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from kantopt.errors import Problem
+from kantopt.schema.base import Expression
+from kantopt.schema.hints import did_you_mean, one_of, path_text, quote
+from kantopt.schema.jobs import Job, PodSet, TopologyRequest
+from kantopt.schema.quantity import parse_quantity, to_base
+from kantopt.schema.snapshot import ClusterSnapshot
+
+
+def check_jobs(
+    jobs: Sequence[Job], snapshot: ClusterSnapshot | None, file: str, prefix: str
+) -> list[Problem]:
+    """Find what is contradictory in jobs.
+
+    Parameters
+    ----------
+    jobs
+        The jobs of one document.
+    snapshot
+        Cluster whose nodes, queues, priority classes and levels they may name; ``None`` leaves
+        these names unchecked.
+    file, prefix
+        Where the jobs stand, for the messages (``prod.yaml``, ``jobs``).
+    """
+    known = _Known(snapshot)
+    names = [f"{job.namespace}/{job.name}" for job in jobs]
+    problems = list(repeats(names, file, [f"{prefix}[{i}].name" for i in range(len(jobs))], "job"))
+    for i, job in enumerate(jobs):
+        problems += _check_job(job, known, file, f"{prefix}[{i}]")
+    return problems
+
+
+class _Known:
+    """Names that jobs may refer to; ``None`` where any will do."""
+
+    def __init__(self, snapshot: ClusterSnapshot | None) -> None:
+        self.devices: dict[str, int] | None = None
+        self.queues: list[str] | None = None
+        self.classes: list[str] | None = None
+        self.levels: list[str] | None = None
+        if snapshot is not None:
+            self.devices = {
+                node.name: sum(devices.count for devices in node.devices) for node in snapshot.nodes
+            }
+            # A cluster that lists no queues or classes does not say that there are none.
+            self.queues = [queue.name for queue in snapshot.queues] or None
+            self.classes = [item.name for item in snapshot.priority_classes] or None
+            levels = snapshot.topology.levels
+            self.levels = [name for level in levels for name in (level.name, level.node_label)]
+
+
+def repeats(
+    names: Sequence[str], file: str, paths: Sequence[str], subject: str
+) -> Iterator[Problem]:
+    """Report each name that stands more than once."""
+    first: dict[str, str] = {}
+    for name, path in zip(names, paths, strict=True):
+        if name in first:
+            found = f"the {subject} {quote(name)} again"
+            place = first[name].removesuffix(".name")
+            yield Problem(file, path, found, f"it once, as in {place}")
+        first.setdefault(name, path)
+
+
+def unknown(
+    name: str, known: Collection[str] | None, file: str, path: str, subject: str
+) -> Iterator[Problem]:
+    """Report a name that nothing has."""
+    if known is None or not name or name in known:
+        return
+    names = list(known)
+    hint = did_you_mean(name, names)
+    expected = f"a {subject} of the snapshot"
+    if not names:
+        expected += ", which has none"
+    elif not hint and len(names) <= 10:
+        expected = f"a {subject}, {one_of(names)}"
+    yield Problem(file, path, f"the unknown {subject} {quote(name)}", expected, hint)
+
+
+@lru_cache(maxsize=4096)
+def _is_countable(resource: str, value: str | int, up: bool) -> bool:
+    # Remembered, because a cluster writes the same few amounts thousands of times.
+    try:
+        to_base(resource, value, up=up)
+    except ValueError:
+        return False
+    return True
+
+
+def check_amount(
+    resource: str, value: str | int, file: str, path: str, *, up: bool = True
+) -> Iterator[Problem]:
+    """Report an amount of whole things that is not whole, or one beyond 64 bits."""
+    if not _is_countable(resource, value, up):
+        whole = parse_quantity(value).denominator == 1
+        expected = f"a whole number: {resource} cannot be divided"
+        if whole:
+            expected = "less than 2^63 thousandths"
+        yield Problem(file, path, quote(value) if isinstance(value, str) else str(value), expected)
+
+
+def check_amounts(
+    amounts: Mapping[str, str | int], file: str, path: str, *, up: bool = True
+) -> Iterator[Problem]:
+    """Report amounts as :func:`check_amount` does, by resource."""
+    for resource, value in amounts.items():
+        yield from check_amount(resource, value, file, path + _step(resource), up=up)
+
+
+def _step(key: str) -> str:
+    text = path_text([key])
+    return text if text.startswith("[") else f".{text}"
+
+
+def check_expressions(
+    expressions: Sequence[Expression], file: str, path: str, name: str = "matchExpressions"
+) -> Iterator[Problem]:
+    """Report operators whose values do not suit them."""
+    for i, item in enumerate(expressions):
+        place, count = f"{path}.{name}[{i}].values", len(item.values)
+        found = f"{count} value{'' if count == 1 else 's'} for {item.operator}"
+        if item.operator in ("In", "NotIn") and not count:
+            yield Problem(file, place, found, "at least one")
+        elif item.operator in ("Exists", "DoesNotExist") and count:
+            yield Problem(file, place, found, "none")
+        elif item.operator in ("Gt", "Lt"):
+            if count != 1:
+                yield Problem(file, place, found, "exactly one")
+            elif not item.values[0].removeprefix("-").isdecimal():
+                yield Problem(file, place, quote(item.values[0]), f"a number for {item.operator}")
+
+
+def _check_job(job: Job, known: _Known, file: str, path: str) -> Iterator[Problem]:
+    yield from unknown(job.queue_name, known.queues, file, f"{path}.queueName", "queue")
+    yield from unknown(
+        job.priority_class_name, known.classes, file, f"{path}.priorityClassName", "priority class"
+    )
+    wanted = sum(pods.count for pods in job.pod_sets)
+    if job.min_count is not None and job.min_count > wanted:
+        expected = f"at most {wanted}, the count of all its pod sets"
+        yield Problem(file, f"{path}.minCount", str(job.min_count), expected)
+    if job.topology_request is not None:
+        place = f"{path}.topologyRequest"
+        yield from _check_topology(job.topology_request, wanted, known, file, place)
+    places = [f"{path}.podSets[{i}]" for i in range(len(job.pod_sets))]
+    names = [pods.name for pods in job.pod_sets]
+    yield from repeats(names, file, [f"{place}.name" for place in places], "pod set")
+    for pods, place in zip(job.pod_sets, places, strict=True):
+        yield from _check_pod_set(pods, known, file, place)
+        yield from _check_assignments(pods, known, file, place)
+        yield from _check_selectors(pods, file, place)
+
+
+def _check_topology(
+    request: TopologyRequest, count: int, known: _Known, file: str, path: str
+) -> Iterator[Problem]:
+    slices = request.pod_set_slice_required_topology
+    size = request.pod_set_slice_size
+    for name, level in (
+        ("required", request.required),
+        ("preferred", request.preferred),
+        ("podSetSliceRequiredTopology", slices),
+    ):
+        if level is not None:
+            yield from unknown(level, known.levels, file, f"{path}.{name}", "topology level")
+    if slices is None and size is not None:
+        place = f"{path}.podSetSliceRequiredTopology"
+        yield Problem(file, place, "nothing", "a level, since podSetSliceSize is given")
+    if slices is not None and size is None:
+        place = f"{path}.podSetSliceSize"
+        yield Problem(file, place, "nothing", "a size, since podSetSliceRequiredTopology is given")
+    if slices is not None and size is not None and count % size:
+        yield Problem(file, f"{path}.podSetSliceSize", str(size), f"a divisor of count {count}")
+
+
+def _check_pod_set(pods: PodSet, known: _Known, file: str, path: str) -> Iterator[Problem]:
+    if pods.min_count is not None and pods.min_count > pods.count:
+        expected = f"at most count, {pods.count}"
+        yield Problem(file, f"{path}.minCount", str(pods.min_count), expected)
+    yield from check_amounts(pods.requests, file, f"{path}.requests")
+    classes = [request.device_class for request in pods.devices]
+    places = [f"{path}.devices[{i}]" for i in range(len(classes))]
+    yield from repeats(classes, file, [f"{place}.class" for place in places], "device class")
+    for request, place in zip(pods.devices, places, strict=True):
+        yield from check_amounts(request.requests, file, f"{place}.requests")
+    if pods.topology_request is not None:
+        place = f"{path}.topologyRequest"
+        yield from _check_topology(pods.topology_request, pods.count, known, file, place)
+
+
+def _check_assignments(pods: PodSet, known: _Known, file: str, path: str) -> Iterator[Problem]:
+    running = sum(item.count for item in pods.assignments)
+    pending = max(pods.count - running, 0)
+    if running > pods.count:
+        expected = f"at most count, {pods.count}"
+        yield Problem(file, f"{path}.assignments", f"{running} pods in all", expected)
+    if len(pods.pods) > pending:
+        expected = f"at most {pending}, the pods of the count that do not run"
+        yield Problem(file, f"{path}.pods", f"{len(pods.pods)} pending pods", expected)
+    for i, item in enumerate(pods.assignments):
+        place = f"{path}.assignments[{i}]"
+        yield from unknown(item.node, known.devices, file, f"{place}.node", "node")
+        if len(item.pods) > item.count:
+            expected = f"at most count, {item.count}"
+            yield Problem(file, f"{place}.pods", f"{len(item.pods)} pods", expected)
+        number = None if known.devices is None else known.devices.get(item.node)
+        for k, device in enumerate(item.devices):
+            if device in item.devices[:k]:
+                found = f"device {device} again"
+                yield Problem(file, f"{place}.devices[{k}]", found, "distinct devices")
+            elif number is not None and device >= number:
+                expected = f"an index from 0 to {number - 1}" if number else "none"
+                expected += f": {item.node} has {number} device{'' if number == 1 else 's'}"
+                yield Problem(file, f"{place}.devices[{k}]", f"device {device}", expected)
+
+
+def _check_selectors(pods: PodSet, file: str, path: str) -> Iterator[Problem]:
+    for i, toleration in enumerate(pods.tolerations):
+        place = f"{path}.tolerations[{i}]"
+        if toleration.operator == "Exists" and toleration.value:
+            found = f"{quote(toleration.value)} with operator Exists"
+            yield Problem(file, f"{place}.value", found, "no value, or operator Equal")
+        elif toleration.operator == "Equal" and not toleration.key:
+            yield Problem(file, f"{place}.key", "no key", "a key, or operator Exists")
+    for i, term in enumerate(pods.node_affinity):
+        place = f"{path}.nodeAffinity[{i}]"
+        yield from check_expressions(term.match_expressions, file, place)
+        yield from check_expressions(term.match_fields, file, place, "matchFields")
+        for k, item in enumerate(term.match_fields):
+            if item.key != "metadata.name":
+                key = f"{place}.matchFields[{k}].key"
+                yield Problem(file, key, quote(item.key), "metadata.name, the only field")
+    selectors = [
+        (f"{path}.podAntiAffinity[{i}].labelSelector", anti.label_selector)
+        for i, anti in enumerate(pods.pod_anti_affinity)
+    ] + [
+        (f"{path}.topologySpreadConstraints[{i}].labelSelector", spread.label_selector)
+        for i, spread in enumerate(pods.topology_spread_constraints)
+    ]
+    for place, selector in selectors:
+        yield from check_expressions(selector.match_expressions, file, place)

@@ -1,0 +1,82 @@
+"""Files written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import tempfile
+
+from kantopt.errors import CannotCreateError, WriteError
+
+_FAILED_DISK = {errno.ENOSPC, errno.EIO, errno.EDQUOT}
+
+
+def write_atomic(path: str, data: bytes) -> None:
+    """Write a file by rename, so that no reader ever sees a part of it.
+
+    The permission bits of an existing file stay; a new one gets 0644 less the umask. A symbolic
+    link stays one: the file that it names is replaced. A device or pipe is written to directly.
+
+    Raises
+    ------
+    CannotCreateError
+        If the folder is missing, permission is denied or the path is a directory.
+    WriteError
+        If the disk is full or fails; the old file is then untouched and no other is left.
+    """
+    try:
+        target = os.path.realpath(path)
+        mode = _mode(path, target)
+        if mode is None:
+            descriptor, temporary = os.open(target, os.O_WRONLY), None
+        else:
+            folder = os.path.dirname(target)
+            descriptor, temporary = tempfile.mkstemp(prefix=".kantopt-", dir=folder)
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in _FAILED_DISK:
+            raise WriteError(f"{path}: writing failed: {_reason(error)}") from None
+        raise CannotCreateError(f"{path}: cannot be written: {_reason(error)}") from None
+    try:
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                if mode is not None:
+                    os.fchmod(file.fileno(), mode)
+                    os.fsync(file.fileno())
+        except OSError as error:
+            raise WriteError(f"{path}: writing failed: {_reason(error)}") from None
+        try:
+            if temporary is not None:
+                os.replace(temporary, target)
+        except OSError as error:
+            raise CannotCreateError(f"{path}: cannot be written: {_reason(error)}") from None
+    except BaseException:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        raise
+
+
+def _mode(path: str, target: str) -> int | None:
+    """Permission bits for the file to come; ``None`` if it is a device or pipe."""
+    try:
+        status = os.stat(target)
+    except FileNotFoundError:
+        umask = os.umask(0)
+        os.umask(umask)
+        return 0o644 & ~umask
+    if stat.S_ISDIR(status.st_mode):
+        raise CannotCreateError(f"{path}: cannot be written: it is a directory")
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    if not os.access(target, os.W_OK):
+        raise CannotCreateError(f"{path}: cannot be written: permission denied")
+    return stat.S_IMODE(status.st_mode)
+
+
+def _reason(error: OSError | ValueError) -> str:
+    text = error.strerror if isinstance(error, OSError) else None
+    return (text or str(error)).lower()

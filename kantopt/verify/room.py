@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from kantopt.problem.cluster import Amounts, Node
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import DeviceNeed, Job, PodSet
 from kantopt.schema.model import Rule
-from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit
+from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
+from kantopt.verify.rules.topology import domains_used
+from kantopt.verify.step import Loads
 
 
 def node_room(
@@ -92,26 +95,39 @@ def most_pods(instance: Instance, job: Job, role: int) -> int:
     regions: list[Iterable[int]] = [range(len(instance.nodes))]
     if instance.on(Rule.TOPOLOGY):
         for need in instance.topology_needs:
-            if need.job == job.index and role in need.roles and need.required is not None:
+            if need.job != job.index or role not in need.roles or need.required is None:
+                continue
+            # Members that run in several domains already may go on doing so.
+            if len(domains_used(instance, need, need.required, instance.current)) < 2:
                 regions = [d.nodes for d in instance.topology.domains[need.required]]
     best = max((podset_room(instance, podset, nodes) for nodes in regions), default=0)
     return min(best, _quota_room(instance, job, podset))
 
 
 def _quota_room(instance: Instance, job: Job, podset: PodSet) -> int:
+    """Pods that the queue's quota admits; use beyond a quota that stands may go on."""
     room = podset.count
     if job.queue is None or not instance.on(Rule.QUOTA):
         return room
     queue = instance.queues[job.queue]
     shared = cohorts(instance)
+    standing = _standing_use(instance)
     for quota in queue.quotas:
         amount = podset.demand[quota.resource]
         if not amount:
             continue
-        limit = queue_limit(queue, quota)
+        limits = []
+        own = queue_limit(queue, quota)
+        if own is not None:
+            limits.append(max(own, standing[job.queue][quota.resource]))
         if queue.cohort:
-            lent = shared_limit(shared[queue.cohort, quota.resource]) + quota.guaranteed
-            limit = lent if limit is None else min(limit, lent)
-        if limit is not None:
-            room = min(room, limit // amount)
+            members = shared[queue.cohort, quota.resource]
+            lent = max(shared_limit(members), shared_use(members, standing))
+            limits.append(lent + quota.guaranteed)
+        room = min([room, *(limit // amount for limit in limits)])
     return room
+
+
+@lru_cache(maxsize=4)
+def _standing_use(instance: Instance) -> list[list[int]]:
+    return Loads.of(instance, instance.current).queue

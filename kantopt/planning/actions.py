@@ -1,0 +1,77 @@
+"""From a plan document back to actions, so that any plan can be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kantopt.errors import Problem
+from kantopt.problem.actions import Action, Wave
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.schema.plan import Binding, Eviction, Move, Plan
+
+Item = Binding | Eviction | Move
+
+
+def waves_of(instance: Instance, plan: Plan, file: str) -> tuple[tuple[Wave, ...], list[Problem]]:
+    """Return a plan's waves, and a problem for each job, pod set or node that is not known."""
+    actions: dict[str, Action] = {}
+    problems: list[Problem] = []
+    kinds: tuple[tuple[str, Sequence[Item]], ...] = (
+        ("assignments", plan.assignments),
+        ("evictions", plan.evictions),
+        ("moves", plan.moves),
+    )
+    for kind, items in kinds:
+        for i, item in enumerate(items):
+            found = list(_unknown(instance, item, file, f"{kind}[{i}]"))
+            problems += found
+            if not found:
+                actions[item.id] = _action(instance, item)
+    waves = tuple(
+        Wave(wave.id, wave.after, tuple(actions[a] for a in wave.actions if a in actions))
+        for wave in plan.waves
+    )
+    return waves, problems
+
+
+def _nodes(item: Item) -> Iterator[tuple[str, str]]:
+    if isinstance(item, Move):
+        yield "fromNode", item.from_node
+        yield "toNode", item.to_node
+    else:
+        yield "node", item.node
+
+
+def _unknown(instance: Instance, item: Item, file: str, path: str) -> Iterator[Problem]:
+    for field, name in _nodes(item):
+        if name not in instance.node_index:
+            yield Problem(file, f"{path}.{field}", name, "a node of the snapshot")
+    if item.job not in instance.job_index:
+        yield Problem(file, f"{path}.job", item.job, "a job of the snapshot or the job lists")
+        return
+    job = instance.jobs[instance.job_index[item.job]]
+    role = next((role for role in job.roles if role.name == item.pod_set), None)
+    if role is None:
+        names = ", ".join(role.name for role in job.roles)
+        yield Problem(file, f"{path}.podSet", item.pod_set, f"a pod set of {item.job}: {names}")
+    elif (role.pending if isinstance(item, Binding) else role.running) is None:
+        state = "pending" if isinstance(item, Binding) else "running"
+        yield Problem(file, f"{path}.podSet", item.pod_set, f"a pod set with {state} pods")
+
+
+def _action(instance: Instance, item: Item) -> Action:
+    job = instance.jobs[instance.job_index[item.job]]
+    role = next(role for role in job.roles if role.name == item.pod_set)
+    index = instance.node_index
+    if isinstance(item, Binding):
+        assert role.pending is not None
+        target = Spot(index[item.node], item.devices)
+        return Action(item.id, "bind", role.pending, item.count, None, target)
+    assert role.running is not None
+    if isinstance(item, Eviction):
+        source = Spot(index[item.node], item.devices)
+        return Action(item.id, "evict", role.running, item.count, source, None)
+    source = Spot(index[item.from_node], item.from_devices)
+    target = Spot(index[item.to_node], item.to_devices)
+    return Action(item.id, "move", role.running, item.count, source, target)

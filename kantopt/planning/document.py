@@ -1,0 +1,191 @@
+"""From an answer to the plan document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import kantopt
+from kantopt.planning.question import Question
+from kantopt.problem.actions import Action, Wave
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.schema import plan as docs
+from kantopt.schema.base import API_VERSION
+from kantopt.schema.dump import canonical_digest
+from kantopt.schema.jobs import PodRef
+from kantopt.verify.rules.priority import preemptor
+from kantopt.verify.step import Step, Violation
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What planning ends with, before it is written down."""
+
+    placement: Placement
+    waves: tuple[Wave, ...]
+    tiers: tuple[docs.Tier, ...]
+    solver: docs.Solver
+    unplaced: tuple[docs.Unplaced, ...]
+    standing: tuple[Violation, ...]
+    warnings: tuple[str, ...]
+
+
+def plan_document(question: Question, instance: Instance, answer: Answer) -> docs.Plan:
+    """Write an answer down, with the specs of the jobs that are pending or acted on."""
+    step = Step(instance, instance.current, answer.placement)
+    pods = _Pods(question, instance)
+    assignments, evictions, moves = [], [], []
+    for action in (action for wave in answer.waves for action in wave.actions):
+        if action.kind == "bind":
+            assignments.append(_binding(instance, action, pods))
+        elif action.kind == "evict":
+            evictions.append(_eviction(instance, action, pods, step))
+        else:
+            moves.append(_move(instance, action, pods))
+    acted = {instance.podsets[a.podset].job for wave in answer.waves for a in wave.actions}
+    plan = docs.Plan(
+        api_version=API_VERSION,
+        kind="Plan",
+        metadata=docs.PlanMetadata(
+            name=question.snapshot.metadata.name,
+            plan_id="",
+            kantopt_version=kantopt.__version__,
+            snapshot=docs.SnapshotRef(
+                digest=canonical_digest(question.snapshot),
+                name=question.snapshot.metadata.name,
+                captured_at=question.snapshot.metadata.captured_at,
+                resource_version=question.snapshot.metadata.resource_version,
+            ),
+        ),
+        summary=_summary(instance, step),
+        solver=answer.solver,
+        objectives=answer.tiers,
+        assignments=tuple(assignments),
+        evictions=tuple(evictions),
+        moves=tuple(moves),
+        waves=tuple(
+            docs.Wave(id=wave.id, after=wave.after, actions=tuple(a.id for a in wave.actions))
+            for wave in answer.waves
+        ),
+        unplaced=answer.unplaced,
+        pre_existing=tuple(
+            docs.Standing(rule=v.rule, subject=v.subject, message=v.message)
+            for v in answer.standing
+        ),
+        warnings=answer.warnings,
+        model=instance.model,
+        jobs=tuple(
+            job
+            for j, job in enumerate(question.jobs)
+            if j in acted or any(not instance.podsets[s].running for s in instance.jobs[j].podsets)
+        ),
+    )
+    identity = plan.metadata.model_copy(update={"plan_id": canonical_digest(plan)})
+    return plan.model_copy(update={"metadata": identity})
+
+
+def _summary(instance: Instance, step: Step) -> docs.Summary:
+    pending = [podset for podset in instance.podsets if not podset.running]
+    bound = {podset.index: step.bound(podset.index) for podset in pending}
+    running = [podset.index for podset in instance.podsets if podset.running]
+    evicted = sum(step.evicted(s) for s in running)
+    moved = sum(step.moved(s) for s in running)
+    placed = sum(bound.values())
+    return docs.Summary(
+        placed_jobs=len({p.job for p in pending if bound[p.index]}),
+        placed_pods=placed,
+        unplaced_jobs=len({p.job for p in pending if bound[p.index] < p.count}),
+        unplaced_pods=sum(p.count - bound[p.index] for p in pending),
+        evicted_pods=evicted,
+        moved_pods=moved,
+        changes=bool(placed or evicted or moved),
+    )
+
+
+class _Pods:
+    """Hands out the pods of the documents, each at most once."""
+
+    def __init__(self, question: Question, instance: Instance) -> None:
+        self._documents = question.jobs
+        self._instance = instance
+        self._left: dict[tuple[int, Spot | None], list[PodRef]] = {}
+
+    def take(self, s: int, spot: Spot | None, count: int) -> tuple[PodRef, ...]:
+        """Take pods that run on a spot, or pending ones; as many as are known by name."""
+        key = (s, spot)
+        if key not in self._left:
+            self._left[key] = list(self._known(s, spot))
+        taken, self._left[key] = self._left[key][:count], self._left[key][count:]
+        return tuple(taken)
+
+    def _known(self, s: int, spot: Spot | None) -> Sequence[PodRef]:
+        podset = self._instance.podsets[s]
+        document = self._documents[podset.job].pod_sets[podset.role]
+        if spot is None:
+            return document.pods
+        node = self._instance.nodes[spot.node].name
+        return [
+            pod
+            for assignment in document.assignments
+            if assignment.node == node and tuple(sorted(assignment.devices)) == spot.devices
+            for pod in assignment.pods
+        ]
+
+
+def _spot(spot: Spot | None) -> Spot:
+    assert spot is not None
+    return spot
+
+
+def _binding(instance: Instance, action: Action, pods: _Pods) -> docs.Binding:
+    target = _spot(action.target)
+    return docs.Binding(
+        id=action.id,
+        job=instance.job_of(action.podset).name,
+        pod_set=instance.podsets[action.podset].name,
+        node=instance.nodes[target.node].name,
+        devices=target.devices,
+        count=action.pods,
+        pods=pods.take(action.podset, None, action.pods),
+    )
+
+
+def _eviction(instance: Instance, action: Action, pods: _Pods, step: Step) -> docs.Eviction:
+    source, job = _spot(action.source), instance.job_of(action.podset)
+    beneficiary = preemptor(step, job)
+    return docs.Eviction(
+        id=action.id,
+        job=job.name,
+        pod_set=instance.podsets[action.podset].name,
+        node=instance.nodes[source.node].name,
+        devices=source.devices,
+        count=action.pods,
+        pods=pods.take(action.podset, source, action.pods),
+        priority=job.priority,
+        for_job=None if beneficiary is None else beneficiary.name,
+        budgets=_budgets(instance, action.podset),
+    )
+
+
+def _move(instance: Instance, action: Action, pods: _Pods) -> docs.Move:
+    source, target = _spot(action.source), _spot(action.target)
+    job = instance.job_of(action.podset)
+    return docs.Move(
+        id=action.id,
+        job=job.name,
+        pod_set=instance.podsets[action.podset].name,
+        from_node=instance.nodes[source.node].name,
+        from_devices=source.devices,
+        to_node=instance.nodes[target.node].name,
+        to_devices=target.devices,
+        count=action.pods,
+        pods=pods.take(action.podset, source, action.pods),
+        mode=job.move_mode,
+        budgets=_budgets(instance, action.podset) if job.move_mode == "restart" else (),
+    )
+
+
+def _budgets(instance: Instance, s: int) -> tuple[str, ...]:
+    return tuple(instance.budgets[b].name for b in instance.podsets[s].budgets)

@@ -1,0 +1,94 @@
+"""The exact search as the planner sees it: incumbents judged as they come, bounds kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from kantopt.clock import Deadline
+from kantopt.planning.solver_process import Closed, Done, Failed, Found, SearchTask, SolverProcess
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.verify.metrics import measure
+from kantopt.verify.rules import check
+
+
+@dataclass(slots=True)
+class Search:
+    """What the exact search has brought.
+
+    ``placements`` are the incumbents, each better than the one before it; ``bounds`` one entry per
+    tier that the search is done with.
+    """
+
+    placements: list[Placement] = field(default_factory=list)
+    bounds: list[Closed] = field(default_factory=list)
+    infeasible: bool = False
+    ended: bool = False
+    """The search came to its end by itself: no clock decided where it stopped."""
+    ortools_version: str = ""
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the search may spend; ``work`` in deterministic seconds makes it repeatable."""
+
+    deadline: Deadline
+    seed: int
+    workers: int
+    work: float | None
+
+
+def search(
+    instance: Instance,
+    tiers: Sequence[Tier],
+    start: Placement | None,
+    limits: Limits,
+    improved: Callable[[tuple[int, ...]], None],
+    forbidden: Sequence[Placement] = (),
+) -> Search:
+    """Run the exact search in a process of its own until it ends or the time is up.
+
+    Every placement that it sends is judged before it counts; ``start`` is a legal placement, or
+    ``None`` if a required job has no place in any placement known so far.
+    """
+    result = Search()
+    best = None if start is None else measure(instance, start, tiers)
+    task = SearchTask(
+        instance=instance,
+        tiers=tuple(tiers),
+        start=start,
+        forbidden=tuple(forbidden),
+        deadline=limits.deadline,
+        seed=limits.seed,
+        workers=limits.workers,
+        work=limits.work,
+    )
+    with SolverProcess(task) as process:
+        for message in process.messages(limits.deadline):
+            match message:
+                case Found(podsets):
+                    placement = Placement(podsets)
+                    values = measure(instance, placement, tiers)
+                    if best is not None and values >= best:
+                        continue
+                    faults = check(instance, placement)
+                    if faults:
+                        result.warnings.append(
+                            f"a placement of the solver was refused: {faults[0]}"
+                        )
+                        continue
+                    best = values
+                    result.placements.append(placement)
+                    improved(values)
+                case Closed():
+                    result.bounds.append(message)
+                case Done(infeasible, version):
+                    result.infeasible = infeasible
+                    result.ended = True
+                    result.ortools_version = version
+                case Failed(text):
+                    result.warnings.append(text)
+    return result

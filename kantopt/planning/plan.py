@@ -1,0 +1,275 @@
+"""The main use case: a fast plan, then bounds, then the exact search, all within one deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from kantopt.clock import Deadline, elapsed
+from kantopt.planning.document import Answer, plan_document
+from kantopt.planning.exact import Limits, Search, search
+from kantopt.planning.question import Question
+from kantopt.planning.tiers import tier_rows
+from kantopt.problem.actions import Wave
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.schema import plan as docs
+from kantopt.schema.model import Model, Rule
+from kantopt.search.construct import Strategy, best_of
+from kantopt.search.reasons import first_reason
+from kantopt.search.sequence import sequence
+from kantopt.verify.metrics import bounds, measure
+from kantopt.verify.replay import replay
+from kantopt.verify.rules import check, check_standing
+
+WORK_PER_SECOND = 0.4
+"""Deterministic seconds per second of the time limit: few enough that the clock rarely decides."""
+
+Engine = Literal["fast", "exact", "auto"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to plan."""
+
+    engine: Engine = "auto"
+    strategies: tuple[Strategy, ...] = ()
+    """Strategies of the fast path; none: the default portfolio."""
+    seed: int = 0
+    workers: int = 2
+    require: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """News while planning: seconds since the process began, what happened, tier values."""
+
+    seconds: float
+    message: str
+    values: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A plan and how the run ended."""
+
+    plan: docs.Plan
+    instance: Instance
+    tiers: tuple[Tier, ...]
+    infeasible: bool
+    """A required job provably has no place."""
+
+
+Tell = Callable[[Progress], None]
+
+
+def make_plan(
+    question: Question,
+    model: Model,
+    options: Options,
+    deadline: Deadline,
+    tell: Tell = lambda _: None,
+) -> Result:
+    """Plan: construct, bound, search, order, verify, write down.
+
+    Parameters
+    ----------
+    question
+        The documents.
+    model
+        Rules and objectives, with ``extends`` resolved.
+    options
+        Engine, strategies, seed, workers, required jobs.
+    deadline
+        When everything, writing included, should be done. If it is over before a first plan, the
+        plan is to do nothing, and says ``not examined``.
+    tell
+        Called with the progress.
+
+    Raises
+    ------
+    BadDataError
+        If the documents contradict each other.
+    """
+    instance = question.instance(model, options.require)
+    run = _Run(instance, tiers_of(instance), options, deadline, tell)
+    run.warnings += question.notes
+    if deadline.over():
+        run.warnings.append(f"not examined: reading alone took {elapsed():.1f} s")
+        run.cut = True
+        answer = run.answer(instance.current, (), examined=False)
+    else:
+        run.construct()
+        if options.engine != "fast":
+            run.improve()
+        answer = run.answer(*run.ordered(), examined=True)
+    plan = plan_document(question, instance, answer)
+    return Result(plan, instance, run.tiers, run.search.infeasible)
+
+
+class _Run:
+    """One run: the incumbents so far and what is known about them."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        tiers: tuple[Tier, ...],
+        options: Options,
+        deadline: Deadline,
+        tell: Tell,
+    ) -> None:
+        self.instance = instance
+        self.tiers = tiers
+        self.options = options
+        self.deadline = deadline
+        self.tell = tell
+        self.warnings: list[str] = []
+        self.search = Search()
+        self.strategy = ""
+        self.fast = instance.current
+        self.cut = False
+        """The clock or a signal has ended something before its time."""
+        self.reserve = 0.0
+        """Seconds to keep for ordering, verifying and writing."""
+
+    def construct(self) -> None:
+        """Find a plan fast, and measure how long judging takes."""
+        self.fast, strategy = best_of(
+            self.instance,
+            self.deadline,
+            self.options.strategies,
+            self.tiers,
+            seed=self.options.seed,
+        )
+        self.strategy = strategy.value
+        began = elapsed()
+        faults = [v for v in check(self.instance, self.fast) if v.rule != Rule.REQUIRED]
+        if faults:
+            self.warnings.append(f"the fast path's plan was refused: {faults[0]}")
+            self.fast = self.instance.current
+        self.reserve = 0.1 + 5 * (elapsed() - began)
+        self.cut = self.deadline.over()
+        self.report(self.strategy, self.fast)
+
+    def report(self, message: str, placement: Placement) -> None:
+        """Tell of a plan."""
+        values = measure(self.instance, placement, self.tiers)
+        self.tell(Progress(elapsed(), message, values))
+
+    def improve(self, forbidden: Sequence[Placement] = ()) -> None:
+        """Search exactly, unless arithmetic already proves the fast plan optimal."""
+        values = measure(self.instance, self.fast, self.tiers)
+        legal = not check(self.instance, self.fast, (Rule.REQUIRED,))
+        if legal and values == bounds(self.instance, self.tiers, values) and not forbidden:
+            return
+        deadline = self.deadline.less(self.reserve)
+        limits = Limits(deadline, self.options.seed, self.options.workers, self._work())
+        again = search(
+            self.instance,
+            self.tiers,
+            self.fast if legal else None,
+            limits,
+            lambda found: self.tell(Progress(elapsed(), "cp-sat", found)),
+            forbidden,
+        )
+        self.cut = self.cut or not again.ended
+        self.warnings += again.warnings
+        if forbidden:  # a bound of a search that leaves some plans out is no bound
+            self.search.placements = again.placements
+        else:
+            self.search = again
+
+    def _work(self) -> float | None:
+        if not self.deadline.deterministic or self.deadline.at is None:
+            return None
+        return self.deadline.at * WORK_PER_SECOND
+
+    def ordered(self) -> tuple[Placement, tuple[Wave, ...]]:
+        """Return the best placement that has a legal order of actions, and that order.
+
+        Where the best one has none, it is forbidden and the search goes on while there is time;
+        then the incumbents before it are tried, the fast plan, and at last doing nothing.
+        """
+        forbidden: list[Placement] = []
+        candidates = [self.fast, *self.search.placements]
+        while candidates:
+            placement = candidates.pop()
+            waves = sequence(self.instance, placement)
+            if waves is not None and self._holds(placement, waves):
+                if forbidden:
+                    self.warnings.append("a better placement was left: its moves have no order")
+                return placement, waves
+            forbidden.append(placement)
+            if self.options.engine != "fast" and not self.deadline.less(self.reserve).over():
+                self.improve(forbidden)
+                candidates = [*candidates, *self.search.placements]
+        return self.instance.current, ()
+
+    def _holds(self, placement: Placement, waves: tuple[Wave, ...]) -> bool:
+        violations, final = replay(self.instance, waves)
+        return final.podsets == placement.podsets and not any(
+            violation.rule != Rule.REQUIRED for violation in violations
+        )
+
+    def answer(self, placement: Placement, waves: tuple[Wave, ...], *, examined: bool) -> Answer:
+        """Gather what the plan document says."""
+        rows = tier_rows(self.instance, self.tiers, placement, self.search.bounds, examined)
+        missing = check(self.instance, placement, (Rule.REQUIRED,))
+        infeasible = self.search.infeasible
+        self.warnings += [
+            f"{v.subject} is required and "
+            + ("provably has no place" if infeasible else "was not placed")
+            + f" ({v.message})"
+            for v in missing
+        ]
+        proved = all(row.status == "OPTIMAL" for row in rows) and not missing
+        status: docs.Status = "OPTIMAL" if proved else "FEASIBLE"
+        if infeasible:
+            status = "INFEASIBLE"
+        elif not examined:
+            status = "UNKNOWN"
+        by_solver = any(placement is found for found in self.search.placements)
+        solved = bool(self.search.bounds or self.search.placements or self.search.ended)
+        return Answer(
+            placement=placement,
+            waves=waves,
+            tiers=rows,
+            solver=docs.Solver(
+                engine=self.options.engine,
+                strategy=self.strategy,
+                found_by="cp-sat" if by_solver else "fast" if examined else "none",
+                status=status,
+                seed=self.options.seed,
+                deterministic=self.deadline.deterministic,
+                reproducible=not self.cut and (self.deadline.deterministic or not solved),
+                ortools_version=self.search.ortools_version,
+            ),
+            unplaced=tuple(self._unplaced(placement, examined)),
+            standing=tuple(check_standing(self.instance)),
+            warnings=tuple(self.warnings),
+        )
+
+    def _unplaced(self, placement: Placement, examined: bool) -> list[docs.Unplaced]:
+        found = []
+        for job in self.instance.jobs:
+            pending = [self.instance.podsets[s] for s in job.podsets]
+            pending = [podset for podset in pending if not podset.running]
+            wanted = sum(podset.count for podset in pending)
+            left = wanted - sum(placement.placed(podset.index) for podset in pending)
+            if left:
+                rule, message = ("not examined", "the time was up before it was looked at")
+                if examined:
+                    rule, message = first_reason(self.instance, placement, job.index)
+                found.append(
+                    docs.Unplaced(
+                        job=job.name,
+                        priority=job.priority,
+                        pods=left,
+                        wanted=wanted,
+                        rule=rule,
+                        message=message,
+                    )
+                )
+        return found

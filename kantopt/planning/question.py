@@ -1,0 +1,174 @@
+"""From files to a question: whatever was given, told apart by what it says it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kantopt.errors import BadDataError, Problem
+from kantopt.problem.build import build_instance
+from kantopt.problem.instance import Instance
+from kantopt.schema.base import Part
+from kantopt.schema.consistency import check_documents
+from kantopt.schema.extends import load_model, resolve_model
+from kantopt.schema.files import load_raw
+from kantopt.schema.jobs import Job, JobList
+from kantopt.schema.model import Model
+from kantopt.schema.plan import Plan
+from kantopt.schema.raw import RawDocument, is_kubernetes
+from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.schema.validation import document_class, validate
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """How Kubernetes objects are read."""
+
+    gated: bool = False
+    """Pods held back by scheduling gates count as pending."""
+    pending: tuple[str, ...] = ()
+    """Patterns NAMESPACE/NAME of the pods or jobs that count as pending; none: all of them."""
+    levels: tuple[str, ...] = ()
+    """Node labels of the topology, coarse to fine; none: found out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Documents that belong together: a cluster, what is pending, a model, perhaps a plan."""
+
+    source: str
+    snapshot: ClusterSnapshot
+    pending: tuple[Job, ...]
+    model: Model | None
+    plan: Plan | None
+    notes: tuple[str, ...]
+    """What importing dropped or assumed."""
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """Documents of the instance's jobs, in its order."""
+        return (*self.snapshot.jobs, *self.pending)
+
+    def instance(self, model: Model, require: Sequence[str] = ()) -> Instance:
+        """Freeze the question under a model."""
+        return build_instance(
+            self.snapshot, self.pending, model, require=require, source=self.source
+        )
+
+
+def read_question(paths: Sequence[str], how: Import = Import()) -> Question:
+    """Read a snapshot and whatever else the files hold.
+
+    Parameters
+    ----------
+    paths
+        Files in any order, ``-`` for standard input: one snapshot (ours, or Kubernetes objects,
+        which may be spread over files), any number of job lists, at most one model and one plan.
+        Jobs that only the plan knows are taken from it.
+    how
+        How Kubernetes objects are read.
+
+    Raises
+    ------
+    UsageError, MissingInputError, BadDataError
+        If a file cannot be read, a document cannot be used, or they do not belong together.
+    """
+    return question_of(load_raw(paths), how)
+
+
+def question_of(raws: Sequence[RawDocument], how: Import = Import()) -> Question:
+    """Make a question of documents that have been read; as :func:`read_question`."""
+    native = [raw for raw in raws if not is_kubernetes(raw.data)]
+    foreign = [raw for raw in raws if is_kubernetes(raw.data)]
+    pairs, problems = _validated(native)
+    notes: tuple[str, ...] = ()
+    pending: list[Job] = []
+    snapshots = [(raw, doc) for raw, doc in pairs if isinstance(doc, ClusterSnapshot)]
+    if not problems:
+        problems = check_documents(pairs)
+    if foreign and not problems:
+        snapshot, listed, notes = _imported(foreign, how)
+        file = foreign[0].file
+        snapshots.append((RawDocument(file, 0, {}), snapshot))
+        pending += listed.jobs
+    problems += _single(raws, pairs, snapshots)
+    if problems:
+        raise BadDataError(problems)
+    plan = next((doc for _, doc in pairs if isinstance(doc, Plan)), None)
+    snapshot = snapshots[0][1]
+    pending += [job for _, doc in pairs if isinstance(doc, JobList) for job in doc.jobs]
+    if plan is not None:
+        known = {(job.namespace, job.name) for job in (*snapshot.jobs, *pending)}
+        pending += [job for job in plan.jobs if (job.namespace, job.name) not in known]
+    model = next(
+        (resolve_model(doc, raw.file) for raw, doc in pairs if isinstance(doc, Model)), None
+    )
+    return Question(
+        source=snapshots[0][0].file,
+        snapshot=snapshot,
+        pending=tuple(pending),
+        model=model,
+        plan=plan,
+        notes=notes,
+    )
+
+
+def chosen_model(question: Question, name: str | None) -> Model:
+    """Return the model to use: the one named, else the one among the files, else ``mixed``."""
+    if name is not None:
+        return load_model(name)
+    return question.model or load_model("mixed")
+
+
+def _validated(
+    raws: Sequence[RawDocument],
+) -> tuple[list[tuple[RawDocument, Part]], list[Problem]]:
+    pairs: list[tuple[RawDocument, Part]] = []
+    problems: list[Problem] = []
+    for raw in raws:
+        try:
+            pairs.append((raw, validate(raw, document_class(raw))))
+        except BadDataError as error:
+            problems += error.problems
+    return pairs, problems
+
+
+def _imported(
+    raws: Sequence[RawDocument], how: Import
+) -> tuple[ClusterSnapshot, JobList, tuple[str, ...]]:
+    from kantopt.formats.kubernetes import flatten, import_kubernetes
+
+    objects = [item for raw in raws for item in flatten(raw.data)]
+    imported = import_kubernetes(
+        objects,
+        file=raws[0].file,
+        gated=how.gated,
+        pending=how.pending,
+        levels=how.levels,
+    )
+    return imported.snapshot, imported.pending, imported.notes
+
+
+def _single(
+    raws: Sequence[RawDocument],
+    pairs: Sequence[tuple[RawDocument, Part]],
+    snapshots: Sequence[tuple[RawDocument, ClusterSnapshot]],
+) -> list[Problem]:
+    """One cluster, and at most one model and one plan."""
+    problems = []
+    if not snapshots:
+        kinds = sorted({str(raw.data.get("kind")) for raw in raws}) or ["nothing"]
+        expected = "a ClusterSnapshot or a list of Kubernetes objects among the files"
+        problems.append(Problem(raws[0].file if raws else "", "", ", ".join(kinds), expected))
+    counts = {
+        "ClusterSnapshot": [raw for raw, _ in snapshots],
+        "Model": [raw for raw, doc in pairs if isinstance(doc, Model)],
+        "Plan": [raw for raw, doc in pairs if isinstance(doc, Plan)],
+    }
+    for kind, found in counts.items():
+        if len(found) > 1:
+            labels = ", ".join(raw.label for raw in found)
+            problems.append(
+                Problem(found[1].label, "", f"{len(found)} {kind}s ({labels})", f"one {kind}")
+            )
+    return problems

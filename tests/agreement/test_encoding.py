@@ -1,0 +1,104 @@
+"""Checker and encoding agree on random placements, rule by rule and all together.
+
+Under-filtering is an encoding that admits what the checker refuses, over-filtering one that
+refuses what the checker admits.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from ortools.sat.python import cp_model
+
+from kantopt.cp.model import PlacementModel
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import tiers_of
+from kantopt.schema.model import Rule
+from kantopt.verify.metrics import measure
+from kantopt.verify.rules import check
+from tests.generate import random_instance
+from tests.placements import random_placement
+
+ALONE = 105
+LEGAL = 900
+MIXED = 300
+PER_INSTANCE = 40
+
+Case = tuple[int, Instance, Placement, frozenset[Rule]]
+
+
+def admits(instance: Instance, placement: Placement, rules: list[Rule] | None = None) -> bool:
+    """Whether the encoding of some rules (default: all that hold) admits a placement."""
+    model = PlacementModel(instance, rules=rules)
+    assert model.cp.validate() == ""
+    if not model.fix(placement):
+        return False
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    return solver.solve(model.cp) == cp_model.OPTIMAL
+
+
+@pytest.fixture(scope="module")
+def cases() -> list[Case]:
+    """Placements in fixed shares: legal ones, some that break each rule alone, some that mix.
+
+    Drawn from random questions in the order of their seeds until every share is full.
+    """
+    found: list[Case] = []
+    counts: Counter[frozenset[Rule] | None] = Counter()
+    shares = {frozenset({rule}): ALONE for rule in Rule}
+    shares[frozenset()] = LEGAL
+    for seed in range(3_000):
+        if all(counts[kind] >= share for kind, share in shares.items()):
+            break
+        rng = random.Random(seed)
+        instance = random_instance(seed)
+        for _ in range(PER_INSTANCE):
+            placement = random_placement(rng, instance)
+            broken = frozenset(Rule(violation.rule) for violation in check(instance, placement))
+            kind = broken if broken in shares else None
+            if counts[kind] < shares.get(broken, MIXED):
+                counts[kind] += 1
+                found.append((seed, instance, placement, broken))
+    return found
+
+
+def test_the_placements_are_worth_comparing(cases: list[Case]) -> None:
+    alone = Counter(rule for *_, broken in cases if len(broken) == 1 for rule in broken)
+    few = {rule.value: alone[rule] for rule in Rule if alone[rule] < 100}
+    assert not few, f"rules that fewer than 100 placements break alone: {few}"
+    assert len(cases) >= 2_000
+    assert sum(not broken for *_, broken in cases) >= 0.3 * len(cases)
+
+
+def test_checker_and_encoding_agree_on_random_placements(cases: list[Case]) -> None:
+    rng = random.Random(0)
+    for seed, instance, placement, broken in cases:
+        admitted = admits(instance, placement)
+        assert admitted == (not broken), f"seed {seed}: all rules, checker says {broken or 'legal'}"
+        on = [rule for rule in Rule if instance.on(rule)]
+        for rule in sorted({*broken, *rng.sample(on, 2)}):
+            kind = "under-filtering" if rule in broken else "over-filtering"
+            assert admits(instance, placement, [rule]) == (rule not in broken), (
+                f"seed {seed}: {kind} of {rule}"
+            )
+
+
+def test_expressions_measure_what_the_metrics_measure() -> None:
+    for seed in range(0, 150):
+        instance = random_instance(seed)
+        tiers = tiers_of(instance)
+        placement = random_placement(random.Random(seed), instance)
+        if check(instance, placement):
+            continue
+        for tier, value in zip(tiers, measure(instance, placement, tiers), strict=True):
+            model = PlacementModel(instance)
+            assert model.fix(placement)
+            model.cp.minimize(model.expression(tier))
+            solver = cp_model.CpSolver()
+            solver.parameters.num_workers = 1
+            assert solver.solve(model.cp) == cp_model.OPTIMAL
+            assert round(solver.objective_value) == value, f"seed {seed}: {tier.name}"

@@ -27,6 +27,9 @@ class PlacementModel:
         Rules to encode; default: those that hold in the instance's model.
     forbidden
         Placements of running pods that have no legal order of moves.
+    moves
+        Whether running pods may move. Without moves the model is smaller, but what is proved in
+        it holds only for plans without moves.
     """
 
     def __init__(
@@ -35,10 +38,11 @@ class PlacementModel:
         *,
         rules: Iterable[Rule] | None = None,
         forbidden: Iterable[Placement] = (),
+        moves: bool = True,
     ) -> None:
         chosen = [rule for rule in Rule if instance.on(rule)] if rules is None else rules
         self.instance = instance
-        self.variables = Variables(instance, frozenset(chosen))
+        self.variables = Variables(instance, frozenset(chosen), moves=moves)
         for rule in Rule:
             if rule in self.variables.rules:
                 CONSTRAINTS[rule](self.variables)

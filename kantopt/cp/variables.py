@@ -33,9 +33,10 @@ class Variables:
     variable: absence is the constraint. Running pods that neither stay nor arrive are evicted.
     """
 
-    def __init__(self, instance: Instance, rules: frozenset[Rule]) -> None:
+    def __init__(self, instance: Instance, rules: frozenset[Rule], *, moves: bool = True) -> None:
         self.instance = instance
         self.rules = rules
+        self.moves = moves
         self.cp = CpModel()
         self.stay: list[dict[Spot, IntVar]] = []
         self.arrive: list[dict[int, IntVar]] = []
@@ -63,7 +64,9 @@ class Variables:
 
     def may_arrive(self, podset: PodSet) -> bool:
         """Whether pods of a pod set may go somewhere: pending ones, and movable running ones."""
-        return not podset.running or podset.movable or Rule.PINNED not in self.rules
+        if podset.running:
+            return self.moves and (podset.movable or Rule.PINNED not in self.rules)
+        return True
 
     def _add(self, podset: PodSet) -> None:
         s, cp = podset.index, self.cp

@@ -13,6 +13,9 @@ from kantopt.problem.tiers import Tier
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 
+LARGEST = 1_500_000
+"""Most counts in a model; beyond, building it alone would eat the time and the memory."""
+
 
 @dataclass(slots=True)
 class Search:
@@ -55,6 +58,12 @@ def search(
     ``None`` if a required job has no place in any placement known so far.
     """
     result = Search()
+    moves = _counts(instance, moves=True) <= LARGEST
+    if not moves:
+        if (counts := _counts(instance, moves=False)) > LARGEST:
+            result.warnings.append(f"not searched exactly: {counts} counts of {LARGEST} at most")
+            return result
+        result.warnings.append("searched without moves, and nothing proved: too many pods to move")
     best = None if start is None else measure(instance, start, tiers)
     task = SearchTask(
         instance=instance,
@@ -65,6 +74,7 @@ def search(
         seed=limits.seed,
         workers=limits.workers,
         work=limits.work,
+        moves=moves,
     )
     with SolverProcess(task) as process:
         for message in process.messages(limits.deadline):
@@ -92,3 +102,14 @@ def search(
                 case Failed(text):
                     result.warnings.append(text)
     return result
+
+
+def _counts(instance: Instance, *, moves: bool) -> int:
+    """Counts that a model needs: pods of each pod set that stay, arrive, occupy a device."""
+    counts = 0
+    for podset in instance.podsets:
+        counts += len(podset.current)
+        if not podset.running or (moves and podset.movable):
+            wide = 1 + (8 if podset.devices else 0)
+            counts += wide * len(podset.allowed)
+    return counts

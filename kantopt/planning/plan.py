@@ -17,9 +17,10 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema import plan as docs
 from kantopt.schema.model import Model, Rule
-from kantopt.search.construct import Strategy, best_of
+from kantopt.search.construct import best_of
 from kantopt.search.reasons import first_reason
 from kantopt.search.sequence import sequence
+from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check, check_standing
@@ -131,6 +132,7 @@ class _Run:
         self.fast = instance.current
         self.cut = False
         """The clock or a signal has ended something before its time."""
+        self._measured: dict[int, tuple[Placement, tuple[int, ...]]] = {}
         self.reserve = 0.0
         """Seconds to keep for ordering, verifying and writing."""
 
@@ -151,16 +153,18 @@ class _Run:
             self.fast = self.instance.current
         self.reserve = 0.1 + 5 * (elapsed() - began)
         self.cut = self.deadline.over()
-        self.report(self.strategy, self.fast)
+        self.tell(Progress(elapsed(), self.strategy, self.values(self.fast)))
 
-    def report(self, message: str, placement: Placement) -> None:
-        """Tell of a plan."""
-        values = measure(self.instance, placement, self.tiers)
-        self.tell(Progress(elapsed(), message, values))
+    def values(self, placement: Placement) -> tuple[int, ...]:
+        """Tier values of a placement, measured once."""
+        if id(placement) not in self._measured:
+            values = measure(self.instance, placement, self.tiers)
+            self._measured[id(placement)] = (placement, values)
+        return self._measured[id(placement)][1]
 
     def improve(self, forbidden: Sequence[Placement] = ()) -> None:
         """Search exactly, unless arithmetic already proves the fast plan optimal."""
-        values = measure(self.instance, self.fast, self.tiers)
+        values = self.values(self.fast)
         legal = not check(self.instance, self.fast, (Rule.REQUIRED,))
         if legal and values == bounds(self.instance, self.tiers, values) and not forbidden:
             return
@@ -215,7 +219,14 @@ class _Run:
 
     def answer(self, placement: Placement, waves: tuple[Wave, ...], *, examined: bool) -> Answer:
         """Gather what the plan document says."""
-        rows = tier_rows(self.instance, self.tiers, placement, self.search.bounds, examined)
+        rows = tier_rows(
+            self.instance,
+            self.tiers,
+            self.values(self.instance.current),
+            self.values(placement),
+            self.search.bounds,
+            examined,
+        )
         missing = check(self.instance, placement, (Rule.REQUIRED,))
         infeasible = self.search.infeasible
         self.warnings += [

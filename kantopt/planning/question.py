@@ -99,7 +99,13 @@ def question_of(raws: Sequence[RawDocument], how: Import = Import()) -> Question
     pending += [job for _, doc in pairs if isinstance(doc, JobList) for job in doc.jobs]
     if plan is not None:
         known = {(job.namespace, job.name) for job in (*snapshot.jobs, *pending)}
-        pending += [job for job in plan.jobs if (job.namespace, job.name) not in known]
+        # One that ran when the plan was made and is gone since is no pending job.
+        pending += [
+            job
+            for job in plan.jobs
+            if (job.namespace, job.name) not in known
+            and not any(podset.assignments for podset in job.pod_sets)
+        ]
     model = next(
         (resolve_model(doc, raw.file) for raw, doc in pairs if isinstance(doc, Model)), None
     )

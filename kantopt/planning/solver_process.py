@@ -59,7 +59,10 @@ Message = Found | Closed | Done | Failed
 
 @dataclass(frozen=True, slots=True)
 class SearchTask:
-    """What the process is to do; ``work`` is its limit in deterministic seconds, if any."""
+    """What the process is to do; ``work`` is its limit in deterministic seconds, if any.
+
+    Without ``moves`` running pods stay or are evicted, and nothing is proved.
+    """
 
     instance: Instance
     tiers: tuple[Tier, ...]
@@ -69,6 +72,7 @@ class SearchTask:
     seed: int
     workers: int
     work: float | None
+    moves: bool
 
 
 class SolverProcess:
@@ -152,12 +156,13 @@ def _search(task: SearchTask, outbox: Connection) -> Done:
         outbox.send(Found(placement.podsets))
 
     def closed(bound: TierBound) -> None:
-        outbox.send(Closed(bound.bound, bound.value, bound.proved_by))
+        if task.moves:
+            outbox.send(Closed(bound.bound, bound.value, bound.proved_by))
 
-    model = PlacementModel(task.instance, forbidden=task.forbidden)
+    model = PlacementModel(task.instance, forbidden=task.forbidden, moves=task.moves)
     budget = Budget(task.deadline, task.seed, task.workers, task.work)
     outcome = solve_tiers(model, task.tiers, budget, task.start, found=found, closed=closed)
-    return Done(outcome.infeasible, version("ortools"))
+    return Done(outcome.infeasible and task.moves, version("ortools"))
 
 
 def _end_with_parent(parent: int) -> None:

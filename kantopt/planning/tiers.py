@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from kantopt.planning.solver_process import Closed
 from kantopt.problem.instance import Instance
-from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema import plan as docs
-from kantopt.verify.metrics import BOUNDS, measure
+from kantopt.verify.metrics import BOUNDS
 
 
 def tier_rows(
     instance: Instance,
     tiers: Sequence[Tier],
-    placement: Placement,
+    before: Sequence[int],
+    values: Sequence[int],
     closed: Sequence[Closed],
     examined: bool,
 ) -> tuple[docs.Tier, ...]:
-    """Return one row per tier.
+    """Return one row per tier, from its values without and with the plan.
 
     A bound of the search holds for plans that are no worse than its locks in the tiers above; it
     counts as long as this plan is such a plan. Arithmetic bounds need no search and say themselves
     whether they look at the tiers above.
     """
-    before = measure(instance, instance.current, tiers)
-    values = measure(instance, placement, tiers)
     names = [tier.name for tier in tiers]
     rows = []
     within_locks = True
@@ -35,9 +34,9 @@ def tier_rows(
         alone = BOUNDS[tier.metric](tier, instance, {})
         bound = BOUNDS[tier.metric](tier, instance, above)
         given = tuple(names[:i]) if bound > alone else ()
-        proved_by = "arithmetic"
+        proved_by: Literal["arithmetic", "cp-sat"] = "arithmetic"
         if within_locks and i < len(closed) and closed[i].bound > bound:
-            bound, proved_by, given = closed[i].bound, closed[i].proved_by, tuple(names[:i])
+            bound, proved_by, given = closed[i].bound, "cp-sat", tuple(names[:i])
         within_locks = within_locks and i < len(closed) and values[i] <= closed[i].value
         rows.append(
             docs.Tier(

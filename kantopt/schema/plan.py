@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -10,6 +10,7 @@ from kantopt.schema.base import ApiVersion, Count, Metadata, Name, Part, Positiv
 from kantopt.schema.jobs import Job, PodRef
 from kantopt.schema.model import Model
 
+Amount = Annotated[int, Field(ge=0)]
 Status = Literal["OPTIMAL", "FEASIBLE", "INFEASIBLE", "UNKNOWN"]
 
 
@@ -65,9 +66,9 @@ class Tier(Part):
     metric: str = Field(description="name of the metric")
     priority: int | None = Field(default=None, description="priority it is restricted to")
     unit: str = Field(description="unit of value and bound")
-    before: Count = Field(description="value if nothing is done")
-    value: Count = Field(description="value of this plan")
-    bound: Count | None = Field(description="no plan has less, given the tiers it depends on")
+    before: Amount = Field(description="value if nothing is done")
+    value: Amount = Field(description="value of this plan")
+    bound: Amount | None = Field(description="no plan has less, given the tiers it depends on")
     status: Literal["OPTIMAL", "FEASIBLE", "UNKNOWN"] = Field(
         description="OPTIMAL: value equals bound; UNKNOWN: no bound"
     )

@@ -14,10 +14,12 @@ def fewest_domains(
 ) -> int:
     """Fewest of some regions that together hold a role's least members, the roomiest first.
 
-    Each node counts as empty. The least members are minCount, or one pod of a job that is no gang.
+    Each node counts as empty. The least members are the role's minCount, or what the other roles
+    in full leave of the job's; one pod of a job that is no gang.
     A role that fits in no number of regions counts as 1, so that it never looks crossed for free.
     """
-    least = max(1, job.roles[role].min_count)
+    others = sum(other.count for i, other in enumerate(job.roles) if i != role)
+    least = max(1, job.roles[role].min_count, job.min_count - others)
     podset = instance.podsets[job.roles[role].podsets[0]]
     rooms = []
     for nodes in regions:

@@ -41,6 +41,7 @@ def replay(instance: Instance, waves: Sequence[Wave]) -> tuple[list[Violation], 
     actions = [action for wave in waves for action in wave.actions]
     final = _apply(instance.current, actions)
     violations += _contradictions(instance, actions)
+    violations += _moves_in_vain(instance, actions, final)
     violations += check(instance, final)
     return violations, final
 
@@ -56,17 +57,24 @@ def _all_before(waves: Sequence[Wave]) -> dict[int, set[int]]:
 def _judge(
     instance: Instance, done: list[Action], beside: list[Action], actions: Sequence[Action]
 ) -> Iterator[Violation]:
-    start = _apply(_apply(instance.current, done), beside, leave=False)
+    first = _apply(instance.current, done)
+    crowded = _apply(first, beside, leave=False)
     held = _apply(
-        _apply(start, [a for a in actions if _restarts(instance, a)], arrive=False),
+        _apply(crowded, [a for a in actions if _restarts(instance, a)], arrive=False),
         actions,
         leave=False,
     )
-    settled = _apply(start, actions)
+    # A wave may run before those beside it, with them or after them: a gang that starts half in
+    # one and half in another would look whole if all of them were always taken as there.
+    starts = [first, crowded, _apply(first, beside)] if beside else [first]
+    settled = [Step(instance, start, _apply(start, actions)) for start in starts]
+    found: dict[Violation, None] = {}
     for rule in STATE_RULES:
         if instance.on(rule):
-            state = held if rule in _HELD_RULES else settled
-            yield from CHECKS[rule](Step(instance, start, state))
+            steps = [Step(instance, crowded, held)] if rule in _HELD_RULES else settled
+            for step in steps:
+                found.update(dict.fromkeys(CHECKS[rule](step)))
+    yield from found
     if instance.on(Rule.DISRUPTION):
         yield from _in_flight(instance, [*done, *beside, *actions], [*beside, *actions])
 
@@ -135,3 +143,18 @@ def _contradictions(instance: Instance, actions: Sequence[Action]) -> Iterator[V
         if pods > instance.podsets[s].count:
             subject = f"job {instance.job_of(s).name} pod set {instance.podsets[s].name}"
             yield Violation("actions", subject, f"{pods} of {instance.podsets[s].count} pods bound")
+
+
+def _moves_in_vain(
+    instance: Instance, actions: Sequence[Action], final: Placement
+) -> Iterator[Violation]:
+    """Moves that cancel out, which rules and metrics would not see in the last placement."""
+    step = Step(instance, instance.current, final)
+    moving: dict[int, int] = {}
+    for action in actions:
+        if action.kind == "move":
+            moving[action.podset] = moving.get(action.podset, 0) + action.pods
+    for s, pods in sorted(moving.items()):
+        if pods > step.moved(s):
+            subject = f"job {instance.job_of(s).name} pod set {instance.podsets[s].name}"
+            yield Violation("actions", subject, f"{pods} of {step.moved(s)} pods move that need to")

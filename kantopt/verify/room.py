@@ -83,11 +83,13 @@ def podset_room(instance: Instance, podset: PodSet, nodes: Iterable[int]) -> int
     return room
 
 
-def most_pods(instance: Instance, job: Job, role: int) -> int:
+@lru_cache(maxsize=200_000)
+def most_pods(instance: Instance, j: int, role: int) -> int:
     """Most pods of a role that any legal plan could have placed; never too small.
 
     Looks at nodes, the required topology and the quota of the job's queue, each on its own.
     """
+    job = instance.jobs[j]
     podsets = [instance.podsets[s] for s in job.roles[role].podsets]
     if any(podset.running for podset in podsets):
         return job.roles[role].count  # what runs stays whatever the rules say now

@@ -9,7 +9,7 @@ from kantopt.problem.cluster import Node
 from kantopt.problem.mix import Shape
 from kantopt.problem.tiers import Tier
 from kantopt.schema.quantity import gpu_milli
-from kantopt.verify.metrics.stranded_gpus import stranded_on
+from kantopt.verify.metrics.stranded_gpus import gpu_weights, stranded_on
 
 
 def stranded_gpus_expr(m: Variables, tier: Tier) -> LinearExprT:
@@ -19,16 +19,13 @@ def stranded_gpus_expr(m: Variables, tier: Tier) -> LinearExprT:
     """
     terms: Terms = []
     constant = 0
+    weights = gpu_weights(m.instance.resources)
     for node in m.instance.nodes:
         if not node.gpu_milli:
             continue
         if _stays_as_it_is(m, node):
             load, devices = m.standing.node[node.index], m.standing.device[node.index]
-            resources = m.instance.resources
-            constant += sum(
-                shape.weight * stranded_on(resources, node, load, devices, shape)
-                for shape in tier.mix
-            )
+            constant += stranded_on(weights, node, load, devices, tier.mix)
         else:
             terms += _free_gpus(m, node, sum(shape.weight for shape in tier.mix))
             for i, shape in enumerate(tier.mix):

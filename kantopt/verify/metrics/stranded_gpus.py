@@ -12,68 +12,88 @@ from kantopt.schema.quantity import gpu_milli
 from kantopt.verify.step import Step
 
 
+def gpu_weights(resources: Sequence[str]) -> tuple[int, ...]:
+    """Milli-GPU in one base unit of each resource; 0 for what is no GPU."""
+    return tuple(gpu_milli(name, 1) for name in resources)
+
+
 def stranded_on(
-    resources: Sequence[str],
+    weights: Sequence[int],
     node: Node,
     load: Sequence[int],
     device_load: Sequence[Sequence[int]],
-    shape: Shape,
+    mix: Sequence[Shape],
 ) -> int:
-    """Milli-GPU free on a node that pods of a shape cannot use: F_n(m) of FGD.
+    """Milli-GPU free on a node that pods of a mix cannot use: sum of weight x F_n(m) of FGD.
 
-    All that is free if the node cannot take one more such pod; else, of GPUs that are devices,
-    those with less free than the pod takes of each.
+    All that is free if the node cannot take one more pod of the shape; else, of GPUs that are
+    devices, those with less free than the pod takes of each.
+
+    Parameters
+    ----------
+    weights
+        Of :func:`gpu_weights`.
+    node, load, device_load
+        The node and what is taken of it and of its devices, base units.
+    mix
+        Shapes with their weights.
     """
     free = [
         None if limit is None else max(0, limit - used)
         for limit, used in zip(node.capacity, load, strict=True)
     ]
-    counted = sum(gpu_milli(name, have) for name, have in zip(resources, free, strict=True) if have)
-    shares = [
-        sum(
-            gpu_milli(name, max(0, have - used))
-            for name, have, used in zip(resources, device.capacity, taken, strict=True)
-        )
+    left = [
+        [max(0, have - used) for have, used in zip(device.capacity, taken, strict=True)]
         for device, taken in zip(node.devices, device_load, strict=True)
     ]
-    hosts = all(
-        have is None or ask <= have for ask, have in zip(shape.requests, free, strict=True) if ask
-    )
+    counted = sum(w * have for w, have in zip(weights, free, strict=True) if w and have)
+    shares = [sum(w * have for w, have in zip(weights, row, strict=True) if w) for row in left]
+    everything = counted + sum(shares)
+    if not everything:
+        return 0
+    total = 0
+    for shape in mix:
+        fitting = _fitting(node, free, left, shape)
+        if fitting is None:
+            total += shape.weight * everything
+            continue
+        usable = any(w and ask for w, ask in zip(weights, shape.requests, strict=True))
+        unfit = sum(share for d, share in enumerate(shares) if d not in fitting)
+        total += shape.weight * (unfit + (0 if usable else counted))
+    return total
+
+
+def _fitting(
+    node: Node, free: list[int | None], left: list[list[int]], shape: Shape
+) -> set[int] | None:
+    """Devices with room for their part of a pod; ``None`` if the node cannot take the pod."""
+    for ask, have in zip(shape.requests, free, strict=True):
+        if ask and have is not None and ask > have:
+            return None
     fitting: set[int] = set()
     for need in shape.devices:
+        asks = [(r, ask) for r, ask in enumerate(need.request) if ask]
         able = [
             d
             for d in node.devices_of(need.device_class)
-            if all(
-                ask <= have - used
-                for ask, have, used in zip(
-                    need.request, node.devices[d].capacity, device_load[d], strict=True
-                )
-                if ask
-            )
+            if all(ask <= left[d][r] for r, ask in asks)
         ]
-        hosts = hosts and len(able) >= need.count
+        if len(able) < need.count:
+            return None
         fitting.update(able)
-    if not hosts:
-        return counted + sum(shares)
-    usable = any(gpu_milli(name, ask) for name, ask in zip(resources, shape.requests, strict=True))
-    return (0 if usable else counted) + sum(
-        share for d, share in enumerate(shares) if d not in fitting
-    )
+    return fitting
 
 
 def measure_stranded_gpus(tier: Tier, step: Step) -> int:
     """Free GPUs that pods of the job mix cannot use, summed over the mix by weight."""
-    instance = step.instance
-    total = 0
-    for node in instance.nodes:
-        if node.gpu_milli:
-            load = step.loads.node[node.index]
-            device_load = step.loads.device[node.index]
-            for shape in tier.mix:
-                stranded = stranded_on(instance.resources, node, load, device_load, shape)
-                total += shape.weight * stranded
-    return total
+    weights = gpu_weights(step.instance.resources)
+    return sum(
+        stranded_on(
+            weights, node, step.loads.node[node.index], step.loads.device[node.index], tier.mix
+        )
+        for node in step.instance.nodes
+        if node.gpu_milli
+    )
 
 
 def bound_stranded_gpus(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:

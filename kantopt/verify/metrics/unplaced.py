@@ -97,7 +97,9 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
         return 0
     hopeless = 0
     for job in jobs:
-        room = [min(role.count, most_pods(instance, job, i)) for i, role in enumerate(job.roles)]
+        room = [
+            min(role.count, most_pods(instance, job.index, i)) for i, role in enumerate(job.roles)
+        ]
         short = sum(room) < job.min_count or any(
             k < role.min_count for k, role in zip(room, job.roles, strict=True)
         )
@@ -109,13 +111,18 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
             hopeless += sum(
                 w * (role.count - k) for w, role, k in zip(weights, job.roles, room, strict=True)
             )
-        elif short and not any(instance.podsets[s].running for s in job.podsets):
+        elif short and _starts_whole(instance, job):
             hopeless += core(tier, instance, job)
     if tier.unit != "milli-GPU" or not _gpus_are_limited(instance):
         return hopeless
     return max(
         hopeless, sum(core(tier, instance, job) for job in jobs) - _left(tier, instance, above)
     )
+
+
+def _starts_whole(instance: Instance, job: Job) -> bool:
+    """Whether a gang that cannot have its minimum has none of its members."""
+    return instance.on(Rule.GANG) and not any(instance.podsets[s].running for s in job.podsets)
 
 
 def _gpus_are_limited(instance: Instance) -> bool:

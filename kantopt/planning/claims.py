@@ -1,0 +1,199 @@
+"""What a plan says of itself, checked against what it does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kantopt.planning.question import Question
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import tiers_of
+from kantopt.schema.dump import canonical_digest
+from kantopt.schema.plan import Binding, Eviction, Move, Plan, Standing
+from kantopt.verify.metrics import bounds, measure
+
+_Facts = dict[str, int | bool]
+_Place = tuple[str, str, str, tuple[int, ...]]
+"""Job, pod set, node and devices; no node for pending pods."""
+
+
+def false_claims(plan: Plan) -> list[Standing]:
+    """Find what a plan says wrongly and that the plan alone shows to be wrong."""
+    return [*_identity(plan), *_summary(plan), *_statuses(plan)]
+
+
+def false_figures(
+    question: Question, instance: Instance, plan: Plan, final: Placement
+) -> list[Standing]:
+    """Find what a plan says wrongly of the cluster: values, victims, pods, what stays unplaced.
+
+    Parameters
+    ----------
+    question
+        The documents, which know the pods by name.
+    instance
+        The question under the plan's own model.
+    final
+        The placement that the plan ends with.
+    """
+    return [
+        *_tiers(instance, plan, final),
+        *_unplaced(instance, plan, final),
+        *_victims(instance, plan),
+        *_pods(question, plan),
+    ]
+
+
+def _claim(subject: str, stated: object, measured: object) -> Standing:
+    return Standing(
+        rule="claims", subject=subject, message=f"{_word(stated)} stated of {_word(measured)}"
+    )
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _identity(plan: Plan) -> Iterator[Standing]:
+    bare = plan.model_copy(update={"metadata": plan.metadata.model_copy(update={"plan_id": ""})})
+    digest = canonical_digest(bare)
+    if plan.metadata.plan_id != digest:
+        yield _claim("metadata.planId", plan.metadata.plan_id or "nothing", digest)
+
+
+def _summary(plan: Plan) -> Iterator[Standing]:
+    placed = sum(item.count for item in plan.assignments)
+    evicted = sum(item.count for item in plan.evictions)
+    moved = sum(item.count for item in plan.moves)
+    facts: _Facts = {
+        "placed_jobs": len({item.job for item in plan.assignments}),
+        "placed_pods": placed,
+        "unplaced_jobs": len(plan.unplaced),
+        "unplaced_pods": sum(item.pods for item in plan.unplaced),
+        "evicted_pods": evicted,
+        "moved_pods": moved,
+        "changes": bool(placed or evicted or moved),
+    }
+    for name, fact in facts.items():
+        stated = getattr(plan.summary, name)
+        if stated != fact:
+            alias = type(plan.summary).model_fields[name].alias or name
+            yield _claim(f"summary.{alias}", stated, fact)
+
+
+def _statuses(plan: Plan) -> Iterator[Standing]:
+    for tier in plan.objectives:
+        subject = f"objective {tier.name}"
+        if tier.bound is not None and tier.bound > tier.value:
+            yield _claim(f"{subject} bound", tier.bound, f"at most the value {tier.value}")
+        met = tier.bound == tier.value
+        if tier.status == "OPTIMAL" and not met:
+            bound = "no bound" if tier.bound is None else f"the bound {tier.bound}"
+            yield _claim(subject, f"OPTIMAL at {tier.value}", bound)
+        if (tier.bound is None) is not (tier.proved_by == "none"):
+            bound = "no bound" if tier.bound is None else f"the bound {tier.bound}"
+            yield _claim(f"{subject} provedBy", tier.proved_by, bound)
+    open_tiers = [tier.name for tier in plan.objectives if tier.status != "OPTIMAL"]
+    if plan.solver.status == "OPTIMAL" and open_tiers:
+        yield _claim("solver.status", "OPTIMAL", f"open tiers ({', '.join(open_tiers)})")
+
+
+def _tiers(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standing]:
+    tiers = tiers_of(instance)
+    stated = [tier.name for tier in plan.objectives]
+    names = [tier.name for tier in tiers]
+    if stated != names:
+        yield _claim("objectives", ", ".join(stated) or "none", ", ".join(names) or "none")
+        return
+    before = measure(instance, instance.current, tiers)
+    values = measure(instance, final, tiers)
+    least = bounds(instance, tiers, values)
+    for row, was, value, bound in zip(plan.objectives, before, values, least, strict=True):
+        subject = f"objective {row.name}"
+        if row.before != was:
+            yield _claim(f"{subject} before", row.before, was)
+        if row.value != value:
+            yield _claim(f"{subject} value", row.value, value)
+        if row.proved_by == "arithmetic" and row.bound is not None and row.bound > bound:
+            yield _claim(f"{subject} bound by arithmetic", row.bound, bound)
+
+
+def _unplaced(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standing]:
+    facts = {}
+    for job in instance.jobs:
+        pending = [instance.podsets[s] for s in job.podsets if not instance.podsets[s].running]
+        wanted = sum(podset.count for podset in pending)
+        left = wanted - sum(final.placed(podset.index) for podset in pending)
+        if left:
+            facts[job.name] = f"{left} of {wanted} pods at priority {job.priority}"
+    stated = {
+        item.job: f"{item.pods} of {item.wanted} pods at priority {item.priority}"
+        for item in plan.unplaced
+    }
+    for name in sorted(facts.keys() | stated.keys()):
+        if stated.get(name) != facts.get(name):
+            yield _claim(
+                f"unplaced {name}", stated.get(name, "nothing"), facts.get(name, "nothing")
+            )
+
+
+def _victims(instance: Instance, plan: Plan) -> Iterator[Standing]:
+    bound = {item.job for item in plan.assignments}
+    items: tuple[Eviction | Move, ...] = (*plan.evictions, *plan.moves)
+    for item in items:
+        job = instance.jobs[instance.job_index[item.job]]
+        role = next(role for role in job.roles if role.name == item.pod_set)
+        podset = instance.podsets[role.podsets[0]]
+        restarts = isinstance(item, Eviction) or item.mode == "restart"
+        budgets = {instance.budgets[b].name for b in podset.budgets} if restarts else set()
+        if set(item.budgets) != budgets:
+            stated = ", ".join(item.budgets) or "none"
+            yield _claim(f"{item.id} budgets", stated, ", ".join(sorted(budgets)) or "none")
+        if isinstance(item, Move):
+            if item.mode != job.move_mode:
+                yield _claim(f"{item.id} mode", item.mode, job.move_mode)
+            continue
+        if item.priority != job.priority:
+            yield _claim(f"{item.id} priority", item.priority, job.priority)
+        if item.for_job is not None:
+            other = instance.job_index.get(item.for_job)
+            if other is None or item.for_job not in bound:
+                yield _claim(f"{item.id} for", item.for_job, "the jobs that the plan places")
+            elif instance.strict and not instance.may_evict_for(other, job.index):
+                priority = instance.jobs[other].priority
+                reason = f"priority {priority}, which may not evict priority {job.priority}"
+                yield _claim(f"{item.id} for", item.for_job, reason)
+
+
+def _pods(question: Question, plan: Plan) -> Iterator[Standing]:
+    """Pods named by actions are there: whoever follows the plan acts on these names."""
+    known: dict[_Place, Counter[tuple[str, str]]] = {}
+    for job in question.jobs:
+        name = f"{job.namespace}/{job.name}"
+        for podset in job.pod_sets:
+            key: _Place = (name, podset.name, "", ())
+            known.setdefault(key, Counter()).update((pod.name, pod.uid) for pod in podset.pods)
+            for place in podset.assignments:
+                key = (name, podset.name, place.node, tuple(sorted(place.devices)))
+                known.setdefault(key, Counter()).update((pod.name, pod.uid) for pod in place.pods)
+    items: tuple[Binding | Eviction | Move, ...] = (
+        *plan.assignments,
+        *plan.evictions,
+        *plan.moves,
+    )
+    for item in items:
+        if len(item.pods) > item.count:
+            yield _claim(f"{item.id} pods", f"{len(item.pods)} names", f"{item.count} pods")
+        where: tuple[str, tuple[int, ...]] = ("", ())
+        if isinstance(item, Eviction):
+            where = (item.node, tuple(sorted(item.devices)))
+        elif isinstance(item, Move):
+            where = (item.from_node, tuple(sorted(item.from_devices)))
+        there = known.get((item.job, item.pod_set, *where), Counter())
+        for pod in item.pods:
+            there[pod.name, pod.uid] -= 1
+            if there[pod.name, pod.uid] < 0:
+                at = "the pending pods" if isinstance(item, Binding) else f"the pods on {where[0]}"
+                uid = f" (uid {pod.uid})" if pod.uid else ""
+                yield _claim(f"{item.id} pod", f"{pod.name}{uid}", f"{at} of {item.job}")

@@ -1,0 +1,89 @@
+"""Other systems' files into native documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kantopt.errors import BadDataError, Problem, UsageError
+from kantopt.planning.question import Import
+from kantopt.schema.files import label_of, load_raw, read_text
+from kantopt.schema.jobs import JobList
+from kantopt.schema.json_text import parse_json
+from kantopt.schema.raw import is_kubernetes
+from kantopt.schema.snapshot import ClusterSnapshot
+
+Source = Literal["kubernetes", "openb", "vm-rescheduling"]
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """Native documents, and a line for each kind of thing that they leave out or assume."""
+
+    snapshot: ClusterSnapshot
+    pending: JobList
+    notes: tuple[str, ...]
+
+
+def convert(source: Source, paths: Sequence[str], how: Import | None = None) -> Converted:
+    """Read files of another system.
+
+    Parameters
+    ----------
+    source
+        The system that they come from.
+    paths
+        Files in any order, ``-`` for standard input.
+    how
+        How Kubernetes objects are read.
+
+    Raises
+    ------
+    UsageError, MissingInputError, BadDataError
+        If a file cannot be read, or is not what it should be.
+    """
+    if source == "kubernetes":
+        return _from_kubernetes(paths, how or Import())
+    if paths.count("-") > 1:
+        raise UsageError("standard input (-) can be read only once")
+    texts = [(label_of(path), read_text(path).decode()) for path in paths]
+    if source == "openb":
+        from kantopt.formats.openb import read_openb
+
+        return Converted(*read_openb(texts))
+    from kantopt.formats.vm_rescheduling import read_vm_rescheduling
+
+    if len(texts) != 1:
+        raise UsageError(f"--from vm-rescheduling: found {len(texts)} files, expected one")
+    return Converted(*read_vm_rescheduling(_json(*texts[0]), file=texts[0][0]))
+
+
+def _json(file: str, text: str) -> dict[str, Any]:
+    values = parse_json(text, file)
+    if len(values) == 1 and isinstance(values[0], dict):
+        mapping: dict[str, Any] = values[0]
+        return mapping
+    found = f"{len(values)} values" if len(values) != 1 else "a value that is no mapping"
+    raise BadDataError([Problem(file, "", found, "one JSON mapping with cluster_list")])
+
+
+def _from_kubernetes(paths: Sequence[str], how: Import) -> Converted:
+    from kantopt.formats.kubernetes import flatten, import_kubernetes
+
+    raws = load_raw(paths)
+    problems = [
+        Problem(raw.label, "kind", str(raw.data.get("kind")), "Kubernetes objects")
+        for raw in raws
+        if not is_kubernetes(raw.data)
+    ]
+    if problems:
+        raise BadDataError(problems)
+    imported = import_kubernetes(
+        [item for raw in raws for item in flatten(raw.data)],
+        file=raws[0].file,
+        gated=how.gated,
+        pending=how.pending,
+        levels=how.levels,
+    )
+    return Converted(imported.snapshot, imported.pending, imported.notes)

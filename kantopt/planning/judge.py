@@ -1,0 +1,142 @@
+"""Is a plan a sound document, legal at every step, and true in what it says of itself?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kantopt.errors import BadDataError, Problem
+from kantopt.planning.actions import waves_of
+from kantopt.planning.claims import false_claims, false_figures
+from kantopt.planning.question import Import, Question, question_of
+from kantopt.schema.base import API_VERSION, Part
+from kantopt.schema.consistency import check_documents
+from kantopt.schema.dump import canonical_digest
+from kantopt.schema.extends import load_model, resolve_model
+from kantopt.schema.files import load_raw
+from kantopt.schema.model import Model, Rule
+from kantopt.schema.plan import Plan, Standing
+from kantopt.schema.raw import RawDocument, is_kubernetes
+from kantopt.schema.reports import Verdict
+from kantopt.schema.validation import document_class, validate
+from kantopt.verify.replay import replay
+from kantopt.verify.rules import check_standing
+from kantopt.verify.step import Violation
+
+
+def judge(paths: Sequence[str], model: str | None = None, how: Import | None = None) -> Verdict:
+    """Judge whatever the files hold.
+
+    Parameters
+    ----------
+    paths
+        Files in any order. With a snapshot and a plan, the plan is replayed and what it says is
+        measured again; with a snapshot alone, what is wrong with it as it stands is listed;
+        without a snapshot, only the documents themselves are checked.
+    model
+        Model to judge under; default: the one among the files, else the plan's own.
+    how
+        How Kubernetes objects are read.
+
+    Raises
+    ------
+    UsageError, MissingInputError, BadDataError
+        If a file cannot be read or a document is not sound.
+    """
+    raws = load_raw(paths)
+    if not any(is_kubernetes(r.data) or r.data.get("kind") == "ClusterSnapshot" for r in raws):
+        return _judge_documents(raws)
+    question = question_of(raws, how or Import())
+    if question.plan is None:
+        instance = question.instance(_model(question, model) or load_model("mixed"))
+        standing = check_standing(instance)
+        note = "no plan among the files: what is listed is wrong with the snapshot as it stands"
+        return _verdict("snapshot", (), standing, (*question.notes, note))
+    label = next(raw.label for raw in raws if raw.data.get("kind") == "Plan")
+    return _judge_plan(question, question.plan, model, label)
+
+
+def _verdict(
+    judged: str,
+    findings: Sequence[Standing],
+    standing: Sequence[Violation],
+    notes: Sequence[str],
+) -> Verdict:
+    return Verdict.model_validate(
+        {
+            "api_version": API_VERSION,
+            "kind": "Verdict",
+            "judged": judged,
+            "findings": tuple(findings),
+            "pre_existing": tuple(_standing(violation) for violation in standing),
+            "notes": tuple(notes),
+        }
+    )
+
+
+def _standing(violation: Violation) -> Standing:
+    return Standing(rule=str(violation.rule), subject=violation.subject, message=violation.message)
+
+
+def _judge_documents(raws: Sequence[RawDocument]) -> Verdict:
+    pairs: list[tuple[RawDocument, Part]] = []
+    problems: list[Problem] = []
+    for raw in raws:
+        try:
+            pairs.append((raw, validate(raw, document_class(raw))))
+        except BadDataError as error:
+            problems += error.problems
+    problems = problems or check_documents(pairs)
+    if problems:
+        raise BadDataError(problems)
+    findings: list[Standing] = []
+    for raw, document in pairs:
+        if isinstance(document, Plan):
+            findings += false_claims(document)
+        elif isinstance(document, Model):
+            resolve_model(document, raw.file)
+    note = "no snapshot among the files: only the documents were judged"
+    return _verdict("documents", findings, (), (note,))
+
+
+def _model(question: Question, name: str | None) -> Model | None:
+    return question.model if name is None else load_model(name)
+
+
+def _judge_plan(question: Question, plan: Plan, model: str | None, label: str) -> Verdict:
+    own = resolve_model(plan.model, label)
+    asked = _model(question, model) or own
+    instance = question.instance(asked)
+    notes = list(question.notes)
+    digest = canonical_digest(question.snapshot)
+    if digest != plan.metadata.snapshot.digest:
+        stated = plan.metadata.snapshot.digest
+        notes.append(
+            f"the plan was made for another snapshot: {stated} is stated, {digest} is given; "
+            "it is judged on the one given"
+        )
+    if asked != own:
+        notes.append(f"judged under the model {asked.metadata.name or '(unnamed)'}, not its own")
+    findings = false_claims(plan)
+    waves, problems = waves_of(instance, plan, label)
+    standing = check_standing(instance)
+    if problems:
+        findings += [
+            Standing(rule="actions", subject=problem.path, message=_found(problem))
+            for problem in problems
+        ]
+        return _verdict("plan", findings, standing, notes)
+    violations, final = replay(instance, waves)
+    given_up = plan.solver.status in ("INFEASIBLE", "UNKNOWN")
+    for violation in dict.fromkeys(violations):
+        if violation.rule == Rule.REQUIRED and given_up:
+            notes.append(f"{violation}, as the plan says")
+        else:
+            findings.append(_standing(violation))
+    if asked != own:
+        instance = question.instance(own)
+    findings += false_figures(question, instance, plan, final)
+    return _verdict("plan", findings, standing, notes)
+
+
+def _found(problem: Problem) -> str:
+    return f"{problem.found} found, {problem.expected} expected"

@@ -1,0 +1,84 @@
+"""What ``metrics`` and ``verify`` answer: documents to read by people and programs, never input."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from kantopt.schema.base import ApiVersion, Count, Metadata, Part
+from kantopt.schema.plan import Standing
+
+
+class Amount(Part):
+    """A number, and the whole that it is a part of."""
+
+    value: int = Field(description="the number, in the unit of its figure")
+    of: Count | None = Field(default=None, description="the whole, if it is a part of one")
+
+    @property
+    def ratio(self) -> float | None:
+        """Share of the whole; 0 of nothing is nothing."""
+        if self.of is None:
+            return None
+        return self.value / self.of if self.of else 0.0
+
+
+class Figure(Part):
+    """One metric, before and after a plan."""
+
+    metric: str = Field(description="name of the metric")
+    scope: str = Field(default="", description="what it is restricted to")
+    text: str = Field(description="the metric in words")
+    unit: str = Field(description="unit of the numbers")
+    before: Amount | None = Field(default=None, description="as the cluster is")
+    after: Amount | None = Field(default=None, description="after the plan, if one is given")
+
+
+class Spread(Part):
+    """How a number is spread over jobs: nearest-rank percentiles."""
+
+    count: Count = Field(description="jobs")
+    mean: float = Field(description="mean")
+    p50: float = Field(description="half of the jobs have at most this")
+    p90: float = Field(description="nine tenths of the jobs have at most this")
+    max: float = Field(description="the largest")
+    least: Count | None = Field(default=None, description="jobs at the least value possible")
+
+
+class SpreadFigure(Part):
+    """A number per job by the size of the job, before and after a plan."""
+
+    metric: str = Field(description="name of the metric")
+    size: str = Field(description="size class of the jobs, in GPUs")
+    unit: str = Field(description="unit of the numbers")
+    before: Spread | None = Field(default=None, description="as the cluster is")
+    after: Spread | None = Field(default=None, description="after the plan, if one is given")
+
+
+class MetricsReport(Part):
+    """Every metric of a cluster, before and after a plan."""
+
+    api_version: ApiVersion = Field(description="version of this form")
+    kind: Literal["Metrics"] = Field(description="Metrics")
+    metadata: Metadata = Field(default=Metadata(), description="name of the cluster")
+    planned: bool = Field(description="whether there is a plan to compare with")
+    figures: tuple[Figure, ...] = Field(default=(), description="the metrics")
+    spreads: tuple[SpreadFigure, ...] = Field(default=(), description="numbers per job")
+    notes: tuple[str, ...] = Field(default=(), description="what the reader should know")
+
+
+class Verdict(Part):
+    """What ``verify`` has found."""
+
+    api_version: ApiVersion = Field(description="version of this form")
+    kind: Literal["Verdict"] = Field(description="Verdict")
+    judged: Literal["documents", "snapshot", "plan"] = Field(
+        description="documents: sound, nothing more to judge; snapshot: what is wrong as it "
+        "stands; plan: legal at every step, and true in what it says"
+    )
+    findings: tuple[Standing, ...] = Field(default=(), description="what is wrong with the plan")
+    pre_existing: tuple[Standing, ...] = Field(
+        default=(), description="what is wrong with the snapshot as it stands"
+    )
+    notes: tuple[str, ...] = Field(default=(), description="what the reader should know")

@@ -1,0 +1,311 @@
+"""What ``kubectl get ... -o json`` shows into a snapshot and the jobs that are pending."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from pydantic import ValidationError
+
+from kantopt.errors import BadDataError, Problem
+from kantopt.formats.disruption import read_budget
+from kantopt.formats.gangs import Dialect, GangRef, gang_of
+from kantopt.formats.kubernetes_jobs import JobsReader, Member, unused
+from kantopt.formats.kubernetes_nodes import bounded, read_node, selector_keys
+from kantopt.formats.kubernetes_queues import Queues
+from kantopt.formats.kubernetes_topology import HOSTNAME, Levels, find_levels
+from kantopt.formats.objects import Notes, Objects, flatten
+from kantopt.formats.pod_groups import PodGroups
+from kantopt.formats.pods import Pod, read_pod
+from kantopt.formats.priorities import Priorities
+from kantopt.formats.view import View
+from kantopt.schema.base import API_VERSION
+from kantopt.schema.jobs import Job, JobList
+from kantopt.schema.snapshot import (
+    ClusterSnapshot,
+    Node,
+    PodDisruptionBudget,
+    SnapshotMetadata,
+)
+
+__all__ = ["Imported", "flatten", "import_kubernetes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A cluster as read, and what was left out or taken for granted, one line per kind."""
+
+    snapshot: ClusterSnapshot
+    pending: JobList
+    notes: tuple[str, ...]
+
+
+def import_kubernetes(
+    objects: Sequence[dict[str, Any]],
+    *,
+    file: str,
+    gated: bool = False,
+    pending: Sequence[str] = (),
+    levels: Sequence[str] = (),
+    captured_at: str | None = None,
+) -> Imported:
+    """Read Kubernetes objects as a snapshot and a list of pending jobs.
+
+    Parameters
+    ----------
+    objects
+        The objects, as :func:`flatten` yields them.
+    file
+        Where they come from, for the messages.
+    gated
+        Whether pods that scheduling gates hold back count as pending.
+    pending
+        Patterns NAMESPACE/NAME of jobs or pods; if any, other pending pods are left out.
+    levels
+        Node labels from coarse to fine to use as topology instead of what the input describes.
+    captured_at
+        Moment of the snapshot, RFC 3339; waiting times are counted up to it.
+
+    Raises
+    ------
+    BadDataError
+        With every field that has the wrong type, by file and path.
+    """
+    found = Objects(objects, file)
+    try:
+        imported = _Import(found, gated, pending).run(levels, captured_at)
+    except ValidationError as error:
+        # What was replaced after its problem was noted may still not fit; else it is our limits.
+        detail = error.errors(include_url=False)[0]
+        place = ".".join(str(step) for step in detail["loc"])
+        if not found.problems:
+            message = f"a {error.title} whose {place} does not fit ({detail['msg']})"
+            found.problems.append(Problem(file, "", message, "amounts and names within limits"))
+        raise BadDataError(found.problems) from None
+    if found.problems:
+        raise BadDataError(list(dict.fromkeys(found.problems)))
+    return imported
+
+
+class _Import:
+    """One run over the objects."""
+
+    def __init__(self, objects: Objects, gated: bool, pending: Sequence[str]) -> None:
+        self._objects = objects
+        self._gated = gated
+        self._patterns = pending
+        self._notes = Notes()
+        self._ended: Counter[GangRef] = Counter()
+
+    def run(self, chosen: Sequence[str], captured_at: str | None) -> Imported:
+        objects, notes = self._objects, self._notes
+        nodes = [read_node(view) for view in objects.of("", "Node")]
+        found = find_levels(objects, nodes, chosen, notes)
+        nodes = [
+            node.model_copy(update={"labels": {**node.labels, **found.labels[node.name]}})
+            if found.labels.get(node.name)
+            else node
+            for node in nodes
+        ]
+        budgets = [read_budget(view, notes) for view in objects.of("policy", "PodDisruptionBudget")]
+        kept = [budget for budget in budgets if budget is not None]
+        members = self._members({node.name for node in nodes})
+        reader = JobsReader(
+            PodGroups(objects, notes),
+            Priorities(objects),
+            queues := Queues(objects, notes),
+            found,
+            _selected(kept, members),
+            notes,
+        )
+        running, waiting = self._jobs(reader, members)
+        self._note_levels(reader.levels, nodes)
+        self._note_resources(nodes, [*running, *waiting])
+        for kind in objects.ignored:
+            notes.add("objects that a plan has no use for", kind)
+        snapshot = ClusterSnapshot(
+            api_version=API_VERSION,
+            kind="ClusterSnapshot",
+            metadata=SnapshotMetadata(captured_at=captured_at),
+            topology=reader.levels.topology,
+            priority_classes=Priorities(objects).classes,
+            nodes=tuple(nodes),
+            jobs=tuple(running),
+            queues=queues.queues,
+            pod_disruption_budgets=tuple(kept),
+        )
+        pending = JobList(api_version=API_VERSION, kind="JobList", jobs=tuple(waiting))
+        return Imported(snapshot, pending, notes.lines())
+
+    def _members(self, nodes: set[str]) -> list[Member]:
+        """Pods that hold a place or wait for one."""
+        views = self._objects.of("", "Pod")
+        namespaces = sorted({view.at("metadata").text("namespace") or "default" for view in views})
+        members = []
+        for view in views:
+            phase = view.at("status").text("phase")
+            if phase in ("Succeeded", "Failed"):
+                self._notes.add("pods that have ended")
+                if phase == "Succeeded":
+                    self._count_ended(view)
+                continue
+            pod = read_pod(view, namespaces, self._notes)
+            if pod.node and pod.node not in nodes:
+                text = "pods on nodes that are not in the input are left out"
+                self._notes.add(text, f"{pod.full_name} on {pod.node}")
+            elif not pod.node and pod.terminating:
+                self._notes.add("pending pods that are being deleted are left out", pod.full_name)
+            elif not pod.node and pod.ref.scheduling_gates and not self._gated:
+                text = "pods held back by scheduling gates are left out"
+                self._notes.add(text, pod.full_name)
+            else:
+                if pod.terminating:
+                    text = "pods that are terminating hold their room until they are gone"
+                    self._notes.add(text, pod.full_name)
+                # A pod that goes is no member of its gang any more, only of its node.
+                members.append(Member(pod, None if pod.terminating else gang_of(pod)))
+        members += self._workloads([member.pod for member in members], namespaces)
+        return members
+
+    def _count_ended(self, view: View) -> None:
+        ref = gang_of(read_pod(view, (), Notes()))
+        if ref is not None:
+            self._ended[replace(ref, role="")] += 1
+
+    def _workloads(self, pods: Sequence[Pod], namespaces: Sequence[str]) -> Iterator[Member]:
+        """Kueue's Workloads that wait for admission and have no pods yet: suspended jobs."""
+        groups = {(ref.namespace, ref.name) for ref in map(gang_of, pods) if ref is not None}
+        owners = {pod.owner_uid for pod in pods if pod.owner_uid}
+        for view in self._objects.of(Dialect.KUEUE, "Workload"):
+            metadata, spec, status = view.at("metadata"), view.at("spec"), view.at("status")
+            namespace, name = metadata.text("namespace") or "default", metadata.text("name")
+            uids = {owner.text("uid") for owner in metadata.list("ownerReferences")}
+            finished = any(
+                item.text("type") == "Finished" and item.text("status") == "True"
+                for item in status.list("conditions")
+            )
+            has_pods = (namespace, name) in groups or not owners.isdisjoint(
+                {*uids, metadata.text("uid")} - {""}
+            )
+            stopped = spec.raw.get("active") is False
+            if "admission" in status or finished or has_pods or stopped:
+                continue
+            for item in spec.list("podSets"):
+                template = item.at("template")
+                inner = template.at("metadata").words("labels")
+                labels = {**inner, "kueue.x-k8s.io/queue-name": spec.text("queueName")}
+                annotations = template.at("metadata").words("annotations")
+                role = item.text("name", "main")
+                # The template has no name of its own; its place in the file stays that of it.
+                pod = read_pod(
+                    template.replaced(
+                        metadata={
+                            "name": f"{name}-{role}"[:253],
+                            "namespace": namespace,
+                            "labels": labels,
+                            "annotations": annotations,
+                            "creationTimestamp": metadata.time("creationTimestamp"),
+                        },
+                    ),
+                    namespaces,
+                    self._notes,
+                )
+                count = bounded(item.integer("count", 0) or 0)
+                if count and not pod.node:
+                    ref = GangRef(Dialect.KUEUE, namespace, name, role)
+                    waiting = replace(pod, pinned="", owner_uid=next(iter(sorted(uids)), ""))
+                    yield Member(waiting, ref, count, exists=False)
+
+    def _jobs(self, reader: JobsReader, members: Sequence[Member]) -> tuple[list[Job], list[Job]]:
+        groups: dict[Hashable, list[Member]] = {}
+        for member in members:
+            groups.setdefault(_group_key(member), []).append(member)
+        running: list[Job] = []
+        waiting: list[Job] = []
+        taken: dict[str, set[str]] = {}
+        for group in groups.values():
+            first = group[0]
+            chosen = self._chosen(_job_name(first), group)
+            if not chosen:
+                continue
+            ref = first.gang
+            namespace = first.pod.namespace
+            # Pods of a group may lie in its namespace only; another's names may be the same.
+            names = taken.setdefault(namespace, set())
+            name = unused(_job_name(first), names)
+            ended = 0 if ref is None else self._ended[replace(ref, role="")]
+            job = reader.read(name, chosen, ended)
+            if job is not None:
+                names.add(name)
+                (running if any(member.pod.node for member in chosen) else waiting).append(job)
+        return running, waiting
+
+    def _chosen(self, name: str, group: Sequence[Member]) -> list[Member]:
+        """Members of a job without the pending pods that the user did not ask for."""
+        if not self._patterns:
+            return list(group)
+
+        def matches(member: Member) -> bool:
+            names = (f"{member.pod.namespace}/{name}", member.pod.full_name)
+            return any(fnmatchcase(n, pattern) for n in names for pattern in self._patterns)
+
+        whole = group[0].gang is not None and any(
+            matches(member) for member in group if not member.pod.node
+        )
+        chosen = [m for m in group if m.pod.node or whole or matches(m)]
+        left = sum(member.count for member in group) - sum(member.count for member in chosen)
+        if left:
+            text = "pending pods that were not asked for are left out"
+            self._notes.add(text, f"{group[0].pod.namespace}/{name}", left)
+        return chosen
+
+    def _note_levels(self, levels: Levels, nodes: Iterable[Node]) -> None:
+        wanted: list[str] = []
+        for level in levels.topology.levels:
+            if level.node_label != HOSTNAME:
+                wanted.append(level.node_label)
+            for node in nodes:
+                if not all(node.labels.get(label) for label in wanted):
+                    text = f"nodes that are in no {level.name}: they take no job that requires one"
+                    self._notes.add(text, node.name)
+
+    def _note_resources(self, nodes: Iterable[Node], jobs: Iterable[Job]) -> None:
+        """Name resources that are asked for and that no node offers; they are kept."""
+        offered = {"pods"}.union(*(node.allocatable for node in nodes))
+        for job in jobs:
+            for podset in job.pod_sets:
+                for name in sorted(set(podset.requests) - offered):
+                    text = f"pods that ask for {name}, which no node offers"
+                    self._notes.add(text, f"{job.namespace}/{job.name}", podset.count)
+
+
+def _group_key(member: Member) -> Hashable:
+    """Pods of one key are one job."""
+    pod, ref = member.pod, member.gang
+    if ref is not None:
+        return replace(ref, role="")
+    if not pod.owner_name or pod.owner_kind == "Node":
+        return (pod.namespace, pod.ref.name, pod.ref.uid)
+    # Priority is a job's: pods of one owner made before and after a change are two jobs.
+    kind = (pod.owner_kind, pod.owner_name, pod.owner_uid)
+    return (pod.namespace, kind, pod.priority, pod.priority_class, pod.preemption_policy)
+
+
+def _job_name(member: Member) -> str:
+    pod = member.pod
+    if member.gang is not None:
+        return member.gang.name
+    return pod.ref.name if not pod.owner_name or pod.owner_kind == "Node" else pod.owner_name
+
+
+def _selected(budgets: Iterable[PodDisruptionBudget], members: Iterable[Member]) -> frozenset[str]:
+    """Label keys that any selector of the input looks at."""
+    keys: set[str] = set()
+    for budget in budgets:
+        keys |= selector_keys(budget.selector)
+    for member in members:
+        keys |= member.pod.selects
+    return frozenset(keys)

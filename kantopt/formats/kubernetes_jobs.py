@@ -1,0 +1,274 @@
+"""Pods into jobs: gangs by their group, other pods by owner, identical pods as one pod set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kantopt.formats.gangs import Dialect, GangRef, level_wish
+from kantopt.formats.kubernetes_queues import Queues
+from kantopt.formats.kubernetes_topology import HOSTNAME, Levels, with_hostname
+from kantopt.formats.objects import Notes
+from kantopt.formats.pod_groups import Gang, PodGroups, Wish
+from kantopt.formats.pods import Pod
+from kantopt.formats.priorities import Priorities
+from kantopt.schema.jobs import Assignment, Job, PodSet, TopologyRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Pods of a job: one that exists, or ``count`` of a template."""
+
+    pod: Pod
+    gang: GangRef | None
+    count: int = 1
+    exists: bool = True
+
+
+class JobsReader:
+    """Turns the pods of one job into a job document."""
+
+    def __init__(
+        self,
+        groups: PodGroups,
+        priorities: Priorities,
+        queues: Queues,
+        levels: Levels,
+        selected_labels: frozenset[str],
+        notes: Notes,
+    ) -> None:
+        self.levels = levels
+        self._groups = groups
+        self._priorities = priorities
+        self._queues = queues
+        self._selected = selected_labels
+        self._notes = notes
+
+    def read(self, name: str, members: Sequence[Member], ended: int) -> Job | None:
+        """Make one job; ``None`` for a gang that lacks pods it cannot start without.
+
+        Parameters
+        ----------
+        name
+            Name of the job.
+        members
+            Its pods, all of one gang or of none.
+        ended
+            Pods of the gang that have ended; they need no place any more.
+        """
+        pods = [member.pod for member in members]
+        first, ref = pods[0], members[0].gang
+        gang = Gang(min_count=0) if ref is None else self._groups.demands(ref, pods)
+        seen = sum(member.count for member in members)
+        minimum = None if gang.min_count is None else max(0, gang.min_count - ended)
+        if minimum is not None and minimum > seen:
+            if not any(pod.node for pod in pods):
+                text = "pending gangs that lack pods which must start with them are left out"
+                self._notes.add(text, f"{first.namespace}/{name}: {seen} of {minimum} pods")
+                return None
+            minimum = seen
+        priority = self._priority(gang, pods)
+        pinned = self._pinned(ref, gang, members, priority)
+        sets = self._pod_sets(ref, gang, members, pinned, minimum)
+        wish = dict(gang.wish)
+        if ref is not None and ref.dialect is Dialect.KAI and not wish:
+            wish = level_wish(first)
+        wish |= self._tier(gang)
+        own = {repr(sorted(fields["wish"].items())) for fields in sets}
+        if len(sets) > 1 and len(own) == 1 and len({fields["role"] for fields in sets}) == 1:
+            # What a selector tells apart is still one role, and its closeness is the whole's.
+            wish = {**sets[0]["wish"], **wish}
+            for fields in sets:
+                fields["wish"] = {}
+        owners = {pod.owner_uid for pod in pods}
+        created = sorted(pod.created for pod in pods if pod.created)
+        started = sorted(pod.started for pod in pods if pod.started and pod.node)
+        whole = all(pinned)
+        return Job(
+            name=name,
+            namespace=first.namespace,
+            uid=first.owner_uid if len(owners) == 1 else "",
+            queue_name=self._queue(first, gang),
+            priority=priority,
+            priority_class_name=self._priorities.known(gang.priority_class or first.priority_class),
+            preemption_policy=gang.preemption_policy or first.preemption_policy,  # type: ignore[arg-type]
+            preemptible=not whole,
+            movable=not whole,
+            disruption_mode=gang.disruption,
+            min_count=minimum if len(sets) > 1 and minimum else None,
+            topology_request=self._request(wish, seen, first),
+            creation_time=created[0] if created else None,
+            start_time=started[0] if started else None,
+            pod_sets=self._documents(sets, whole, first),
+        )
+
+    def _priority(self, gang: Gang, pods: Sequence[Pod]) -> int:
+        """Return the group's own priority where it has one: it beats that of its pods."""
+        own = gang.priority
+        if own is None:
+            own = self._priorities.value(gang.priority_class)
+        if own is not None:
+            return own
+        values = {self._priorities.of(pod) for pod in pods}
+        if len(values) > 1:
+            text = "gangs of pods of several priorities are given the highest"
+            self._notes.add(text, pods[0].full_name)
+        return max(values)
+
+    def _pinned(
+        self, ref: GangRef | None, gang: Gang, members: Sequence[Member], priority: int
+    ) -> list[bool]:
+        by_kai = ref is not None and ref.dialect is Dialect.KAI
+        flags = []
+        for member in members:
+            pod, preemptible = member.pod, True
+            if by_kai or pod.scheduler == "kai-scheduler":
+                wish = pod.labels.get("kai.scheduler/preemptibility", "")
+                preemptible = wish == "preemptible" if wish else priority < 100
+                if gang.preemptible is not None:
+                    preemptible = gang.preemptible
+            flags.append(bool(pod.pinned) or not preemptible)
+        return flags
+
+    def _pod_sets(
+        self,
+        ref: GangRef | None,
+        gang: Gang,
+        members: Sequence[Member],
+        pinned: Sequence[bool],
+        minimum: int | None,
+    ) -> list[dict[str, Any]]:
+        """Put pods that are alike together: same needs, role, standing and selected labels."""
+        alike: dict[str, dict[str, Any]] = {}
+        for member, fixed in zip(members, pinned, strict=True):
+            pod = member.pod
+            role = member.gang.role if member.gang is not None else ""
+            wish: Wish = gang.role_wish.get(role, {})
+            if not wish and ref is not None and ref.dialect is Dialect.KUEUE:
+                wish = level_wish(pod)
+            selected = {k: v for k, v in sorted(pod.labels.items()) if k in self._selected}
+            key = repr((role, fixed, selected, sorted(wish.items()), pod.shape))
+            fields = alike.setdefault(
+                key,
+                {"role": role, "pinned": fixed, "wish": wish, "shape": pod.shape, "members": []},
+            )
+            fields["members"].append(member)
+        sets = list(alike.values())
+        roles = [fields["role"] for fields in sets]
+        for fields in sets:
+            count = sum(member.count for member in fields["members"])
+            fields["count"] = count
+            fields["min"] = None
+            if minimum == 0:
+                fields["min"] = 0
+            elif len(sets) == 1 and minimum is not None:
+                fields["min"] = minimum
+            elif fields["role"] in gang.role_min:
+                if roles.count(fields["role"]) == 1:
+                    fields["min"] = min(gang.role_min[fields["role"]], count)
+                else:
+                    text = "roles of unlike pods: their minimum holds for the gang only"
+                    self._notes.add(text, fields["members"][0].pod.full_name)
+        return sets
+
+    def _documents(
+        self, sets: Iterable[dict[str, Any]], whole: bool, first: Pod
+    ) -> tuple[PodSet, ...]:
+        taken: list[str] = []
+        documents = []
+        for fields in sets:
+            name = unused(fields["role"] or "main", taken)
+            taken.append(name)
+            members: list[Member] = fields["members"]
+            by_node: dict[str, list[Pod]] = {}
+            for member in members:
+                if member.pod.node:
+                    by_node.setdefault(member.pod.node, []).append(member.pod)
+            apart = fields["pinned"] and not whole
+            documents.append(
+                PodSet(
+                    name=name,
+                    count=fields["count"],
+                    min_count=fields["min"],
+                    labels=_common([member.pod.labels for member in members]),
+                    topology_request=self._request(fields["wish"], fields["count"], first),
+                    preemptible=False if apart else None,
+                    movable=False if apart else None,
+                    assignments=tuple(
+                        Assignment(node=node, count=len(pods), pods=tuple(pod.ref for pod in pods))
+                        for node, pods in sorted(by_node.items())
+                    ),
+                    pods=tuple(
+                        member.pod.ref
+                        for member in members
+                        if member.exists and not member.pod.node
+                    ),
+                    **fields["shape"],
+                )
+            )
+        return tuple(documents)
+
+    def _queue(self, pod: Pod, gang: Gang) -> str:
+        local = pod.labels.get("kueue.x-k8s.io/queue-name", "")
+        other = (
+            gang.queue
+            or pod.labels.get("kai.scheduler/queue", "")
+            or pod.annotations.get("scheduling.volcano.sh/queue-name", "")
+        )
+        return self._queues.find(pod.namespace, local, other)
+
+    def _tier(self, gang: Gang) -> Wish:
+        if gang.tier is None:
+            return {}
+        level = self.levels.tiers.get(gang.tier)
+        if level is None:
+            self._notes.add("network tiers without HyperNodes are left out", f"tier {gang.tier}")
+            return {}
+        return {"required" if gang.tier_is_hard else "preferred": level}
+
+    def _request(self, wish: Wish, count: int, first: Pod) -> TopologyRequest | None:
+        """Make a topology request of the levels that the cluster has."""
+        fields: dict[str, Any] = {}
+        for field, value in wish.items():
+            if field == "pod_set_slice_size":
+                continue
+            level = self._level(str(value))
+            if level is None:
+                text = "levels that jobs ask for and the topology lacks are left out"
+                self._notes.add(text, f"{value} of {first.full_name}")
+            else:
+                fields[field] = level
+        size = int(wish.get("pod_set_slice_size", 1))
+        if "pod_set_slice_required_topology" in fields:
+            if count % size:
+                text = "slices that do not divide their pods are left out"
+                self._notes.add(text, f"{count} pods in slices of {size}, {first.full_name}")
+                del fields["pod_set_slice_required_topology"]
+            else:
+                fields["pod_set_slice_size"] = size
+        return TopologyRequest(**fields) if fields else None
+
+    def _level(self, wanted: str) -> str | None:
+        if wanted == HOSTNAME:
+            self.levels = with_hostname(self.levels)
+        return self.levels.name(wanted)
+
+
+def unused(name: str, taken: Iterable[str]) -> str:
+    """Return the name, numbered if it is taken."""
+    names = set(taken)
+    number, free = 1, name
+    while free in names:
+        number += 1
+        free = f"{name}-{number}"
+    return free
+
+
+def _common(labels: Sequence[dict[str, str]]) -> dict[str, str]:
+    """Labels that all pods share; those that differ tell pods apart, not pod sets."""
+    shared = dict(labels[0])
+    for other in labels[1:]:
+        for key in [key for key, value in shared.items() if other.get(key) != value]:
+            del shared[key]
+    return dict(sorted(shared.items()))

@@ -1,0 +1,121 @@
+"""Kubernetes nodes, selectors and tolerations into our own."""
+
+from __future__ import annotations
+
+from kantopt.formats.objects import Notes
+from kantopt.formats.view import View
+from kantopt.schema.base import Expression, LabelSelector
+from kantopt.schema.jobs import NodeSelectorTerm, Toleration
+from kantopt.schema.quantity import from_base
+from kantopt.schema.snapshot import Node, Taint
+
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+_MAX_COUNT = 10_000_000
+
+
+def read_node(node: View) -> Node:
+    """Read a node; its capacity is what is allocatable, from which nothing is subtracted.
+
+    What runs on it takes its room as a running job of the snapshot.
+    """
+    metadata, spec, status = node.at("metadata"), node.at("spec"), node.at("status")
+    offered = "allocatable" if "allocatable" in status else "capacity"
+    ready = True
+    for condition in status.list("conditions"):
+        if condition.text("type") == "Ready":
+            ready = condition.text("status") == "True"
+    return Node(
+        name=metadata.name(),
+        uid=metadata.text("uid"),
+        labels=metadata.words("labels"),
+        taints=tuple(
+            Taint(
+                key=taint.name("key") or "?",
+                value=taint.text("value"),
+                effect=taint.choice("effect", EFFECTS, "NoSchedule"),  # type: ignore[arg-type]
+            )
+            for taint in spec.list("taints")
+        ),
+        allocatable={
+            name: from_base(name, amount)
+            for name, amount in sorted(status.amounts(offered, up=False).items())
+        },
+        unschedulable=spec.flag("unschedulable"),
+        ready=ready,
+    )
+
+
+def read_expressions(view: View, key: str = "matchExpressions") -> tuple[Expression, ...]:
+    """Read requirements on labels; those whose values do not suit the operator are reported."""
+    found = []
+    for item in view.list(key):
+        operator = item.choice("operator", _OPERATORS, "")
+        values = item.strings("values")
+        label = item.name("key")
+        if operator in ("In", "NotIn") and not values:
+            item.problem("values", f"at least one value for {operator}")
+        elif operator in ("Exists", "DoesNotExist") and values:
+            item.problem("values", f"no values for {operator}")
+        elif operator in ("Gt", "Lt") and (
+            len(values) != 1 or not values[0].removeprefix("-").isdecimal()
+        ):
+            item.problem("values", f"one whole number for {operator}")
+        elif operator and label:
+            found.append(
+                Expression(key=label, operator=operator, values=values)  # type: ignore[arg-type]
+            )
+    return tuple(found)
+
+
+def read_selector(selector: View) -> LabelSelector:
+    """Read a label selector."""
+    return LabelSelector(
+        match_labels=selector.words("matchLabels"), match_expressions=read_expressions(selector)
+    )
+
+
+def selector_keys(selector: LabelSelector) -> set[str]:
+    """Label keys that a selector looks at."""
+    return {*selector.match_labels, *(item.key for item in selector.match_expressions)}
+
+
+def read_node_affinity(spec: View) -> tuple[NodeSelectorTerm, ...]:
+    """Read the required node affinity of a pod; of its terms one must match."""
+    required = spec.at("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    return tuple(
+        NodeSelectorTerm(
+            match_expressions=read_expressions(term),
+            match_fields=read_expressions(term, "matchFields"),
+        )
+        for term in required.list("nodeSelectorTerms")
+    )
+
+
+def read_tolerations(spec: View, notes: Notes) -> tuple[Toleration, ...]:
+    """Read tolerations; how long a taint is tolerated plays no role in a plan."""
+    found = []
+    for item in spec.list("tolerations"):
+        operator = item.text("operator") or "Equal"
+        key, value = item.text("key"), item.text("value")
+        if operator not in ("Exists", "Equal"):
+            notes.add("tolerations that compare numbers (Gt, Lt) are left out")
+            continue
+        if operator == "Exists" and value:
+            item.problem("value", "no value for Exists")
+        elif operator == "Equal" and not key:
+            item.problem("key", "a key, or operator Exists")
+        found.append(
+            Toleration(
+                key=key,
+                operator="Exists" if operator == "Exists" else "Equal",
+                value=value,
+                effect=item.choice("effect", ("", *EFFECTS), ""),  # type: ignore[arg-type]
+            )
+        )
+    return tuple(found)
+
+
+def bounded(count: int) -> int:
+    """Cut a count to the largest that our documents hold."""
+    return min(max(count, 0), _MAX_COUNT)

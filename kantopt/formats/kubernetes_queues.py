@@ -1,0 +1,125 @@
+"""Queues with quota: Kueue's ClusterQueues, Volcano's and KAI's Queues."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.view import View
+from kantopt.schema.quantity import from_base
+from kantopt.schema.snapshot import Queue, QueueResource
+
+_KAI_UNITS = {"cpu": ("cpu", 1), "memory": ("memory", 10**6), "gpu": ("nvidia.com/gpu", 1)}
+"""Resource and base units per unit of KAI's: millicpu, MB of 10^6 bytes, whole GPUs."""
+
+
+class Queues:
+    """Queues of the cluster and the way to them from what pods name."""
+
+    def __init__(self, objects: Objects, notes: Notes) -> None:
+        self._notes = notes
+        self._local = {
+            key: view.at("spec").text("clusterQueue")
+            for key, view in objects.by_name("kueue.x-k8s.io", "LocalQueue").items()
+        }
+        found: dict[str, Queue] = {}
+        for group, kind, read in (
+            ("kueue.x-k8s.io", "ClusterQueue", _kueue),
+            ("scheduling.volcano.sh", "Queue", _volcano),
+            ("scheduling.run.ai", "Queue", _kai),
+        ):
+            for view in objects.of(group, kind):
+                queue = read(view, notes)
+                if found.setdefault(queue.name, queue) is not queue:
+                    notes.add("queues of a name that another queue has are left out", queue.name)
+        self.queues = tuple(found.values())
+        self._names = set(found)
+
+    def find(self, namespace: str, local: str, other: str) -> str:
+        """Return the queue of a job that names a LocalQueue of Kueue's or another's queue."""
+        name = self._local.get((namespace, local), local) or other
+        if name and self._names and name not in self._names:
+            text = "queues that jobs name and that are not in the input set no quota"
+            self._notes.add(text, name)
+            return ""
+        return name
+
+
+def _kueue(view: View, notes: Notes) -> Queue:
+    name, spec = view.at("metadata").name(), view.at("spec")
+    sums: dict[str, list[int | None]] = {}
+    for group in spec.list("resourceGroups"):
+        flavors = list(group.list("flavors"))
+        if len(flavors) > 1:
+            notes.add("queues with several flavors: their quotas are added up", name)
+        for flavor in flavors:
+            for item in flavor.list("resources"):
+                resource = item.name()
+                limits: list[int | None] = [
+                    item.amount(key, resource, up=False)
+                    for key in ("nominalQuota", "borrowingLimit", "lendingLimit")
+                ]
+                limits[0] = limits[0] or 0
+                before = sums.setdefault(resource, [0, 0, 0])
+                # A flavor without limit leaves the sum without limit.
+                sums[resource] = [
+                    None if a is None or b is None else a + b
+                    for a, b in zip(before, limits, strict=True)
+                ]
+    if spec.text("stopPolicy", "None") != "None":
+        notes.add("queues that are stopped take jobs all the same here", name)
+    cohort = spec.text("cohortName") or spec.text("cohort")
+    return Queue(
+        name=name or "?",
+        cohort=cohort,
+        resources=tuple(
+            QueueResource(
+                name=resource or "?",
+                nominal_quota=from_base(resource, nominal or 0),
+                borrowing_limit=None if borrow is None else from_base(resource, borrow),
+                lending_limit=None if lend is None else from_base(resource, lend),
+            )
+            for resource, (nominal, borrow, lend) in sorted(sums.items())
+        ),
+    )
+
+
+def _volcano(view: View, notes: Notes) -> Queue:
+    name, spec = view.at("metadata").name(), view.at("spec")
+    if any(key in spec for key in ("deserved", "guarantee", "parent")):
+        notes.add("queues' deserved and guaranteed shares and parents are left out", name)
+    return Queue(
+        name=name or "?",
+        resources=tuple(
+            QueueResource(name=resource, nominal_quota=from_base(resource, amount))
+            for resource, amount in sorted(spec.amounts("capability", up=False).items())
+        ),
+    )
+
+
+def _kai(view: View, notes: Notes) -> Queue:
+    name, spec = view.at("metadata").name(), view.at("spec")
+    quotas = []
+    for key, (resource, scale) in sorted(_KAI_UNITS.items()):
+        limits = spec.at("resources", key)
+        limit = _number(limits, "limit")
+        if limit is not None and limit >= 0:
+            amount = int(limit * scale)
+            quotas.append(QueueResource(name=resource, nominal_quota=from_base(resource, amount)))
+        if (_number(limits, "quota") or 0) > 0:
+            notes.add("queues' deserved shares (quota) are left out, limits kept", name)
+    if spec.text("parentQueue"):
+        notes.add("queues' parents and their limits are left out", name)
+    return Queue(name=name or "?", resources=tuple(quotas))
+
+
+def _number(view: View, key: str) -> Fraction | None:
+    """Read a number that may be written as a float, exactly."""
+    value: Any = view.raw.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > 10**12:
+        view.problem(key, "a number, or -1 for no limit")
+        return None
+    return Fraction(str(value))

@@ -1,0 +1,196 @@
+"""Topology levels of a cluster, coarse to fine, from whichever source describes them.
+
+Kueue and KAI list levels from coarse to fine; Volcano's tier 1 and topograph's tier-0 are the
+tightest, so their order is turned around.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.view import View
+from kantopt.schema.snapshot import Node, Topology, TopologyLevel
+
+HOSTNAME = "kubernetes.io/hostname"
+HYPERNODE_LABEL = "topology.volcano.sh/tier-"
+"""Label that stands for a node's HyperNode of a tier; HyperNodes themselves set no labels."""
+
+_COARSE = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")
+_FINE = (
+    "cloud.provider.com/topology-block",
+    "cloud.provider.com/topology-rack",
+    "accelerator.topograph.run/domain",
+    "accelerator.topograph.run/sub-domain",
+    "nvidia.com/gpu.clique",
+)
+_TIER = re.compile(r"fabric\.topograph\.run/tier-(\d{1,2})")
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """The levels found; ``tiers`` gives the level of each of Volcano's tiers or tier names."""
+
+    topology: Topology
+    tiers: dict[int | str, str] = field(default_factory=dict)
+    labels: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Labels to add, by node."""
+    aliases: dict[str, str] = field(default_factory=dict)
+
+    def name(self, level: str) -> str | None:
+        """Return the name of a level given by name, alias or node label."""
+        level = self.aliases.get(level, level)
+        for item in self.topology.levels:
+            if level in (item.name, item.node_label):
+                return item.name
+        return None
+
+
+def find_levels(
+    objects: Objects, nodes: Sequence[Node], chosen: Sequence[str], notes: Notes
+) -> Levels:
+    """Find the topology: the labels chosen, else Topology objects, HyperNodes, known labels.
+
+    Parameters
+    ----------
+    objects
+        All objects of the input.
+    nodes
+        The nodes, whose labels decide between several topologies.
+    chosen
+        Node labels from coarse to fine that the user names instead.
+    notes
+        Takes what is left out.
+    """
+    if chosen:
+        return _levels([(label, "") for label in chosen])
+    offers = [
+        _topology_object(view)
+        for group in ("kueue.x-k8s.io", "kai.scheduler")
+        for view in objects.of(group, "Topology")
+    ]
+    offers = [offer for offer in offers if offer]
+    if offers:
+        # Several pools may have a topology each; one tree must do, so take the widest.
+        best = max(offers, key=lambda offer: sum(_has_all(offer, node) for node in nodes))
+        for offer in offers:
+            if [label for label, _ in offer] != [label for label, _ in best]:
+                notes.add("topologies beside the one of most nodes are left out", offer[0][0])
+        return _levels(best)
+    hyper = objects.of("topology.volcano.sh", "HyperNode")
+    if hyper:
+        found = _hypernodes(hyper, nodes)
+        if found is not None:
+            return found
+        notes.add(
+            "HyperNodes that do not form a tree over the nodes are left out", count=len(hyper)
+        )
+    return _levels([(label, "") for label in _known(nodes, notes)])
+
+
+def with_hostname(levels: Levels) -> Levels:
+    """Add the node itself as the finest level, for jobs that ask for it."""
+    if levels.name(HOSTNAME) is not None:
+        return levels
+    last = TopologyLevel(name="hostname", node_label=HOSTNAME)
+    topology = Topology(levels=(*levels.topology.levels, last))
+    return Levels(topology, levels.tiers, levels.labels, levels.aliases)
+
+
+def _levels(pairs: Sequence[tuple[str, str]]) -> Levels:
+    """Name levels after the end of their labels, or by alias."""
+    taken: dict[str, str] = {}
+    aliases = {}
+    for label, alias in dict(pairs).items():
+        name = alias or label.rpartition("/")[2].removeprefix("topology-") or label
+        taken[label if name in taken else name] = label
+        if alias:
+            aliases[alias] = label
+    levels = tuple(TopologyLevel(name=name, node_label=label) for name, label in taken.items())
+    return Levels(Topology(levels=levels), aliases=aliases)
+
+
+def _topology_object(view: View) -> list[tuple[str, str]]:
+    levels = view.at("spec").list("levels")
+    return [(level.name("nodeLabel") or "?", level.text("alias")) for level in levels]
+
+
+def _has_all(offer: Sequence[tuple[str, str]], node: Node) -> bool:
+    return all(label in node.labels or label == HOSTNAME for label, _ in offer)
+
+
+def _known(nodes: Sequence[Node], notes: Notes) -> list[str]:
+    """Well-known labels that nodes bear, coarse to fine.
+
+    A coarse label that a node lacks would take the node out of all finer domains; guessing must
+    not do that, so such a label is left out.
+    """
+    present = {label for node in nodes for label in node.labels}
+    tiers = sorted(
+        (label for label in present if _TIER.fullmatch(label)),
+        key=lambda label: -int(label.rpartition("-")[2]),
+    )
+    kept: list[str] = []
+    inside: set[str] = set()
+    for label in reversed([*_COARSE, *tiers, *_FINE]):
+        if label not in present:
+            continue
+        members = {node.name for node in nodes if node.labels.get(label)}
+        if inside <= members:
+            kept.insert(0, label)
+            inside |= members
+        else:
+            notes.add("labels that only some nodes bear are no topology level", label)
+    return kept
+
+
+def _hypernodes(views: Sequence[View], nodes: Sequence[Node]) -> Levels | None:
+    """Turn a tree of HyperNodes into labels; ``None`` if a node has two of one tier."""
+    by_name = {view.at("metadata").text("name"): view.at("spec") for view in views}
+    tier_of = {name: spec.integer("tier", 0, 100) or 0 for name, spec in by_name.items()}
+    parents: dict[str, list[str]] = {}
+    of_node: dict[str, list[str]] = {}
+    for name, spec in by_name.items():
+        for member in spec.list("members"):
+            is_node = member.text("type", "Node") == "Node"
+            candidates = [node.name for node in nodes] if is_node else list(by_name)
+            chosen = _members(member.at("selector"), candidates, nodes if is_node else ())
+            for child in chosen:
+                (of_node if is_node else parents).setdefault(child, []).append(name)
+    labels: dict[str, dict[str, str]] = {}
+    for node in nodes:
+        found: dict[int, str] = {}
+        pending = list(of_node.get(node.name, ()))
+        while pending:
+            name = pending.pop()
+            if found.setdefault(tier_of[name], name) != name:
+                return None
+            pending.extend(p for p in parents.get(name, ()) if tier_of[p] > tier_of[name])
+        labels[node.name] = {f"{HYPERNODE_LABEL}{tier}": name for tier, name in found.items()}
+    tiers = sorted(set(tier_of.values()), reverse=True)
+    levels = _levels([(f"{HYPERNODE_LABEL}{tier}", "") for tier in tiers])
+    names: dict[int | str, str] = {tier: f"tier-{tier}" for tier in tiers}
+    for name, spec in by_name.items():
+        if spec.text("tierName"):
+            names[spec.text("tierName")] = f"tier-{tier_of[name]}"
+    return Levels(levels.topology, names, labels)
+
+
+def _members(selector: View, names: Sequence[str], nodes: Sequence[Node]) -> list[str]:
+    if "exactMatch" in selector:
+        return [name for name in names if name == selector.at("exactMatch").text("name")]
+    if "regexMatch" in selector:
+        pattern = selector.at("regexMatch").text("pattern")
+        try:
+            return [name for name in names if re.match(pattern, name)]
+        except re.error:
+            selector.at("regexMatch").problem("pattern", "a regular expression")
+            return []
+    wanted = selector.at("labelMatch").words("matchLabels")
+    return [
+        node.name
+        for node in nodes
+        if wanted and all(node.labels.get(key) == value for key, value in wanted.items())
+    ]

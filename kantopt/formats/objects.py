@@ -1,0 +1,121 @@
+"""Kubernetes objects out of lists, each told by apiVersion and kind together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from kantopt.errors import Problem
+from kantopt.formats.view import View
+from kantopt.schema.hints import quote, shown
+
+KINDS = frozenset(
+    {
+        ("", "Node"),
+        ("", "Pod"),
+        ("policy", "PodDisruptionBudget"),
+        ("scheduling.k8s.io", "PriorityClass"),
+        ("scheduling.k8s.io", "PodGroup"),
+        ("scheduling.run.ai", "PodGroup"),
+        ("scheduling.run.ai", "Queue"),
+        ("scheduling.volcano.sh", "PodGroup"),
+        ("scheduling.volcano.sh", "Queue"),
+        ("scheduling.x-k8s.io", "PodGroup"),
+        ("scheduling.sigs.k8s.io", "PodGroup"),
+        ("topology.volcano.sh", "HyperNode"),
+        ("kai.scheduler", "Topology"),
+        ("kueue.x-k8s.io", "Topology"),
+        ("kueue.x-k8s.io", "ClusterQueue"),
+        ("kueue.x-k8s.io", "LocalQueue"),
+        ("kueue.x-k8s.io", "Workload"),
+    }
+)
+"""API groups and kinds that the import reads; the core group is empty."""
+
+
+def flatten(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the objects of a ``List`` (or ``PodList``, ...), or the object itself in a list.
+
+    Entries that are no mappings are kept; the import reports them with their place.
+    """
+    kind = data.get("kind")
+    if isinstance(kind, str) and kind.endswith("List") and isinstance(data.get("items"), list):
+        # The items of a PodList bear neither apiVersion nor kind.
+        shared = {"apiVersion": data.get("apiVersion"), "kind": kind.removesuffix("List")}
+        items: list[dict[str, Any]] = []
+        for item in data["items"]:
+            if isinstance(item, dict) and kind != "List" and "kind" not in item:
+                item = {**shared, **item}
+            items.extend(flatten(item) if isinstance(item, dict) else [item])
+        return items
+    return [data]
+
+
+class Objects:
+    """Objects by API group and kind. The version within a group does not matter.
+
+    Four groups have a ``PodGroup`` and two each a ``Queue``, a ``Topology`` and a ``Workload``:
+    the kind alone says nothing.
+    """
+
+    def __init__(self, objects: Sequence[dict[str, Any]], file: str) -> None:
+        self.file = file
+        self.problems: list[Problem] = []
+        self.ignored: list[str] = []
+        self._by_kind: dict[tuple[str, str], list[View]] = {}
+        seen: dict[tuple[str, str, str, str], dict[str, Any]] = {}
+        for i, item in enumerate(objects):
+            if not isinstance(item, dict):
+                path = f"items[{i}]"
+                self.problems.append(Problem(file, path, shown(item), "a Kubernetes object"))
+                continue
+            view = View(item, file, ("items", i), self.problems)
+            version, kind = view.name("apiVersion"), view.name("kind")
+            group = version.rpartition("/")[0]
+            if (group, kind) not in KINDS:
+                if version and kind:
+                    self.ignored.append(kind)
+                continue
+            metadata = view.at("metadata")
+            key = (group, kind, metadata.text("namespace"), metadata.name())
+            if seen.setdefault(key, item) is not item:
+                # The same object in two files is one object; two states of it are a mistake.
+                if seen[key] != item:
+                    hint = f"{kind} {key[2]}/{key[3]}".replace(" /", " ")
+                    metadata.problem("name", f"each {kind} once", f"{hint} differs from the first")
+                continue
+            self._by_kind.setdefault((group, kind), []).append(view)
+
+    def of(self, group: str, kind: str) -> list[View]:
+        """Objects of one kind of one API group, in the order of the file."""
+        return self._by_kind.get((group, kind), [])
+
+    def by_name(self, group: str, kind: str) -> dict[tuple[str, str], View]:
+        """Objects of one kind by namespace and name."""
+        return {
+            (view.at("metadata").text("namespace"), view.at("metadata").text("name")): view
+            for view in self.of(group, kind)
+        }
+
+
+class Notes:
+    """What an import left out or took for granted: one line per kind of thing, with its count."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._first: dict[str, str] = {}
+
+    def add(self, text: str, witness: str = "", count: int = 1) -> None:
+        """Count one more thing of a kind; the first witness of each kind is named."""
+        self._counts[text] = self._counts.get(text, 0) + count
+        if witness:
+            self._first.setdefault(text, witness)
+
+    def lines(self) -> tuple[str, ...]:
+        """Return one line per kind of thing, in the order in which they first came up."""
+        lines = []
+        for text, count in self._counts.items():
+            first = self._first.get(text)
+            names = f" ({quote(first)[1:-1]}{', ...' if count > 1 else ''})" if first else ""
+            lines.append(f"{text}: {count}{names}")
+        return tuple(lines)

@@ -1,0 +1,180 @@
+"""What a gang demands: PodGroups of four API groups, Kueue's Workloads, annotations of pods.
+
+``PodGroup`` is four different kinds; only the API group tells them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from kantopt.formats.gangs import Dialect, GangRef
+from kantopt.formats.kubernetes_nodes import bounded
+from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.pods import POLICIES, Pod
+from kantopt.formats.view import View
+
+Wish = dict[str, str | int]
+"""Fields of a topology request, levels as the source names them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """A gang's demands; ``None`` is what its source leaves open."""
+
+    min_count: int | None = None
+    """Fewest pods in all; ``None``: all of them."""
+    role_min: dict[str, int] = field(default_factory=dict)
+    wish: Wish = field(default_factory=dict)
+    role_wish: dict[str, Wish] = field(default_factory=dict)
+    tier: int | str | None = None
+    """Volcano's highest tier, whose level only its HyperNodes tell."""
+    tier_is_hard: bool = False
+    queue: str = ""
+    priority: int | None = None
+    priority_class: str = ""
+    preemption_policy: str | None = None
+    disruption: Literal["single", "all"] = "single"
+    preemptible: bool | None = None
+
+
+class PodGroups:
+    """Demands by gang."""
+
+    def __init__(self, objects: Objects, notes: Notes) -> None:
+        self._notes = notes
+        self._groups = {
+            dialect: objects.by_name(dialect.value, "PodGroup")
+            for dialect in Dialect
+            if dialect not in (Dialect.KUEUE, Dialect.KOORDINATOR)
+        }
+        # Older plug-ins write their groups in the group of the label that names them.
+        for key, view in objects.by_name("scheduling.sigs.k8s.io", "PodGroup").items():
+            self._groups[Dialect.PLUGINS].setdefault(key, view)
+        self._workloads = objects.by_name(Dialect.KUEUE, "Workload")
+
+    def demands(self, ref: GangRef, pods: Sequence[Pod]) -> Gang:
+        """Return what a gang of these pods demands; without its object, that all start."""
+        if ref.dialect is Dialect.KOORDINATOR:
+            return Gang(min_count=_number(pods, f"{Dialect.KOORDINATOR}/min-available"))
+        if ref.dialect is Dialect.KUEUE:
+            return self._kueue(ref, pods)
+        view = self._groups[ref.dialect].get((ref.namespace, ref.name))
+        if view is None:
+            text = "gangs whose PodGroup is not in the input start all or nothing"
+            self._notes.add(text, f"{ref.namespace}/{ref.name}")
+            return Gang()
+        read = {
+            Dialect.NATIVE: _native,
+            Dialect.KAI: _kai,
+            Dialect.VOLCANO: _volcano,
+            Dialect.PLUGINS: _plugins,
+        }[ref.dialect]
+        return read(view.at("spec"))
+
+    def _kueue(self, ref: GangRef, pods: Sequence[Pod]) -> Gang:
+        total = _number(pods, "kueue.x-k8s.io/pod-group-total-count")
+        workload = self._workloads.get((ref.namespace, ref.name))
+        if workload is None:
+            return Gang(min_count=total)
+        spec = workload.at("spec")
+        sets = {item.text("name", "main"): item for item in spec.list("podSets")}
+        minima = {
+            name: bounded(item.integer("minCount", 0) or item.integer("count", 0) or 0)
+            for name, item in sets.items()
+        }
+        return Gang(
+            min_count=total if total is not None else sum(minima.values()),
+            role_min=minima,
+            role_wish={name: kueue_wish(item.at("topologyRequest")) for name, item in sets.items()},
+            priority=spec.integer("priority"),
+        )
+
+
+def kueue_wish(request: View) -> Wish:
+    """Read a topology request of Kueue's."""
+    wish: Wish = {}
+    for name, key in (
+        ("required", "required"),
+        ("preferred", "preferred"),
+        ("pod_set_slice_required_topology", "podSetSliceRequiredTopology"),
+    ):
+        if request.text(key):
+            wish[name] = request.text(key)
+    size = request.integer("podSetSliceSize", 1)
+    if size and "pod_set_slice_required_topology" in wish:
+        wish["pod_set_slice_size"] = size
+    else:
+        wish.pop("pod_set_slice_required_topology", None)
+    return wish
+
+
+def _number(pods: Sequence[Pod], annotation: str) -> int | None:
+    texts = [pod.annotations.get(annotation, "") for pod in pods]
+    numbers = [int(text) for text in texts if text.isdecimal() and len(text) < 10]
+    return bounded(max(numbers)) if numbers else None
+
+
+def _native(spec: View) -> Gang:
+    policy = spec.at("schedulingPolicy")
+    keys = [item.text("key") for item in spec.at("schedulingConstraints").list("topology")]
+    minimum = 0
+    if "gang" in policy:
+        minimum = bounded(policy.at("gang").integer("minCount", 0) or 1)
+    return Gang(
+        min_count=minimum,
+        wish={"required": keys[0]} if keys else {},
+        priority=spec.integer("priority"),
+        priority_class=spec.text("priorityClassName"),
+        preemption_policy=spec.choice("preemptionPolicy", POLICIES, "") or None,
+        disruption="all" if "all" in spec.at("disruptionMode") else "single",
+    )
+
+
+def _kai_wish(constraint: View) -> Wish:
+    levels = {
+        "required": constraint.text("requiredTopologyLevel"),
+        "preferred": constraint.text("preferredTopologyLevel"),
+    }
+    return {name: level for name, level in levels.items() if level}
+
+
+def _kai(spec: View) -> Gang:
+    roles = {item.text("name"): item for item in spec.list("subGroups")}
+    minima = {
+        name: bounded(item.integer("minMember", 0) or 0)
+        for name, item in roles.items()
+        if "minMember" in item
+    }
+    preemptibility = spec.choice("preemptibility", ("", "preemptible", "non-preemptible"), "")
+    total = spec.integer("minMember", 0)
+    return Gang(
+        min_count=bounded(sum(minima.values()) if total is None else total),
+        role_min=minima,
+        wish=_kai_wish(spec.at("topologyConstraint")),
+        role_wish={n: _kai_wish(item.at("topologyConstraint")) for n, item in roles.items()},
+        queue=spec.text("queue"),
+        priority_class=spec.text("priorityClassName"),
+        preemptible=preemptibility == "preemptible" if preemptibility else None,
+    )
+
+
+def _volcano(spec: View) -> Gang:
+    network = spec.at("networkTopology")
+    tier: int | str | None = network.text("highestTierName") or None
+    if tier is None:
+        tier = network.integer("highestTierAllowed", 0)
+    members = spec.at("minTaskMember")
+    return Gang(
+        min_count=bounded(spec.integer("minMember", 0) or 0),
+        role_min={name: bounded(members.integer(name, 0) or 0) for name in members.raw},
+        tier=tier,
+        tier_is_hard=network.text("mode", "hard") == "hard",
+        queue=spec.text("queue"),
+        priority_class=spec.text("priorityClassName"),
+    )
+
+
+def _plugins(spec: View) -> Gang:
+    return Gang(min_count=bounded(spec.integer("minMember", 0) or 0))

@@ -1,0 +1,43 @@
+"""Priorities of pods and groups; what counts is the number, not the name of its class."""
+
+from __future__ import annotations
+
+from kantopt.formats.objects import Objects
+from kantopt.formats.pods import POLICIES, Pod
+from kantopt.schema.snapshot import PriorityClass
+
+_SYSTEM = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+
+
+class Priorities:
+    """Priority classes of the cluster."""
+
+    def __init__(self, objects: Objects) -> None:
+        self.classes = tuple(
+            PriorityClass(
+                name=view.at("metadata").name() or "?",
+                value=view.integer("value") or 0,
+                preemption_policy=view.choice(  # type: ignore[arg-type]
+                    "preemptionPolicy", POLICIES[1:], "PreemptLowerPriority"
+                ),
+                global_default=view.flag("globalDefault"),
+            )
+            for view in objects.of("scheduling.k8s.io", "PriorityClass")
+        )
+        self._values = _SYSTEM | {item.name: item.value for item in self.classes}
+        self._default = next((item.value for item in self.classes if item.global_default), 0)
+
+    def value(self, name: str) -> int | None:
+        """Priority of a class; ``None`` if it is not known."""
+        return self._values.get(name)
+
+    def known(self, name: str) -> str:
+        """Return the name of a class if it is among the cluster's, else nothing."""
+        return name if any(item.name == name for item in self.classes) else ""
+
+    def of(self, pod: Pod) -> int:
+        """Priority of a pod: its own number, else its class's, else the default."""
+        if pod.priority is not None:
+            return pod.priority
+        value = self.value(pod.priority_class)
+        return self._default if value is None else value

@@ -1,0 +1,187 @@
+"""Objects of other systems, read leniently: unknown fields pass, wrong types are reported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from kantopt.errors import Problem
+from kantopt.schema.hints import one_of, path_text, shown
+from kantopt.schema.quantity import is_bytes, to_base
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+_EMPTY: dict[str, Any] = {}
+
+
+@lru_cache(maxsize=4096)
+def _base(resource: str, value: str | int, up: bool) -> int:
+    """Remember quantities: a cluster of thousands of pods writes the same few again and again."""
+    return to_base(resource, value, up=up)
+
+
+class View:
+    """A mapping somewhere in a file.
+
+    Every reader returns a plain value or, where a field is absent or null, nothing of its type.
+    What has the wrong type is added to ``problems`` and read as absent, so that all that is wrong
+    can be said at once.
+    """
+
+    __slots__ = ("_data", "_file", "_path", "_problems")
+
+    def __init__(
+        self,
+        data: Mapping[str, Any],
+        file: str,
+        path: tuple[str | int, ...],
+        problems: list[Problem],
+    ) -> None:
+        self._data = data
+        self._file = file
+        self._path = path
+        self._problems = problems
+
+    def __contains__(self, key: str) -> bool:
+        return self._data.get(key) is not None
+
+    @property
+    def raw(self) -> Mapping[str, Any]:
+        """The mapping itself."""
+        return self._data
+
+    def replaced(self, **fields: Any) -> View:
+        """Return the same place with some fields replaced."""
+        return View({**self._data, **fields}, self._file, self._path, self._problems)
+
+    def problem(self, key: str, expected: str, hint: str = "") -> None:
+        """Report what stands at a key."""
+        found = "nothing" if key not in self._data else shown(self._data[key])
+        path = path_text([*self._path, key])
+        self._problems.append(Problem(self._file, path, found, expected, hint))
+
+    def at(self, *keys: str) -> View:
+        """Return the mapping at a path; an empty one if any step is absent."""
+        view = self
+        for key in keys:
+            value = view._data.get(key)
+            if value is not None and not isinstance(value, dict):
+                view.problem(key, "a mapping")
+                value = None
+            path = (*view._path, key)
+            view = View(_EMPTY if value is None else value, self._file, path, self._problems)
+        return view
+
+    def list(self, key: str) -> Iterator[View]:
+        """Yield the mappings of a list."""
+        for i, item in enumerate(self._items(key)):
+            path = (*self._path, key, i)
+            if isinstance(item, dict):
+                yield View(item, self._file, path, self._problems)
+            else:
+                self._problems.append(
+                    Problem(self._file, path_text(path), shown(item), "a mapping")
+                )
+
+    def _items(self, key: str) -> Sequence[Any]:
+        value = self._data.get(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list | tuple):
+            self.problem(key, "a list")
+            return ()
+        return value
+
+    def strings(self, key: str) -> tuple[str, ...]:
+        """Return a list of strings."""
+        items = self._items(key)
+        if not all(isinstance(item, str) for item in items):
+            self.problem(key, "a list of strings")
+            return ()
+        return tuple(items)
+
+    def text(self, key: str, default: str = "") -> str:
+        """Return a string."""
+        value = self._data.get(key)
+        if value is None:
+            return default
+        if not isinstance(value, str):
+            self.problem(key, "a string")
+            return default
+        return value
+
+    def name(self, key: str = "name") -> str:
+        """Return a name that must be there: 1 to 253 characters."""
+        value = self.text(key)
+        if isinstance(self._data.get(key, ""), str) and not 1 <= len(value) <= 253:
+            self.problem(key, "a string of 1 to 253 characters")
+        return value
+
+    def choice(self, key: str, options: Sequence[str], default: str) -> str:
+        """Return one of several words."""
+        value = self.text(key, default)
+        if value not in options:
+            self.problem(key, one_of(options))
+            return default
+        return value
+
+    def integer(self, key: str, least: int = -(2**31), most: int = 2**31 - 1) -> int | None:
+        """Return a whole number within limits."""
+        value = self._data.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            self.problem(key, f"a whole number from {least} to {most}")
+            return None
+        return value
+
+    def flag(self, key: str) -> bool:
+        """Return a boolean; absent is false."""
+        value = self._data.get(key)
+        if value is not None and not isinstance(value, bool):
+            self.problem(key, "true or false")
+        return value is True
+
+    def time(self, key: str) -> str | None:
+        """Return an RFC 3339 time."""
+        value = self._data.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, str) or not _TIME.fullmatch(value):
+            self.problem(key, "a time such as 2026-09-01T03:00:00Z")
+            return None
+        return value
+
+    def words(self, key: str) -> dict[str, str]:
+        """Return a mapping of strings: labels, annotations."""
+        found = self.at(key)
+        for name, value in found.raw.items():
+            if not isinstance(value, str):
+                found.problem(name, "a string")
+        return {name: value for name, value in found.raw.items() if isinstance(value, str)}
+
+    def amounts(self, key: str, *, up: bool = True) -> dict[str, int]:
+        """Return quantities by resource in base units, rounded as :func:`to_base` does."""
+        found = self.at(key)
+        amounts = {}
+        for name, value in found.raw.items():
+            amount = found.amount(name, name, up=up)
+            if value is not None and amount is not None:
+                amounts[name] = amount
+        return amounts
+
+    def amount(self, key: str, resource: str, *, up: bool = True) -> int | None:
+        """Return one quantity of a resource in base units."""
+        value = self._data.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            self.problem(key, "a quantity such as 500m, 16Gi or 8")
+            return None
+        try:
+            return _base(resource, value, up)
+        except ValueError:
+            unit = " of bytes" if is_bytes(resource) else ""
+            self.problem(key, f"a quantity{unit} such as 500m, 16Gi or 8")
+            return None

@@ -133,25 +133,26 @@ class _Run:
         self.cut = False
         """The clock or a signal has ended something before its time."""
         self._measured: dict[int, tuple[Placement, tuple[int, ...]]] = {}
-        self.reserve = 0.0
-        """Seconds to keep for ordering, verifying and writing."""
+        began = elapsed()
+        self.standing = tuple(check_standing(instance))
+        self.values(instance.current)
+        self.reserve = 0.1 + 8 * (elapsed() - began)
+        """Seconds to keep for ordering, verifying and writing, from how long judging takes."""
 
     def construct(self) -> None:
-        """Find a plan fast, and measure how long judging takes."""
+        """Find a plan fast."""
         self.fast, strategy = best_of(
             self.instance,
-            self.deadline,
+            self.deadline.less(self.reserve),
             self.options.strategies,
             self.tiers,
             seed=self.options.seed,
         )
         self.strategy = strategy.value
-        began = elapsed()
         faults = [v for v in check(self.instance, self.fast) if v.rule != Rule.REQUIRED]
         if faults:
             self.warnings.append(f"the fast path's plan was refused: {faults[0]}")
             self.fast = self.instance.current
-        self.reserve = 0.1 + 5 * (elapsed() - began)
         self.cut = self.deadline.over()
         self.tell(Progress(elapsed(), self.strategy, self.values(self.fast)))
 
@@ -258,7 +259,7 @@ class _Run:
                 ortools_version=self.search.ortools_version,
             ),
             unplaced=tuple(self._unplaced(placement, examined)),
-            standing=tuple(check_standing(self.instance)),
+            standing=self.standing,
             warnings=tuple(self.warnings),
         )
 

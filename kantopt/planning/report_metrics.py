@@ -271,8 +271,9 @@ def _unplaced(measured: _Measured) -> Iterator[Figure]:
                 return core(step) + (0 if unit == "jobs" else more(step))
 
             yield measured.figure(Metric.UNPLACED, "unplaced", unit, value, scope)
-    waiting = _tier_value(Tier(Metric.WAITING, "seconds"))
-    yield measured.figure(Metric.WAITING, "waited by unplaced jobs", "seconds", waiting)
+    if any(job.waited_seconds for job in measured.instance.jobs):
+        waiting = _tier_value(Tier(Metric.WAITING, "seconds"))
+        yield measured.figure(Metric.WAITING, "waited by unplaced jobs", "seconds", waiting)
 
 
 def _closeness(measured: _Measured, level: int | None) -> Iterator[Figure]:

@@ -38,7 +38,7 @@ def spread_figures(before: Step, after: Step | None, level: int | None) -> Itera
 
     D is the number of nodes (or groups of a topology level) that a placed gang uses over the
     fewest that hold its least members on an empty cluster; waiting is that of jobs of which no
-    pod runs, so far: they wait on.
+    pod runs, so far: they wait on. It is left out if the documents do not tell.
     """
 
     def groups(step: Step, job: Job) -> Fraction | None:
@@ -46,7 +46,8 @@ def spread_figures(before: Step, after: Step | None, level: int | None) -> Itera
 
     yield from _by_size("D_node", "nodes over the fewest", before, after, _node_ratio)
     yield from _by_size("D_group", "groups over the fewest", before, after, groups)
-    yield from _by_size("waiting", "seconds", before, after, _waited)
+    if any(job.waited_seconds for job in before.instance.jobs):
+        yield from _by_size("waiting", "seconds", before, after, _waited)
 
 
 def _by_size(
@@ -97,7 +98,9 @@ def _node_ratio(step: Step, job: Job) -> Fraction | None:
     used = {spot.node for s in job.podsets for spot in step.after.podsets[s]}
     if not used or not job.is_gang:
         return None
-    return Fraction(len(used), max(1, fewest_nodes(step.instance, job)))
+    # The fewest take long to find, and one node is never more than they are.
+    fewest = 1 if len(used) == 1 else max(1, fewest_nodes(step.instance, job))
+    return Fraction(len(used), fewest)
 
 
 def _group_ratio(step: Step, job: Job, level: int) -> Fraction | None:
@@ -105,7 +108,8 @@ def _group_ratio(step: Step, job: Job, level: int) -> Fraction | None:
     used = {domain_of[spot.node] for s in job.podsets for spot in step.after.podsets[s]}
     if not used or not job.is_gang:
         return None
-    return Fraction(len(used), max(1, fewest_groups(step.instance, job, level)))
+    fewest = 1 if len(used) == 1 else max(1, fewest_groups(step.instance, job, level))
+    return Fraction(len(used), fewest)
 
 
 def _waited(step: Step, job: Job) -> Fraction | None:

@@ -1,0 +1,196 @@
+"""Planning as a whole: fast first, exact after, judged always, and done in time."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from typing import Any, Self
+
+import pytest
+
+from kantopt.clock import Deadline, elapsed
+from kantopt.planning import exact, plan
+from kantopt.planning.plan import Options, Result, make_plan
+from kantopt.planning.question import Question
+from kantopt.planning.solver_process import Done, Found
+from kantopt.problem.cluster import Spot
+from kantopt.schema.dump import dump_json
+from kantopt.schema.model import Model
+from kantopt.verify.rules import check
+from tests.questions import hard_question, model, question
+
+PODS_FIRST = ({"unplaced": {"unit": "pod"}}, "evictions", "moves")
+
+
+def soon(seconds: float = 20.0) -> Deadline:
+    return Deadline(elapsed() + seconds)
+
+
+def planned(asked: Question, wanted: Model, seconds: float = 20.0, **options: Any) -> Result:
+    return make_plan(asked, wanted, Options(workers=1, **options), soon(seconds))
+
+
+def node(name: str, cpu: int, **more: Any) -> dict[str, Any]:
+    return {"name": name, "allocatable": {"cpu": cpu}, **more}
+
+
+def job(name: str, cpu: int, on: str | None = None, **more: Any) -> dict[str, Any]:
+    podset: dict[str, Any] = {"count": 1, "requests": {"cpu": cpu}}
+    if on is not None:
+        podset["assignments"] = [{"node": on, "count": 1}]
+    return {"name": name, "podSets": [podset], **more}
+
+
+def test_the_solver_does_not_start_if_arithmetic_proves_the_fast_plan(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(plan, "search", lambda *_: pytest.fail("the solver was started"))
+    result = planned(question([node("a", 4)], [], [job("j", 2)]), model(*PODS_FIRST))
+    assert result.plan.solver.status == "OPTIMAL"
+    assert result.plan.solver.found_by == "fast"
+    assert {tier.proved_by for tier in result.plan.objectives} == {"arithmetic"}
+
+
+def test_a_job_that_fits_nowhere_is_proved_so_without_a_solver() -> None:
+    result = planned(question([node("a", 4)], [], [job("j", 5)]), model(*PODS_FIRST))
+    assert result.plan.solver.status == "OPTIMAL"
+    assert [tier.value for tier in result.plan.objectives] == [1]
+    (left,) = result.plan.unplaced
+    assert (left.job, left.pods, left.rule) == ("default/j", 1, "capacity")
+
+
+def test_moving_two_pods_makes_room_where_the_fast_path_finds_none() -> None:
+    """6 + 6 of 20 are free on two nodes; 12 fit once a pod of 4 moves beside the other."""
+    running = [job("a4", 4, "a"), job("b4", 4, "b"), job("c4", 4, "b", movable=False)]
+    asked = question([node("a", 12), node("b", 12)], running, [job("big", 12)])
+    result = planned(asked, model(*PODS_FIRST))
+    assert result.plan.solver.status == "OPTIMAL"
+    assert result.plan.summary.moved_pods == 1
+    assert result.plan.summary.evicted_pods == 0
+    assert result.plan.unplaced == ()
+
+
+def test_a_required_job_without_room_is_proved_infeasible_and_a_plan_still_comes() -> None:
+    asked = question([node("a", 4)], [], [job("big", 5), job("small", 1)])
+    result = planned(asked, model(*PODS_FIRST), require=("big",))
+    assert result.infeasible
+    assert result.plan.solver.status == "INFEASIBLE"
+    assert [binding.job for binding in result.plan.assignments] == ["default/small"]
+    assert any("provably has no place" in warning for warning in result.plan.warnings)
+
+
+def test_no_time_at_all_means_the_null_plan_and_says_so() -> None:
+    asked = question([node("a", 4)], [], [job("j", 2)])
+    result = make_plan(asked, model(*PODS_FIRST), Options(), Deadline(0.0))
+    assert result.plan.solver.status == "UNKNOWN"
+    assert not result.plan.summary.changes
+    assert result.plan.unplaced[0].rule == "not examined"
+    assert {tier.status for tier in result.plan.objectives} == {"UNKNOWN"}
+
+
+def test_the_time_limit_holds_and_bounds_stay_below_values() -> None:
+    began = time.monotonic()
+    result = planned(hard_question(), model(*PODS_FIRST), seconds=4.0)
+    assert time.monotonic() - began < 6.0
+    assert result.plan.solver.status == "FEASIBLE"
+    assert not result.plan.solver.reproducible
+    for tier in result.plan.objectives:
+        assert tier.bound is not None
+        assert tier.bound <= tier.value
+
+
+def test_a_killed_solver_leaves_the_best_plan_so_far_and_a_warning() -> None:
+    def kill() -> None:
+        for child in multiprocessing.active_children():
+            os.kill(child.pid or 0, signal.SIGKILL)
+
+    timer = threading.Timer(2.0, kill)
+    timer.start()
+    result = planned(hard_question(), model(*PODS_FIRST), seconds=30.0)
+    timer.join()
+    assert result.plan.summary.placed_pods > 0
+    assert any("SIGKILL" in warning for warning in result.plan.warnings)
+
+
+def test_a_wish_to_stop_ends_the_search_with_a_plan() -> None:
+    deadline = soon(60.0)
+
+    def stop() -> None:
+        deadline.stop.signal = signal.SIGINT
+
+    timer = threading.Timer(1.5, stop)
+    timer.start()
+    began = time.monotonic()
+    result = make_plan(hard_question(), model(*PODS_FIRST), Options(workers=1), deadline)
+    assert time.monotonic() - began < 30.0
+    assert result.plan.summary.placed_pods > 0
+    assert not result.plan.solver.reproducible
+
+
+def test_deterministic_runs_give_the_same_bytes_with_a_tier_left_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def once() -> Result:
+        options = Options(engine="exact", workers=2)
+        deadline = Deadline(1_000.0, deterministic=True)
+        return make_plan(hard_question(), model(*PODS_FIRST), options, deadline)
+
+    monkeypatch.setattr(plan, "WORK_PER_SECOND", 0.002)
+    first, second = once(), once()
+    assert first.plan.solver.status == "FEASIBLE"
+    assert first.plan.solver.reproducible
+    assert dump_json(first.plan) == dump_json(second.plan)
+
+
+def test_an_illegal_placement_of_the_solver_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Liar:
+        def __init__(self, _: object) -> None: ...
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def messages(self, _: Deadline) -> list[object]:
+            overfull = ({Spot(0): 1}, {Spot(0): 1})
+            return [Found(overfull), Done(False, "9.15")]
+
+    monkeypatch.setattr(exact, "SolverProcess", Liar)
+    asked = question([node("a", 4)], [], [job("one", 3), job("two", 3)])
+    result = planned(asked, model(*PODS_FIRST))
+    assert result.plan.summary.placed_pods == 1
+    assert any("refused" in w for w in result.plan.warnings)
+
+
+def test_a_swap_of_live_moves_has_no_order_and_is_left() -> None:
+    """Only by swapping could the pending pod be placed, and both places are taken meanwhile."""
+    x, y = job("x", 2, "a", moveMode="live"), job("y", 3, "b", moveMode="live")
+    wants = job("z", 1)
+    wants["podSets"][0]["nodeSelector"] = {"kubernetes.io/hostname": "b"}
+    asked = question([node("a", 3), node("b", 3)], [x, y], [wants])
+    result = planned(asked, model(*PODS_FIRST))
+    assert result.plan.summary.moved_pods == 0
+    assert result.plan.summary.placed_pods == 0
+    assert result.plan.solver.status == "FEASIBLE"
+    assert any("have no order" in warning for warning in result.plan.warnings)
+
+
+def test_the_plan_embeds_the_specs_it_needs() -> None:
+    running = [job("low", 4, "a", priority=1), job("other", 1, "b")]
+    asked = question([node("a", 4), node("b", 1)], running, [job("high", 4, priority=9)])
+    result = planned(asked, model(*PODS_FIRST))
+    (eviction,) = result.plan.evictions
+    assert (eviction.job, eviction.for_job) == ("default/low", "default/high")
+    assert [spec.name for spec in result.plan.jobs] == ["low", "high"]
+    assert [wave.after for wave in result.plan.waves] == [(), (1,)]
+
+
+def test_what_stands_wrong_already_is_reported_and_does_not_spoil_the_plan() -> None:
+    asked = question([node("a", 4), node("b", 4)], [job("too-big", 6, "a")], [job("j", 2)])
+    result = planned(asked, model(*PODS_FIRST))
+    assert [standing.subject for standing in result.plan.pre_existing] == ["node a"]
+    assert result.plan.solver.status == "OPTIMAL"
+    assert result.plan.assignments[0].node == "b"
+    assert not check(result.instance, result.instance.current)

@@ -1,0 +1,85 @@
+"""The search in its own process: it sends what it finds and can be ended at any moment."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from kantopt.clock import Deadline, elapsed
+from kantopt.planning.solver_process import Done, Failed, Found, SearchTask, SolverProcess
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import tiers_of
+from tests.questions import hard_question, model, question
+
+
+def task(instance: Instance, seconds: float = 30.0) -> SearchTask:
+    return SearchTask(
+        instance=instance,
+        tiers=tiers_of(instance),
+        start=instance.current,
+        forbidden=(),
+        deadline=Deadline(elapsed() + seconds),
+        seed=0,
+        workers=1,
+        work=None,
+        moves=True,
+    )
+
+
+def hard() -> Instance:
+    return hard_question().instance(model({"unplaced": {"unit": "pod"}}, "evictions", "moves"))
+
+
+def easy() -> Instance:
+    node = {"name": "n", "allocatable": {"cpu": 2}}
+    jobs = [{"name": f"j{i}", "podSets": [{"count": 1, "requests": {"cpu": 1}}]} for i in range(3)]
+    return question([node], [], jobs).instance(model({"unplaced": {"unit": "pod"}}))
+
+
+def test_an_easy_search_sends_a_placement_and_ends_by_itself() -> None:
+    search = task(easy())
+    with SolverProcess(search) as process:
+        messages = list(process.messages(search.deadline))
+    assert any(isinstance(message, Found) for message in messages)
+    assert isinstance(messages[-1], Done)
+
+
+def test_a_killed_search_says_by_which_signal() -> None:
+    search = task(hard())
+    with SolverProcess(search) as process:
+        assert process.pid is not None
+        os.kill(process.pid, signal.SIGKILL)
+        messages = list(process.messages(search.deadline))
+    assert messages == [Failed("the solver process ended unexpectedly (signal SIGKILL)")]
+
+
+def test_the_deadline_ends_the_search_and_the_process() -> None:
+    search = task(hard())
+    deadline = Deadline(elapsed() + 0.5)
+    began = time.monotonic()
+    with SolverProcess(search) as process:
+        list(process.messages(deadline))
+    assert process.pid is not None
+    assert not os.path.exists(f"/proc/{process.pid}")
+    assert time.monotonic() - began < 5
+
+
+def test_a_wish_to_stop_ends_the_search() -> None:
+    search = task(hard())
+    deadline = Deadline(None)
+    with SolverProcess(search) as process:
+        for message in process.messages(deadline):
+            assert isinstance(message, Found)
+            deadline.stop.signal = signal.SIGTERM
+    assert deadline.over()
+
+
+def test_an_error_in_the_search_is_told_in_one_line() -> None:
+    broken = task(easy())
+    broken = SearchTask(**{**{f: getattr(broken, f) for f in broken.__slots__}, "tiers": (None,)})
+    with SolverProcess(broken) as process:
+        (message,) = process.messages(broken.deadline)
+    assert isinstance(message, Failed)
+    assert message.message.startswith("the solver failed: AttributeError")
+    assert "\n" not in message.message

@@ -1,0 +1,1 @@
+"""Good answers fast: placements without a solver, the order of actions, reasons."""

@@ -1,0 +1,124 @@
+"""Why nodes do not take a pod: one cause per node, counted, and one node as witness."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import PodSet
+from kantopt.schema.model import Rule
+from kantopt.schema.quantity import from_base, gpu_milli
+from kantopt.search.shapes import Ints, Mask
+from kantopt.search.state import State, rooms
+
+FITS = ""
+"""Cause of a node that takes a pod."""
+
+
+def refusal(instance: Instance, podset: PodSet, n: int) -> str:
+    """Return in one word or two why a node does not admit a pod, whatever runs there."""
+    node = instance.nodes[n]
+    if node.unschedulable:
+        return "cordoned"
+    if not node.ready:
+        return "not ready"
+    return "taint" if n in podset.spread_over else "node selector or affinity"
+
+
+class Causes:
+    """The cause of each node for one pod set, in a state."""
+
+    def __init__(self, state: State, s: int) -> None:
+        self.state = state
+        self.s = s
+        self.podset = state.instance.podsets[s]
+        allowed = state.allowed(s)
+        self.room_cause = np.full(state.size, FITS, dtype=object)
+        self.lack: Ints = np.zeros(state.size, dtype=np.int64)
+        """How far each node is from taking one pod, in thousandths of what the pod asks for."""
+        shape, instance = state.shape[s], state.instance
+        names = instance.resources
+        asks = sorted(shape.asks, key=lambda a: (not gpu_milli(names[a[0]], 1), a[0]))
+        lacking: Mask = np.zeros(state.size, dtype=np.bool_)
+        for r, amount in asks:
+            short = np.maximum(amount - state.free[r], 0)
+            self.room_cause[(short > 0) & ~lacking] = names[r]
+            lacking |= short > 0
+            self.lack += (np.minimum(short / amount, 10.0**6) * 1000).astype(np.int64)
+        no_devices = (rooms(state, shape, 1) < 1) & ~lacking
+        if no_devices.any():
+            self.room_cause[no_devices] = f"{self._class()} devices"
+            self.lack[no_devices] += 1000
+        for n in np.flatnonzero(~allowed).tolist():
+            self.room_cause[n] = refusal(instance, self.podset, n)
+        self.full = allowed & (self.room_cause != FITS)
+        """Nodes that admit the pods and have no room for one."""
+
+    def _class(self) -> str:
+        return "/".join(need.device_class for need in self.podset.devices)
+
+    @property
+    def rule(self) -> Rule:
+        """Rule that most of the full nodes fail by."""
+        devices = f"{self._class()} devices"
+        by_devices = int((self.room_cause[self.full] == devices).sum())
+        return Rule.DEVICES if 2 * by_devices > int(self.full.sum()) else Rule.CAPACITY
+
+    def counts(self) -> str:
+        """Number of nodes that fit and, per cause, of those that do not."""
+        found = Counter(str(cause) for cause in self.room_cause)
+        fitting = found.pop(FITS, 0)
+        text = f"{fitting} of {self.state.size} nodes fit"
+        ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+        listed = ", ".join(f"{k} {cause}" for cause, k in ranked)
+        return f"{text}: {listed}" if listed else text
+
+    def witness(self) -> str:
+        """Name the node that is closest to taking a pod, and what it is short of."""
+        nodes = np.flatnonzero(self.full)
+        if not len(nodes):
+            return self._fullest()
+        n = int(nodes[np.lexsort((nodes, self.lack[nodes]))[0]])
+        name = self.state.instance.nodes[n].name
+        for r, amount in self.state.shape[self.s].asks:
+            resource = self.state.instance.resources[r]
+            limit = int(self.state.capacity[r, n])
+            wanted = limit - int(self.state.free[r, n]) + amount
+            if resource == self.room_cause[n]:
+                limits = f"{from_base(resource, wanted)} of {from_base(resource, limit)}"
+                return f"node {name}: {limits} {resource}"
+        return f"node {name}: {self._devices_on(n)}"
+
+    def _fullest(self) -> str:
+        """Name the first node with room and what it lacks for one pod more than that."""
+        fitting = np.flatnonzero(self.room_cause == FITS)
+        for n in fitting[:1].tolist():
+            room = int(rooms(self.state, self.state.shape[self.s], self.podset.count)[n])
+            for r, amount in self.state.shape[self.s].asks:
+                wanted = (room + 1) * amount
+                free, limit = int(self.state.free[r, n]), int(self.state.capacity[r, n])
+                if wanted > free:
+                    resource = self.state.instance.resources[r]
+                    used = from_base(resource, limit - free + wanted)
+                    name = self.state.instance.nodes[n].name
+                    return f"node {name}: {used} of {from_base(resource, limit)} {resource}"
+        return ""
+
+    def _devices_on(self, n: int) -> str:
+        state = self.state
+        for need, asked in zip(state.shape[self.s].needs, self.podset.devices, strict=True):
+            able = state.device_class[n] == need.device_class
+            for row, amount in need.ask:
+                able &= state.devices[row, n] >= amount
+            if int(able.sum()) < need.count:
+                share = ", ".join(
+                    f"{from_base(state.instance.resources[r], amount)}"
+                    f" {state.instance.resources[r]}"
+                    for r, amount in enumerate(asked.request)
+                    if amount
+                )
+                having = f" with {share} free" if share else ""
+                return f"{int(able.sum())} of {need.count} {asked.device_class} devices{having}"
+        return "no room"

@@ -1,0 +1,256 @@
+"""The fast path: a legal placement without a solver, judged before it is returned."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import islice
+
+from kantopt.clock import Deadline, elapsed
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Rule
+from kantopt.search.gangs import Placer
+from kantopt.search.preempt import Preemption
+from kantopt.search.scores import Scores
+from kantopt.search.state import Change, State
+from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
+from kantopt.verify.metrics import bounds, measure
+from kantopt.verify.rules import check
+
+_MOST_REPAIRS = 3
+
+
+def construct(
+    instance: Instance,
+    deadline: Deadline,
+    strategy: Strategy,
+    *,
+    seed: int = 0,
+    preempt: bool = True,
+    in_order: bool = False,
+) -> Placement:
+    """Place pending jobs one after the other, the most important first, then the largest.
+
+    Running pods are never moved. The placement breaks no rule, except that jobs which must be
+    placed may be missing; at worst it is the snapshot's own.
+
+    Parameters
+    ----------
+    deadline
+        Between jobs the work ends when it is over, with what is placed by then.
+    strategy
+        How to choose among the places that a pod could take.
+    seed
+        Other numbers than 0 vary the order among jobs of one priority.
+    preempt
+        Whether jobs of lower priority may be evicted.
+    in_order
+        Take jobs as they are listed, whatever their priority and size, as arrivals are.
+    """
+    order = _order(instance, seed=seed, in_order=in_order)
+    placement = _legal_run(instance, deadline, strategy, order, preempt=preempt)
+    lacking = _lacking(instance, placement)
+    if lacking and not (deadline.over() and not deadline.deterministic):
+        urgent = sorted(order, key=lambda j: j not in instance.required)
+        other = _legal_run(instance, deadline, strategy, urgent, preempt=preempt)
+        if _lacking(instance, other) < lacking:
+            return other
+    return placement
+
+
+def _lacking(instance: Instance, placement: Placement) -> int:
+    """Jobs that must be placed and are not."""
+    return len(check(instance, placement, (Rule.REQUIRED,))) if instance.required else 0
+
+
+def _legal_run(
+    instance: Instance, deadline: Deadline, strategy: Strategy, order: list[int], *, preempt: bool
+) -> Placement:
+    """Work through the jobs; should the result be illegal, leave out the job that made it so."""
+    banned: set[int] = set()
+    best = instance.current
+    for _ in range(_MOST_REPAIRS):
+        run = _Run(instance, deadline, strategy, preempt=preempt)
+        run.work([j for j in order if j not in banned])
+        placement = run.state.placement()
+        if _legal(instance, placement):
+            return placement
+        legal, culprit = run.longest_legal()
+        if _pods(legal) > _pods(best):
+            best = legal
+        banned.add(culprit)
+    return best
+
+
+def best_of(
+    instance: Instance,
+    deadline: Deadline,
+    strategies: Sequence[Strategy],
+    tiers: Sequence[Tier],
+    *,
+    seed: int = 0,
+) -> tuple[Placement, Strategy]:
+    """Construct with several strategies and keep the placement with the best objectives.
+
+    Without strategies, those of :data:`DEFAULT_PORTFOLIO`. Stops early when the best meets the
+    arithmetic bounds, or when the time left is shorter than a strategy took.
+    """
+    chosen = tuple(strategies) or DEFAULT_PORTFOLIO
+    best: tuple[tuple[int, ...], Placement, Strategy] | None = None
+    for strategy in chosen:
+        began = elapsed()
+        placement = construct(instance, deadline, strategy, seed=seed)
+        values = measure(instance, placement, tiers)
+        lacking = _lacking(instance, placement)
+        if best is None or (lacking, *values) < best[0]:
+            best = (lacking, *values), placement, strategy
+            if not lacking and values == bounds(instance, tiers, values):
+                break
+        took = elapsed() - began
+        if not deadline.deterministic and deadline.remaining() < 2 * took:
+            break
+    assert best is not None
+    return best[1], best[2]
+
+
+def _order(instance: Instance, *, seed: int, in_order: bool) -> list[int]:
+    pending = [
+        job.index
+        for job in instance.jobs
+        if any(not instance.podsets[s].running for s in job.podsets)
+    ]
+    if in_order:
+        return pending
+    rng = random.Random(seed)
+    scale = {j: rng.randint(50, 200) if seed else 100 for j in pending}
+
+    offered = [
+        sum(node.capacity[r] or 0 for node in instance.nodes)
+        + sum(device.capacity[r] for node in instance.nodes for device in node.devices)
+        for r in range(len(instance.resources))
+    ]
+
+    def key(j: int) -> tuple[int, int, int, int]:
+        job = instance.jobs[j]
+        podsets = [instance.podsets[s] for s in job.podsets if not instance.podsets[s].running]
+        gpus = sum(podset.count * podset.gpu_milli for podset in podsets)
+        share = sum(
+            podset.count * amount * 10**9 // most
+            for podset in podsets
+            for amount, most in zip(podset.demand, offered, strict=True)
+            if most
+        )
+        return -job.priority, -gpus * scale[j], -share * scale[j], j
+
+    return sorted(pending, key=key)
+
+
+def _pods(placement: Placement) -> int:
+    return sum(sum(spots.values()) for spots in placement.podsets)
+
+
+def _legal(instance: Instance, placement: Placement) -> bool:
+    return all(violation.rule == Rule.REQUIRED for violation in check(instance, placement))
+
+
+class _Run:
+    """One pass over the jobs with one strategy."""
+
+    def __init__(
+        self, instance: Instance, deadline: Deadline, strategy: Strategy, *, preempt: bool
+    ) -> None:
+        self.instance = instance
+        self.deadline = deadline
+        self.state = State(instance)
+        self.placer = Placer(Scores(self.state, strategy))
+        self.preemption = Preemption(self.placer) if preempt else None
+        self._done: list[tuple[int, int]] = []
+        """Job and length of the journal after it."""
+        self._hopeless: set[tuple[object, ...]] = set()
+
+    def work(self, order: Sequence[int]) -> None:
+        """Place minima first, then the members above them."""
+        for j in order:
+            if self.deadline.over() and not self.deadline.deterministic:
+                return
+            if not self._disturbed(j):
+                self._place(j)
+                self._done.append((j, self.state.mark()))
+        for j in order:
+            if self.deadline.over() and not self.deadline.deterministic:
+                return
+            if self.placer.is_gang(j) and not self._disturbed(j) and self._runs(j):
+                self.placer.place_more(j)
+                self._done.append((j, self.state.mark()))
+
+    def _place(self, j: int) -> None:
+        key = self._key(j)
+        if key in self._hopeless or self.placer.place(j):
+            return
+        if self.preemption is not None and self.preemption.make_room(j):
+            self._hopeless.clear()
+        elif key is not None:
+            self._hopeless.add(key)
+
+    def _key(self, j: int) -> tuple[object, ...] | None:
+        """Return what decides whether a job fits; jobs with equal keys fit or fail alike."""
+        job = self.instance.jobs[j]
+        gang = self.placer.is_gang(j)
+        if (
+            not gang
+            or j in self.placer.needs
+            or any(self.state.neighbours.concern(s) for s in job.podsets)
+        ):
+            return None
+        podsets = [self.instance.podsets[s] for s in job.podsets]
+        if any(podset.running for podset in podsets):
+            return None
+        return (
+            job.priority,
+            job.may_preempt,
+            job.queue,
+            job.min_count,
+            tuple(role.min_count for role in job.roles),
+            tuple((self.state.shape[p.index].index, p.allowed, p.count) for p in podsets),
+        )
+
+    def _disturbed(self, j: int) -> bool:
+        """Whether pods of the job were evicted."""
+        return any(
+            self.instance.podsets[s].running
+            and self.state.placed[s] < self.instance.podsets[s].count
+            for s in self.instance.jobs[j].podsets
+        )
+
+    def _runs(self, j: int) -> bool:
+        job = self.instance.jobs[j]
+        return self.placer.missing(j) == 0 and all(
+            self.state.role_placed(j, i) >= role.min_count for i, role in enumerate(job.roles)
+        )
+
+    def longest_legal(self) -> tuple[Placement, int]:
+        """Return the state after as many jobs as possible that is legal, and the job that ends it.
+
+        Supposes that what is illegal stays so with more jobs; the placement returned is checked.
+        """
+        low, high = -1, len(self._done) - 1
+        legal = self.instance.current
+        while high - low > 1:
+            middle = (low + high) // 2
+            placement = self._replayed(self._done[middle][1])
+            if _legal(self.instance, placement):
+                low, legal = middle, placement
+            else:
+                high = middle
+        return legal, self._done[high][0]
+
+    def _replayed(self, length: int) -> Placement:
+        changed: dict[int, dict[Spot, int]] = {}
+        changes: list[Change] = list(islice(self.state.journal, length))
+        for s, spot, pods in changes:
+            spots = changed.setdefault(s, dict(self.instance.podsets[s].current))
+            spots[spot] = spots.get(spot, 0) + pods
+        return self.instance.current.replace(changed)

@@ -1,0 +1,89 @@
+"""What differs between the snapshot's placement and another, as single steps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+from kantopt.problem.actions import Action
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Change:
+    """Pods of one pod set that are bound, evicted or moved; of a move always one pod."""
+
+    podset: int
+    source: Spot | None
+    target: Spot | None
+    pods: int
+
+    @property
+    def kind(self) -> Literal["bind", "evict", "move"]:
+        """What happens to the pods."""
+        if self.source is None:
+            return "bind"
+        return "evict" if self.target is None else "move"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Changes by kind; moves are single pods, so that each can have its own wave."""
+
+    evictions: tuple[Change, ...]
+    moves: tuple[Change, ...]
+    binds: tuple[Change, ...]
+
+
+def difference(instance: Instance, placement: Placement) -> Difference:
+    """Return what takes the snapshot's placement to another.
+
+    Pods of a pod set that leave and pods that arrive are paired into moves; those that leave
+    beyond are evicted.
+    """
+    evictions, moves, binds = [], [], []
+    for podset in instance.podsets:
+        s, after = podset.index, placement.podsets[podset.index]
+        if not podset.running:
+            binds += [Change(s, None, spot, after[spot]) for spot in sorted(after)]
+            continue
+        before = podset.current
+        if after is before:
+            continue
+        leave = [x for x in sorted(before) for _ in range(before[x] - after.get(x, 0))]
+        arrive = [x for x in sorted(after) for _ in range(after[x] - before.get(x, 0))]
+        moves += [Change(s, x, y, 1) for x, y in zip(leave, arrive, strict=False)]
+        evictions += [
+            Change(s, spot, None, pods)
+            for spot, pods in sorted(Counter(leave[len(arrive) :]).items())
+        ]
+    return Difference(tuple(evictions), tuple(moves), tuple(binds))
+
+
+class Numbering:
+    """Ids of actions in listing order: e1, e2, ... for evictions, m1 ... moves, b1 ... binds."""
+
+    def __init__(self) -> None:
+        self._next: Counter[str] = Counter()
+
+    def actions(self, changes: list[Change]) -> tuple[Action, ...]:
+        """Turn the changes of one wave into actions, equal moves merged into one."""
+        merged: Counter[tuple[int, Spot | None, Spot | None]] = Counter()
+        for change in changes:
+            merged[change.podset, change.source, change.target] += change.pods
+        rank = {"evict": 0, "move": 1, "bind": 2}
+        listed = sorted(
+            (Change(s, x, y, pods) for (s, x, y), pods in merged.items()),
+            key=lambda c: (rank[c.kind], c.podset, c.source or (), c.target or ()),
+        )
+        actions = []
+        for change in listed:
+            self._next[change.kind] += 1
+            name = f"{change.kind[0]}{self._next[change.kind]}"
+            actions.append(
+                Action(name, change.kind, change.podset, change.pods, change.source, change.target)
+            )
+        return tuple(actions)

@@ -1,0 +1,161 @@
+"""Pods of one pod set onto nodes: which nodes, how many on each."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+
+from kantopt.problem.cluster import Spot
+from kantopt.search.replicas import ReplicaQueue, replicas_on, spread_term
+from kantopt.search.scores import WORST, Scores
+from kantopt.search.shapes import Ints, Mask
+from kantopt.search.state import State, rooms
+from kantopt.search.strategy import Strategy
+
+
+def fill(scores: Scores, s: int, pods: int, within: Mask | None = None) -> int:
+    """Place up to ``pods`` pending pods of a pod set on some nodes; return how many are placed."""
+    state = scores.state
+    podset = state.instance.podsets[s]
+    pods = min(pods, podset.count - state.placed[s])
+    pods = state.quotas.room(state.instance.jobs[podset.job].queue, podset.demand, pods)
+    if pods <= 0:
+        return 0
+    mask = state.allowed(s)
+    if within is not None:
+        mask = mask & within
+    if pods == 1 or state.neighbours.concern(s):
+        placed = 0
+        while placed < pods and _place_one(scores, s, mask):
+            placed += 1
+        return placed
+    match scores.strategy:
+        case Strategy.KUBE_DEFAULT:
+            return _by_replicas(scores, s, pods, mask)
+        case Strategy.LEAST_ALLOCATED:
+            return _one_by_one(scores, s, pods, mask)
+        case _:
+            return _packed(scores, s, pods, mask)
+
+
+def room_for(state: State, s: int, most: int, within: Mask | None = None) -> Ints:
+    """Pods of a pod set that each node holds, by itself, as far as the pod set admits it."""
+    mask = state.allowed(s)
+    if within is not None:
+        mask = mask & within
+    room: Ints = np.zeros(state.size, dtype=np.int64)
+    nodes = np.flatnonzero(mask)
+    room[nodes] = rooms(state, state.shape[s], most, nodes)
+    if state.neighbours.concern(s):
+        admitted = state.neighbours.admits(s)
+        if admitted is not None:
+            room[~admitted] = 0
+        for domains in state.neighbours.one_per_domain(s):
+            holding = np.flatnonzero((room > 0) & (domains.of >= 0))
+            first = np.unique(domains.of[holding], return_index=True)[1]
+            room[holding] = 0
+            room[holding[first]] = 1
+    return room
+
+
+def place_on(scores: Scores, s: int, n: int, pods: int) -> int:
+    """Place up to ``pods`` pods on one node that has the room; return how many are placed."""
+    state = scores.state
+    if not state.shape[s].needs:
+        state.add(s, Spot(n), pods)
+        return pods
+    for placed in range(pods):
+        devices = scores.devices(s, n)
+        if devices is None:
+            return placed
+        state.add(s, Spot(n, devices), 1)
+    return pods
+
+
+def _place_one(scores: Scores, s: int, mask: Mask) -> bool:
+    state = scores.state
+    fits, score = scores.of(state.shape[s])
+    mask = mask & fits
+    admitted = state.neighbours.admits(s) if state.neighbours.concern(s) else None
+    if admitted is not None:
+        mask &= admitted
+    if not mask.any():
+        return False
+    if scores.strategy is Strategy.KUBE_DEFAULT:
+        counts = np.zeros(state.size, dtype=np.int64)
+        for n, replicas in replicas_on(state, s).items():
+            counts[n] = replicas
+        score = np.where(mask, score, 0) + spread_term(counts, mask)
+    return place_on(scores, s, int(np.where(mask, score, WORST).argmax()), 1) == 1
+
+
+def _packed(scores: Scores, s: int, pods: int, mask: Mask) -> int:
+    """Fill the best node, then the next; for ``e-binpack`` use as few nodes as possible."""
+    state = scores.state
+    fits, score = scores.of(state.shape[s])
+    nodes = np.flatnonzero(mask & fits)
+    room = rooms(state, state.shape[s], pods, nodes)
+    rank = score[nodes]
+    fewest = scores.strategy is Strategy.E_BINPACK
+    keys = (nodes, -rank, -room) if fewest else (nodes, -rank)
+    left = pods
+    order = np.lexsort(keys)
+    for position, i in enumerate(order):
+        if not left:
+            break
+        if fewest and room[i] >= left:
+            rest = order[position:]
+            enough = rest[room[rest] >= left]
+            i = enough[np.lexsort((nodes[enough], -rank[enough]))[0]]
+            left -= place_on(scores, s, int(nodes[i]), left)
+            if left:  # devices ran out early: the others take the rest
+                others = mask.copy()
+                others[nodes[i]] = False
+                left -= _packed(scores, s, left, others)
+            break
+        left -= place_on(scores, s, int(nodes[i]), int(min(room[i], left)))
+    return pods - left
+
+
+def _one_by_one(scores: Scores, s: int, pods: int, mask: Mask) -> int:
+    """Always the best node as it stands then; only the node that changed is scored anew."""
+    fits, score = scores.of(scores.state.shape[s])
+    nodes = np.flatnonzero(mask & fits)
+    heap = list(zip((-score[nodes]).tolist(), nodes.tolist(), strict=True))
+    heapq.heapify(heap)
+    placed = 0
+    while heap and placed < pods:
+        _, n = heapq.heappop(heap)
+        if place_on(scores, s, n, 1):
+            placed += 1
+            again = _again(scores, s, n)
+            if again is not None:
+                heapq.heappush(heap, (-again, n))
+    return placed
+
+
+def _by_replicas(scores: Scores, s: int, pods: int, mask: Mask) -> int:
+    state, shape = scores.state, scores.state.shape[s]
+    fits, score = scores.of(shape)
+    there = replicas_on(state, s)
+    queue = ReplicaQueue()
+    for n in np.flatnonzero(mask & fits).tolist():
+        queue.push(there.get(n, 0), int(score[n]), n)
+    placed = 0
+    while placed < pods and (best := queue.pop()) is not None:
+        n, replicas = best
+        if place_on(scores, s, n, 1):
+            placed += 1
+            again = _again(scores, s, n)
+            if again is not None:
+                queue.push(replicas + 1, again, n)
+    return placed
+
+
+def _again(scores: Scores, s: int, n: int) -> int | None:
+    """Score of a node for the next pod; ``None`` if it is full."""
+    shape, node = scores.state.shape[s], np.array([n])
+    if rooms(scores.state, shape, 1, node)[0] < 1:
+        return None
+    return int(scores.score(shape, node)[0])

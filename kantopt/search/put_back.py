@@ -1,0 +1,151 @@
+"""Would an evicted pod fit where it was? Then it must come back, or need not have gone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.job import Job
+from kantopt.schema.model import Rule
+from kantopt.search.shapes import Ints
+from kantopt.search.state import State
+from kantopt.search.victims import Unit, Victims
+
+
+class PutBack:
+    """The put-back part of the priority rule, on a state in the making."""
+
+    def __init__(self, victims: Victims) -> None:
+        self.victims = victims
+        self.state = victims.state
+
+    def reprieve(self) -> None:
+        """Put back evicted pods that still fit, the most important and the dearest first."""
+        units = sorted(
+            self.victims.units(),
+            key=lambda u: (-u[0].priority, -self._cost(u[1]), u[0].index, sorted(u[1])),
+        )
+        for _, unit in units:
+            if self._restore(unit):
+                self.victims.changed()
+
+    def _cost(self, unit: Unit) -> int:
+        return sum(self.victims.cost(s, pods) for (s, _), pods in unit.items())
+
+    def _restore(self, unit: Unit) -> bool:
+        mark = self.state.mark()
+        for (s, spot), pods in sorted(unit.items()):
+            for _ in range(pods):
+                if not self._fits(s, spot):
+                    self.state.undo(mark)
+                    return False
+                self.state.add(s, spot, 1)
+        return True
+
+    def _fits(self, s: int, spot: Spot) -> bool:
+        """Whether a pod that was on a spot fits there beside everything that is there now."""
+        state = self.state
+        podset = state.instance.podsets[s]
+        shape, n = state.shape[s], spot.node
+        if not state.quotas.allows(state.instance.jobs[podset.job].queue, podset.demand):
+            return False
+        if state.neighbours.concern(s):
+            admitted = state.neighbours.admits(s)
+            if admitted is not None and not admitted[n]:
+                return False
+        if not state.bound_on.get(n):
+            return True
+        if any(state.free[r, n] < amount for r, amount in shape.asks):
+            return False
+        return all(
+            state.devices[row, n, d] >= amount
+            for need in shape.needs
+            for d in spot.devices
+            if d < state.device_class.shape[1] and state.device_class[n, d] == need.device_class
+            for row, amount in need.ask
+        )
+
+    def holds(self) -> bool:
+        """Whether every evicted pod is away for good reason: without lesser pods it has no room."""
+        if not self.state.instance.strict or not self.state.instance.on(Rule.PRIORITY):
+            return True
+        lesser: dict[int, _Lesser] = {}
+        for job, unit in self.victims.units():
+            if job.priority not in lesser:
+                lesser[job.priority] = _Lesser(self.state, job)
+            if lesser[job.priority].fits_back(job, unit):
+                return False
+        return True
+
+
+class _Lesser:
+    """New pods that may not evict a victim's: what they take does not count."""
+
+    def __init__(self, state: State, victim: Job) -> None:
+        self._state = state
+        self._victim = victim
+        instance = state.instance
+        self._usage = [list(usage) for usage in state.quotas.usage]
+        self._neighbours: list[tuple[int, int, int]] = []
+        for podset in instance.podsets:
+            s = podset.index
+            if podset.running or not state.placed[s] or not self._is_lesser(s):
+                continue
+            queue = instance.jobs[podset.job].queue
+            if queue is not None:
+                for r, amount in enumerate(podset.demand):
+                    self._usage[queue][r] -= state.placed[s] * amount
+            if state.neighbours.concern(s):
+                self._neighbours += [(s, x.node, pods) for x, pods in state.spots[s].items()]
+
+    def _is_lesser(self, s: int) -> bool:
+        instance = self._state.instance
+        return not instance.may_evict_for(instance.podsets[s].job, self._victim.index)
+
+    def fits_back(self, job: Job, unit: Unit) -> bool:
+        state = self._state
+        instance = state.instance
+        by_node: dict[int, Unit] = {}
+        for (s, spot), pods in unit.items():
+            by_node.setdefault(spot.node, {})[s, spot] = pods
+        if not all(self._node_fits(n, pods) for n, pods in by_node.items()):
+            return False
+        extra = [0] * len(instance.resources)
+        for (s, _), pods in unit.items():
+            for r, amount in enumerate(instance.podsets[s].demand):
+                extra[r] += pods * amount
+        if not state.quotas.allows_back(job.queue, extra, self._usage):
+            return False
+        return not any(
+            state.neighbours.repelled(s, spot.node, self._neighbours)
+            for s, spot in unit
+            if state.neighbours.concern(s)
+        )
+
+    def _node_fits(self, n: int, unit: Unit) -> bool:
+        state = self._state
+        free, devices = state.free[:, n].copy(), state.devices[:, n].copy()
+        for (s, spot), pods in state.bound_on.get(n, {}).items():
+            if self._is_lesser(s):
+                free += pods * state.shape[s].request
+                _take(state, devices, s, spot, -pods)
+        asked = np.zeros(len(free), dtype=np.bool_)
+        touched = np.zeros(devices.shape, dtype=np.bool_)
+        for (s, spot), pods in unit.items():
+            free -= pods * state.shape[s].request
+            asked |= state.shape[s].request > 0
+            before = devices.copy()
+            _take(state, devices, s, spot, pods)
+            touched |= before != devices
+        return bool((free[asked] >= 0).all() and (devices[touched] >= 0).all())
+
+
+def _take(state: State, devices: Ints, s: int, spot: Spot, pods: int) -> None:
+    for need in state.shape[s].needs:
+        for d in spot.devices:
+            if (
+                d < state.device_class.shape[1]
+                and state.device_class[spot.node, d] == need.device_class
+            ):
+                for row, amount in need.ask:
+                    devices[row, d] -= pods * amount

@@ -1,0 +1,273 @@
+"""Why a job stays pending: the first rule in its way, with numbers and a witness."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import TopologyNeed
+from kantopt.problem.placement import Placement
+from kantopt.schema.model import Rule
+from kantopt.schema.quantity import from_base
+from kantopt.search.causes import Causes
+from kantopt.search.domains import Domains, used_domains
+from kantopt.search.fill import room_for
+from kantopt.search.shapes import Ints, Mask
+from kantopt.search.state import State, rooms
+from kantopt.verify.rules.quota import queue_limit
+
+NOT_EXAMINED = "not examined"
+"""Said instead of a rule when no rule stands in the way."""
+
+
+def first_reason(instance: Instance, placement: Placement, j: int) -> tuple[str, str]:
+    """Return the rule that first stands in the way of a pending job, and a sentence about it.
+
+    Looked at are, in this order: which nodes admit the pods, whether the hardware could hold them
+    if nothing else ran, quota, topology and slices, anti-affinity and spread, and last the room
+    that there is now.
+    """
+    return _reasons(_Key(instance, placement)).of(j)
+
+
+class _Key:
+    """Instance and placement by identity: many jobs are asked about in a row."""
+
+    def __init__(self, instance: Instance, placement: Placement) -> None:
+        self.instance = instance
+        self.placement = placement
+
+    def __hash__(self) -> int:
+        return hash((id(self.instance), id(self.placement)))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Key)
+            and self.instance is other.instance
+            and self.placement is other.placement
+        )
+
+
+@lru_cache(maxsize=1)
+def _reasons(key: _Key) -> Reasons:
+    return Reasons(key.instance, key.placement)
+
+
+class Reasons:
+    """Reasons for the jobs that a placement leaves pending."""
+
+    def __init__(self, instance: Instance, placement: Placement) -> None:
+        self.instance = instance
+        self.domains = Domains(instance)
+        self.now = State(instance)
+        self.empty = State(instance)
+        for s, spots in enumerate(placement.podsets):
+            before = instance.podsets[s].current
+            if spots is not before:
+                for spot in sorted({*before, *spots}):
+                    more = spots.get(spot, 0) - before.get(spot, 0)
+                    if more:
+                        self.now.add(s, spot, more)
+        for s, spots in enumerate(instance.current.podsets):
+            for spot, pods in sorted(spots.items()):
+                self.empty.add(s, spot, -pods)
+
+    def of(self, j: int) -> tuple[str, str]:
+        """Return rule and sentence for one job."""
+        wants = self._wants(j)
+        if not wants:
+            return NOT_EXAMINED, "nothing of the job is pending"
+        job = self.instance.jobs[j]
+        for s in job.podsets:
+            podset = self.instance.podsets[s]
+            if podset.running and self.now.placed[s] < podset.count:
+                gone = podset.count - self.now.placed[s]
+                return Rule.PRIORITY, f"{gone} of {podset.count} running pods of the job give way"
+        for look in (
+            self._eligibility,
+            self._hardware,
+            self._quota,
+            self._topology,
+            self._neighbours,
+            self._room,
+        ):
+            for s, pods in wants:
+                found = look(j, s, pods)
+                if found is not None:
+                    prefix = f"pod set {self.instance.podsets[s].name}: " if len(wants) > 1 else ""
+                    return found[0].value, prefix + found[1]
+        if len(wants) > 1:
+            names = ", ".join(self.instance.podsets[s].name for s, _ in wants)
+            return Rule.CAPACITY.value, f"pod sets {names} fit each alone, not together"
+        pods = wants[0][1]
+        return NOT_EXAMINED, f"{pods} of {_pods(pods)} would fit by themselves"
+
+    def _wants(self, j: int) -> list[tuple[int, int]]:
+        """Pending pod sets with the pods that would be worth placing: the least of a gang."""
+        job = self.instance.jobs[j]
+        gang = job.is_gang and self.instance.on(Rule.GANG)
+        short = job.min_count - sum(self.now.role_placed(j, i) for i in range(len(job.roles)))
+        wants, rest = [], []
+        for i, role in enumerate(job.roles):
+            if role.pending is None:
+                continue
+            left = self.instance.podsets[role.pending].count - self.now.placed[role.pending]
+            least = max(0, role.min_count - self.now.role_placed(j, i)) if gang else left
+            if least:
+                wants.append((role.pending, least))
+            elif left:
+                rest.append((role.pending, left))
+        if wants:
+            return wants
+        if gang and short > 0 and len(rest) == 1:
+            return [(s, min(pods, short)) for s, pods in rest]
+        return rest
+
+    def _eligibility(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:
+        if self.now.allowed(s).any():
+            return None
+        causes = Causes(self.empty, s)
+        first = self.instance.nodes[0].name if self.instance.nodes else "none"
+        why = f" ({causes.room_cause[0]})" if self.instance.nodes else ""
+        return Rule.ELIGIBILITY, (
+            f"{causes.counts()}; for example node {first}{why}; short of {_pods(pods)}"
+        )
+
+    def _hardware(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:
+        room = int((rooms(self.empty, self.empty.shape[s], pods) * self.empty.allowed(s)).sum())
+        if room >= pods:
+            return None
+        causes = Causes(self.empty, s)
+        return causes.rule, _sentence("never on this hardware", causes, room, pods)
+
+    def _quota(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:
+        podset, queue = self.instance.podsets[s], self.instance.jobs[j].queue
+        room = self.now.quotas.room(queue, podset.demand, pods)
+        if room >= pods or queue is None:
+            return None
+        owner = self.instance.queues[queue]
+        used = self.now.quotas.usage[queue]
+        tail = f"; {room} of {_pods(pods)} fit, short of {pods - room}"
+        for quota in owner.quotas:
+            r = quota.resource
+            limit = queue_limit(owner, quota)
+            wanted = used[r] + pods * podset.demand[r]
+            if podset.demand[r] and limit is not None and wanted > limit:
+                name = self.instance.resources[r]
+                amounts = f"{from_base(name, wanted)} of {from_base(name, limit)} {name}"
+                return Rule.QUOTA, f"queue {owner.name}: {amounts}{tail}"
+        names = [
+            self.instance.resources[quota.resource]
+            for quota in owner.quotas
+            if podset.demand[quota.resource]
+        ]
+        lent = f"cohort {owner.cohort} lends no more {', '.join(names)}"
+        return Rule.QUOTA, f"queue {owner.name}: {lent}{tail}"
+
+    def _topology(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:
+        role = self.instance.podsets[s].role
+        for need in self.instance.topology_needs:
+            if need.job != j or role not in need.roles:
+                continue
+            if need.required is not None and self.instance.on(Rule.TOPOLOGY):
+                found = self._domain(need, need.required, s, pods)
+                if found is not None:
+                    return Rule.TOPOLOGY, found
+            if need.slice_level is not None and self.instance.on(Rule.SLICES):
+                level, size = need.slice_level, need.slice_size
+                room = self._by_domain(self.now, level, s, pods)
+                whole = int((room // size * size).sum())
+                if whole < pods <= int(room.sum()):
+                    name = self.instance.topology.levels[level]
+                    best = self.instance.topology.domains[level][int(room.argmax())]
+                    return Rule.SLICES, (
+                        f"{whole} of {_pods(pods)} fit in slices of {size} per {name}: the "
+                        f"roomiest, {best}, takes {int(room.max())}; short of {pods - whole}"
+                    )
+        return None
+
+    def _by_domain(self, state: State, level: int, s: int, pods: int) -> Ints:
+        return self.domains.totals(level, room_for(state, s, pods))
+
+    def _domain(self, need: TopologyNeed, level: int, s: int, pods: int) -> str | None:
+        """Return what to say if no domain holds the pods although all domains together would."""
+        name = self.instance.topology.levels[level]
+        used = used_domains(self.now, self.domains, need, level)
+        room = self._by_domain(self.now, level, s, pods)
+        hardware = self._by_domain(self.empty, level, s, pods)
+        if used:
+            held = sorted(d for d in used if d >= 0)
+            room = np.where(np.isin(np.arange(len(room)), held), room, 0)
+            where = ", ".join(str(self.instance.topology.domains[level][d]) for d in held)
+            if int(room.sum()) >= pods:
+                return None
+            placed = f"running members hold the job to {name} {where or 'none'}"
+            return f"{placed}, where {int(room.sum())} of {_pods(pods)} fit" + _short(
+                pods, int(room.sum())
+            )
+        if not len(room):
+            return f"no node is in any {name}; short of {_pods(pods)}"
+        if int(room.max()) >= pods:
+            return None
+        if int(hardware.max()) < pods:
+            best = self.instance.topology.domains[level][int(hardware.argmax())]
+            most = int(hardware.max())
+            return (
+                f"never on this hardware: the largest {name}, {best}, holds {most} of "
+                f"{_pods(pods)} when empty{_short(pods, most)}"
+            )
+        if int(room_for(self.now, s, pods).sum()) < pods:
+            return None
+        best = self.instance.topology.domains[level][int(room.argmax())]
+        most = int(room.max())
+        return (
+            f"no {name} of {len(room)} has room for {_pods(pods)}: the roomiest, {best}, "
+            f"takes {most}{_short(pods, most)}"
+        )
+
+    def _neighbours(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:
+        state = self.now
+        if not state.neighbours.concern(s):
+            return None
+        free = rooms(state, state.shape[s], pods) * state.allowed(s)
+        left = room_for(state, s, pods)
+        if int(free.sum()) < pods or int(left.sum()) >= pods:
+            return None
+        closed: Mask = (free > 0) & (left == 0)
+        rule = Rule.SPREAD
+        if any(s in (term.owner, *term.others) for term in self.instance.anti_affinities):
+            rule = Rule.ANTI_AFFINITY
+        word = "anti-affinity" if rule is Rule.ANTI_AFFINITY else "topology spread"
+        which = np.flatnonzero(closed if closed.any() else free > left)
+        node = self.instance.nodes[int(which[0])].name
+        room = int(left.sum())
+        return rule, (
+            f"{room} of {_pods(pods)} fit: {word} closes {int(closed.sum())} of "
+            f"{int((free > 0).sum())} nodes with room, for example node {node}{_short(pods, room)}"
+        )
+
+    def _room(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:
+        room = int(room_for(self.now, s, pods).sum())
+        if room >= pods:
+            return None
+        causes = Causes(self.now, s)
+        return causes.rule, _sentence("", causes, room, pods)
+
+
+def _sentence(start: str, causes: Causes, room: int, pods: int) -> str:
+    """Pods that fit, nodes by cause, the closest node, and how many pods are short."""
+    counts = causes.counts()
+    if room:
+        counts = f"{room} of {_pods(pods)} fit; {counts}"
+    parts = [f"{start}: {counts}" if start else counts, causes.witness()]
+    return "; ".join(part for part in parts if part) + _short(pods, room)
+
+
+def _short(pods: int, room: int) -> str:
+    return f"; short of {_pods(pods - room)}"
+
+
+def _pods(number: int) -> str:
+    return f"{number} pod" if number == 1 else f"{number} pods"

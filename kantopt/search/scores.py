@@ -1,0 +1,127 @@
+"""How good each node is for one more pod of a shape, by strategy; higher is better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kantopt.search.shapes import Ints, Mask, PodShape
+from kantopt.search.state import State, best_devices, rooms
+from kantopt.search.stranded import Stranded
+from kantopt.search.strategy import Strategy
+
+WORST = np.iinfo(np.int64).min
+_PRECISE = 2**50
+"""Amounts above are halved until a hundredfold of them fits in 64 bits."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """Scores of one shape and how much of the state's history they include."""
+
+    fits: Mask
+    score: Ints
+    seen: int
+
+
+class Scores:
+    """Scores of a strategy, remembered per shape and renewed only for nodes that changed."""
+
+    def __init__(self, state: State, strategy: Strategy) -> None:
+        self.state = state
+        self.strategy = strategy
+        self._known: dict[int, _Known] = {}
+        names = state.instance.resources
+        self._pods = names.index("pods") if "pods" in names else -1
+        self._kube = tuple(names.index(r) if r in names else None for r in ("cpu", "memory"))
+        self._largest = [int(row.max(initial=0)) for row in state.offered]
+        self._shift = [max(0, (most // _PRECISE).bit_length()) for most in self._largest]
+        self._stranded = Stranded(state, state.instance.mix)
+
+    def of(self, shape: PodShape) -> tuple[Mask, Ints]:
+        """Return which nodes hold one more pod of a shape, and the scores of those."""
+        state = self.state
+        end = len(state.touched)
+        known = self._known.get(shape.index)
+        if known is None:
+            known = _Known(np.zeros(state.size, dtype=np.bool_), np.full(state.size, WORST), end)
+            self._known[shape.index] = known
+            nodes = np.arange(state.size)
+        elif known.seen == end:
+            return known.fits, known.score
+        else:
+            changed = set(state.touched[known.seen : end]) if end - known.seen < state.size else ()
+            nodes = np.array(sorted(changed)) if changed else np.arange(state.size)
+        known.seen = end
+        fits = rooms(state, shape, 1, nodes) > 0
+        known.fits[nodes] = fits
+        known.score[nodes[~fits]] = WORST
+        if fits.any():
+            known.score[nodes[fits]] = self.score(shape, nodes[fits])
+        return known.fits, known.score
+
+    def score(self, shape: PodShape, nodes: Ints) -> Ints:
+        """Score nodes on which one more pod of a shape fits."""
+        match self.strategy:
+            case Strategy.BEST_FIT:
+                return -self._leftover(shape, nodes)
+            case Strategy.MOST_ALLOCATED:
+                return self._allocated(shape, nodes)
+            case Strategy.LEAST_ALLOCATED:
+                return -self._allocated(shape, nodes)
+            case Strategy.KUBE_DEFAULT:
+                return self._kube_base(shape, nodes)
+            case Strategy.E_BINPACK:
+                gpus = self.state.gpu_weight @ self.state.left[:, nodes]
+                return np.asarray(self._allocated(shape, nodes) - 128 * gpus, dtype=np.int64)
+            case Strategy.FGD:
+                return -self._stranded.increase(shape, nodes)
+
+    def devices(self, s: int, n: int) -> tuple[int, ...] | None:
+        """Return the devices that one more pod takes on a node; ``None`` if they do not suffice."""
+        if self.strategy is Strategy.FGD:
+            if not self.of(self.state.shape[s])[0][n]:
+                return None
+            return self._stranded.best_devices(s, n)
+        return best_devices(self.state, s, n)
+
+    def _counted(self, shape: PodShape) -> list[int]:
+        asked = [r for r, amount in enumerate(shape.demand) if amount and r != self._pods]
+        asked = [r for r in asked if self._largest[r]]
+        return asked or [r for r in self._kube if r is not None and self._largest[r]]
+
+    def _allocated(self, shape: PodShape, nodes: Ints) -> Ints:
+        """Mean over the resources asked for of the percentage taken, the pod included."""
+        counted = self._counted(shape)
+        total: Ints = np.zeros(len(nodes), dtype=np.int64)
+        for r in counted:
+            offered = self.state.offered[r, nodes] >> self._shift[r]
+            used = offered - ((self.state.left[r, nodes] - shape.demand[r]) >> self._shift[r])
+            total += used * 100 // np.maximum(offered, 1)
+        return total // max(1, len(counted))
+
+    def _leftover(self, shape: PodShape, nodes: Ints) -> Ints:
+        """Sum over all resources of what is left, in millionths of the largest node's."""
+        total: Ints = np.zeros(len(nodes), dtype=np.int64)
+        for r, largest in enumerate(self._largest):
+            if largest and r != self._pods:
+                shift = max(0, largest.bit_length() - 40)
+                left = (self.state.left[r, nodes] - shape.demand[r]) >> shift
+                total += left * 1_000_000 // max(1, largest >> shift)
+        return total
+
+    def _kube_base(self, shape: PodShape, nodes: Ints) -> Ints:
+        """LeastAllocated and BalancedAllocation of kube-scheduler for cpu and memory."""
+        least: Ints = np.zeros(len(nodes), dtype=np.int64)
+        fractions = []
+        for r in self._kube:
+            if r is None:
+                fractions.append(np.zeros(len(nodes)))
+                continue
+            offered = self.state.offered[r, nodes] >> self._shift[r]
+            left = (self.state.left[r, nodes] - shape.demand[r]) >> self._shift[r]
+            least += np.where(offered > 0, np.maximum(left, 0) * 100 // np.maximum(offered, 1), 0)
+            fractions.append(np.minimum((offered - left) / np.maximum(offered, 1), 1.0))
+        balanced = (1 - np.abs(fractions[0] - fractions[1]) / 2) * 100
+        return np.asarray(least // 2 + balanced.astype(np.int64), dtype=np.int64)

@@ -1,0 +1,66 @@
+"""Shapes of pods as the fast path wants them: what one pod takes, without zeros."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kantopt.problem.cluster import Amounts
+from kantopt.problem.job import DeviceNeed
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassNeed:
+    """``count`` distinct devices of a class, by index, and what each gives up."""
+
+    device_class: int
+    count: int
+    ask: tuple[tuple[int, int], ...]
+    """Row of the device resource and amount."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PodShape:
+    """What one pod takes; pods of one shape share one object."""
+
+    index: int
+    request: Ints
+    demand: Ints
+    asks: tuple[tuple[int, int], ...]
+    """Resource and amount of what is asked of the node itself."""
+    needs: tuple[ClassNeed, ...]
+
+
+class Shapes:
+    """Shapes by what they ask for, each made once."""
+
+    def __init__(self, classes: tuple[str, ...], device_resources: tuple[int, ...]) -> None:
+        self._classes = {name: c for c, name in enumerate(classes)}
+        self._rows = {r: row for row, r in enumerate(device_resources)}
+        self._known: dict[tuple[Amounts, tuple[DeviceNeed, ...]], PodShape] = {}
+
+    def of(self, requests: Amounts, devices: tuple[DeviceNeed, ...], demand: Amounts) -> PodShape:
+        """Return the shape of pods with these requests and devices."""
+        key = (requests, devices)
+        if key not in self._known:
+            needs = tuple(
+                ClassNeed(
+                    self._classes.get(need.device_class, -1),
+                    need.count,
+                    tuple((self._rows[r], a) for r, a in enumerate(need.request) if a),
+                )
+                for need in devices
+            )
+            self._known[key] = PodShape(
+                index=len(self._known),
+                request=np.array(requests, dtype=np.int64),
+                demand=np.array(demand, dtype=np.int64),
+                asks=tuple((r, a) for r, a in enumerate(requests) if a),
+                needs=needs,
+            )
+        return self._known[key]

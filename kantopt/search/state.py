@@ -1,0 +1,235 @@
+"""A placement in the making: loads as arrays, changed pod by pod and undone step by step."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.schema.model import Rule
+from kantopt.schema.quantity import gpu_milli
+from kantopt.search.neighbours import Neighbours
+from kantopt.search.quotas import Quotas
+from kantopt.search.shapes import Ints, Mask, PodShape, Shapes
+
+UNLIMITED = 2**61
+"""Stands for no limit in arrays; twice the largest sum of amounts is still below it plus that."""
+
+_K = TypeVar("_K")
+
+Change = tuple[int, Spot, int]
+"""Pod set, spot and pods that came (or, if negative, went)."""
+
+
+class State:
+    """Where pods are while a placement is built, and what they leave free.
+
+    ``free`` has a row per resource and a column per node; ``devices`` an array of nodes x device
+    indices per resource that devices offer, -1 where there is no such device.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        self.instance = instance
+        nodes, resources = instance.nodes, instance.resources
+        self.capacity: Ints = (
+            np.array(
+                [[UNLIMITED if c is None else c for c in node.capacity] for node in nodes],
+                dtype=np.int64,
+            )
+            .reshape(len(nodes), len(resources))
+            .T.copy()
+        )
+        self.free = self.capacity.copy()
+        if not instance.on(Rule.CAPACITY):
+            self.free[:] = UNLIMITED
+        self._build_devices()
+        self.offered: Ints = np.where(self.capacity >= UNLIMITED, 0, self.capacity)
+        for row, r in enumerate(self.device_resources):
+            self.offered[r] += np.where(self.device_class >= 0, self.devices[row], 0).sum(axis=1)
+        self.left = self.offered.copy()
+        """What is left of node and devices together, for scores."""
+        self.gpu_weight: Ints = np.array([gpu_milli(name, 1) for name in resources])
+        self.quotas = Quotas(instance)
+        self.neighbours = Neighbours(instance)
+        self.shapes = Shapes(self.classes, self.device_resources)
+        needs = instance.on(Rule.DEVICES)
+        self.shape = [
+            self.shapes.of(p.requests, p.devices if needs else (), p.demand)
+            for p in instance.podsets
+        ]
+        self.spots: list[dict[Spot, int]] = [{} for _ in instance.podsets]
+        self.placed = [0] * len(instance.podsets)
+        self.bound_on: dict[int, dict[tuple[int, Spot], int]] = {}
+        """New pods by node."""
+        self.journal: list[Change] = []
+        self.touched: list[int] = []
+        """Nodes in the order in which they changed, for those who remember scores."""
+        self._allowed: dict[frozenset[int], Mask] = {}
+        for podset in instance.podsets:
+            for spot, pods in podset.current.items():
+                self._apply(podset.index, spot, pods)
+
+    def _build_devices(self) -> None:
+        nodes = self.instance.nodes
+        self.classes = tuple(sorted({d.device_class for node in nodes for d in node.devices}))
+        offered = {r for node in nodes for d in node.devices for r, c in enumerate(d.capacity) if c}
+        asked = {
+            r
+            for podset in self.instance.podsets
+            for need in podset.devices
+            for r, amount in enumerate(need.request)
+            if amount
+        }
+        self.device_resources = tuple(sorted(offered | asked))
+        most = max((len(node.devices) for node in nodes), default=0)
+        self.device_class: Ints = np.full((len(nodes), most), -1, dtype=np.int64)
+        self.devices: Ints = np.full((len(self.device_resources), len(nodes), most), -1)
+        index = {name: c for c, name in enumerate(self.classes)}
+        for node in nodes:
+            for d, device in enumerate(node.devices):
+                self.device_class[node.index, d] = index[device.device_class]
+                for row, r in enumerate(self.device_resources):
+                    self.devices[row, node.index, d] = device.capacity[r]
+
+    @property
+    def size(self) -> int:
+        """Number of nodes."""
+        return len(self.instance.nodes)
+
+    def allowed(self, s: int) -> Mask:
+        """Nodes that selector, affinity and tolerations of a pod set admit."""
+        if not self.instance.on(Rule.ELIGIBILITY):
+            return np.ones(self.size, dtype=np.bool_)
+        nodes = self.instance.podsets[s].allowed
+        if nodes not in self._allowed:
+            mask = np.zeros(self.size, dtype=np.bool_)
+            mask[list(nodes)] = True
+            self._allowed[nodes] = mask
+        return self._allowed[nodes]
+
+    def add(self, s: int, spot: Spot, pods: int) -> None:
+        """Place pods on a spot; a negative number takes them away. Can be undone."""
+        self._apply(s, spot, pods)
+        self.journal.append((s, spot, pods))
+
+    def mark(self) -> int:
+        """Return a point to come back to with :meth:`undo`."""
+        return len(self.journal)
+
+    def undo(self, mark: int) -> None:
+        """Take back all changes since a mark."""
+        while len(self.journal) > mark:
+            s, spot, pods = self.journal.pop()
+            self._apply(s, spot, -pods)
+
+    def _apply(self, s: int, spot: Spot, pods: int) -> None:
+        podset, shape, n = self.instance.podsets[s], self.shape[s], spot.node
+        self.free[:, n] -= pods * shape.request
+        self.left[:, n] -= pods * shape.demand
+        for need in shape.needs:
+            for d in spot.devices:
+                if d < self.device_class.shape[1] and self.device_class[n, d] == need.device_class:
+                    for row, amount in need.ask:
+                        self.devices[row, n, d] -= pods * amount
+        self.quotas.add(self.instance.jobs[podset.job].queue, podset.demand, pods)
+        if self.neighbours.concern(s):
+            self.neighbours.add(s, n, pods, arrival=not podset.running)
+        _count(self.spots[s], spot, pods)
+        self.placed[s] += pods
+        if not podset.running:
+            _count(self.bound_on.setdefault(n, {}), (s, spot), pods)
+        self.touched.append(n)
+
+    def role_placed(self, j: int, role: int) -> int:
+        """Pods of a role that are placed, running and newly bound."""
+        return sum(self.placed[s] for s in self.instance.jobs[j].roles[role].podsets)
+
+    def gpus_left(self) -> Ints:
+        """Milli-GPU left on each node."""
+        return np.asarray(self.gpu_weight @ self.left, dtype=np.int64)
+
+    def placement(self) -> Placement:
+        """Return the placement as it stands; pod sets that did not change keep their spots."""
+        return Placement(
+            tuple(
+                podset.current if spots == podset.current else dict(spots)
+                for podset, spots in zip(self.instance.podsets, self.spots, strict=True)
+            )
+        )
+
+
+def _count(counts: dict[_K, int], key: _K, pods: int) -> None:
+    value = counts.get(key, 0) + pods
+    if value:
+        counts[key] = value
+    else:
+        counts.pop(key, None)
+
+
+def rooms(state: State, shape: PodShape, most: int, nodes: Ints | slice = slice(None)) -> Ints:
+    """Pods of a shape that each of some nodes holds beside what is there, at most ``most``."""
+    count = state.size if isinstance(nodes, slice) else len(nodes)
+    room: Ints = np.full(count, most, dtype=np.int64)
+    for r, amount in shape.asks:
+        free = state.free[r, nodes]
+        if most == 1:
+            room[free < amount] = 0
+        else:
+            np.minimum(room, free // amount, out=room)
+    for need in shape.needs:
+        np.minimum(
+            room,
+            _groups(_slots(state, need.device_class, need.ask, most, nodes), need.count, most),
+            out=room,
+        )
+    return np.maximum(room, 0, out=room)
+
+
+def _slots(
+    state: State,
+    device_class: int,
+    ask: tuple[tuple[int, int], ...],
+    most: int,
+    nodes: Ints | slice,
+) -> Ints:
+    """Pods that each device holds, were it alone."""
+    slots: Ints = np.where(state.device_class[nodes] == device_class, most, 0)
+    for row, amount in ask:
+        free = state.devices[row, nodes]
+        if most == 1:
+            slots[free < amount] = 0
+        else:
+            np.minimum(slots, free // amount, out=slots)
+    np.maximum(slots, 0, out=slots)
+    return slots
+
+
+def _groups(slots: Ints, k: int, most: int) -> Ints:
+    """Most groups of ``k`` distinct devices; see :func:`kantopt.verify.room.node_room`."""
+    if k == 1:
+        return np.asarray(np.minimum(slots.sum(axis=1), most), dtype=np.int64)
+    low = np.zeros(len(slots), dtype=np.int64)
+    high = np.minimum(slots.sum(axis=1) // k, most)
+    while bool((low < high).any()):
+        middle = (low + high + 1) // 2
+        enough = np.minimum(slots, middle[:, None]).sum(axis=1) >= k * middle
+        low = np.where(enough, middle, low)
+        high = np.where(enough, high, middle - 1)
+    return low
+
+
+def best_devices(state: State, s: int, n: int) -> tuple[int, ...] | None:
+    """Return the devices of a node with least left that take one pod; ``None`` if too few do."""
+    chosen: list[int] = []
+    for need in state.shape[s].needs:
+        able = np.flatnonzero(state.device_class[n] == need.device_class)
+        for row, amount in need.ask:
+            able = able[state.devices[row, n, able] >= amount]
+        if len(able) < need.count:
+            return None
+        left = state.devices[[row for row, _ in need.ask]][:, n, able].sum(axis=0)
+        chosen += able[np.lexsort((able, left))][: need.count].tolist()
+    return tuple(sorted(chosen))

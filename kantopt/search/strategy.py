@@ -1,0 +1,33 @@
+"""The strategies of the fast path by name."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Strategy(StrEnum):
+    """How the fast path chooses among the places that a pod could take."""
+
+    BEST_FIT = "best-fit"
+    """Where least is left over, compared with the largest node."""
+    MOST_ALLOCATED = "most-allocated"
+    """On the node that is then fullest, in percent of its own size."""
+    LEAST_ALLOCATED = "least-allocated"
+    """On the node that is then emptiest."""
+    KUBE_DEFAULT = "kube-default"
+    """As the default scheduler of Kubernetes: emptiest, balanced, replicas spread."""
+    E_BINPACK = "e-binpack"
+    """Two levels: the fullest topology group that holds the job, in it the fullest node."""
+    FGD = "fgd"
+    """Where the fewest GPUs become useless to the job mix."""
+
+
+DEFAULT_PORTFOLIO = (
+    Strategy.E_BINPACK,
+    Strategy.LEAST_ALLOCATED,
+    Strategy.BEST_FIT,
+    Strategy.FGD,
+    Strategy.MOST_ALLOCATED,
+)
+"""Strategies worth trying when none is asked for: packing and spreading fail on different
+questions, so the second differs most from the first."""

@@ -1,0 +1,32 @@
+"""Short words for tests of the fast path: build, run, and say where pods are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kantopt.clock import Deadline
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.schema.model import Rule
+from kantopt.search.construct import construct
+from kantopt.search.strategy import Strategy
+from kantopt.verify.rules import check
+from tests.verify.world import podset_of
+
+FOREVER = Deadline(None)
+
+
+def where(instance: Instance, placement: Placement, name: str) -> dict[str, int]:
+    """Pods of a pod set by node; see ``podset_of`` for names."""
+    found: dict[str, int] = {}
+    for spot, pods in placement.podsets[podset_of(instance, name)].items():
+        node = instance.nodes[spot.node].name
+        found[node] = found.get(node, 0) + pods
+    return dict(sorted(found.items()))
+
+
+def built(instance: Instance, strategy: Strategy = Strategy.BEST_FIT, **more: Any) -> Placement:
+    """Construct, and insist that the judge finds nothing wrong but missing required jobs."""
+    placement = construct(instance, FOREVER, strategy, **more)
+    assert [v for v in check(instance, placement) if v.rule != Rule.REQUIRED] == []
+    return placement

@@ -1,0 +1,189 @@
+"""Who gives way to whom: as few and as unimportant as can be, and nobody in vain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kantopt.search.strategy import Strategy
+from tests.search.helpers import built, where
+from tests.verify.world import Document, job, node, pods, question
+
+
+def running(name: str, on: list[str], cpu: int = 1, priority: int = 0, **more: Any) -> Document:
+    return job(name, pods(count=len(on), cpu=cpu, minCount=0, on=on), priority=priority, **more)
+
+
+def test_the_least_important_pod_that_makes_room_gives_way() -> None:
+    jobs = [
+        running("low", ["a"], cpu=2, priority=1),
+        running("lower", ["b"], cpu=2, priority=0),
+        job("j", pods(cpu=2), priority=9),
+    ]
+    instance = question([node("a", cpu=2), node("b", cpu=2)], jobs)
+    placement = built(instance)
+    assert where(instance, placement, "lower") == {}
+    assert where(instance, placement, "low") == {"a": 1}
+    assert where(instance, placement, "j") == {"b": 1}
+
+
+def test_pods_that_still_fit_are_put_back() -> None:
+    """Two of the four cores suffice, so two of the four pods stay."""
+    jobs = [running("r", ["a"] * 4), job("j", pods(cpu=2), priority=9)]
+    instance = question([node("a", cpu=4)], jobs)
+    assert where(instance, built(instance), "r") == {"a": 2}
+
+
+def test_of_several_nodes_the_one_with_least_harm_is_taken() -> None:
+    """Four cores cost four small pods on one node, one large pod on the other."""
+    jobs = [
+        running("small", ["a"] * 4),
+        running("large", ["b"], cpu=4),
+        job("j", pods(cpu=4), priority=9),
+    ]
+    instance = question([node("a", cpu=4), node("b", cpu=4)], jobs)
+    placement = built(instance)
+    assert where(instance, placement, "j") == {"b": 1}
+    assert where(instance, placement, "small") == {"a": 4}
+
+
+@pytest.mark.parametrize(
+    ("victim", "preemptor"),
+    [
+        ({"priority": 9}, {}),
+        ({"preemptible": False}, {}),
+        ({}, {"preemptionPolicy": "Never"}),
+    ],
+    ids=["equal priority", "not preemptible", "Never preempts"],
+)
+def test_some_pods_never_give_way(victim: Document, preemptor: Document) -> None:
+    held = job("r", pods(cpu=2, on=["a"]), **{"priority": 0, **victim})
+    asking = job("j", pods(cpu=2), priority=9, **preemptor)
+    instance = question([node("a", cpu=2)], [held, asking])
+    assert built(instance) == instance.current
+
+
+def test_a_gang_at_its_minimum_goes_whole_and_frees_what_it_held_elsewhere() -> None:
+    jobs = [
+        job("gang", pods(count=2, cpu=2, on=["a", "b"])),
+        job("j", pods(cpu=2), priority=9),
+        job("k", pods(cpu=2), priority=8),
+    ]
+    instance = question([node("a", cpu=2), node("b", cpu=2)], jobs)
+    placement = built(instance)
+    assert where(instance, placement, "gang") == {}
+    assert where(instance, placement, "j")
+    assert where(instance, placement, "k")
+
+
+def test_a_gang_with_members_to_spare_loses_only_those() -> None:
+    elastic = job("gang", pods(count=3, minCount=1, on=["a"] * 3))
+    instance = question([node("a", cpu=3)], [elastic, job("j", pods(cpu=2), priority=9)])
+    assert where(instance, built(instance), "gang") == {"a": 1}
+    greedy = question([node("a", cpu=3)], [elastic, job("j", pods(cpu=3), priority=9)])
+    assert where(greedy, built(greedy), "gang") == {}
+
+
+def test_disruption_mode_all_takes_the_whole_job_even_if_it_is_no_gang() -> None:
+    jobs = [
+        running("r", ["a", "b"], disruptionMode="all"),
+        job("j", pods(cpu=1), priority=9),
+    ]
+    instance = question([node("a", cpu=1), node("b", cpu=1)], jobs)
+    assert where(instance, built(instance), "r") == {}
+
+
+def budget(allowed: int, name: str = "pdb") -> Document:
+    selector = {"matchLabels": {"job": "r"}}
+    return {"name": name, "selector": selector, "disruptionsAllowed": allowed}
+
+
+@pytest.mark.parametrize(("allowed", "left"), [(0, 4), (1, 4), (2, 2), (3, 2)])
+def test_a_budget_bears_what_it_allows(allowed: int, left: int) -> None:
+    """The job needs two pods gone: a budget of one saves them all."""
+    jobs = [running("r", ["a"] * 4), job("j", pods(cpu=2), priority=9)]
+    instance = question([node("a", cpu=4)], jobs, podDisruptionBudgets=[budget(allowed)])
+    assert where(instance, built(instance), "r") == {"a": left}
+
+
+def test_a_pod_under_two_budgets_stays() -> None:
+    jobs = [running("r", ["a"]), job("j", pods(cpu=1), priority=9)]
+    budgets = [budget(5), budget(5, "other")]
+    instance = question([node("a", cpu=1)], jobs, podDisruptionBudgets=budgets)
+    assert built(instance) == instance.current
+
+
+def test_a_limit_on_evictions_is_kept() -> None:
+    jobs = [running("r", ["a"] * 4), job("j", pods(cpu=2), priority=9)]
+    assert built(question([node("a", cpu=4)], jobs, limits={"evictions": 1})).placed(0) == 4
+    assert built(question([node("a", cpu=4)], jobs, limits={"evictions": 2})).placed(0) == 2
+
+
+def test_a_gang_with_a_required_domain_empties_the_one_that_costs_least() -> None:
+    """Rack 2 has a free node already: only one pod must go there, two in rack 1."""
+    nodes = [node(f"n{i}", cpu=2, rack=f"b/{1 + i // 2}") for i in range(4)]
+    jobs = [
+        running("r", ["n0", "n1", "n2"], cpu=2),
+        job("j", pods(count=2, cpu=2, topologyRequest={"required": "rack"}), priority=9),
+    ]
+    instance = question(nodes, jobs)
+    placement = built(instance)
+    assert where(instance, placement, "j") == {"n2": 1, "n3": 1}
+    assert where(instance, placement, "r") == {"n0": 1, "n1": 1}
+
+
+def test_quota_that_lesser_jobs_hold_is_freed() -> None:
+    """There is room on the node, but the queue's quota is used up by its own lesser job."""
+    queues = [{"name": "q", "resources": [{"name": "cpu", "nominalQuota": 2}]}]
+    jobs = [
+        running("r", ["a", "a"], queueName="q"),
+        running("other", ["a"]),
+        job("j", pods(cpu=1), priority=9, queueName="q"),
+    ]
+    instance = question([node("a", cpu=9)], jobs, queues=queues)
+    placement = built(instance)
+    assert where(instance, placement, "r") == {"a": 1}
+    assert where(instance, placement, "other") == {"a": 1}
+
+
+def test_nobody_is_evicted_in_vain() -> None:
+    """Even all lesser pods together leave too little: they all stay."""
+    jobs = [
+        running("r", ["a"] * 2),
+        running("kept", ["a"] * 2, preemptible=False),
+        job("j", pods(cpu=3), priority=9),
+    ]
+    instance = question([node("a", cpu=4)], jobs)
+    assert built(instance) == instance.current
+
+
+def test_a_later_victim_does_not_leave_an_earlier_one_out_in_the_cold() -> None:
+    """Put-back holds for all victims together, whatever the strategy and the order."""
+    jobs = [
+        running("mid", ["a"] * 2, priority=5),
+        running("low", ["a"] * 2, priority=1),
+        job("top", pods(cpu=3), priority=9),
+        job("next", pods(cpu=1), priority=6),
+        job("weak", pods(cpu=1), priority=5),
+    ]
+    for strategy in Strategy:
+        instance = question([node("a", cpu=4)], jobs)
+        placement = built(instance, strategy)
+        assert where(instance, placement, "top") == {"a": 1}
+        assert where(instance, placement, "low") == {}
+
+
+def test_without_preemption_nobody_gives_way() -> None:
+    jobs = [running("r", ["a"]), job("j", pods(cpu=1), priority=9)]
+    instance = question([node("a", cpu=1)], jobs)
+    assert built(instance, preempt=False) == instance.current
+
+
+def test_counts_too_only_lets_lesser_jobs_give_way() -> None:
+    jobs = [
+        running("r", ["a"], priority=5),
+        job("equal", pods(cpu=1), priority=5),
+    ]
+    instance = question([node("a", cpu=1)], jobs, rules={"priority": "counts"})
+    assert built(instance) == instance.current

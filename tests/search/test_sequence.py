@@ -1,0 +1,139 @@
+"""The order of actions: every state on the way is legal, or there is no order."""
+
+from __future__ import annotations
+
+import pytest
+
+from kantopt.problem.actions import Wave
+from kantopt.schema.model import Rule
+from kantopt.search.sequence import sequence
+from kantopt.search.strategy import Strategy
+from kantopt.verify.replay import replay
+from tests.generate import random_instance
+from tests.oracle import best
+from tests.search.helpers import built
+from tests.verify.world import Document, job, node, placed, pods, put, question
+
+
+def told(waves: tuple[Wave, ...] | None) -> list[list[str]]:
+    """Ids of the actions, wave by wave."""
+    assert waves is not None
+    assert [wave.after for wave in waves] == [(), *((w.id,) for w in waves[:-1])][: len(waves)]
+    return [[action.id for action in wave.actions] for wave in waves]
+
+
+def test_nothing_to_do_takes_no_wave() -> None:
+    instance = question([node("a")], [job("j")])
+    assert sequence(instance, instance.current) == ()
+
+
+def test_an_eviction_comes_before_the_bind_that_needs_its_room() -> None:
+    jobs = [job("r", pods(cpu=4, on=["a"])), job("j", pods(cpu=4), priority=9)]
+    instance = question([node("a")], jobs)
+    assert told(sequence(instance, placed(instance, r=[], j=["a"]))) == [["e1"], ["b1"]]
+
+
+def test_binds_alone_share_one_wave_a_gang_all_the_more() -> None:
+    jobs = [job("g", pods(count=3)), job("j")]
+    instance = question([node("a"), node("b")], jobs)
+    waves = sequence(instance, placed(instance, g=["a", "a", "b"], j=["b"]))
+    assert told(waves) == [["b1", "b2", "b3"]]
+    assert waves is not None
+    assert [a.pods for a in waves[0].actions] == [2, 1, 1]
+
+
+def test_a_move_makes_room_for_a_bind() -> None:
+    jobs = [job("r", pods(cpu=2, on=["a"])), job("j", pods(cpu=4))]
+    instance = question([node("a"), node("b", cpu=2)], jobs)
+    waves = sequence(instance, placed(instance, r=["b"], j=["a"]))
+    assert told(waves) == [["m1", "b1"]], "a restarted pod is gone before the wave's pods arrive"
+
+
+def test_a_live_move_gives_its_room_up_only_when_it_is_done() -> None:
+    jobs = [job("r", pods(cpu=2, on=["a"]), moveMode="live"), job("j", pods(cpu=4))]
+    instance = question([node("a"), node("b", cpu=2)], jobs)
+    assert told(sequence(instance, placed(instance, r=["b"], j=["a"]))) == [["m1"], ["b1"]]
+
+
+def swap(mode: str, *more: Document) -> list[Document]:
+    return [
+        *(job(name, pods(cpu=4, on=[on]), moveMode=mode) for name, on in (("r", "a"), ("s", "b"))),
+        *more,
+    ]
+
+
+def test_restarts_change_places_in_one_wave() -> None:
+    instance = question([node("a"), node("b")], swap("restart"))
+    assert told(sequence(instance, placed(instance, r=["b"], s=["a"]))) == [["m1", "m2"]]
+
+
+def test_live_moves_in_a_circle_have_no_order() -> None:
+    instance = question([node("a"), node("b")], swap("live"))
+    assert sequence(instance, placed(instance, r=["b"], s=["a"])) is None
+
+
+def test_live_moves_in_a_row_go_one_after_the_other() -> None:
+    jobs = swap("live")
+    instance = question([node("a"), node("b"), node("c")], jobs)
+    waves = sequence(instance, placed(instance, r=["b"], s=["c"]))
+    assert told(waves) == [["m1"], ["m2"]]
+    assert waves is not None
+    assert waves[0].actions[0].podset == 1
+
+
+def test_a_budget_of_one_spreads_restarts_over_waves() -> None:
+    jobs = [job("r", pods(count=3, minCount=0, on=["a"] * 3))]
+    selector = {"matchLabels": {"job": "r"}}
+    budgets = [{"name": "pdb", "selector": selector, "disruptionsAllowed": 1}]
+    instance = question([node("a"), node("b")], jobs, podDisruptionBudgets=budgets)
+    waves = sequence(instance, placed(instance, r=["b"] * 3))
+    assert told(waves) == [["m1"], ["m2"], ["m3"]]
+
+
+def test_an_eviction_waits_if_its_budget_is_needed_for_a_restart_first() -> None:
+    """An eviction never gives its slot back; the restart does, so it goes first."""
+    jobs = [
+        job("r", pods("p", minCount=0, on=["a"]), pods("q", minCount=0, on=["a"])),
+        job("j", pods(cpu=4), priority=9),
+    ]
+    selector = {"matchLabels": {"job": "r"}}
+    budgets = [{"name": "pdb", "selector": selector, "disruptionsAllowed": 1}]
+    instance = question([node("a"), node("b")], jobs, podDisruptionBudgets=budgets)
+    target = put(instance, {"r/p": [], "r/q": ["b"], "j": ["a"]})
+    assert told(sequence(instance, target)) == [["m1"], ["e1"], ["b1"]]
+
+
+def test_a_gang_moves_to_another_required_domain_all_at_once() -> None:
+    ask = {"required": "rack"}
+    nodes = [node("a", rack="b/1"), node("b", rack="b/2")]
+    instance = question(nodes, [job("g", pods(count=2, on=["a", "a"], topologyRequest=ask))])
+    waves = sequence(instance, placed(instance, g=["b", "b"]))
+    assert told(waves) == [["m1"]]
+    assert waves is not None
+    assert waves[0].actions[0].pods == 2
+
+
+def test_moves_of_a_chain_use_the_room_that_the_one_before_gave_up() -> None:
+    jobs = [job(f"r{i}", pods(cpu=4, on=[f"n{i}"]), moveMode="live") for i in range(4)]
+    instance = question([node(f"n{i}") for i in range(5)], jobs)
+    target = put(instance, {f"r{i}": [f"n{i + 1}"] for i in range(4)})
+    waves = sequence(instance, target)
+    assert waves is not None
+    assert [wave.actions[0].podset for wave in waves] == [3, 2, 1, 0]
+
+
+@pytest.mark.parametrize("seeds", [range(k, k + 20) for k in range(0, 200, 20)], ids=str)
+def test_an_order_is_legal_and_arrives(seeds: range) -> None:
+    for seed in seeds:
+        instance = random_instance(seed)
+        fast = built(instance, Strategy.BEST_FIT)
+        exact = best(instance)[1] if seed % 4 == 0 else None
+        for placement in (fast, exact):
+            if placement is None:
+                continue
+            waves = sequence(instance, placement)
+            assert waves is not None or placement is exact, seed
+            if waves is not None:
+                violations, final = replay(instance, waves)
+                assert final == placement
+                assert not [v for v in violations if v.rule != Rule.REQUIRED]

@@ -219,6 +219,8 @@ def random_documents(seed: int) -> tuple[ClusterSnapshot, JobList, Model]:
         problems = check_documents(list(zip(raw, documents, strict=True)))
         if problems:
             raise BadDataError(problems)
+        if GPU in str(objectives) and GPU not in str(parts[:2]):
+            continue  # a metric of GPUs needs a cluster that has some
         instance = build_instance(documents[0], documents[1].jobs, documents[2])
         if prod(len(job_options(instance, job)) for job in instance.jobs) <= MOST_PLACEMENTS:
             return documents

@@ -22,7 +22,6 @@ from kantopt.search.reasons import first_reason
 from kantopt.search.sequence import sequence
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import bounds, measure
-from kantopt.verify.replay import replay
 from kantopt.verify.rules import check, check_standing
 
 WORK_PER_SECOND = 0.4
@@ -136,7 +135,7 @@ class _Run:
         began = elapsed()
         self.standing = tuple(check_standing(instance))
         self.values(instance.current)
-        self.reserve = 0.1 + 8 * (elapsed() - began)
+        self.reserve = min(0.1 + 6 * (elapsed() - began), 0.5 * deadline.remaining())
         """Seconds to keep for ordering, verifying and writing, from how long judging takes."""
 
     def construct(self) -> None:
@@ -149,10 +148,6 @@ class _Run:
             seed=self.options.seed,
         )
         self.strategy = strategy.value
-        faults = [v for v in check(self.instance, self.fast) if v.rule != Rule.REQUIRED]
-        if faults:
-            self.warnings.append(f"the fast path's plan was refused: {faults[0]}")
-            self.fast = self.instance.current
         self.cut = self.deadline.over()
         self.tell(Progress(elapsed(), self.strategy, self.values(self.fast)))
 
@@ -202,7 +197,7 @@ class _Run:
         while candidates:
             placement = candidates.pop()
             waves = sequence(self.instance, placement)
-            if waves is not None and self._holds(placement, waves):
+            if waves is not None:
                 if forbidden:
                     self.warnings.append("a better placement was left: its moves have no order")
                 return placement, waves
@@ -211,12 +206,6 @@ class _Run:
                 self.improve(forbidden)
                 candidates = [*candidates, *self.search.placements]
         return self.instance.current, ()
-
-    def _holds(self, placement: Placement, waves: tuple[Wave, ...]) -> bool:
-        violations, final = replay(self.instance, waves)
-        return final.podsets == placement.podsets and not any(
-            violation.rule != Rule.REQUIRED for violation in violations
-        )
 
     def answer(self, placement: Placement, waves: tuple[Wave, ...], *, examined: bool) -> Answer:
         """Gather what the plan document says."""
@@ -272,7 +261,9 @@ class _Run:
             left = wanted - sum(placement.placed(podset.index) for podset in pending)
             if left:
                 rule, message = ("not examined", "the time was up before it was looked at")
-                if examined:
+                if examined and self.deadline.over() and not self.deadline.deterministic:
+                    self.cut = True
+                elif examined:
                     rule, message = first_reason(self.instance, placement, job.index)
                 found.append(
                     docs.Unplaced(

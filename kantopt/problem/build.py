@@ -160,7 +160,8 @@ def _unknown(
     snapshot: ClusterSnapshot, model: Model, resources: tuple[str, ...], source: str
 ) -> list[Problem]:
     """Levels and resources that the objectives name and the cluster does not have."""
-    levels = [name for level in snapshot.topology.levels for name in (level.name, level.node_label)]
+    known = (n for level in snapshot.topology.levels for n in (level.name, level.node_label))
+    levels = list(dict.fromkeys(known))
     problems = []
     for i, objective in enumerate(model.objectives or ()):
         groups, slots = objective.excess_groups, objective.fragment_rate

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import yaml
+from pydantic_core import to_json
 
 from kantopt.schema.base import Part
 from kantopt.schema.yaml_scalars import resolve
@@ -41,7 +42,7 @@ def dump_data(document: Part) -> dict[str, Any]:
 
 def dump_json(document: Part) -> str:
     """Write a document as JSON, indented by 2, with a line break at the end."""
-    return json.dumps(dump_data(document), indent=2, ensure_ascii=False) + "\n"
+    return to_json(dump_data(document), indent=2).decode() + "\n"
 
 
 def dump_yaml(document: Part) -> str:

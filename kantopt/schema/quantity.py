@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 _PATTERN = re.compile(
     r"^(?P<sign>[+-]?)(?P<digits>\d+\.?\d*|\.\d+)"
@@ -33,6 +34,7 @@ MILLI_RESOURCES = frozenset({"cpu", "gpu"})
 """Resources counted in thousandths: a core, and the share of a GPU that a device offers."""
 
 
+@lru_cache(maxsize=100_000, typed=True)
 def parse_quantity(value: str | int) -> Fraction:
     """Read a quantity exactly.
 

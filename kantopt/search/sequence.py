@@ -17,7 +17,8 @@ def sequence(instance: Instance, placement: Placement) -> tuple[Wave, ...] | Non
     """Order the actions that take the snapshot's placement to another.
 
     Evictions come first, moves as early as they can, and all pods of a job are bound in one wave.
-    Each wave waits for the one before it. ``None`` if no order was found, for example because
+    Each wave waits for the one before it, and the judge has replayed them all. ``None`` if no
+    order was found, for example because
     live moves wait for each other in a circle; jobs that must be placed are not asked for here.
     """
     changes = difference(instance, placement)
@@ -25,14 +26,16 @@ def sequence(instance: Instance, placement: Placement) -> tuple[Wave, ...] | Non
         return ()
     for order in (_evicting_first, _evicting_last):
         waves = _numbered(order(instance, changes))
-        if waves is not None and not _faults(instance, waves):
+        if waves is not None and _holds(instance, waves, placement):
             return waves
     return None
 
 
-def _faults(instance: Instance, waves: tuple[Wave, ...]) -> bool:
-    violations, _ = replay(instance, waves)
-    return any(violation.rule != Rule.REQUIRED for violation in violations)
+def _holds(instance: Instance, waves: tuple[Wave, ...], placement: Placement) -> bool:
+    """Whether the judge finds every wave legal and the end where it should be."""
+    violations, final = replay(instance, waves)
+    legal = all(violation.rule == Rule.REQUIRED for violation in violations)
+    return legal and final.podsets == placement.podsets
 
 
 def _numbered(waves: Sequence[Sequence[Change]] | None) -> tuple[Wave, ...] | None:

@@ -117,6 +117,14 @@ class Step:
         return tuple(sum(spots.values()) for spots in self.before.podsets)
 
     @cached_property
+    def started(self) -> tuple[Job, ...]:
+        """Jobs of which pending pods are bound, the most important first."""
+        podsets = self.instance.podsets
+        found = {p.job for p in podsets if not p.running and self.bound(p.index)}
+        jobs = (self.instance.jobs[j] for j in found)
+        return tuple(sorted(jobs, key=lambda job: (-job.priority, job.index)))
+
+    @cached_property
     def loads(self) -> Loads:
         """Loads after."""
         return Loads.of(self.instance, self.after)
@@ -155,6 +163,7 @@ class Step:
             return self.full(job)
         return all(self.role_placed(role) >= role.count for role in job.roles)
 
+    @cached_property
     def arrived_on(self) -> dict[int, list[tuple[int, Spot, int]]]:
         """Arrivals by node: pod set, spot and pods."""
         found: dict[int, list[tuple[int, Spot, int]]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kantopt.cp.variables import Variables
+from kantopt.cp.variables import Terms, Variables, weighted
 
 
 def add_capacity(m: Variables) -> None:
@@ -25,3 +25,20 @@ def add_capacity(m: Variables) -> None:
             else:
                 for s in arrivals:
                     m.cp.add(load <= limit).only_enforce_if(m.arrives(s, n))
+    _add_totals(m)
+
+
+def _add_totals(m: Variables) -> None:
+    """Add for each resource the sum of the nodes' limits: implied, but much of the proofs.
+
+    A node that is overcommitted as it stands holds no more than it does now.
+    """
+    for r in range(len(m.instance.resources)):
+        terms: Terms = []
+        total = 0
+        for node in m.instance.nodes:
+            limit = node.capacity[r]
+            if limit is not None:
+                terms.append((m.node_load(node.index, r), 1))
+                total += max(limit, m.standing.node[node.index][r])
+        m.cp.add(weighted(terms) <= total)

@@ -24,7 +24,7 @@ def measure_excess_nodes(tier: Tier, step: Step) -> int:
     excess = 0
     for job in step.instance.jobs:
         used = {spot.node for s in job.podsets for spot in step.after.podsets[s]}
-        if used and job.is_gang:
+        if len(used) > 1 and job.is_gang:  # one is never over the fewest
             excess += max(0, len(used) - fewest_nodes(step.instance, job))
     return excess
 

@@ -11,7 +11,7 @@ from kantopt.verify.step import Step, Violation
 def check_capacity(step: Step) -> Iterator[Violation]:
     """No node takes pods that ask for more of a resource than the node has left."""
     instance = step.instance
-    for n, arrived in step.arrived_on().items():
+    for n, arrived in step.arrived_on.items():
         node, load = instance.nodes[n], step.loads.node[n]
         for r, resource in enumerate(instance.resources):
             limit = node.capacity[r]

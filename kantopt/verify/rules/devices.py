@@ -12,11 +12,13 @@ from kantopt.verify.step import Step, Violation
 def check_devices(step: Step) -> Iterator[Violation]:
     """Each pod sits on distinct devices of the classes it asks for, and none is overfull."""
     instance = step.instance
-    for n, arrived in step.arrived_on().items():
+    for n, arrived in step.arrived_on.items():
         node = instance.nodes[n]
         touched: dict[int, set[int]] = {}
         for s, spot, _ in arrived:
             podset = instance.podsets[s]
+            if not podset.devices and not spot.devices:
+                continue
             wanted = {need.device_class: need.count for need in podset.devices}
             given = Counter(
                 node.devices[d].device_class if d < len(node.devices) else "none"

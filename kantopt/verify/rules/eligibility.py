@@ -11,7 +11,7 @@ from kantopt.verify.step import Step, Violation
 def check_eligibility(step: Step) -> Iterator[Violation]:
     """Pods arrive only on ready, uncordoned nodes that their selectors and tolerations admit."""
     instance = step.instance
-    for n, arrived in step.arrived_on().items():
+    for n, arrived in step.arrived_on.items():
         for s, _, pods in arrived:
             podset = instance.podsets[s]
             if n not in podset.allowed:

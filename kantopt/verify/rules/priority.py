@@ -51,14 +51,10 @@ def check_priority(step: Step) -> Iterator[Violation]:
 
 def preemptor(step: Step, victim: Job) -> Job | None:
     """Return the most important newly placed job that may evict a victim's pods, if any."""
-    instance = step.instance
-    found = [
-        job
-        for job in instance.jobs
-        if instance.may_evict_for(job.index, victim.index)
-        and any(step.bound(s) for s in job.podsets if not instance.podsets[s].running)
-    ]
-    return min(found, key=lambda job: (-job.priority, job.index), default=None)
+    for job in step.started:
+        if step.instance.may_evict_for(job.index, victim.index):
+            return job
+    return None
 
 
 def _units(step: Step, job: Job, victims: list[int]) -> Iterator[Pods]:

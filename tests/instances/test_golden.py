@@ -1,0 +1,80 @@
+"""Instances with known optima: the planner finds and proves them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kantopt.clock import Deadline, elapsed
+from kantopt.planning.plan import Options, make_plan
+from kantopt.planning.question import Question, chosen_model, read_question
+from kantopt.schema.plan import Plan
+
+INSTANCES = Path(__file__).parents[2] / "instances"
+GOLDEN = INSTANCES / "golden"
+EXPECTED: dict[str, Any] = yaml.safe_load((GOLDEN / "expected.yaml").read_text("utf-8"))
+SECONDS = 10.0
+"""Far more than any of them needs, so that the clock of a busy machine decides nothing."""
+
+
+def plan_of(question: Question, *, model: str | None = None) -> Plan:
+    deadline = Deadline(elapsed() + SECONDS)
+    return make_plan(question, chosen_model(question, model), Options(), deadline).plan
+
+
+def places(question: Question, plan: Plan, job: str, label: str) -> dict[str, int]:
+    """Pods of a job after the plan, by the value of a node label."""
+    name = f"default/{job}"
+    on: Counter[str] = Counter()
+    for document in question.snapshot.jobs:
+        if document.name == job:
+            for assignment in document.pod_sets[0].assignments:
+                on[assignment.node] += assignment.count
+    for binding in plan.assignments:
+        on[binding.node] += binding.count * (binding.job == name)
+    for eviction in plan.evictions:
+        on[eviction.node] -= eviction.count * (eviction.job == name)
+    for move in plan.moves:
+        on[move.from_node] -= move.count * (move.job == name)
+        on[move.to_node] += move.count * (move.job == name)
+    labels = {
+        node.name: {"kubernetes.io/hostname": node.name, **node.labels}
+        for node in question.snapshot.nodes
+    }
+    by_value: Counter[str] = Counter()
+    for node, pods in on.items():
+        by_value[labels[node][label]] += pods
+    return {value: pods for value, pods in by_value.items() if pods}
+
+
+def test_every_golden_instance_has_its_expected_values_and_none_has_more() -> None:
+    files = {path.stem for path in GOLDEN.glob("*.yaml")} - {"expected"}
+    assert files == EXPECTED.keys()
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_known_optimum_is_found_and_proved(name: str) -> None:
+    expected = EXPECTED[name]
+    question = read_question([str(GOLDEN / f"{name}.yaml")])
+    plan = plan_of(question)
+    found = [(tier.name, tier.value) for tier in plan.objectives]
+    assert found == list(expected["tiers"].items())
+    assert plan.solver.status == "OPTIMAL", plan.objectives
+    for job, by_value in expected.get("placement", {}).items():
+        assert places(question, plan, job, expected["label"]) == by_value, job
+
+
+@pytest.mark.parametrize(
+    "path", sorted((INSTANCES / "infeasible").glob("*.yaml")), ids=lambda path: path.stem
+)
+def test_a_required_job_without_a_place_is_proved_to_have_none(path: Path) -> None:
+    question = read_question([str(path)])
+    deadline = Deadline(elapsed() + SECONDS)
+    result = make_plan(question, chosen_model(question, None), Options(), deadline)
+    assert result.infeasible
+    assert result.plan.solver.status == "INFEASIBLE"
+    assert [(item.job, item.pods) for item in result.plan.unplaced] == [("default/gang", 2)]

@@ -27,7 +27,7 @@ def make(name: str, *requirements: str) -> Path:
     Path
         Folder of the environment's programs.
     """
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 - runs before pip could say so
         sys.exit(f"kantopt needs Python 3.11 or newer; this is {sys.version.split()[0]}")
     folder = ROOT / name
     programs = folder / ("Scripts" if os.name == "nt" else "bin")

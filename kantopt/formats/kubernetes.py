@@ -17,6 +17,7 @@ from kantopt.formats.kubernetes_jobs import JobsReader, Member, unused
 from kantopt.formats.kubernetes_nodes import bounded, read_node, selector_keys
 from kantopt.formats.kubernetes_queues import Queues
 from kantopt.formats.kubernetes_topology import HOSTNAME, Levels, find_levels
+from kantopt.formats.moment import newest_moment
 from kantopt.formats.objects import Notes, Objects, flatten
 from kantopt.formats.pod_groups import PodGroups
 from kantopt.formats.pods import Pod, read_pod
@@ -50,7 +51,6 @@ def import_kubernetes(
     gated: bool = False,
     pending: Sequence[str] = (),
     levels: Sequence[str] = (),
-    captured_at: str | None = None,
 ) -> Imported:
     """Read Kubernetes objects as a snapshot and a list of pending jobs.
 
@@ -66,8 +66,6 @@ def import_kubernetes(
         Patterns NAMESPACE/NAME of jobs or pods; if any, other pending pods are left out.
     levels
         Node labels from coarse to fine to use as topology instead of what the input describes.
-    captured_at
-        Moment of the snapshot, RFC 3339; waiting times are counted up to it.
 
     Raises
     ------
@@ -76,7 +74,7 @@ def import_kubernetes(
     """
     found = Objects(objects, file)
     try:
-        imported = _Import(found, gated, pending).run(levels, captured_at)
+        imported = _Import(found, gated, pending).run(levels, newest_moment(objects))
     except ValidationError as error:
         # What was replaced after its problem was noted may still not fit; else it is our limits.
         detail = error.errors(include_url=False)[0]

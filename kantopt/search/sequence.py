@@ -57,30 +57,28 @@ def _evicting_first(instance: Instance, changes: Difference) -> list[list[Change
 
 def _evicting_last(instance: Instance, changes: Difference) -> list[list[Change]] | None:
     """Evict when nothing else can be done: a budget's slot may be needed for restarts before."""
-    if not changes.moves:
-        return [[*changes.evictions, *changes.binds]]
-    return _greedy(instance, changes, evict_first=False)
+    return _greedy(instance, changes, evict_first=False) if changes.moves else None
 
 
 def _greedy(
     instance: Instance, changes: Difference, *, evict_first: bool
 ) -> list[list[Change]] | None:
-    """Fill a wave with all that stays legal, then open the next; ``None`` when stuck."""
+    """Fill a wave with all that stays legal, then open the next; ``None`` when stuck.
+
+    Evictions have a wave of their own: until it is done, what they give up is not free.
+    """
     units = _units(instance, changes)
     evictions = list(changes.evictions)
     open_wave = OpenWave(instance)
     waves: list[list[Change]] = []
     while units or evictions:
-        if evictions and evict_first:
-            open_wave.evict(evictions)
-            evictions = []
-        units = _fill(open_wave, units)
-        if not open_wave.changes and evictions:
-            open_wave.evict(evictions)
-            evictions = []
+        if not (evictions and evict_first):
             units = _fill(open_wave, units)
         if not open_wave.changes:
-            return None
+            if not evictions:
+                return None
+            open_wave.evict(evictions)
+            evictions = []
         waves.append(open_wave.close())
     return waves
 

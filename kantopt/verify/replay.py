@@ -14,6 +14,8 @@ from kantopt.verify.step import Step, Violation
 
 _HELD_RULES = (Rule.CAPACITY, Rule.DEVICES)
 """Rules that must hold while pods that leave are still there."""
+_SHARED_RULES = (Rule.QUOTA, Rule.ANTI_AFFINITY)
+"""Rules that must hold while evicted pods are still there; a pod that moves counts once."""
 
 
 def replay(instance: Instance, waves: Sequence[Wave]) -> tuple[list[Violation], Placement]:
@@ -64,6 +66,7 @@ def _judge(
         actions,
         leave=False,
     )
+    shared = _apply(crowded, [a for a in actions if a.kind != "evict"])
     # A wave may run before those beside it, with them or after them: a gang that starts half in
     # one and half in another would look whole if all of them were always taken as there.
     starts = [first, crowded, _apply(first, beside)] if beside else [first]
@@ -71,7 +74,11 @@ def _judge(
     found: dict[Violation, None] = {}
     for rule in STATE_RULES:
         if instance.on(rule):
-            steps = [Step(instance, crowded, held)] if rule in _HELD_RULES else settled
+            steps = settled
+            if rule in _HELD_RULES:
+                steps = [Step(instance, crowded, held)]
+            elif rule in _SHARED_RULES:
+                steps = [*settled, Step(instance, crowded, shared)]
             for step in steps:
                 found.update(dict.fromkeys(CHECKS[rule](step)))
     yield from found

@@ -15,8 +15,8 @@ from tests.generate import Statistics, random_documents, random_instance, statis
 from tests.oracle import best, multisets, spots_of
 
 SEEDS = range(200)
-TINY_SEEDS = range(40)
-MOST_NAIVE = 20_000
+TINY_SEEDS = range(60)
+MOST_NAIVE = 2_000
 
 
 @pytest.fixture(scope="module")

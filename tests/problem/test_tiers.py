@@ -1,0 +1,65 @@
+"""Objectives are spelled out as tiers: one integer each, in the user's order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kantopt.problem.tiers import finest_level, tiers_of
+from tests.verify.world import job, node, pods, question
+
+NODES = [node("a", gpu=8, rack="x/1"), node("b", gpu=8, rack="x/2")]
+JOBS = [
+    job("high", pods(gpu=1), priority=9),
+    job("low", pods(count=2, minCount=1, gpu=1, on=["a"]), priority=1),
+    job("cpu", pods(), priority=1),
+]
+
+
+def names(*objectives: Any) -> list[str]:
+    return [tier.name for tier in tiers_of(question(NODES, JOBS, objectives=objectives))]
+
+
+def test_priorities_go_from_high_to_low_and_spare_members_come_last() -> None:
+    assert names("unplaced", "moves") == [
+        "unplaced[priority=9, milli-GPU]",
+        "unplaced[priority=1, milli-GPU]",
+        "unplaced[priority=1, CPU-only pods]",
+        "unplaced[priority=1, milli-GPU, above minCount]",
+        "unplaced[priority=1, CPU-only pods, above minCount]",
+        "moves",
+    ]
+
+
+def test_jobs_have_no_spare_members() -> None:
+    assert names({"unplaced": {"unit": "job"}}) == [
+        "unplaced[priority=9, jobs]",
+        "unplaced[priority=1, jobs]",
+    ]
+
+
+def test_priorities_without_running_pods_have_nothing_to_evict() -> None:
+    assert names("evictions") == ["evictions[priority=1]"]
+
+
+@pytest.mark.parametrize("metric", ["evictions", "moves", "disruption_cost"])
+def test_one_tier_over_all_priorities_can_be_asked_for(metric: str) -> None:
+    assert names({metric: {"by": "all"}}) == [metric]
+
+
+def test_tier_by_tier_works_through_each_priority() -> None:
+    assert names({"each_priority": [{"unplaced": {"unit": "pod"}}, "evictions", "moves"]}) == [
+        "unplaced[priority=9, pods]",
+        "unplaced[priority=1, pods]",
+        "evictions[priority=1]",
+        "moves[priority=1]",
+        "unplaced[priority=1, pods, above minCount]",
+    ]
+
+
+def test_the_finest_level_has_domains_of_more_than_one_node() -> None:
+    assert finest_level(question(NODES, [])) == 0
+    assert finest_level(question(NODES[:1], [])) is None
+    three = [*NODES, node("c", rack="x/1")]
+    assert finest_level(question(three, [])) == 1

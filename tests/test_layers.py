@@ -1,0 +1,166 @@
+"""The shape of the house: imports go one way, files stay small, names run through all layers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from kantopt.schema.model import Metric, Rule
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "kantopt"
+MAY_IMPORT = {
+    "schema": set(),
+    "formats": {"schema"},
+    "report": {"schema"},
+    "problem": {"schema"},
+    "verify": {"schema", "problem"},
+    "cp": {"schema", "problem", "verify"},
+    "search": {"schema", "problem", "verify", "cp"},
+    "planning": {"schema", "formats", "problem", "verify", "cp", "search"},
+    "cli": {"schema", "formats", "report", "problem", "verify", "cp", "search", "planning"},
+}
+ANYWHERE = {"kantopt", "kantopt.errors", "kantopt.clock"}
+"""``kantopt`` itself is imported for ``__version__``."""
+HEAVY = {"numpy", "ortools", "networkx"}
+MODULES = sorted(PACKAGE.rglob("*.py"))
+SOURCES = sorted(
+    path for folder in ("kantopt", "scripts", "tests") for path in (ROOT / folder).rglob("*.py")
+)
+
+
+def name_of(path: Path) -> str:
+    """Dotted name of a module."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imported(path: Path, *, at_load: bool = False) -> Iterator[str]:
+    """Modules that a module imports; ``at_load``: only what runs when it is imported itself."""
+    todo: list[ast.AST] = [tree_of(path)]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name_of(path)} imports relatively"
+            module = node.module or ""
+            for alias in node.names:
+                yield f"{module}.{alias.name}" if is_module(f"{module}.{alias.name}") else module
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test) and at_load:
+            todo.extend(node.orelse)
+        elif not (at_load and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
+            todo.extend(ast.iter_child_nodes(node))
+
+
+def path_of(module: str) -> Path | None:
+    """File of one of our modules."""
+    place = ROOT.joinpath(*module.split("."))
+    for path in (place.with_suffix(".py"), place / "__init__.py"):
+        if path.is_file():
+            return path
+    return None
+
+
+def is_module(module: str) -> bool:
+    return module.split(".")[0] == "kantopt" and path_of(module) is not None
+
+
+def layer_of(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_go_one_way(path: Path) -> None:
+    layer = layer_of(name_of(path))
+    if layer not in MAY_IMPORT:
+        assert name_of(path) in ANYWHERE | {"kantopt.__main__"}, "a module outside all layers"
+        return
+    for module in imported(path):
+        if module.split(".")[0] == "kantopt" and module not in ANYWHERE:
+            assert layer_of(module) in MAY_IMPORT[layer] | {layer}, f"imports {module}"
+
+
+def test_the_judge_knows_nothing_of_the_solver() -> None:
+    seen = reachable("kantopt.verify.rules", "kantopt.verify.metrics", "kantopt.verify.replay")
+    assert not [module for module in seen if module.startswith(("kantopt.cp", "ortools"))]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_only_cp_imports_the_solver(path: Path) -> None:
+    if layer_of(name_of(path)) != "cp":
+        assert not [module for module in imported(path) if module.startswith("ortools")]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_numpy_is_loaded_by_the_search_only(path: Path) -> None:
+    if layer_of(name_of(path)) != "search":
+        loaded = {module.split(".")[0] for module in imported(path, at_load=True)}
+        assert not loaded & {"numpy", "networkx"}
+
+
+def reachable(*starts: str) -> set[str]:
+    """Modules that are loaded when some of ours are imported, ours and others' alike."""
+    seen: set[str] = set()
+    todo = [module for module in starts if is_module(module)]
+    while todo:
+        module = todo.pop()
+        if module in seen:
+            continue
+        seen.add(module)
+        path = path_of(module) if is_module(module) else None
+        if path is not None:
+            todo.extend(imported(path, at_load=True))
+            # Importing a.b.c runs a and a.b first.
+            todo.extend(module.rsplit(".", k)[0] for k in range(1, module.count(".") + 1))
+    return seen
+
+
+def test_the_command_line_loads_nothing_heavy_before_it_knows_the_command() -> None:
+    starts = ["kantopt.__main__", *(name_of(path) for path in (PACKAGE / "cli").rglob("*.py"))]
+    loaded = {module.split(".")[0] for module in reachable(*starts)}
+    assert not loaded & (HEAVY | {"pydantic"})
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_stay_small(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+def functions(path: Path) -> dict[str, ast.FunctionDef]:
+    """Functions at the top of a module, by name."""
+    assert path.is_file(), f"{path.relative_to(ROOT)} is missing"
+    return {node.name: node for node in tree_of(path).body if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize("rule", list(Rule))
+def test_each_rule_is_judged_and_encoded_under_its_name(rule: Rule) -> None:
+    check = functions(PACKAGE / "verify" / "rules" / f"{rule}.py")[f"check_{rule}"]
+    add = functions(PACKAGE / "cp" / "rules" / f"{rule}.py")[f"add_{rule}"]
+    assert ast.get_docstring(check)
+    assert ast.get_docstring(add)
+
+
+@pytest.mark.parametrize("metric", list(Metric))
+def test_each_metric_is_measured_bounded_and_encoded_under_its_name(metric: Metric) -> None:
+    judged = functions(PACKAGE / "verify" / "metrics" / f"{metric}.py")
+    encoded = functions(PACKAGE / "cp" / "metrics" / f"{metric}.py")
+    assert ast.get_docstring(judged[f"measure_{metric}"])
+    assert ast.get_docstring(judged[f"bound_{metric}"])
+    assert ast.get_docstring(encoded[f"{metric}_expr"])
+
+
+@pytest.mark.parametrize("folder", ["verify/rules", "cp/rules", "verify/metrics", "cp/metrics"])
+def test_no_rule_or_metric_lies_in_the_folders_without_a_name(folder: str) -> None:
+    names = {path.stem for path in (PACKAGE / folder).glob("*.py")} - {"__init__"}
+    assert names == {item.value for item in (Rule if folder.endswith("rules") else Metric)}

@@ -1,0 +1,141 @@
+"""Bounds by arithmetic: never above the optimum, and tight where it is easy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import tiers_of
+from kantopt.schema.model import Metric, Rule
+from kantopt.verify.metrics import bounds, measure
+from tests.generate import random_instance, without
+from tests.oracle import best
+from tests.verify.world import Document, job, node, pods, question
+
+SEEDS = range(120)
+SEEDS_WITHOUT_A_RULE = range(60)
+
+
+def bound_at_best(instance: Instance) -> dict[str, tuple[int, int]]:
+    """Bound and optimum of each tier, by name."""
+    value, _ = best(instance)
+    assert value is not None
+    tiers = tiers_of(instance)
+    found = bounds(instance, tiers, value)
+    return {t.name: (low, v) for t, low, v in zip(tiers, found, value, strict=True)}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_bound_is_above_the_optimum(seed: int) -> None:
+    instance = random_instance(seed)
+    value, _ = best(instance)
+    if value is not None:
+        tiers = tiers_of(instance)
+        assert all(low <= v for low, v in zip(bounds(instance, tiers, value), value, strict=True))
+
+
+@pytest.mark.parametrize("rule", list(Rule))
+def test_no_bound_leans_on_a_rule_that_is_off(rule: Rule) -> None:
+    for seed in SEEDS_WITHOUT_A_RULE:
+        instance = without(random_instance(seed), rule)
+        value, _ = best(instance)
+        if value is None:
+            continue
+        tiers = tiers_of(instance)
+        for tier, low, v in zip(tiers, bounds(instance, tiers, value), value, strict=True):
+            assert low <= v, (seed, tier.name)
+
+
+def test_bounds_hold_for_plans_at_values_above_the_optimum_too() -> None:
+    """A bound given what doing nothing leaves above: the best plan is no worse in those tiers."""
+    for seed in SEEDS[:40]:
+        instance = random_instance(seed)
+        value, _ = best(instance)
+        tiers = tiers_of(instance)
+        slack = measure(instance, instance.current, tiers)
+        if value is not None and all(v <= s for v, s in zip(value, slack, strict=True)):
+            found = bounds(instance, tiers, slack)
+            assert all(low <= v for low, v in zip(found, value, strict=True)), seed
+
+
+def asked(nodes: list[Any], jobs: list[Any], **more: Any) -> tuple[int, int]:
+    """Bound and optimum of the first tier."""
+    return next(iter(bound_at_best(question(nodes, jobs, **more)).values()))
+
+
+def test_gpus_beyond_all_that_there_are_stay_unplaced() -> None:
+    jobs = [job(name, pods(cpu=0, gpu=4)) for name in "abc"]
+    assert asked([node("n", gpu=8)], jobs) == (4000, 4000)
+
+
+def test_gpus_that_the_tiers_above_have_are_gone() -> None:
+    jobs = [
+        job("high", pods(cpu=0, gpu=6), priority=2),
+        job("low", pods(cpu=0, gpu=4), priority=1),
+    ]
+    assert bound_at_best(question([node("n", gpu=8)], jobs)) == {
+        "unplaced[priority=2, milli-GPU]": (0, 0),
+        "unplaced[priority=1, milli-GPU]": (2000, 4000),
+    }
+
+
+def test_a_gang_that_fits_nowhere_is_hopeless() -> None:
+    jobs = [job("j", pods(count=3, cpu=3))]
+    by_pods = [{"unplaced": {"unit": "pod"}}]
+    by_jobs = [{"unplaced": {"unit": "job"}}]
+    nodes = [node("a", cpu=5), node("b", cpu=5)]
+    assert asked(nodes, jobs, objectives=by_pods) == (3, 3)
+    assert asked(nodes, jobs, objectives=by_jobs) == (1, 1)
+
+
+def test_pods_that_stand_for_themselves_are_hopeless_one_by_one() -> None:
+    jobs = [job("j", pods(count=3, cpu=3, minCount=0))]
+    nodes = [node("a", cpu=5), node("b", cpu=5)]
+    assert asked(nodes, jobs, objectives=[{"unplaced": {"unit": "pod"}}]) == (1, 1)
+
+
+def test_pods_that_need_two_zones_each_are_bounded_by_the_smaller_zone() -> None:
+    """Zones of 6 cores and of 1: seven cores would do for three pods, but only one spans both."""
+    zones = [{"class": "numa", "capacity": {"cpu": k}} for k in (6, 1)]
+    need = [{"class": "numa", "count": 2, "requests": {"cpu": 1}}]
+    jobs = [job("j", pods(count=3, cpu=0, minCount=0, devices=need))]
+    objectives = [{"unplaced": {"unit": "pod"}}]
+    assert asked([node("a", devices=zones)], jobs, objectives=objectives) == (2, 2)
+
+
+def test_a_gang_too_big_for_every_rack_it_requires_is_hopeless() -> None:
+    request: Document = {"topologyRequest": {"required": "rack"}}
+    nodes = [node("a", cpu=2, rack="x/1"), node("b", cpu=2, rack="x/2")]
+    objectives = [{"unplaced": {"unit": "pod"}}]
+    assert asked(nodes, [job("j", pods(count=3, **request))], objectives=objectives) == (3, 3)
+    assert asked(nodes, [job("j", pods(count=3))], objectives=objectives) == (0, 0)
+
+
+def test_a_gang_beyond_its_queue_is_hopeless() -> None:
+    queues = [{"name": "q", "resources": [{"name": "cpu", "nominalQuota": 2}]}]
+    jobs = [job("j", pods(count=3), queueName="q")]
+    objectives = [{"unplaced": {"unit": "pod"}}]
+    assert asked([node("a")], jobs, objectives=objectives, queues=queues) == (3, 3)
+
+
+def test_gpus_beyond_all_that_is_wanted_stay_free() -> None:
+    jobs = [job("j", pods(cpu=0, gpu=3))]
+    assert asked([node("n", gpu=8)], jobs, objectives=["allocation"]) == (5000, 5000)
+
+
+def test_nodes_of_pods_that_can_neither_go_nor_move_stay_in_use() -> None:
+    jobs = [
+        job("r", pods(on=["a"]), preemptible=False, movable=False),
+        job("s", pods(on=["b"])),
+    ]
+    nodes = [node("a"), node("b")]
+    assert asked(nodes, jobs, objectives=["nodes_in_use"]) == (1, 1)
+
+
+def test_a_metric_without_arithmetic_has_the_bound_0() -> None:
+    instance = question([node("a", gpu=8)], [job("r", pods(gpu=1, on=["a"]))])
+    for metric in (Metric.FRAGMENTED_NODES, Metric.EVICTIONS, Metric.MOVES):
+        tiers = tiers_of(question([node("a")], [job("r", pods(on=["a"]))], objectives=[metric]))
+        assert bounds(instance, tiers, [9] * len(tiers)) == (0,) * len(tiers)

@@ -1,0 +1,277 @@
+"""Every state on the way: waves must find their room, and do no more than they say."""
+
+from __future__ import annotations
+
+import pytest
+
+from kantopt.problem.actions import Action, Wave
+from kantopt.problem.instance import Instance
+from kantopt.verify.replay import replay
+from tests.verify.world import HOST, Document, Where, job, node, pods, podset_of, question, spot_of
+
+NODES = [node("a", rack="x/1"), node("b", rack="x/2"), node("c", rack="x/3")]
+
+
+def act(
+    instance: Instance, name: str, source: Where | None, target: Where | None, count: int = 1
+) -> Action:
+    """What goes from somewhere to somewhere: a bind, an eviction or a move."""
+    kind = "bind" if source is None else "evict" if target is None else "move"
+    return Action(
+        id=f"{kind} {name}",
+        kind=kind,  # type: ignore[arg-type]
+        podset=podset_of(instance, name),
+        pods=count,
+        source=None if source is None else spot_of(instance, source),
+        target=None if target is None else spot_of(instance, target),
+    )
+
+
+def in_a_row(*waves: list[Action]) -> list[Wave]:
+    """Waves of which each waits for the one before."""
+    return [Wave(i, (i - 1,) if i else (), tuple(wave)) for i, wave in enumerate(waves)]
+
+
+def at_once(*waves: list[Action]) -> list[Wave]:
+    """Waves that wait for nobody."""
+    return [Wave(i, (), tuple(wave)) for i, wave in enumerate(waves)]
+
+
+def said(instance: Instance, waves: list[Wave]) -> list[str]:
+    return [str(violation) for violation in replay(instance, waves)[0]]
+
+
+def swap(mode: str) -> tuple[Instance, list[Action]]:
+    """Two jobs that fill a node each and want to change places."""
+    jobs = [job(name, pods(cpu=4, on=[on]), moveMode=mode) for name, on in (("r", "a"), ("s", "b"))]
+    instance = question(NODES[:2], jobs)
+    return instance, [act(instance, "r", "a", "b"), act(instance, "s", "b", "a")]
+
+
+def preemption() -> tuple[Instance, Action, Action]:
+    """A full node, a more important job that wants it."""
+    jobs = [job("r", pods(cpu=4, on=["a"])), job("j", pods(cpu=4), priority=9)]
+    instance = question(NODES[:1], jobs)
+    return instance, act(instance, "r", "a", None), act(instance, "j", None, "a")
+
+
+def test_a_plan_of_no_waves_is_legal_and_changes_nothing() -> None:
+    instance, _, _ = preemption()
+    assert replay(instance, []) == ([], instance.current)
+
+
+def test_an_eviction_before_the_bind_that_needs_its_room_is_legal() -> None:
+    instance, evict, bind = preemption()
+    violations, final = replay(instance, in_a_row([evict], [bind]))
+    assert violations == []
+    assert final.placed(podset_of(instance, "j")) == 1
+    assert final.placed(podset_of(instance, "r")) == 0
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_a_bind_that_does_not_wait_for_the_eviction_finds_no_room(together: bool) -> None:
+    instance, evict, bind = preemption()
+    waves = at_once([evict, bind]) if together else at_once([evict], [bind])
+    found = said(instance, waves)
+    assert len(found) == 1
+    assert found[0].endswith("node a: 8000 of 4000 cpu")
+
+
+def test_a_bind_before_the_eviction_finds_no_room() -> None:
+    instance, evict, bind = preemption()
+    assert said(instance, in_a_row([bind], [evict])) != []
+
+
+def test_two_restarts_can_swap_places_in_one_wave() -> None:
+    instance, moves = swap("restart")
+    assert said(instance, in_a_row(moves)) == []
+
+
+def test_two_live_moves_cannot_swap_places() -> None:
+    instance, moves = swap("live")
+    assert said(instance, in_a_row(moves)) == [
+        "capacity: wave 0: node a: 8000 of 4000 cpu",
+        "capacity: wave 0: node b: 8000 of 4000 cpu",
+    ]
+
+
+def test_two_restarts_cannot_swap_places_one_after_the_other() -> None:
+    instance, (first, second) = swap("restart")
+    assert said(instance, in_a_row([first], [second])) != []
+    assert len(said(instance, at_once([first], [second]))) == 2
+
+
+def test_a_live_move_holds_both_places() -> None:
+    jobs = [job("r", pods(cpu=3, on=["a"]), moveMode="live"), job("j", pods(cpu=3))]
+    instance = question(NODES[:2], jobs)
+    move, bind = act(instance, "r", "a", "b"), act(instance, "j", None, "a")
+    assert said(instance, in_a_row([move], [bind])) == []
+    assert said(instance, in_a_row([move, bind])) == ["capacity: wave 0: node a: 6000 of 4000 cpu"]
+
+
+def test_the_room_of_a_restart_is_free_in_its_own_wave_but_not_beside_it() -> None:
+    jobs = [job("r", pods(cpu=3, on=["a"])), job("j", pods(cpu=3))]
+    instance = question(NODES[:2], jobs)
+    move, bind = act(instance, "r", "a", "b"), act(instance, "j", None, "a")
+    assert said(instance, in_a_row([move, bind])) == []
+    assert said(instance, at_once([move], [bind])) == ["capacity: wave 1: node a: 6000 of 4000 cpu"]
+
+
+def gang() -> tuple[Instance, Action, Action]:
+    instance = question(NODES, [job("j", pods(count=2))])
+    return instance, act(instance, "j", None, "a"), act(instance, "j", None, "b")
+
+
+def test_a_gang_is_bound_in_one_wave() -> None:
+    instance, one, other = gang()
+    assert said(instance, in_a_row([one, other])) == []
+
+
+def test_a_gang_bound_in_two_waves_starts_with_half_of_it() -> None:
+    instance, one, other = gang()
+    assert said(instance, in_a_row([one], [other])) == [
+        "gang: wave 0: job default/j pod set main: 1 of at least 2 pods"
+    ]
+
+
+def test_a_gang_bound_in_two_waves_side_by_side_may_start_with_half_of_it() -> None:
+    instance, one, other = gang()
+    assert said(instance, at_once([one], [other])) == [
+        "gang: wave 0: job default/j pod set main: 1 of at least 2 pods",
+        "gang: wave 1: job default/j pod set main: 1 of at least 2 pods",
+    ]
+
+
+def test_a_spread_must_hold_whichever_of_two_waves_runs_first() -> None:
+    """One pod per node on a, b and c; the second on a waits until b has its first."""
+    selector = {"matchLabels": {"job": "j"}}
+    constraint = {"maxSkew": 1, "topologyKey": HOST, "labelSelector": selector}
+    spread: Document = {"topologySpreadConstraints": [constraint]}
+    roles = pods(count=4, minCount=0, on=["a", "c"], **spread)
+    instance = question(NODES, [job("j", roles)])
+    first, second = act(instance, "j+", None, "b"), act(instance, "j+", None, "a")
+    assert said(instance, in_a_row([first], [second])) == []
+    assert said(instance, in_a_row([second], [first])) != []
+    assert said(instance, at_once([first], [second])) == [
+        "spread: wave 1: job default/j pod set main: skew 2 of 1 in a"
+    ]
+
+
+def test_a_required_rack_must_hold_whichever_of_two_waves_runs_first() -> None:
+    roles = [pods(name, minCount=0, on=["a"]) for name in "xy"]
+    closeness = {"topologyRequest": {"required": "rack"}}
+    instance = question(NODES, [job("r", *roles, **closeness)])
+    moves = [act(instance, f"r/{name}", "a", "b") for name in "xy"]
+    assert said(instance, in_a_row(moves)) == []
+    assert "topology: wave 0: job default/r: 2 of 1 rack domains" in said(
+        instance, at_once(moves[:1], moves[1:])
+    )
+
+
+def guarded(allowed: int, mode: str = "restart") -> Instance:
+    roles = pods(count=3, minCount=0, on=["a"] * 3)
+    budget = {"name": "b", "selector": {}, "disruptionsAllowed": allowed}
+    jobs = [job("r", roles, moveMode=mode), job("j", pods(cpu=3), priority=9)]
+    return question([NODES[0], NODES[1]], jobs, podDisruptionBudgets=[budget])
+
+
+def test_restarts_give_their_slot_of_a_budget_back() -> None:
+    instance = guarded(1)
+    move = act(instance, "r", "a", "b")
+    assert said(instance, in_a_row([move], [move], [move])) == []
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_restarts_at_once_need_a_slot_each(count: int) -> None:
+    instance = guarded(count - 1)
+    move = act(instance, "r", "a", "b")
+    one_wave = said(instance, in_a_row([move] * count))
+    assert one_wave == [
+        f"disruption: wave 0: budget default/b: {count} of {count - 1} pods away at once"
+    ]
+    assert len(said(instance, at_once(*[[move]] * count))) == count
+
+
+def test_live_moves_need_no_slot() -> None:
+    instance = guarded(0, "live")
+    assert said(instance, in_a_row([act(instance, "r", "a", "b", count=3)])) == []
+
+
+def test_an_eviction_keeps_its_slot_to_the_end() -> None:
+    instance = guarded(1)
+    evict, move = act(instance, "r", "a", None), act(instance, "r", "a", "b")
+    bind = act(instance, "j", None, "a")
+    assert said(instance, in_a_row([move], [evict], [bind])) == []
+    assert said(instance, in_a_row([evict], [move], [bind])) == [
+        "disruption: wave 1: budget default/b: 2 of 1 pods away at once"
+    ]
+
+
+def test_waves_beside_each_other_need_room_for_all_that_they_bring() -> None:
+    instance = question(NODES[:1], [job("j", pods(cpu=3)), job("k", pods(cpu=3))])
+    waves = at_once([act(instance, "j", None, "a")], [act(instance, "k", None, "a")])
+    assert said(instance, waves) == [
+        "capacity: wave 0: node a: 6000 of 4000 cpu",
+        "capacity: wave 1: node a: 6000 of 4000 cpu",
+        "capacity: node a: 6000 of 4000 cpu",
+    ]
+
+
+def test_waiting_is_passed_on() -> None:
+    """Wave 2 waits for 1 and 1 for 0: the room that 0 frees is there for 2."""
+    instance, evict, bind = preemption()
+    jobs = Wave(0, (), (evict,)), Wave(1, (0,), ()), Wave(2, (1,), (bind,))
+    assert said(instance, list(jobs)) == []
+
+
+def test_actions_on_pods_that_are_not_there_contradict_the_snapshot() -> None:
+    instance, evict, bind = preemption()
+    assert "actions: job default/r pod set main: 2 of 1 pods leave node a" in said(
+        instance, in_a_row([evict], [evict])
+    )
+    assert "actions: job default/j pod set main: 2 of 1 pods bound" in said(
+        instance, in_a_row([evict], [bind], [bind])
+    )
+    unbound = act(instance, "j", "a", None)
+    assert "actions: action evict j: 1 pods that do not run" in said(instance, in_a_row([unbound]))
+    rebound = act(instance, "r", None, "a")
+    assert "actions: action bind r: 1 pods that run already" in said(instance, in_a_row([rebound]))
+
+
+def test_pods_that_move_only_to_change_places_with_their_like_are_moved_in_vain() -> None:
+    """Nothing is different at the end, so that no rule on moves would notice."""
+    jobs = [job("r", pods(count=2, on=["a", "b"]), movable=False)]
+    instance = question(NODES[:2], jobs)
+    moves = [act(instance, "r", "a", "b"), act(instance, "r", "b", "a")]
+    assert said(instance, in_a_row(moves)) == [
+        "actions: job default/r pod set main: 2 of 0 pods move that need to"
+    ]
+
+
+def test_the_whole_is_judged_too() -> None:
+    """Rules that no single wave breaks: here a limit on moves."""
+    jobs = [job("r", pods(count=2, on=["a", "a"]))]
+    instance = question(NODES[:2], jobs, limits={"moves": 1})
+    move = act(instance, "r", "a", "b")
+    assert said(instance, in_a_row([move], [move])) == ["limits: moves: 2 of 1 pods"]
+
+
+def test_an_evicted_pod_still_repels_in_its_own_wave() -> None:
+    apart = [{"topologyKey": HOST, "labelSelector": {"matchLabels": {"job": "r"}}}]
+    wants = job("j", pods(podAntiAffinity=apart), priority=9)
+    instance = question(NODES[:1], [job("r", pods(on=["a"])), wants])
+    evict, bind = act(instance, "r", "a", None), act(instance, "j", None, "a")
+    assert said(instance, in_a_row([evict], [bind])) == []
+    assert said(instance, in_a_row([evict, bind])) == [
+        "anti_affinity: wave 0: job default/j pod set main: "
+        f"1 of 0 pods it keeps away from in {HOST} a"
+    ]
+
+
+def test_an_evicted_pod_still_uses_its_quota_in_its_own_wave() -> None:
+    queues = [{"name": "q", "resources": [{"name": "cpu", "nominalQuota": 1}]}]
+    jobs = [job("r", pods(on=["a"]), queueName="q"), job("j", queueName="q", priority=9)]
+    instance = question(NODES[:2], jobs, queues=queues)
+    evict, bind = act(instance, "r", "a", None), act(instance, "j", None, "b")
+    assert said(instance, in_a_row([evict], [bind])) == []
+    assert said(instance, in_a_row([evict, bind])) == ["quota: wave 0: queue q: 2000 of 1000 cpu"]

@@ -93,7 +93,8 @@ def make_plan(
     BadDataError
         If the documents contradict each other.
     """
-    instance = question.instance(model, options.require)
+    required = tuple(dict.fromkeys((*model.required, *options.require)))
+    instance = question.instance(model.model_copy(update={"required": required}))
     run = _Run(instance, tiers_of(instance), options, deadline, tell)
     run.warnings += question.notes
     if deadline.over():

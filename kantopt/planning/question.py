@@ -49,11 +49,9 @@ class Question:
         """Documents of the instance's jobs, in its order."""
         return (*self.snapshot.jobs, *self.pending)
 
-    def instance(self, model: Model, require: Sequence[str] = ()) -> Instance:
+    def instance(self, model: Model) -> Instance:
         """Freeze the question under a model."""
-        return build_instance(
-            self.snapshot, self.pending, model, require=require, source=self.source
-        )
+        return build_instance(self.snapshot, self.pending, model, source=self.source)
 
 
 def read_question(paths: Sequence[str], how: Import = Import()) -> Question:

@@ -29,7 +29,6 @@ def build_instance(
     pending: Sequence[docs.Job],
     model: Model,
     *,
-    require: Sequence[str] = (),
     source: str = "",
 ) -> Instance:
     """Freeze a question.
@@ -42,8 +41,6 @@ def build_instance(
         Jobs of job lists. Pods of the snapshot's jobs that run nowhere are pending too.
     model
         Rules and objectives, with ``extends`` resolved.
-    require
-        Jobs (NAMESPACE/NAME or NAME) that must be placed, beside those that the model requires.
     source
         File to name in errors.
 
@@ -68,7 +65,7 @@ def build_instance(
         builder.add(document)
     podsets = tuple(builder.podsets)
     problems += _unknown(snapshot, model, resources, source)
-    required = _required((*model.required, *require), names, problems, source)
+    required = _required(model.required, names, problems, source)
     _check_overflow(nodes, podsets, resources, problems, source)
     if problems:
         raise BadDataError(problems)

@@ -7,11 +7,7 @@ from typing import Any
 import pytest
 
 from kantopt.errors import BadDataError
-from kantopt.problem.build import build_instance
 from kantopt.problem.cluster import Spot
-from kantopt.schema.jobs import Job
-from kantopt.schema.model import Model
-from kantopt.schema.snapshot import ClusterSnapshot
 from tests.verify.world import GPU, Document, job, node, pods, question
 
 # Nodes and resources
@@ -271,11 +267,3 @@ def test_objectives_may_name_only_levels_and_resources_that_there_are() -> None:
 def test_amounts_that_could_overflow_are_an_error() -> None:
     huge = job("j", pods(count=5, requests={"example.com/huge": 2**60}))
     assert problems_of([huge])[0].startswith("example.com/huge: found 0 offered and 576460")
-
-
-def test_jobs_can_be_required_beside_the_model() -> None:
-    snapshot = ClusterSnapshot(api_version="kantopt/v1alpha1", kind="ClusterSnapshot")
-    model = Model(api_version="kantopt/v1alpha1", kind="Model", required=("default/a",))
-    jobs = [Job.model_validate({"name": name, "podSets": ({"count": 1},)}) for name in "abc"]
-    instance = build_instance(snapshot, jobs, model, require=["c", "a"])
-    assert instance.required == {0, 2}

@@ -1,0 +1,63 @@
+"""``kantopt convert``."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from kantopt.cli import options as opt
+from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
+
+Form = Literal["yaml", "json"]
+
+
+def convert(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE",
+            help="Files of the other system, in any order; - is standard input.",
+            show_default=False,
+        ),
+    ],
+    source: Annotated[
+        opt.Source,
+        typer.Option(
+            "--from",
+            help="openb: node list, pod list, placement (CSV); vm-rescheduling: one JSON file; "
+            "kubernetes: kubectl get -o json or yaml.",
+            show_default=False,
+        ),
+    ],
+    gated: opt.Gated = False,
+    pending: opt.Pending = None,
+    topology: opt.Levels = None,
+    output: Annotated[
+        Form | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="JSON is many times faster to read again: take it for large inputs.",
+            show_default="yaml",
+        ),
+    ] = None,
+    output_file: opt.OutputFile = None,
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+) -> int:
+    """Turn other systems' files into a snapshot and a job list.
+
+    Both documents are written one after the other. What they leave out or assume is said on
+    stderr.
+    """
+    from kantopt.planning.convert import convert as convert_files
+    from kantopt.planning.question import Import
+
+    check_output_file(output_file)
+    how = Import(gated, tuple(pending or ()), tuple(topology or ()))
+    converted = convert_files(source, files, how)
+    form = format_of(output, output_file, "yaml")
+    documents = [dumped(converted.snapshot, form), dumped(converted.pending, form)]
+    emit(("---\n" if form == "yaml" else "").join(documents), output_file)
+    if not quiet:
+        complain("note", converted.notes)
+    return 0

@@ -1,0 +1,76 @@
+"""What ends a run, and with which exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+
+from kantopt.cli.output import complain, emit
+from kantopt.cli.signals import INTERRUPTED, Terminated, quit_on_signals
+from kantopt.cli.version import version_text
+from kantopt.errors import KantoptError
+
+INTERNAL, PIPE, TERMINATED = 1, 141, 143
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line and return its exit code; never raises."""
+    verbose = "-v" in arguments or "--verbose" in arguments
+    try:
+        with quit_on_signals():
+            code = _dispatch(list(arguments))
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        _drop(sys.stdout)
+        return PIPE
+    except KantoptError as error:
+        _drop_if_broken()
+        complain("error", [str(error)])
+        return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Terminated:
+        return TERMINATED
+    except MemoryError:
+        complain("error", ["out of memory (MemoryError)"])
+        return INTERNAL
+    except Exception as error:
+        if verbose:
+            import traceback
+
+            traceback.print_exc()
+        hint = "" if verbose else "; -v shows where"
+        text = " ".join(str(error).split())
+        complain("error", [f"internal error: {type(error).__name__}: {text}{hint}"])
+        return INTERNAL
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if arguments == ["--version"]:
+        # Asked by scripts in loops: answered before anything is loaded to read options with.
+        emit(version_text())
+        return 0
+    from kantopt.cli.app import dispatch
+
+    return dispatch(arguments)
+
+
+def _drop_if_broken() -> None:
+    """Forget what is left in a stdout that cannot take it, or Python complains at its end."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        _drop(sys.stdout)
+
+
+def _drop(stream: object) -> None:
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())  # type: ignore[attr-defined]
+        os.close(null)

@@ -1,0 +1,54 @@
+"""``kantopt models``."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from kantopt.cli import options as opt
+from kantopt.cli.output import check_output_file, dumped, emit, format_of
+
+if TYPE_CHECKING:
+    from kantopt.schema.model import Model, PriorityObjective
+
+
+def models(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME|FILE]", help="A model to print, with all that it extends."),
+    ] = None,
+    output: Annotated[
+        Literal["yaml", "json"] | None, typer.Option("--output", "-o", show_default="yaml")
+    ] = None,
+    output_file: opt.OutputFile = None,
+    color: opt.ColourOption = "auto",
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+) -> int:
+    """List the shipped models and what they minimise, or print one."""
+    from kantopt.schema.extends import load_model, shipped_models
+
+    check_output_file(output_file)
+    if name is not None:
+        emit(dumped(load_model(name), format_of(output, output_file, "yaml")), output_file)
+        return 0
+    from kantopt.cli.screen import shown
+    from kantopt.report.blocks import Table
+
+    rows = tuple((each, objectives_in_short(load_model(each))) for each in shipped_models())
+    table = Table("", ("MODEL", "MINIMISES, in this order"), rows)
+    emit(shown([table], color, to_file=output_file is not None), output_file)
+    return 0
+
+
+def objectives_in_short(model: "Model") -> str:
+    """Objectives of a model in one line."""
+    return ", ".join(_short(objective) for objective in model.objectives or ())
+
+
+def _short(objective: "PriorityObjective") -> str:
+    value = getattr(objective, objective.name)
+    if isinstance(value, tuple):
+        return f"for each priority ({', '.join(_short(inner) for inner in value)})"
+    given = [str(getattr(value, field)) for field in sorted(value.model_fields_set)]
+    plain = [word for word in given if "(" not in word]
+    return f"{objective.name}[{' '.join(plain)}]" if plain else objective.name

@@ -1,0 +1,92 @@
+"""Options that several commands share, and how their values are read."""
+
+import re
+from enum import StrEnum
+from typing import Annotated, Literal
+
+import typer
+
+Colour = Literal["auto", "always", "never"]
+Engine = Literal["auto", "fast", "exact"]
+Source = Literal["kubernetes", "openb", "vm-rescheduling"]
+"""Spelled out again here: the places that define them are too heavy to load for ``--help``."""
+
+
+class Strategy(StrEnum):
+    """Strategies of the heuristics; an enum, since Typer repeats no options of literals."""
+
+    BEST_FIT = "best-fit"
+    MOST_ALLOCATED = "most-allocated"
+    LEAST_ALLOCATED = "least-allocated"
+    KUBE_DEFAULT = "kube-default"
+    E_BINPACK = "e-binpack"
+    FGD = "fgd"
+
+
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def parse_duration(text: str) -> float:
+    """Read ``10s``, ``500ms``, ``2m``, ``1m30s`` or plain seconds; returns seconds.
+
+    Raises
+    ------
+    typer.BadParameter
+        If it is no duration, or none above zero.
+    """
+    text = text.strip()
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        seconds = float(text)
+    elif text and _PART.sub("", text) == "":
+        seconds = sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text))
+    else:
+        raise typer.BadParameter(f"found {text!r}, expected a duration such as 10s, 500ms or 2m")
+    if not 0 < seconds <= 10**7:
+        raise typer.BadParameter(f"found {text!r}, expected more than 0 seconds and less than 115d")
+    return seconds
+
+
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE",
+        help="Documents in any order: a snapshot or `kubectl get -o json` output, job lists, a "
+        "model, a plan. - is standard input.",
+        show_default=False,
+    ),
+]
+ModelName = Annotated[
+    str | None,
+    typer.Option(
+        "--model", "-m", metavar="NAME|FILE", help="A shipped model (see `kantopt models`) or file."
+    ),
+]
+Gated = Annotated[
+    bool, typer.Option("--gated", help="Pods held by scheduling gates count as pending.")
+]
+Pending = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pending",
+        metavar="PATTERN",
+        help="Only these NAMESPACE/NAME pods or jobs count as pending (* and ? match). Repeatable.",
+    ),
+]
+Levels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--topology",
+        metavar="LABEL",
+        help="Node label of a topology level, coarsest first. Repeatable. Default: found out.",
+    ),
+]
+OutputFile = Annotated[
+    str | None,
+    typer.Option("--output-file", "-O", metavar="FILE", help="Write there, whole or not at all."),
+]
+ColourOption = Annotated[Colour, typer.Option("--color", help="When to colour tables.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No warnings, no progress.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Progress line by line; tracebacks of our faults.")
+]

@@ -1,0 +1,107 @@
+"""Answers to stdout or a file, everything else to stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterable
+from typing import IO, TYPE_CHECKING
+
+from kantopt.errors import CannotCreateError, WriteError
+
+if TYPE_CHECKING:
+    from kantopt.schema.base import Part
+
+
+def emit(text: str, path: str | None = None) -> None:
+    """Write an answer to a file, or to standard output (``None`` or ``-``).
+
+    Raises
+    ------
+    BrokenPipeError
+        If nobody reads standard output any more.
+    CannotCreateError, WriteError
+        If the file cannot be written, or standard output is closed or on a full disk.
+    """
+    data = text.encode("utf-8", "backslashreplace")
+    if path is not None and path != "-":
+        from kantopt.schema.writing import write_atomic
+
+        write_atomic(path, data)
+        return
+    if sys.stdout is None:
+        raise WriteError("standard output: writing failed: it is closed")
+    try:
+        sys.stdout.flush()
+        _write(sys.stdout, data, text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise WriteError(f"standard output: writing failed: {reason}") from None
+
+
+def _write(stream: IO[str], data: bytes, text: str) -> None:
+    buffer = getattr(stream, "buffer", None)
+    if buffer is None:
+        stream.write(text)
+    else:
+        buffer.write(data)
+        buffer.flush()
+    stream.flush()
+
+
+def complain(kind: str, messages: Iterable[str]) -> None:
+    """Say something on stderr, one line a message; a stderr that is gone stops nothing."""
+    if sys.stderr is None:
+        return
+    from kantopt.report.blocks import escaped
+
+    with contextlib.suppress(OSError, ValueError):
+        for message in messages:
+            for line in message.splitlines() or [""]:
+                print(f"kantopt: {kind}: {escaped(line)}", file=sys.stderr)
+        sys.stderr.flush()
+
+
+def check_output_file(path: str | None) -> None:
+    """Fail early if an output cannot be created, before the work and not after it.
+
+    Raises
+    ------
+    CannotCreateError
+        If the folder is missing or may not be written to, or the path is a directory.
+    """
+    if path is None or path == "-":
+        return
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    reason = ""
+    if not path or os.path.isdir(target):
+        reason = "it is a directory" if path else "it has no name"
+    elif os.path.exists(target):
+        reason = "" if os.access(target, os.W_OK) else "permission denied"
+    elif not os.path.isdir(folder):
+        reason = "no such folder"
+    elif not os.access(folder, os.W_OK):
+        reason = "permission denied"
+    if reason:
+        raise CannotCreateError(f"{path or chr(34) * 2}: cannot be written: {reason}")
+
+
+def format_of(chosen: str | None, path: str | None, default: str) -> str:
+    """Format to write: the one chosen, else what the file's name says, else the default."""
+    if chosen is not None:
+        return chosen
+    name = (path or "").lower()
+    if name.endswith(".json"):
+        return "json"
+    return "yaml" if name.endswith((".yaml", ".yml")) else default
+
+
+def dumped(document: Part, form: str) -> str:
+    """Write a document as JSON or YAML."""
+    from kantopt.schema.dump import dump_json, dump_yaml
+
+    return dump_json(document) if form == "json" else dump_yaml(document)

@@ -1,0 +1,175 @@
+"""``kantopt plan``."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from kantopt.cli import options as opt
+from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
+
+if TYPE_CHECKING:
+    from kantopt.planning.plan import Result
+
+Form = Literal["table", "wide", "json", "yaml", "name"]
+
+
+def plan(
+    files: opt.Files,
+    model: opt.ModelName = None,
+    time_limit: Annotated[
+        float,
+        typer.Option(
+            "--time-limit",
+            metavar="DURATION",
+            parser=opt.parse_duration,
+            help="From the start of the program to the written plan: 10s, 500ms, 2m.",
+        ),
+    ] = "10s",  # type: ignore[assignment]
+    engine: Annotated[
+        opt.Engine,
+        typer.Option(help="fast: heuristics only; exact and auto: CP-SAT too, if needed."),
+    ] = "auto",
+    strategy: Annotated[
+        list[opt.Strategy] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Strategy of the heuristics: best-fit, most-allocated, least-allocated, "
+            "kube-default, e-binpack or fgd. Repeatable. Default: the best of several.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, max=2**31 - 1, help="Seed of every random choice.")
+    ] = 0,
+    deterministic: Annotated[
+        bool, typer.Option("--deterministic", help="Same input, same bytes: limits count work.")
+    ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, max=256, help="Threads of the solver.", show_default="2"),
+    ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(metavar="JOB", help="A job that must be placed. Repeatable."),
+    ] = None,
+    gated: opt.Gated = False,
+    pending: opt.Pending = None,
+    topology: opt.Levels = None,
+    output: Annotated[
+        Form | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="wide: every action; name: a line per action.",
+            show_default="table",
+        ),
+    ] = None,
+    output_file: Annotated[
+        str | None,
+        typer.Option(
+            "--output-file",
+            "-O",
+            metavar="FILE",
+            help="Write there, whole or not at all. Without -o the file gets the plan document "
+            "(YAML; JSON if it ends in .json) and stdout the table.",
+        ),
+    ] = None,
+    detailed_exitcode: Annotated[
+        bool,
+        typer.Option(
+            "--detailed-exitcode",
+            help="Exit 3 if something stays unplaced, 5 if an objective is open, 2 if there is "
+            "anything to do, 0 if not: the first that applies.",
+        ),
+    ] = False,
+    color: opt.ColourOption = "auto",
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+) -> int:
+    """Plan placements, evictions and moves, and verify the plan.
+
+    Reads a cluster and pending jobs, writes what to do, in which order, and how good that
+    provably is. Changes nothing itself. Exit codes: 0 plan written, 4 a required job provably has
+    no place (the plan is written all the same), 64 usage, 65 bad data, 66 missing input, 73
+    cannot create, 74 write failed, 130 and 143 interrupted (the best plan is written).
+    """
+    from kantopt.cli.progress import Progress
+    from kantopt.cli.signals import stop_on_signals
+    from kantopt.clock import Deadline, Stop
+
+    if output_file == "-":
+        output, output_file = output or "yaml", None
+    check_output_file(output_file)
+    stop = Stop()
+    deadline = Deadline(time_limit, deterministic, stop)
+    with stop_on_signals(stop):
+        progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit)
+        with progress:
+            from kantopt.planning.plan import Options, make_plan
+            from kantopt.planning.question import Import, chosen_model, read_question
+            from kantopt.search.strategy import Strategy
+
+            how = Import(gated, tuple(pending or ()), tuple(topology or ()))
+            question = read_question(files, how)
+            settings = Options(
+                engine=engine,
+                strategies=tuple(Strategy(name) for name in strategy or ()),
+                seed=seed,
+                require=tuple(require or ()),
+                **({} if workers is None else {"workers": workers}),
+            )
+            result = make_plan(
+                question,
+                chosen_model(question, model),
+                settings,
+                deadline,
+                lambda news: progress.tell(news.seconds, news.message, news.values),
+            )
+        _write(result, output, output_file, color, quiet)
+    if stop.signal is not None:
+        return 128 + stop.signal
+    return exit_code(result, detailed=detailed_exitcode)
+
+
+def exit_code(result: "Result", *, detailed: bool) -> int:
+    """Exit code of a plan that has been written."""
+    if result.infeasible:
+        return 4
+    if not detailed:
+        return 0
+    if result.plan.summary.unplaced_jobs:
+        return 3
+    if any(tier.status != "OPTIMAL" for tier in result.plan.objectives):
+        return 5
+    return 2 if result.plan.summary.changes else 0
+
+
+def _write(
+    result: "Result", form: Form | None, path: str | None, color: opt.Colour, quiet: bool
+) -> None:
+    document_too = form is None and path is not None
+    if document_too:
+        emit(dumped(result.plan, format_of(None, path, "yaml")), path)
+        path = None
+    shown = form or "table"
+    if not (document_too and quiet):
+        emit(_text(result, shown, color, to_file=path is not None), path)
+    if not quiet and (path is not None or shown not in ("table", "wide")):
+        complain("warning", result.plan.warnings)
+
+
+def _text(result: "Result", form: Form, color: opt.Colour, *, to_file: bool) -> str:
+    if form in ("json", "yaml"):
+        return dumped(result.plan, form)
+    from kantopt.report.terminal import action_lines, plan_blocks
+
+    if form == "name":
+        return action_lines(result.plan)
+    from kantopt.cli.screen import shown
+
+    scales = {
+        tier.name: 1000 * sum(shape.weight for shape in tier.mix)
+        for tier in result.tiers
+        if tier.mix
+    }
+    blocks = plan_blocks(result.plan, wide=form == "wide", scales=scales)
+    return shown(blocks, color, to_file=to_file)

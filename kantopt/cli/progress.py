@@ -1,0 +1,79 @@
+"""What a plan in the making shows on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType, TracebackType
+from typing import Self
+
+from kantopt.clock import elapsed
+
+_FIRST_SECONDS = 2.0
+_EVERY_SECONDS = 0.25
+
+
+class Progress:
+    """Shows news of planning: lines with ``verbose``, else one changing line on a terminal.
+
+    The changing line is drawn from a timer signal, not a thread: the solver's process is forked,
+    and a fork beside threads may never wake up.
+    """
+
+    def __init__(self, *, verbose: bool, quiet: bool, limit_seconds: float) -> None:
+        self._verbose = verbose and not quiet
+        self._limit = limit_seconds
+        self._news = "reading"
+        self._drawn = False
+        self._live = not quiet and not verbose and _is_terminal() and hasattr(signal, "SIGALRM")
+        self._old: object = None
+
+    def tell(self, seconds: float, message: str, values: Sequence[int]) -> None:
+        """Take news: when, what, and the values of all tiers."""
+        tiers = " ".join(map(str, values))
+        self._news = f"best plan by {message}"
+        if self._verbose:
+            self._write(f"t={seconds:.1f}s {message} [{tiers}]\n")
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._old = signal.signal(signal.SIGALRM, self._draw)
+            first = max(0.01, _FIRST_SECONDS - elapsed())
+            signal.setitimer(signal.ITIMER_REAL, first, _EVERY_SECONDS)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
+    ) -> None:
+        if self._live:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, self._old)  # type: ignore[arg-type]
+            if self._drawn:
+                self._write("\r\x1b[K")
+
+    def _draw(self, number: int, frame: FrameType | None) -> None:
+        self._drawn = True
+        text = f"{elapsed():.0f} of {self._limit:g} s, {self._news} (Ctrl-C takes the best so far)"
+        with contextlib.suppress(OSError, ValueError):
+            width = os.get_terminal_size(sys.stderr.fileno()).columns
+            text = text[: max(width - 1, 20)]
+        self._write(f"\r{text}\x1b[K")
+
+    def _write(self, text: str) -> None:
+        if sys.stderr is not None:
+            with contextlib.suppress(OSError, ValueError, RuntimeError):
+                sys.stderr.write(text)
+                sys.stderr.flush()
+
+
+def _is_terminal() -> bool:
+    try:
+        return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    except (AttributeError, ValueError):
+        return False

@@ -1,0 +1,1 @@
+"""How answers are shown; everything here takes documents and returns text."""

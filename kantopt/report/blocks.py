@@ -1,0 +1,203 @@
+"""Paragraphs and tables, as plain text of full width or for a terminal of some width."""
+
+from __future__ import annotations
+
+import io
+import os
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+Style = Literal["", "good", "bad", "warn", "dim", "title"]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A line of text; on a terminal it is wrapped behind ``indent`` spaces."""
+
+    text: str
+    style: Style = ""
+    indent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under a title; columns in ``right`` are numbers. ``styles`` are those of rows."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: frozenset[int] = frozenset()
+    styles: tuple[Style, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Lines of text under a title, one for each item."""
+
+    title: str
+    lines: tuple[str, ...]
+    style: Style = ""
+
+
+Block = Paragraph | Table | Listing
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What is written to: ``width`` is ``None`` where nothing is to be wrapped (no terminal)."""
+
+    width: int | None = None
+    colour: bool = False
+
+
+def render(blocks: Sequence[Block], screen: Screen) -> str:
+    """Write blocks, with an empty line above each title; control characters are escaped."""
+    blocks = [_printable(block) for block in blocks]
+    return _plain(blocks) if screen.width is None and not screen.colour else _rich(blocks, screen)
+
+
+def _printable(block: Block) -> Block:
+    """Names are anything that a document holds; a terminal must not obey them."""
+    if isinstance(block, Paragraph):
+        return replace(block, text=escaped(block.text))
+    if isinstance(block, Listing):
+        return replace(block, lines=tuple(escaped(line) for line in block.lines))
+    rows = tuple(tuple(escaped(cell) for cell in row) for row in block.rows)
+    return replace(block, rows=rows)
+
+
+def escaped(text: str) -> str:
+    """Write control characters as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _plain(blocks: Sequence[Block]) -> str:
+    lines: list[str] = []
+    for block in blocks:
+        if isinstance(block, Paragraph):
+            lines.append(" " * block.indent + block.text)
+            continue
+        if lines:
+            lines.append("")
+        if block.title:
+            lines.append(block.title)
+        if isinstance(block, Table):
+            lines += _columns(block)
+        else:
+            lines += [f"  {line}" for line in block.lines]
+    return "\n".join(lines) + "\n"
+
+
+def _columns(table: Table, width: int | None = None) -> list[str]:
+    """Pad columns and part them by two spaces; nothing is cut, whatever the width.
+
+    The last column is wrapped into the width if enough of it is left; a terminal wraps the rest.
+    """
+    rows = [table.columns, *table.rows]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(table.columns))]
+    last = len(widths) - 1
+    left = None if width is None else width - sum(widths[:last]) - 2 * last
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(size) if i in table.right else cell.ljust(size)
+            for i, (cell, size) in enumerate(zip(row, widths, strict=True))
+        ]
+        if left is not None and _NARROWEST <= left < len(row[last]):
+            cells[last] = _wrapped(row[last], left, 0)
+        head, tail = "  ".join(cells[:last]), cells[last].split("\n")
+        gap = "  " if last else ""
+        text = [f"{head}{gap}{tail[0]}", *(" " * len(head) + gap + more for more in tail[1:])]
+        lines.append("\n".join(part.rstrip() for part in text))
+    return lines
+
+
+_NARROWEST = 24
+"""Columns of text that are worth wrapping into."""
+
+_COLOURS: dict[Style, str] = {
+    "": "",
+    "good": "green",
+    "bad": "bold red",
+    "warn": "yellow",
+    "dim": "dim",
+    "title": "bold",
+}
+
+
+def _rich(blocks: Sequence[Block], screen: Screen) -> str:
+    from rich.console import Console
+
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=screen.width or 80,
+        force_terminal=True,
+        color_system="standard" if screen.colour else None,
+        no_color=not screen.colour,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        legacy_windows=False,
+        _environ={},
+    )
+
+    def line(text: str, style: Style = "") -> None:
+        # What is too wide for the screen is left to the terminal: rich would cut it.
+        console.print(text, style=_COLOURS[style] or None, soft_wrap=True)
+
+    for block in blocks:
+        if isinstance(block, Paragraph):
+            line(_wrapped(block.text, screen.width, block.indent), block.style)
+            continue
+        if out.tell():
+            line("")
+        if block.title:
+            line(block.title, "title")
+        if isinstance(block, Table):
+            styles: tuple[Style, ...] = ("dim", *block.styles)
+            for i, text in enumerate(_columns(block, screen.width)):
+                line(text, styles[i] if i < len(styles) else "")
+        else:
+            for text in block.lines:
+                line(_wrapped(text, screen.width, 2), block.style)
+    return out.getvalue()
+
+
+def _wrapped(text: str, width: int | None, indent: int) -> str:
+    if width is None:
+        return " " * indent + text
+    return textwrap.fill(
+        text,
+        max(width, _NARROWEST),
+        initial_indent=" " * indent,
+        subsequent_indent=" " * (indent + 2 if indent else 0),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def screen_of(stream: object, colour: Literal["auto", "always", "never"]) -> Screen:
+    """Find out what a stream is: a terminal with its width, whether colours are wanted.
+
+    ``NO_COLOR`` (if not empty) and ``TERM=dumb`` turn colours off unless they are asked for.
+    """
+    try:
+        terminal = bool(stream.isatty())  # type: ignore[attr-defined]
+    except (AttributeError, ValueError):
+        terminal = False
+    wanted = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    width = None
+    if terminal:
+        try:
+            width = os.get_terminal_size(stream.fileno()).columns  # type: ignore[attr-defined]
+        except (AttributeError, OSError, ValueError):
+            width = 0
+        if not width:
+            columns = os.environ.get("COLUMNS", "")
+            width = int(columns) if columns.isdecimal() and int(columns) else 80
+    return Screen(width, {"auto": wanted, "always": True, "never": False}[colour])

@@ -1,0 +1,63 @@
+"""Many names in few words, none of them left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_NUMBERED = re.compile(r"^(.*?)(\d+)(\D*)$")
+
+
+def joined(names: Iterable[str]) -> str:
+    """List names, runs of numbers as one: ``gpu-[001-004], gpu-009``.
+
+    Numbers of different lengths are kept apart, so that each name can be told exactly.
+    """
+    groups: dict[tuple[str, int, str], list[int]] = {}
+    order: list[tuple[str, int, str] | str] = []
+    for name in names:
+        match = _NUMBERED.match(name)
+        if match is None:
+            order.append(name)
+            continue
+        key = (match[1], len(match[2]), match[3])
+        if key not in groups:
+            groups[key] = []
+            order.append(key)
+        groups[key].append(int(match[2]))
+    return ", ".join(item if isinstance(item, str) else _runs(item, groups[item]) for item in order)
+
+
+def _runs(key: tuple[str, int, str], numbers: list[int]) -> str:
+    head, digits, tail = key
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    parts = [
+        f"{first:0{digits}d}" if first == last else f"{first:0{digits}d}-{last:0{digits}d}"
+        for first, last in runs
+    ]
+    if len(parts) == 1 and "-" not in parts[0]:
+        return f"{head}{parts[0]}{tail}"
+    return f"{head}[{','.join(parts)}]{tail}"
+
+
+def on_devices(node: str, devices: tuple[int, ...]) -> str:
+    """Write a node and, in brackets, devices on it: ``gpu-001:0,1``."""
+    return f"{node}:{','.join(map(str, devices))}" if devices else node
+
+
+def places(counts: Iterable[tuple[str, int]]) -> str:
+    """List places with the pods on each: ``2 each on gpu-[001-004], 1 on gpu-005``."""
+    by_count: dict[int, list[str]] = {}
+    for place, pods in counts:
+        by_count.setdefault(pods, []).append(place)
+    if len(by_count) == 1 and next(iter(by_count)) == 1:
+        return joined(by_count[1])
+    return ", ".join(
+        f"{joined(names)} x{pods}" if len(names) == 1 else f"{joined(names)} x{pods} each"
+        for pods, names in by_count.items()
+    )

@@ -1,0 +1,60 @@
+"""Numbers as an operator reads them."""
+
+from __future__ import annotations
+
+
+def thousandths(value: int, digits: int = 3) -> str:
+    """Write thousandths as a decimal without trailing zeros: 12500 is ``12.5``."""
+    text = f"{value / 1000:.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def percent(part: float, whole: float) -> str:
+    """Write a share in percent with two decimals; of nothing it is a dash."""
+    return f"{100 * part / whole:.2f}%" if whole else "-"
+
+
+def duration(seconds: float) -> str:
+    """Write seconds in the two largest units that matter: ``45s``, ``3h12m``, ``2d5h``."""
+    left = round(seconds)
+    parts = []
+    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)):
+        amount, left = divmod(left, size)
+        if amount:
+            parts.append(f"{amount}{unit}")
+        elif parts:
+            break
+    return "".join(parts[:2]) or "0s"
+
+
+def size_bytes(value: int) -> str:
+    """Write bytes in the largest binary unit that leaves at least one: ``1.5Ti``."""
+    for unit, size in (("Pi", 2**50), ("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10)):
+        if value >= size:
+            return f"{value / size:.1f}".removesuffix(".0") + unit
+    return f"{value}B"
+
+
+def in_unit(value: int, unit: str) -> str:
+    """Write a number of a unit of ours, without naming the unit.
+
+    ``milli-GPU``, ``cpu`` and ``gpu`` are thousandths, ``memory`` is in bytes, ``seconds`` become
+    a duration.
+    """
+    if unit in ("milli-GPU", "cpu", "gpu"):
+        return thousandths(value)
+    if unit == "seconds":
+        return duration(value)
+    if unit in ("memory", "ephemeral-storage", "storage") or unit.startswith("hugepages-"):
+        return size_bytes(value)
+    return str(value)
+
+
+def unit_name(unit: str) -> str:
+    """Name of a unit once its numbers are written naturally."""
+    return {"milli-GPU": "GPUs", "seconds": "", "cpu": "cores", "gpu": "GPUs"}.get(unit, unit)
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """Write ``1 pod``, ``2 pods``."""
+    return f"{count} {one if count == 1 else many or one + 's'}"

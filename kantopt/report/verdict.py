@@ -1,0 +1,50 @@
+"""What ``verify`` has found, for people."""
+
+from __future__ import annotations
+
+from kantopt.report.blocks import Block, Listing, Paragraph, Table, escaped
+from kantopt.report.terminal import standing_table
+from kantopt.report.units import plural
+from kantopt.schema.plan import Standing
+from kantopt.schema.reports import Verdict
+
+
+def verdict_blocks(verdict: Verdict) -> list[Block]:
+    """Lay out a verdict: one line per finding, then what was wrong before."""
+    blocks: list[Block] = [_headline(verdict)]
+    if verdict.findings:
+        blocks.append(Listing("FINDINGS", tuple(map(line, verdict.findings)), "bad"))
+    if verdict.pre_existing and verdict.judged == "snapshot":
+        blocks.append(Listing("", tuple(map(line, verdict.pre_existing))))
+    elif verdict.pre_existing:
+        table: Table = standing_table("WRONG BEFORE, and not made worse", verdict.pre_existing)
+        blocks.append(table)
+    if verdict.notes:
+        blocks.append(Listing("NOTES", verdict.notes, "warn"))
+    return blocks
+
+
+def line(finding: Standing) -> str:
+    """Write a finding as ``rule: subject: amount of limit``."""
+    return f"{finding.rule}: {finding.subject}: {finding.message}"
+
+
+def finding_lines(verdict: Verdict) -> str:
+    """One line per finding; of a snapshot alone, per violation that stands."""
+    items = verdict.pre_existing if verdict.judged == "snapshot" else verdict.findings
+    return "".join(f"{escaped(line(item))}\n" for item in items)
+
+
+def _headline(verdict: Verdict) -> Paragraph:
+    if verdict.findings:
+        count = plural(len(verdict.findings), "finding")
+        return Paragraph(f"NOT VALID: {count}.", "bad")
+    if verdict.judged == "documents":
+        return Paragraph("SOUND: the documents are well formed and agree.", "good")
+    if verdict.judged == "plan":
+        text = "VALID: legal at every step, and true in what it says of itself."
+        return Paragraph(text, "good")
+    if verdict.pre_existing:
+        count = plural(len(verdict.pre_existing), "violation")
+        return Paragraph(f"SOUND, with {count} as it stands:", "warn")
+    return Paragraph("SOUND: no rule is broken as it stands.", "good")

@@ -1,0 +1,149 @@
+"""``metrics``, ``convert``, ``schema``, ``models`` and ``render``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kantopt.schema.files import load_native
+from tests.cli.conftest import Cli
+
+NODES = "sn,cpu_milli,memory_mib,gpu,model\nn-1,64000,262144,2,P100\n"
+PODS = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\np-1,4000,8192,1,500,\n"
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(files: Path) -> None:
+    """All of these run in the folder."""
+
+
+def test_metrics_of_a_snapshot_have_one_column(cli: Cli) -> None:
+    done = cli("metrics", "snap.yaml", "jobs.yaml", "--slot", "16")
+    assert done.code == 0
+    assert "GPUs allocated (GAR)" in done.out
+    assert "8/24 GPUs 33.33%" in done.out
+    assert "2/3 nodes 66.67%" in done.out
+    assert "AFTER" not in done.out
+    assert "FR16" in done.out
+    assert "1h30m" in done.out
+
+
+def test_metrics_with_a_plan_have_two(cli: Cli) -> None:
+    cli("plan", "snap.yaml", "jobs.yaml", "-O", "plan.yaml", "-q")
+    done = cli("metrics", "snap.yaml", "plan.yaml")
+    row = next(line for line in done.out.splitlines() if line.startswith("GPUs allocated"))
+    assert row.split("  ")[-2:] == ["8/24 GPUs 33.33%", "20/24 GPUs 83.33%"]
+    assert "16 -> 0" in done.out
+    assert "D_node" in done.out
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_metrics_as_a_document(cli: Cli, form: str) -> None:
+    out = cli("metrics", "snap.yaml", "jobs.yaml", "-o", form).out
+    report = json.loads(out) if form == "json" else yaml.safe_load(out)
+    figures = {f["metric"]: f for f in report["figures"] if not f.get("scope")}
+    assert figures["allocation"]["before"] == {"value": 8000, "of": 24000}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--slot", "16", "--slot-resource", "cpus"), "did you mean cpu?"),
+        (("--slot", "16", "--slot-devices", "numa"), "the nodes have no devices"),
+        (("--slot", "many"), "not a quantity"),
+        (("--slot", "0"), "more than nothing"),
+    ],
+)
+def test_a_slot_that_makes_no_sense(cli: Cli, arguments: tuple[str, ...], said: str) -> None:
+    done = cli("metrics", "snap.yaml", *arguments)
+    assert done.code == 64
+    assert said in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_openb_becomes_documents_that_can_be_planned(cli: Cli) -> None:
+    Path("nodes.csv").write_text(NODES)
+    Path("pods.csv").write_text(PODS)
+    done = cli("convert", "--from", "openb", "pods.csv", "nodes.csv", "-O", "cluster.json")
+    assert (done.code, done.out) == (0, "")
+    assert [pair[1].kind for pair in load_native(["cluster.json"])] == [  # type: ignore[attr-defined]
+        "ClusterSnapshot",
+        "JobList",
+    ]
+    assert cli("plan", "cluster.json").out.startswith("Place 1 pod of 1 job.")
+
+
+def test_converted_yaml_reads_back(cli: Cli) -> None:
+    Path("nodes.csv").write_text(NODES)
+    Path("pods.csv").write_text(PODS)
+    out = cli("convert", "--from", "openb", "pods.csv", "nodes.csv").out
+    Path("all.yaml").write_text(out)
+    assert len(load_native(["all.yaml"])) == 2
+
+
+def test_kubernetes_objects_are_converted_with_notes_on_stderr(cli: Cli) -> None:
+    node = {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "n-1", "uid": "1"},
+        "status": {"allocatable": {"cpu": "4", "pods": "110"}},
+    }
+    other = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "uid": "2"}}
+    listed = {"apiVersion": "v1", "kind": "List", "items": [node, other]}
+    Path("k.json").write_text(json.dumps(listed))
+    done = cli("convert", "--from", "kubernetes", "k.json", "-o", "json")
+    assert done.code == 0
+    assert '"n-1"' in done.out
+    assert done.err.startswith("kantopt: note: ")
+    assert cli("convert", "--from", "kubernetes", "k.json", "-q").err == ""
+    assert cli("convert", "--from", "kubernetes", "snap.yaml").code == 65
+
+
+def test_vm_rescheduling_takes_one_json_file(cli: Cli) -> None:
+    Path("vm.json").write_text('{"cluster_list": []}')
+    assert cli("convert", "--from", "vm-rescheduling", "vm.json").code == 0
+    assert cli("convert", "--from", "vm-rescheduling", "vm.json", "vm.json").code == 64
+    Path("vm.json").write_text("[]")
+    assert cli("convert", "--from", "vm-rescheduling", "vm.json").code == 65
+    assert cli("convert", "--from", "openb", "-", "-").code == 64
+
+
+@pytest.mark.parametrize("kind", ["snapshot", "ClusterSnapshot", "jobs", "model", "PLAN"])
+def test_schema_prints_json(cli: Cli, kind: str) -> None:
+    done = cli("schema", kind)
+    assert json.loads(done.out)["$schema"].endswith("2020-12/schema")
+
+
+def test_an_unknown_schema_is_a_usage_error(cli: Cli) -> None:
+    done = cli("schema", "plans")
+    assert done.code == 64
+    assert "did you mean Plan?" in done.err
+
+
+def test_models_are_listed_and_printed(cli: Cli) -> None:
+    listed = cli("models").out
+    assert "mixed" in listed
+    assert "for each priority (unplaced[pod], disruption_cost)" in listed
+    model = yaml.safe_load(cli("models", "training").out)
+    assert model["kind"] == "Model"
+    assert "extends" not in model
+    assert json.loads(cli("models", "training", "-o", "json").out)["kind"] == "Model"
+
+
+def test_an_unknown_model_is_named_with_those_there_are(cli: Cli) -> None:
+    done = cli("models", "mixd")
+    assert done.code == 65
+    assert "did you mean mixed?" in done.err
+
+
+def test_a_plan_is_rendered_for_kubectl(cli: Cli) -> None:
+    cli("plan", "snap.yaml", "jobs.yaml", "-O", "plan.yaml", "-q")
+    lines = cli("render", "plan.yaml", "--to", "kubectl").out.splitlines()
+    requests = [json.loads(line) for line in lines]
+    assert any(request["verb"] == "create" for request in requests)
+    script = cli("render", "plan.yaml", "--to", "kubectl", "--shell").out
+    assert script.startswith("#!")
+    assert cli("render", "snap.yaml", "--to", "kubectl").code == 65

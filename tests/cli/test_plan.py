@@ -1,0 +1,139 @@
+"""``kantopt plan``: what it writes and where."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kantopt.schema.files import load_native
+from tests.cli.conftest import SNAPSHOT, Cli
+
+BOTH = ("snap.yaml", "jobs.yaml")
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(files: Path) -> None:
+    """All of these run in the folder."""
+
+
+def test_the_table_says_what_to_do_and_how_good_it_is(cli: Cli) -> None:
+    done = cli("plan", *BOTH)
+    assert done.code == 0
+    first, second = done.out.splitlines()[:2]
+    assert first == "Place 2 pods of 1 job, evict 1 pod."
+    assert second.startswith("OPTIMAL: ")
+    assert "unplaced[1000, GPUs]" in done.out
+    assert "team-a/llm-8" in done.out
+    assert done.err == ""
+
+
+def test_wide_names_every_pod_and_budget(cli: Cli) -> None:
+    out = cli("plan", *BOTH, "-o", "wide").out
+    evicted = next(line for line in out.splitlines() if "evict " in line and "e1" in line)
+    assert "team-b/batch" in evicted
+    assert "b-" in evicted
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_the_document_on_stdout_parses(cli: Cli, form: str) -> None:
+    out = cli("plan", *BOTH, "-o", form).out
+    plan = json.loads(out) if form == "json" else yaml.safe_load(out)
+    assert plan["kind"] == "Plan"
+    assert plan["summary"]["placedPods"] == 2
+
+
+def test_name_gives_one_line_per_action(cli: Cli) -> None:
+    lines = cli("plan", *BOTH, "-o", "name").out.splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith("evict team-b/batch-1/worker gpu-00")
+    assert all(line.endswith(" x1") for line in lines)
+
+
+def test_an_output_file_gets_the_document_and_stdout_the_table(cli: Cli) -> None:
+    done = cli("plan", *BOTH, "-O", "plan.yaml")
+    assert done.out.startswith("Place 2 pods")
+    assert load_native(["plan.yaml"])[0][1].kind == "Plan"  # type: ignore[attr-defined]
+    assert cli("plan", *BOTH, "-q", "-O", "plan.json").out == ""
+    assert json.loads(Path("plan.json").read_text())["kind"] == "Plan"
+
+
+def test_an_output_file_with_a_format_gets_that_and_stdout_nothing(cli: Cli) -> None:
+    done = cli("plan", *BOTH, "-O", "plan.txt", "-o", "table")
+    assert done.out == ""
+    assert Path("plan.txt").read_text().startswith("Place 2 pods")
+
+
+def test_dash_as_output_file_is_stdout(cli: Cli) -> None:
+    assert yaml.safe_load(cli("plan", *BOTH, "-O", "-").out)["kind"] == "Plan"
+    assert not Path("-").exists()
+
+
+def test_an_empty_job_list_leaves_nothing_to_do(cli: Cli) -> None:
+    done = cli("plan", "snap.yaml", "none.yaml", "--detailed-exitcode", "-o", "table")
+    assert done.out.startswith("Nothing to do.")
+    assert done.code == 0
+
+
+def test_a_snapshot_from_stdin(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = io.TextIOWrapper(io.BytesIO(SNAPSHOT.encode()))
+    monkeypatch.setattr(sys, "stdin", text)
+    assert cli("plan", "-", "jobs.yaml").out.startswith("Place 2 pods")
+
+
+def test_verbose_tells_each_plan_found(cli: Cli) -> None:
+    done = cli("plan", *BOTH, "-v", "-o", "name")
+    assert done.err.startswith("t=")
+    assert "\x1b" not in done.err
+
+
+def test_warnings_go_to_stderr_where_the_table_is_not_shown(cli: Cli) -> None:
+    arguments = ("plan", "snap.yaml", "huge.yaml", "--require", "huge", "-o", "json")
+    assert "kantopt: warning: " in cli(*arguments).err
+    assert cli(*arguments, "-q").err == ""
+
+
+def test_options_reach_the_plan(cli: Cli) -> None:
+    out = cli(
+        *("plan", *BOTH, "-o", "json", "--engine", "fast", "--strategy", "fgd", "--seed", "7"),
+        *("--deterministic", "--time-limit", "1m", "--workers", "1", "--model", "training"),
+    ).out
+    plan = json.loads(out)
+    solver = plan["solver"]
+    assert (solver["engine"], solver["strategy"], solver["seed"]) == ("fast", "fgd", 7)
+    assert solver["deterministic"] is True
+    assert plan["model"]["metadata"]["name"] == "training"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("snap.yaml", "none.yaml"), 0),
+        (("snap.yaml", "jobs.yaml"), 2),
+        (("snap.yaml", "huge.yaml"), 3),
+        (("snap.yaml", "huge.yaml", "--require", "huge"), 4),
+        (("snap.yaml", "jobs.yaml", "--engine", "fast", "--model", "open.yaml"), 5),
+    ],
+)
+def test_detailed_exit_codes(cli: Cli, arguments: tuple[str, ...], code: int) -> None:
+    # Arithmetic has no bound above 0 for evictions, which this needs: the tier stays open.
+    Path("open.yaml").write_text(
+        "apiVersion: kantopt/v1alpha1\nkind: Model\nobjectives: [unplaced, evictions]\n"
+    )
+    done = cli("plan", *arguments, "--detailed-exitcode", "-O", "plan.json")
+    assert done.code == code, done.out
+    assert json.loads(Path("plan.json").read_text())["kind"] == "Plan"
+
+
+def test_without_detailed_exit_codes_only_the_impossible_is_told(cli: Cli) -> None:
+    assert cli("plan", "snap.yaml", "huge.yaml").code == 0
+    assert cli("plan", "snap.yaml", "huge.yaml", "--require", "huge").code == 4
+
+
+def test_two_runs_write_the_same_bytes(cli: Cli) -> None:
+    one = cli("plan", *BOTH, "-o", "json", "--deterministic").out
+    assert one == cli("plan", *BOTH, "-o", "json", "--deterministic").out

@@ -1,0 +1,92 @@
+"""On a terminal: colours, wrapping and the line of progress; in a pipe none of them."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import termios
+from pathlib import Path
+
+import pytest
+
+from kantopt.cli.progress import Progress
+from tests.cli.conftest import Cli, finish, start
+
+ESCAPE = "\x1b["
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(files: Path) -> None:
+    """All of these run in the folder."""
+
+
+def on_terminal(*arguments: str, **environment: str) -> str:
+    """Run with stdout on a terminal and return what it shows."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    with os.fdopen(slave, "w") as screen:
+        process = start(arguments, stdout=screen, **environment)
+    shown = b""
+    try:
+        while data := os.read(master, 65536):
+            shown += data
+    except OSError:  # Linux says EIO when the last writer is gone
+        pass
+    os.close(master)
+    assert finish(process).code == 0
+    return shown.decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_gets_colours_and_wrapped_reasons() -> None:
+    text = on_terminal("plan", "snap.yaml", "huge.yaml")
+    assert ESCAPE in text
+    bare = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    assert max(map(len, bare.splitlines())) <= 80
+    # Wrapped, not cut: all words of the reason are there.
+    assert "capacity:" in bare
+    assert "\N{HORIZONTAL ELLIPSIS}" not in bare
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_colours_can_be_declined(environment: dict[str, str]) -> None:
+    assert ESCAPE not in on_terminal("plan", "snap.yaml", "jobs.yaml", **environment)
+
+
+def test_an_empty_no_color_declines_nothing() -> None:
+    assert ESCAPE in on_terminal("models", NO_COLOR="")
+
+
+def test_asked_for_colours_win() -> None:
+    assert ESCAPE in on_terminal("models", "--color", "always", NO_COLOR="1")
+    assert ESCAPE not in on_terminal("models", "--color", "never")
+
+
+def test_a_pipe_gets_plain_text_of_full_width(cli: Cli) -> None:
+    out = cli("plan", "snap.yaml", "huge.yaml").out
+    assert ESCAPE not in out
+    assert any("capacity: " in line and len(line) > 80 for line in out.splitlines())
+    assert not any(line != line.rstrip() for line in out.splitlines())
+    assert ESCAPE in cli("plan", "snap.yaml", "huge.yaml", "--color", "always").out
+
+
+def test_progress_is_one_line_that_goes_away(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("kantopt.cli.progress._is_terminal", lambda: True)
+    with Progress(verbose=False, quiet=False, limit_seconds=10.0) as progress:
+        progress.tell(0.5, "fgd", (1, 2))
+        progress._draw(0, None)
+    shown = capsys.readouterr().err
+    assert "of 10 s, best plan by fgd" in shown
+    assert shown.endswith("\r\x1b[K")
+    assert "\n" not in shown
+
+
+def test_quiet_and_pipes_show_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    for quiet in (True, False):
+        with Progress(verbose=False, quiet=quiet, limit_seconds=10.0) as progress:
+            progress.tell(0.5, "fgd", (1, 2))
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,219 @@
+"""``kantopt verify``: a false word anywhere in a plan is found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kantopt.schema.dump import canonical_digest, dump_json
+from kantopt.schema.files import load_native
+from kantopt.schema.plan import Plan
+from tests.cli.conftest import SNAPSHOT, Cli
+
+Data = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def _planned(files: Path, cli: Cli) -> None:
+    """Each of these starts with a good plan."""
+    assert cli("plan", "snap.yaml", "jobs.yaml", "-O", "plan.json", "-q").code == 0
+
+
+def tampered(change: Callable[[Data], object], *, sealed: bool = True) -> str:
+    """Change the plan and, unless the seal is to break, give it its new id."""
+    data = json.loads(Path("plan.json").read_text())
+    change(data)
+    Path("bad.json").write_text(json.dumps(data))
+    if sealed:
+        plan = load_native(["bad.json"])[0][1]
+        assert isinstance(plan, Plan)
+        bare = plan.metadata.model_copy(update={"plan_id": ""})
+        digest = canonical_digest(plan.model_copy(update={"metadata": bare}))
+        named = plan.metadata.model_copy(update={"plan_id": digest})
+        Path("bad.json").write_text(dump_json(plan.model_copy(update={"metadata": named})))
+    return "bad.json"
+
+
+def test_a_plan_of_ours_is_valid(cli: Cli) -> None:
+    done = cli("verify", "snap.yaml", "jobs.yaml", "plan.json")
+    assert (done.code, done.out) == (
+        0,
+        "VALID: legal at every step, and true in what it says of itself.\n",
+    )
+    assert cli("verify", "plan.json", "snap.yaml").code == 0
+
+
+def test_a_plan_without_a_snapshot_is_only_read(cli: Cli) -> None:
+    done = cli("verify", "plan.json")
+    assert done.code == 0
+    assert "no snapshot among the files" in done.out
+    changed = tampered(lambda data: data["summary"].update(movedPods=3))
+    assert cli("verify", changed, "-o", "name").out == (
+        "claims: summary.movedPods: 3 stated of 0\n"
+    )
+
+
+def test_a_model_without_a_snapshot_is_only_read(cli: Cli) -> None:
+    Path("m.yaml").write_text("apiVersion: kantopt/v1alpha1\nkind: Model\nextends: mixed\n")
+    assert cli("verify", "m.yaml").code == 0
+    Path("m.yaml").write_text("apiVersion: kantopt/v1alpha1\nkind: Model\n")
+    assert cli("verify", "m.yaml").code == 65
+    Path("m.yaml").write_text("apiVersion: kantopt/v1alpha1\nkind: Plan\n")
+    assert cli("verify", "m.yaml").code == 65
+
+
+def test_what_is_wrong_with_a_snapshot_is_a_fact_not_a_finding(cli: Cli) -> None:
+    Path("over.yaml").write_text(SNAPSHOT.replace("nvidia.com/gpu: 4}", "nvidia.com/gpu: 9}"))
+    done = cli("verify", "over.yaml")
+    assert done.code == 0
+    assert "capacity: node gpu-001: 9 of 8 nvidia.com/gpu" in done.out
+    assert len(cli("verify", "over.yaml", "-o", "name").out.splitlines()) == 2
+    assert cli("verify", "snap.yaml").out.startswith("SOUND: no rule is broken")
+
+
+def test_another_snapshot_is_told(cli: Cli) -> None:
+    Path("other.yaml").write_text(SNAPSHOT.replace("prod-a", "prod-b"))
+    done = cli("verify", "other.yaml", "plan.json", "-o", "name")
+    assert done.code == 0
+    assert "the plan was made for another snapshot" in done.err
+
+
+def test_another_model_is_told_and_judges_the_steps(cli: Cli) -> None:
+    Path("strict.yaml").write_text(
+        "apiVersion: kantopt/v1alpha1\nkind: Model\nmetadata: {name: still}\n"
+        "extends: mixed\nlimits: {evictions: 0}\n"
+    )
+    for given in (["--model", "strict.yaml"], ["strict.yaml"]):
+        done = cli("verify", "snap.yaml", "plan.json", *given)
+        assert done.code == 12
+        assert "limits: " in done.out
+        assert "judged under the model still" in done.out
+
+
+def test_a_document_as_output_parses(cli: Cli) -> None:
+    changed = tampered(lambda data: data["summary"].update(movedPods=3))
+    out = cli("verify", "snap.yaml", changed, "-o", "json").out
+    assert [f["rule"] for f in json.loads(out)["findings"]] == ["claims"]
+
+
+def tier(data: Data, name: str) -> Data:
+    return next(row for row in data["objectives"] if row["name"].startswith(name))
+
+
+def swap_waves(data: Data) -> None:
+    first, second = data["waves"]
+    first["actions"], second["actions"] = second["actions"], first["actions"]
+
+
+def drop_eviction(data: Data) -> None:
+    data["evictions"] = []
+    data["waves"] = [{"id": 1, "actions": data["waves"][1]["actions"]}]
+    data["summary"]["evictedPods"] = 0
+
+
+CASES: dict[str, tuple[Callable[[Data], object], str]] = {
+    "a bind before the eviction that makes its room": (swap_waves, "capacity: wave 1: node"),
+    "an eviction left out": (drop_eviction, "capacity: "),
+    "a node that is not there": (
+        lambda data: data["assignments"][0].update(node="gpu-9"),
+        "actions: assignments[0].node: gpu-9 found",
+    ),
+    "a better value than the true one": (
+        lambda data: tier(data, "evictions").update(value=0, bound=0),
+        "claims: objective evictions[priority=10] value: 0 stated of 1",
+    ),
+    "a wrong value before": (
+        lambda data: tier(data, "unplaced").update(before=1),
+        "before: 1 stated of 16000",
+    ),
+    "a bound above the value": (
+        lambda data: tier(data, "moves").update(bound=5, status="FEASIBLE"),
+        "objective moves bound: 5 stated of at most the value 0",
+    ),
+    "an arithmetic bound that arithmetic does not give": (
+        lambda data: tier(data, "evictions").update(provedBy="arithmetic"),
+        "bound by arithmetic: 1 stated of 0",
+    ),
+    "optimal without the bound": (
+        lambda data: tier(data, "evictions").update(bound=0, provedBy="arithmetic"),
+        "OPTIMAL at 1 stated of the bound 0",
+    ),
+    "a bound that nobody proved": (
+        lambda data: tier(data, "moves").update(provedBy="none"),
+        "provedBy: none stated of the bound 0",
+    ),
+    "optimal overall with a tier open": (
+        lambda data: tier(data, "moves").update(status="FEASIBLE"),
+        "claims: solver.status: OPTIMAL stated of open tiers (moves)",
+    ),
+    "a tier left out": (lambda data: data["objectives"].pop(), "claims: objectives: "),
+    "something unplaced that is not": (
+        lambda data: (
+            data.update(
+                unplaced=[
+                    {
+                        "job": "team-a/llm-8",
+                        "priority": 1000,
+                        "pods": 2,
+                        "wanted": 2,
+                        "rule": "capacity",
+                        "message": "no room",
+                    }
+                ]
+            ),
+            data["summary"].update(unplacedJobs=1, unplacedPods=2),
+        ),
+        "claims: unplaced team-a/llm-8: 2 of 2 pods at priority 1000 stated of nothing",
+    ),
+    "a victim of another priority": (
+        lambda data: data["evictions"][0].update(priority=9),
+        "e1 priority: 9 stated of 10",
+    ),
+    "an eviction for a job that is not placed": (
+        lambda data: data["evictions"][0].update({"for": "team-b/batch-1"}),
+        "e1 for: team-b/batch-1 stated of the jobs that the plan places",
+    ),
+    "a budget that is not named": (
+        lambda data: data["evictions"][0].pop("budgets"),
+        "e1 budgets: none stated of team-b/batch",
+    ),
+    "a pod that is not there": (
+        lambda data: data["evictions"][0]["pods"][0].update(name="other"),
+        "e1 pod: other",
+    ),
+    "more pods than are counted": (
+        lambda data: data["evictions"][0]["pods"].append({"name": "more"}),
+        "e1 pods: 2 names stated of 1 pods",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", list(CASES))
+def test_what_is_false_is_found(cli: Cli, case: str) -> None:
+    change, said = CASES[case]
+    done = cli("verify", "snap.yaml", "jobs.yaml", tampered(change))
+    assert done.code == 12
+    assert said in done.out
+    assert "metadata.planId" not in done.out
+
+
+def test_a_broken_seal_is_found(cli: Cli) -> None:
+    bad = tampered(lambda data: data["metadata"].update(planId="sha256:0"), sealed=False)
+    done = cli("verify", "snap.yaml", bad)
+    assert done.code == 12
+    assert "claims: metadata.planId: sha256:0 stated of sha256:" in done.out
+
+
+def test_a_plan_that_says_itself_what_it_misses_is_no_lie(cli: Cli) -> None:
+    Path("m.yaml").write_text(
+        "apiVersion: kantopt/v1alpha1\nkind: Model\nextends: mixed\nrequired: [huge]\n"
+    )
+    arguments = ("snap.yaml", "huge.yaml", "m.yaml")
+    assert cli("plan", *arguments, "-O", "plan.json", "-q").code == 4
+    done = cli("verify", "snap.yaml", "huge.yaml", "plan.json")
+    assert done.code == 0, done.out
+    assert "as the plan says" in done.out

@@ -1,0 +1,158 @@
+"""A plan laid out: its headline, numbers in natural units, who gives way, what is left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kantopt.report.blocks import Screen, render
+from kantopt.report.terminal import action_lines, plan_blocks
+from kantopt.schema.plan import Plan
+from kantopt.schema.raw import RawDocument
+from kantopt.schema.validation import validate
+
+TIER = {
+    "name": "unplaced[priority=10, milli-GPU]",
+    "metric": "unplaced",
+    "unit": "milli-GPU",
+    "before": 12500,
+    "value": 500,
+    "bound": 0,
+    "status": "FEASIBLE",
+    "provedBy": "arithmetic",
+}
+STRANDED = {
+    "name": "stranded_gpus",
+    "metric": "stranded_gpus",
+    "unit": "milli-GPU x mix",
+    "before": 6000,
+    "value": 1,
+    "bound": 1,
+    "status": "OPTIMAL",
+    "provedBy": "cp-sat",
+}
+
+
+def plan_of(**changes: Any) -> Plan:
+    data: dict[str, Any] = {
+        "apiVersion": "kantopt/v1alpha1",
+        "kind": "Plan",
+        "metadata": {
+            "planId": "",
+            "kantoptVersion": "0",
+            "snapshot": {"digest": "", "name": "prod", "capturedAt": "2026-09-01T03:00:00Z"},
+        },
+        "summary": {
+            "placedJobs": 0,
+            "placedPods": 0,
+            "unplacedJobs": 0,
+            "unplacedPods": 0,
+            "evictedPods": 0,
+            "movedPods": 0,
+            "changes": False,
+        },
+        "solver": {
+            "engine": "auto",
+            "strategy": "fgd",
+            "foundBy": "fast",
+            "status": "OPTIMAL",
+            "seed": 0,
+            "deterministic": False,
+            "reproducible": True,
+        },
+        "model": {"apiVersion": "kantopt/v1alpha1", "kind": "Model"},
+    }
+    for name, value in changes.items():
+        data[name] = {**data[name], **value} if isinstance(data.get(name), dict) else value
+    return validate(RawDocument("plan", 0, data), Plan)
+
+
+def shown(plan: Plan, **options: Any) -> str:
+    return render(plan_blocks(plan, **options), Screen())
+
+
+def test_the_headline_counts_everything() -> None:
+    counts = {"placedJobs": 1, "placedPods": 2, "evictedPods": 1, "movedPods": 3}
+    left = {"unplacedJobs": 2, "unplacedPods": 9}
+    first = shown(plan_of(summary={**counts, **left})).splitlines()[0]
+    assert first == (
+        "Place 2 pods of 1 job, evict 1 pod, move 3 pods; 2 jobs (9 pods) stay pending."
+    )
+
+
+def test_an_open_tier_is_named_with_its_gap_in_gpus() -> None:
+    text = shown(plan_of(solver={"status": "FEASIBLE"}, objectives=[STRANDED, TIER]))
+    assert (
+        "FEASIBLE: unplaced[10, GPUs] is open: it is 0.5, and no plan gets below 0; "
+        "proved above it: 1 of 2." in text
+    )
+    row = next(line for line in text.splitlines() if line.startswith("unplaced[10, GPUs]"))
+    assert row.split()[-4:] == ["12.5", "0.5", "0", "FEASIBLE"]
+
+
+def test_a_tier_without_a_bound() -> None:
+    plan = plan_of(solver={"status": "FEASIBLE"}, objectives=[TIER])
+    row = plan.objectives[0].model_copy(update={"bound": None, "status": "UNKNOWN"})
+    text = shown(plan.model_copy(update={"objectives": (row,)}))
+    assert "is open: nothing is known of better ones" in text
+
+
+def test_weighted_tiers_become_gpus_where_the_weight_is_known() -> None:
+    text = shown(plan_of(objectives=[STRANDED]), scales={"stranded_gpus": 4000})
+    row = next(line for line in text.splitlines() if line.startswith("stranded_gpus"))
+    assert row.split()[1:4] == ["1.5", "<0.001", "<0.001"]
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("UNKNOWN", "UNKNOWN: the time was up"),
+        ("INFEASIBLE", "INFEASIBLE: a required job"),
+        ("OPTIMAL", "OPTIMAL: no plan is better"),
+        ("FEASIBLE", "FEASIBLE: a legal plan, but it misses what is required"),
+    ],
+)
+def test_the_second_line_says_how_good_it_is(status: str, said: str) -> None:
+    assert shown(plan_of(solver={"status": status})).splitlines()[1].startswith(said)
+
+
+MOVE = {
+    "id": "m1",
+    "job": "a/j",
+    "podSet": "main",
+    "fromNode": "n1",
+    "fromDevices": [0],
+    "toNode": "n2",
+    "toDevices": [1, 2],
+    "count": 2,
+    "mode": "live",
+    "budgets": ["a/b"],
+}
+
+
+def test_moves_show_both_places_and_their_devices() -> None:
+    plan = plan_of(moves=[MOVE], waves=[{"id": 1, "actions": ["m1"]}])
+    assert "n1:0 -> n2:1,2 x2" in shown(plan)
+    wide = next(line for line in shown(plan, wide=True).splitlines() if "m1" in line)
+    assert "move (live)" in wide
+    assert "a/b" in wide
+    assert action_lines(plan) == "move a/j/main n1:0 n2:1,2 x2\n"
+
+
+def test_warnings_and_what_was_wrong_before() -> None:
+    standing = [{"rule": "capacity", "subject": "node n1", "message": "9 of 8 gpu"}] * 2
+    plan = plan_of(warnings=["the solver was killed"], preExisting=standing)
+    assert "  the solver was killed\n" in shown(plan)
+    assert "capacity 2 (-o wide lists them)" in shown(plan)
+    assert shown(plan, wide=True).count("9 of 8 gpu") == 2
+
+
+def test_tiers_that_nothing_is_to_be_done_for_are_only_counted() -> None:
+    idle = {**STRANDED, "name": "moves", "before": 0, "value": 0, "bound": 0}
+    plan = plan_of(objectives=[TIER, *[idle] * 5])
+    text = shown(plan)
+    assert "moves" not in text
+    assert "and 5 that are 0 before and after, which is optimal (-o wide lists them)" in text
+    assert shown(plan, wide=True).count("moves") == 5
+    assert shown(plan_of(objectives=[TIER, *[idle] * 3])).count("moves") == 3

@@ -1,5 +1,6 @@
 """``kantopt plan``."""
 
+import contextlib
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -81,6 +82,10 @@ def plan(
             "anything to do, 0 if not: the first that applies.",
         ),
     ] = False,
+    log_format: Annotated[
+        Literal["text", "json"],
+        typer.Option("--log-format", help="json: each better plan as a line of JSON on stderr."),
+    ] = "text",
     color: opt.ColourOption = "auto",
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
@@ -102,8 +107,12 @@ def plan(
     stop = Stop()
     deadline = Deadline(time_limit, deterministic, stop)
     with stop_on_signals(stop):
-        progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit)
-        with progress:
+        progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
+        with progress, contextlib.ExitStack() as ending:
+            from kantopt.planning.solver_process import SolverProcess
+
+            # Started first: it loads the solver on another core while this one reads.
+            solver = None if engine == "fast" else ending.enter_context(SolverProcess())
             from kantopt.planning.plan import Options, make_plan
             from kantopt.planning.question import Import, chosen_model, read_question
             from kantopt.search.strategy import Strategy
@@ -123,7 +132,9 @@ def plan(
                 settings,
                 deadline,
                 lambda news: progress.tell(news.seconds, news.message, news.values),
+                solver,
             )
+            progress.end(result.plan.solver.status)
         _write(result, output, output_file, color, quiet)
     if stop.signal is not None:
         return 128 + stop.signal

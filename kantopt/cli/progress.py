@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType, TracebackType
-from typing import Self
+from typing import Literal, Self
 
 from kantopt.clock import elapsed
 
@@ -19,24 +20,45 @@ _EVERY_SECONDS = 0.25
 class Progress:
     """Shows news of planning: lines with ``verbose``, else one changing line on a terminal.
 
+    With ``form`` ``json`` every piece of news is a line with a JSON object, for other programs:
+    ``t`` in seconds since the process began, ``event`` and, of a better plan, ``values``.
+
     The changing line is drawn from a timer signal, not a thread: the solver's process is forked,
     and a fork beside threads may never wake up.
     """
 
-    def __init__(self, *, verbose: bool, quiet: bool, limit_seconds: float) -> None:
+    def __init__(
+        self,
+        *,
+        verbose: bool,
+        quiet: bool,
+        limit_seconds: float,
+        form: Literal["text", "json"] = "text",
+    ) -> None:
+        self._json = form == "json" and not quiet
         self._verbose = verbose and not quiet
         self._limit = limit_seconds
         self._news = "reading"
         self._drawn = False
-        self._live = not quiet and not verbose and _is_terminal() and hasattr(signal, "SIGALRM")
+        line = not (quiet or verbose or self._json)
+        self._live = line and _is_terminal() and hasattr(signal, "SIGALRM")
         self._old: object = None
 
     def tell(self, seconds: float, message: str, values: Sequence[int]) -> None:
         """Take news: when, what, and the values of all tiers."""
         tiers = " ".join(map(str, values))
         self._news = f"best plan by {message}"
-        if self._verbose:
+        if self._json:
+            news = {"t": round(seconds, 3), "event": message, "values": list(values)}
+            self._write(f"{json.dumps(news)}\n")
+        elif self._verbose:
             self._write(f"t={seconds:.1f}s {message} [{tiers}]\n")
+
+    def end(self, status: str) -> None:
+        """Take the news that the plan is complete, verified and not yet written."""
+        if self._json:
+            news = {"t": round(elapsed(), 3), "event": "done", "status": status}
+            self._write(f"{json.dumps(news)}\n")
 
     def __enter__(self) -> Self:
         if self._live:

@@ -51,11 +51,13 @@ def search(
     limits: Limits,
     improved: Callable[[tuple[int, ...]], None],
     forbidden: Sequence[Placement] = (),
+    process: SolverProcess | None = None,
 ) -> Search:
     """Run the exact search in a process of its own until it ends or the time is up.
 
     Every placement that it sends is judged before it counts; ``start`` is a legal placement, or
-    ``None`` if a required job has no place in any placement known so far.
+    ``None`` if a required job has no place in any placement known so far. ``process`` may be one
+    that waits already; it is used up.
     """
     result = Search()
     moves = _counts(instance, moves=True) <= LARGEST
@@ -76,8 +78,9 @@ def search(
         work=limits.work,
         moves=moves,
     )
-    with SolverProcess(task) as process:
-        for message in process.messages(limits.deadline):
+    with process or SolverProcess() as solver:
+        solver.begin(task)
+        for message in solver.messages(limits.deadline):
             match message:
                 case Found(podsets):
                     placement = Placement(podsets)

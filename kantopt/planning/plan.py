@@ -10,6 +10,7 @@ from kantopt.clock import Deadline, elapsed
 from kantopt.planning.document import Answer, plan_document
 from kantopt.planning.exact import Limits, Search, search
 from kantopt.planning.question import Question
+from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.tiers import tier_rows
 from kantopt.problem.actions import Wave
 from kantopt.problem.instance import Instance
@@ -71,6 +72,7 @@ def make_plan(
     options: Options,
     deadline: Deadline,
     tell: Tell = lambda _: None,
+    solver: SolverProcess | None = None,
 ) -> Result:
     """Plan: construct, bound, search, order, verify, write down.
 
@@ -87,6 +89,8 @@ def make_plan(
         plan is to do nothing, and says ``not examined``.
     tell
         Called with the progress.
+    solver
+        A process that has loaded the solver meanwhile; without one it is started when needed.
 
     Raises
     ------
@@ -95,7 +99,7 @@ def make_plan(
     """
     required = tuple(dict.fromkeys((*model.required, *options.require)))
     instance = question.instance(model.model_copy(update={"required": required}))
-    run = _Run(instance, tiers_of(instance), options, deadline, tell)
+    run = _Run(instance, tiers_of(instance), options, deadline, tell, solver)
     run.warnings += question.notes
     if deadline.over():
         run.warnings.append(f"not examined: reading alone took {elapsed():.1f} s")
@@ -120,12 +124,14 @@ class _Run:
         options: Options,
         deadline: Deadline,
         tell: Tell,
+        solver: SolverProcess | None,
     ) -> None:
         self.instance = instance
         self.tiers = tiers
         self.options = options
         self.deadline = deadline
         self.tell = tell
+        self.solver = solver
         self.warnings: list[str] = []
         self.search = Search()
         self.strategy = ""
@@ -174,7 +180,9 @@ class _Run:
             limits,
             lambda found: self.tell(Progress(elapsed(), "cp-sat", found)),
             forbidden,
+            self.solver,
         )
+        self.solver = None  # used up
         self.cut = self.cut or not again.ended
         self.warnings += again.warnings
         if forbidden:  # a bound of a search that leaves some plans out is no bound

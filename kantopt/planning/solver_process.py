@@ -76,23 +76,35 @@ class SearchTask:
 
 
 class SolverProcess:
-    """A running search. Use as a context manager: at its end the process is gone."""
+    """A process that loads the solver at once and searches when it is given a task.
 
-    def __init__(self, task: SearchTask) -> None:
-        # Forked, so that the instance need not be copied and nothing is imported twice.
+    Started before the input is read, it is ready when the question is. Use as a context manager:
+    at its end the process is gone.
+    """
+
+    def __init__(self) -> None:
         context = multiprocessing.get_context("fork")
-        self._inbox, outbox = context.Pipe(duplex=False)
-        self._process = context.Process(target=_run, args=(task, outbox), daemon=True)
+        self._line, far_end = context.Pipe()
+        self._process = context.Process(target=_run, args=(far_end, self._line), daemon=True)
         self._process.start()
-        outbox.close()
+        far_end.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process, whatever it is doing."""
         self._process.kill()
         self._process.join()
-        self._inbox.close()
+        self._line.close()
+
+    def begin(self, task: SearchTask) -> None:
+        """Give the process its task; of one that is dead already, :meth:`messages` will tell."""
+        with contextlib.suppress(OSError):
+            self._line.send(task)
 
     @property
     def pid(self) -> int | None:
@@ -106,10 +118,10 @@ class SolverProcess:
         """
         while not deadline.over():
             # Short waits: a signal only sets a flag, and the flag must be seen soon.
-            if not self._inbox.poll(min(0.05, deadline.remaining())):
+            if not self._line.poll(min(0.05, deadline.remaining())):
                 continue
             try:
-                message: Message = self._inbox.recv()
+                message: Message = self._line.recv()
             except (EOFError, OSError):
                 self._process.join()
                 yield Failed(f"the solver process ended unexpectedly ({self._ending()})")
@@ -127,37 +139,40 @@ class SolverProcess:
         return f"signal {-code}"
 
 
-def _run(task: SearchTask, outbox: Connection) -> None:
-    """Search and send; the body of the process."""
+def _run(line: Connection, near_end: Connection) -> None:
+    """Load the solver, wait for a task, search and send; the body of the process."""
+    near_end.close()  # else the end of the parent would not be the end of the line
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a solver that prints must not reach stdout
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     try:
-        outbox.send(_search(task, outbox))
-    except (BrokenPipeError, ConnectionResetError):
+        import kantopt.cp.solve  # noqa: F401 - slow to load, and needed soon
+
+        line.send(_search(line.recv(), line))
+    except (EOFError, BrokenPipeError, ConnectionResetError):
         pass  # nobody listens any more
     except MemoryError:
-        outbox.send(Failed("the solver ran out of memory"))
+        line.send(Failed("the solver ran out of memory"))
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{os.path.basename(last.filename)}:{last.lineno}"
-        outbox.send(Failed(f"the solver failed: {type(error).__name__}: {error} ({where})"))
+        line.send(Failed(f"the solver failed: {type(error).__name__}: {error} ({where})"))
 
 
-def _search(task: SearchTask, outbox: Connection) -> Done:
+def _search(task: SearchTask, line: Connection) -> Done:
     from importlib.metadata import version
 
     from kantopt.cp.model import PlacementModel
     from kantopt.cp.solve import Budget, TierBound, solve_tiers
 
     def found(placement: Placement) -> None:
-        outbox.send(Found(placement.podsets))
+        line.send(Found(placement.podsets))
 
     def closed(bound: TierBound) -> None:
         if task.moves:
-            outbox.send(Closed(bound.bound, bound.value, bound.proved_by))
+            line.send(Closed(bound.bound, bound.value, bound.proved_by))
 
     model = PlacementModel(task.instance, forbidden=task.forbidden, moves=task.moves)
     budget = Budget(task.deadline, task.seed, task.workers, task.work)

@@ -147,7 +147,7 @@ def test_deterministic_runs_give_the_same_bytes_with_a_tier_left_open(
 
 def test_an_illegal_placement_of_the_solver_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     class Liar:
-        def __init__(self, _: object) -> None: ...
+        def begin(self, _: object) -> None: ...
         def __enter__(self) -> Self:
             return self
 

@@ -27,6 +27,12 @@ def task(instance: Instance, seconds: float = 30.0) -> SearchTask:
     )
 
 
+def begun(search: SearchTask) -> SolverProcess:
+    process = SolverProcess()
+    process.begin(search)
+    return process
+
+
 def hard() -> Instance:
     return hard_question().instance(model({"unplaced": {"unit": "pod"}}, "evictions", "moves"))
 
@@ -39,7 +45,7 @@ def easy() -> Instance:
 
 def test_an_easy_search_sends_a_placement_and_ends_by_itself() -> None:
     search = task(easy())
-    with SolverProcess(search) as process:
+    with begun(search) as process:
         messages = list(process.messages(search.deadline))
     assert any(isinstance(message, Found) for message in messages)
     assert isinstance(messages[-1], Done)
@@ -47,7 +53,7 @@ def test_an_easy_search_sends_a_placement_and_ends_by_itself() -> None:
 
 def test_a_killed_search_says_by_which_signal() -> None:
     search = task(hard())
-    with SolverProcess(search) as process:
+    with begun(search) as process:
         assert process.pid is not None
         os.kill(process.pid, signal.SIGKILL)
         messages = list(process.messages(search.deadline))
@@ -58,7 +64,7 @@ def test_the_deadline_ends_the_search_and_the_process() -> None:
     search = task(hard())
     deadline = Deadline(elapsed() + 0.5)
     began = time.monotonic()
-    with SolverProcess(search) as process:
+    with begun(search) as process:
         list(process.messages(deadline))
     assert process.pid is not None
     assert not os.path.exists(f"/proc/{process.pid}")
@@ -68,7 +74,7 @@ def test_the_deadline_ends_the_search_and_the_process() -> None:
 def test_a_wish_to_stop_ends_the_search() -> None:
     search = task(hard())
     deadline = Deadline(None)
-    with SolverProcess(search) as process:
+    with begun(search) as process:
         for message in process.messages(deadline):
             assert isinstance(message, Found)
             deadline.stop.signal = signal.SIGTERM
@@ -78,7 +84,7 @@ def test_a_wish_to_stop_ends_the_search() -> None:
 def test_an_error_in_the_search_is_told_in_one_line() -> None:
     broken = task(easy())
     broken = SearchTask(**{**{f: getattr(broken, f) for f in broken.__slots__}, "tiers": (None,)})
-    with SolverProcess(broken) as process:
+    with begun(broken) as process:
         (message,) = process.messages(broken.deadline)
     assert isinstance(message, Failed)
     assert message.message.startswith("the solver failed: AttributeError")

@@ -1,0 +1,1 @@
+"""Benchmarks: instances from published recipes, whole-process runs, one CSV row each, summaries."""

@@ -1,0 +1,143 @@
+"""One run of ``kantopt plan`` as a process of its own, measured from outside."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+import kantopt
+from kantopt.bench import timed
+
+_PATIENCE_SECONDS = 60.0
+"""How long a run may go on beyond three times its limit before it is ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Improvement:
+    """A better plan, told while planning: seconds since the process began, tier values."""
+
+    seconds: float
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How a process went; ``done_seconds`` is when the plan was complete, before writing."""
+
+    wall_seconds: float
+    peak_mib: int
+    exit_code: int
+    improvements: tuple[Improvement, ...] = ()
+    done_seconds: float | None = None
+    complaints: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Processes:
+    """Runs under way, so that all can be ended at once; safe to use from several threads."""
+
+    _running: set[int] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _stopped: bool = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether no more runs are wanted."""
+        return self._stopped
+
+    def stop(self) -> None:
+        """End every run, and let none begin any more."""
+        with self._lock:
+            self._stopped = True
+            for group in self._running:
+                _kill(group)
+
+    def plan(self, arguments: Sequence[str], limit_seconds: float, folder: Path) -> Ran | None:
+        """Run ``kantopt plan`` and wait for it; ``None`` if it was stopped.
+
+        Parameters
+        ----------
+        arguments
+            What follows ``kantopt plan``.
+        limit_seconds
+            Its time limit; a run that goes far beyond is killed.
+        folder
+            For temporary files.
+        """
+        report, out, err = (folder / name for name in ("report", "out", "err"))
+        report.unlink(missing_ok=True)
+        planner = [sys.executable, "-m", "kantopt", "plan", *arguments, "--log-format", "json"]
+        files = [str(path) for path in (report, out, err)]
+        launcher = [sys.executable, "-I", "-S", timed.__file__, *files, *planner]
+        with self._lock:
+            if self._stopped:
+                return None
+            # A session of its own: Ctrl-C is ours to handle, and what is left can be ended whole.
+            process = subprocess.Popen(launcher, env=_environment(), start_new_session=True)
+            self._running.add(process.pid)
+        try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(3 * limit_seconds + _PATIENCE_SECONDS)
+        finally:
+            with self._lock:
+                _kill(process.pid)
+                self._running.discard(process.pid)
+            process.wait()
+        return None if self._stopped else _read(report, err, limit_seconds)
+
+
+def _kill(group: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def _environment() -> dict[str, str]:
+    ours = str(Path(kantopt.__file__).resolve().parent.parent)
+    others = os.environ.get("PYTHONPATH")
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([ours, *([others] if others else [])])}
+
+
+def _read(report: Path, err: Path, limit_seconds: float) -> Ran:
+    improvements: list[Improvement] = []
+    done = None
+    complaints: list[str] = []
+    with contextlib.suppress(FileNotFoundError):
+        for line in err.read_text(encoding="utf-8", errors="replace").splitlines():
+            news = _news(line)
+            if news is None:
+                complaints.append(line)
+            elif "values" in news:
+                improvements.append(Improvement(float(news["t"]), tuple(news["values"])))
+            elif news.get("event") == "done":
+                done = float(news["t"])
+    try:
+        wall, peak_kib, code, _ = report.read_text(encoding="ascii").split()
+    except (FileNotFoundError, ValueError):
+        wall_seconds = 3 * limit_seconds + _PATIENCE_SECONDS
+        return Ran(wall_seconds, 0, -signal.SIGKILL, tuple(improvements), done, tuple(complaints))
+    return Ran(
+        float(wall), int(peak_kib) // 1024, int(code), tuple(improvements), done, tuple(complaints)
+    )
+
+
+def _news(line: str) -> dict[str, object] | None:  # type: ignore[type-arg]
+    with contextlib.suppress(ValueError):
+        data = json.loads(line)
+        if isinstance(data, dict) and isinstance(data.get("t"), int | float):
+            return data
+    return None

@@ -139,13 +139,11 @@ def _tiers(tiers: Sequence[Tier], scales: Mapping[str, int], wide: bool) -> Iter
     shown = [tier for tier in tiers if wide or not _idle(tier)]
     if len(tiers) - len(shown) < _FEW:
         shown = list(tiers)
+    unproved = frozenset(tier.name for tier in tiers if tier.status != "OPTIMAL")
     rows, styles = [], []
     for tier in shown:
         numbers = [_number(tier, value, scales) for value in (tier.before, tier.value, tier.bound)]
-        proof: str = tier.status
-        if tier.status == "OPTIMAL":
-            proof = f"OPTIMAL by {tier.proved_by}"
-        rows.append((_label(tier), *numbers, proof))
+        rows.append((_label(tier), *numbers, _proof(tier, unproved)))
         style: Style = "" if tier.status == "OPTIMAL" else "warn"
         styles.append(style)
     yield Table(
@@ -159,6 +157,14 @@ def _tiers(tiers: Sequence[Tier], scales: Mapping[str, int], wide: bool) -> Iter
     if idle:
         text = f"and {idle} that are 0 before and after, which is optimal (-o wide lists them)"
         yield Paragraph(text, "dim")
+
+
+def _proof(tier: Tier, unproved: frozenset[str]) -> str:
+    """Who proved what; a bound that rests on tiers which are open themselves says so."""
+    given = ", given the open ones above" if unproved.intersection(tier.given) else ""
+    if tier.status == "OPTIMAL":
+        return f"OPTIMAL by {tier.proved_by}{given}"
+    return f"{tier.status}{given}"
 
 
 _FEW = 4

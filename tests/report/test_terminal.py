@@ -156,3 +156,11 @@ def test_tiers_that_nothing_is_to_be_done_for_are_only_counted() -> None:
     assert "and 5 that are 0 before and after, which is optimal (-o wide lists them)" in text
     assert shown(plan, wide=True).count("moves") == 5
     assert shown(plan_of(objectives=[TIER, *[idle] * 3])).count("moves") == 3
+
+
+def test_a_proof_that_rests_on_an_open_tier_says_so() -> None:
+    resting = {**STRANDED, "given": [TIER["name"]]}
+    text = shown(plan_of(objectives=[TIER, resting]))
+    assert "OPTIMAL by cp-sat, given the open ones above" in text
+    proved = {**TIER, "value": 0, "status": "OPTIMAL"}
+    assert "given" not in shown(plan_of(objectives=[proved, resting]))

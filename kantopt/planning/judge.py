@@ -8,7 +8,7 @@ from kantopt.errors import BadDataError, Problem
 from kantopt.planning.actions import waves_of
 from kantopt.planning.claims import false_claims, false_figures
 from kantopt.planning.question import Import, Question, question_of
-from kantopt.schema.base import API_VERSION, Part
+from kantopt.schema.base import API_VERSION
 from kantopt.schema.consistency import check_documents
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.extends import load_model, resolve_model
@@ -17,7 +17,6 @@ from kantopt.schema.model import Model, Rule
 from kantopt.schema.plan import Plan, Standing
 from kantopt.schema.raw import RawDocument, is_kubernetes
 from kantopt.schema.reports import Verdict
-from kantopt.schema.validation import document_class, validate
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check_standing
 from kantopt.verify.step import Violation
@@ -78,13 +77,7 @@ def _standing(violation: Violation) -> Standing:
 
 
 def _judge_documents(raws: Sequence[RawDocument]) -> Verdict:
-    pairs: list[tuple[RawDocument, Part]] = []
-    problems: list[Problem] = []
-    for raw in raws:
-        try:
-            pairs.append((raw, validate(raw, document_class(raw))))
-        except BadDataError as error:
-            problems += error.problems
+    pairs, problems = validate_all(raws)
     problems = problems or check_documents(pairs)
     if problems:
         raise BadDataError(problems)

@@ -17,7 +17,7 @@ from kantopt.schema.model import Model
 from kantopt.schema.plan import Plan
 from kantopt.schema.raw import RawDocument, is_kubernetes
 from kantopt.schema.snapshot import ClusterSnapshot
-from kantopt.schema.validation import document_class, validate
+from kantopt.schema.validation import validate_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def question_of(raws: Sequence[RawDocument], how: Import = Import()) -> Question
     """Make a question of documents that have been read; as :func:`read_question`."""
     native = [raw for raw in raws if not is_kubernetes(raw.data)]
     foreign = [raw for raw in raws if is_kubernetes(raw.data)]
-    pairs, problems = _validated(native)
+    pairs, problems = validate_all(native)
     notes: tuple[str, ...] = ()
     pending: list[Job] = []
     snapshots = [(raw, doc) for raw, doc in pairs if isinstance(doc, ClusterSnapshot)]
@@ -122,19 +122,6 @@ def chosen_model(question: Question, name: str | None) -> Model:
     if name is not None:
         return load_model(name)
     return question.model or load_model("mixed")
-
-
-def _validated(
-    raws: Sequence[RawDocument],
-) -> tuple[list[tuple[RawDocument, Part]], list[Problem]]:
-    pairs: list[tuple[RawDocument, Part]] = []
-    problems: list[Problem] = []
-    for raw in raws:
-        try:
-            pairs.append((raw, validate(raw, document_class(raw))))
-        except BadDataError as error:
-            problems += error.problems
-    return pairs, problems
 
 
 def _imported(

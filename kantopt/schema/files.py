@@ -176,17 +176,10 @@ def load_native(paths: Sequence[str]) -> list[tuple[RawDocument, Part]]:
     """
     # pydantic takes its time to load and the raw reader does not need it.
     from kantopt.schema.consistency import check_documents
-    from kantopt.schema.validation import document_class, validate
+    from kantopt.schema.validation import validate_all
 
-    pairs: list[tuple[RawDocument, Part]] = []
-    problems: list[Problem] = []
-    for raw in load_raw(paths):
-        try:
-            pairs.append((raw, validate(raw, document_class(raw))))
-        except BadDataError as error:
-            problems.extend(error.problems)
-    if not problems:
-        problems = check_documents(pairs)
+    pairs, problems = validate_all(load_raw(paths))
+    problems = problems or check_documents(pairs)
     if problems:
         raise BadDataError(problems)
     return pairs

@@ -79,28 +79,25 @@ class Tier(Part):
     )
 
 
-class Binding(Part):
+class PodsOnNode(Part):
+    """Pods of one pod set on one node."""
+
+    id: str = Field(description="identity within the plan")
+    job: str = Field(description="NAMESPACE/NAME of the job")
+    pod_set: Name = Field(description="name of the pod set")
+    node: Name = Field(description="name of the node")
+    devices: tuple[Count, ...] = Field(default=(), description="devices of each pod")
+    count: PositiveCount = Field(description="pods")
+    pods: tuple[PodRef, ...] = Field(default=(), description="the pods, if known")
+
+
+class Binding(PodsOnNode):
     """Pending pods of one pod set bound to one node."""
 
-    id: str = Field(description="identity within the plan")
-    job: str = Field(description="NAMESPACE/NAME of the job")
-    pod_set: Name = Field(description="name of the pod set")
-    node: Name = Field(description="name of the node")
-    devices: tuple[Count, ...] = Field(default=(), description="devices of each pod")
-    count: PositiveCount = Field(description="pods")
-    pods: tuple[PodRef, ...] = Field(default=(), description="the pods, if known")
 
-
-class Eviction(Part):
+class Eviction(PodsOnNode):
     """Running pods of one pod set evicted from one node and not placed again."""
 
-    id: str = Field(description="identity within the plan")
-    job: str = Field(description="NAMESPACE/NAME of the job")
-    pod_set: Name = Field(description="name of the pod set")
-    node: Name = Field(description="name of the node")
-    devices: tuple[Count, ...] = Field(default=(), description="devices of each pod")
-    count: PositiveCount = Field(description="pods")
-    pods: tuple[PodRef, ...] = Field(default=(), description="the pods, if known")
     priority: int = Field(description="priority of the victim")
     for_job: str | None = Field(
         default=None, alias="for", description="newly placed job that the victim gives way to"

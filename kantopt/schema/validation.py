@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
@@ -60,6 +61,20 @@ def document_class(raw: RawDocument) -> type[Part]:
     if problems:
         raise BadDataError(problems)
     return KINDS[str(kind)]
+
+
+def validate_all(
+    raws: Sequence[RawDocument],
+) -> tuple[list[tuple[RawDocument, Part]], list[Problem]]:
+    """Validate documents of any kind; return those that are sound, and all problems."""
+    pairs: list[tuple[RawDocument, Part]] = []
+    problems: list[Problem] = []
+    for raw in raws:
+        try:
+            pairs.append((raw, validate(raw, document_class(raw))))
+        except BadDataError as error:
+            problems += error.problems
+    return pairs, problems
 
 
 def validate(raw: RawDocument, cls: type[_P]) -> _P:

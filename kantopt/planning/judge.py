@@ -17,6 +17,7 @@ from kantopt.schema.model import Model, Rule
 from kantopt.schema.plan import Plan, Standing
 from kantopt.schema.raw import RawDocument, is_kubernetes
 from kantopt.schema.reports import Verdict
+from kantopt.schema.validation import validate_all
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check_standing
 from kantopt.verify.step import Violation

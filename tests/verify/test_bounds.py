@@ -81,6 +81,15 @@ def test_gpus_that_the_tiers_above_have_are_gone() -> None:
     }
 
 
+def test_gpus_that_cannot_be_placed_keep_their_jobs_unplaced() -> None:
+    """Four jobs want 4, 2, 2 and 1 of 4 GPUs: 5 stay out, at least two jobs (4 + 1, or 4 + 2)."""
+    wishes = [job(f"j{i}", pods(gpu=gpu)) for i, gpu in enumerate((4, 2, 2, 1))]
+    objectives = ["unplaced", {"unplaced": {"unit": "job"}}]
+    found = bound_at_best(question([node("a", gpu=4)], wishes, objectives=objectives))
+    assert found["unplaced[priority=0, milli-GPU]"] == (5000, 5000)
+    assert found["unplaced[priority=0, jobs]"] == (2, 2)
+
+
 def test_a_gang_that_fits_nowhere_is_hopeless() -> None:
     jobs = [job("j", pods(count=3, cpu=3))]
     by_pods = [{"unplaced": {"unit": "pod"}}]

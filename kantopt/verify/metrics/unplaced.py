@@ -113,11 +113,33 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
             )
         elif short and _starts_whole(instance, job):
             hopeless += core(tier, instance, job)
+    if tier.unit == "jobs":
+        return max(hopeless, _fewest_jobs(tier, instance, above))
     if tier.unit != "milli-GPU" or not _gpus_are_limited(instance):
         return hopeless
     return max(
         hopeless, sum(core(tier, instance, job) for job in jobs) - _left(tier, instance, above)
     )
+
+
+def _fewest_jobs(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
+    """Fewest jobs that can lack the GPUs which a tier above must leave unplaced."""
+    fewest = 0
+    higher: dict[Tier, int] = {}
+    for other, value in above.items():
+        same = other.metric is tier.metric and other.priority == tier.priority
+        if same and other.unit == "milli-GPU" and not other.surplus:
+            lacking = bound_unplaced(other, instance, higher)
+            jobs = 0
+            masses = (core(other, instance, job) for job in counted(other, instance))
+            for mass in sorted(masses, reverse=True):
+                if lacking <= 0:
+                    break
+                lacking -= mass
+                jobs += 1
+            fewest = max(fewest, jobs)
+        higher[other] = value
+    return fewest
 
 
 def _starts_whole(instance: Instance, job: Job) -> bool:

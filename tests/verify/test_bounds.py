@@ -148,3 +148,21 @@ def test_a_metric_without_arithmetic_has_the_bound_0() -> None:
     for metric in (Metric.FRAGMENTED_NODES, Metric.EVICTIONS, Metric.MOVES):
         tiers = tiers_of(question([node("a")], [job("r", pods(on=["a"]))], objectives=[metric]))
         assert bounds(instance, tiers, [9] * len(tiers)) == (0,) * len(tiers)
+
+
+def test_one_overcommitted_gpu_resource_leaves_the_other_its_room() -> None:
+    """Two pods stand on the one nvidia GPU; the amd GPU is free all the same."""
+    gpus = {"nvidia.com/gpu": 1, "amd.com/gpu": 1}
+    full = job("r", pods(count=2, cpu=0, gpu=1, on=["a", "a"]), movable=False, preemptible=False)
+    wants = job("j", pods(cpu=1, requests={"cpu": 1, "amd.com/gpu": 1}))
+    found = bound_at_best(question([node("a", offers=gpus)], [full, wants]))
+    assert found["unplaced[priority=0, milli-GPU]"] == (0, 0)
+
+
+def test_one_overfull_device_leaves_the_others_their_room() -> None:
+    share = [{"class": "gpu", "requests": {"gpu": "700m"}}]
+    full = job("r", pods(count=2, devices=share, on=[("a", 0), ("a", 0)]), movable=False)
+    wants = job("j", pods(devices=[{"class": "gpu", "requests": {"gpu": 1}}]))
+    devices = [{"class": "gpu", "count": 2, "capacity": {"gpu": 1}}]
+    found = bound_at_best(question([node("a", devices=devices)], [full, wants]))
+    assert found["unplaced[priority=0, milli-GPU]"] == (0, 0)

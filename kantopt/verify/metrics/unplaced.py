@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
+from kantopt.schema.quantity import gpu_milli
 from kantopt.verify.room import most_pods
-from kantopt.verify.step import Step
+from kantopt.verify.step import Loads, Step
 
 
 def weight(tier: Tier, podset: PodSet) -> int:
@@ -152,17 +154,7 @@ def _gpus_are_limited(instance: Instance) -> bool:
 
 
 def _left(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
-    """Most milli-GPU for the tier once the tiers above have theirs.
-
-    A node that is overcommitted now may stay so, hence offers what runs on it.
-    """
-    standing = [0] * len(instance.nodes)
-    for podset in instance.podsets:
-        for spot, pods in podset.current.items():
-            standing[spot.node] += pods * podset.gpu_milli
-    offered = sum(
-        max(node.gpu_milli, used) for node, used in zip(instance.nodes, standing, strict=True)
-    )
+    """Most milli-GPU for the tier once the tiers above have theirs."""
     taken: dict[int, int] = {}
     for other, value in above.items():
         if (
@@ -175,4 +167,25 @@ def _left(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
         ):
             wanted = sum(core(other, instance, job) for job in counted(other, instance))
             taken[other.priority] = wanted - value
-    return max(0, offered - sum(taken.values()))
+    return max(0, _most_gpus(instance) - sum(taken.values()))
+
+
+@lru_cache(maxsize=4)
+def _most_gpus(instance: Instance) -> int:
+    """Most milli-GPU that pods can hold: of each resource and device what it offers.
+
+    What is overcommitted now may stay so, resource by resource and device by device, hence offers
+    what is taken of it.
+    """
+    standing = Loads.of(instance, instance.current)
+    most = 0
+    for node in instance.nodes:
+        offers = [(node.capacity, standing.node[node.index])]
+        offers += [
+            (device.capacity, taken)
+            for device, taken in zip(node.devices, standing.device[node.index], strict=True)
+        ]
+        for capacity, load in offers:
+            for name, limit, used in zip(instance.resources, capacity, load, strict=True):
+                most += gpu_milli(name, max(limit or 0, used))
+    return most

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from math import gcd
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr, LinearExprT
 
@@ -22,6 +23,22 @@ def weighted(terms: Terms) -> LinearExprT:
     if not terms:
         return 0
     return LinearExpr.weighted_sum([term for term, _ in terms], [weight for _, weight in terms])
+
+
+def _units(instance: Instance) -> tuple[int, ...]:
+    """Largest amount of each resource that divides all requests: loads are counted in it.
+
+    Small numbers keep sums far from overflow and make propagation cheap; nothing is rounded, for
+    limits on whole multiples can be cut to whole multiples.
+    """
+    return tuple(
+        gcd(
+            *(podset.requests[r] for podset in instance.podsets),
+            *(need.request[r] for podset in instance.podsets for need in podset.devices),
+        )
+        or 1
+        for r in range(len(instance.resources))
+    )
 
 
 class Variables:
@@ -49,6 +66,8 @@ class Variables:
                     self._fixed.add(podset.index, spot, pods)
         for podset in instance.podsets:
             self._add(podset)
+        self.unit = _units(instance)
+        self._loads: dict[tuple[int, ...], LinearExprT] = {}
         self.on_node = self._by_node()
         self.on_device = self._by_device()
         self.standing = Loads.of(instance, instance.current)
@@ -165,25 +184,25 @@ class Variables:
         return weighted([(self.placed(s), 1) for s in podsets])
 
     def node_load(self, n: int, r: int) -> LinearExprT:
-        """Amount of a resource that pods take of a node."""
-        podsets = self.instance.podsets
-        return weighted(
-            [
-                (var, podsets[s].requests[r])
-                for s, var, _ in self.on_node[n]
-                if podsets[s].requests[r]
-            ]
-        )
+        """Amount of a resource that pods take of a node, in the resource's unit."""
+        if (n, r) not in self._loads:
+            requests = [podset.requests[r] // self.unit[r] for podset in self.instance.podsets]
+            self._loads[n, r] = weighted(
+                [(var, requests[s]) for s, var, _ in self.on_node[n] if requests[s]]
+            )
+        return self._loads[n, r]
 
     def device_load(self, n: int, d: int, r: int) -> LinearExprT:
-        """Amount of a resource that pods take of a device."""
-        return weighted(
-            [
-                (var, self.device_request(s, n, d)[r])
-                for s, var, _ in self.on_device.get((n, d), ())
-                if self.device_request(s, n, d)[r]
-            ]
-        )
+        """Amount of a resource that pods take of a device, in the resource's unit."""
+        if (n, d, r) not in self._loads:
+            self._loads[n, d, r] = weighted(
+                [
+                    (var, self.device_request(s, n, d)[r] // self.unit[r])
+                    for s, var, _ in self.on_device.get((n, d), ())
+                    if self.device_request(s, n, d)[r]
+                ]
+            )
+        return self._loads[n, d, r]
 
     def device_request(self, s: int, n: int, d: int) -> tuple[int, ...]:
         """Return what one pod of a pod set takes of a device that it occupies."""
@@ -194,14 +213,24 @@ class Variables:
         return (0,) * len(self.instance.resources)
 
     def queue_use(self, q: int, r: int) -> LinearExprT:
-        """Amount of a resource that the pods of a queue take."""
+        """Amount of a resource that the pods of a queue take, in base units."""
         return weighted(
             [
-                (self.placed(podset.index), podset.demand[r])
+                (self.total(podset.index), podset.demand[r])
                 for podset in self.instance.podsets
                 if podset.demand[r] and self.instance.jobs[podset.job].queue == q
             ]
         )
+
+    def total(self, s: int) -> IntVar:
+        """Pods of a pod set that are placed, as one variable: keeps sums over pod sets short."""
+
+        def make() -> IntVar:
+            total = self.cp.new_int_var(0, self.instance.podsets[s].count, f"total[{s}]")
+            self.cp.add(total == self.placed(s))
+            return total
+
+        return self.once(("total", s), make)
 
     # Questions, each asked at most once.
 
@@ -302,22 +331,26 @@ class Variables:
 
     def free(self, n: int, r: int, limit: int) -> LinearExprT:
         """Amount of a resource that is free on a node; 0 where more is taken than there is."""
-        return self._left(("free", n, r), limit, self.node_load(n, r), self.standing.node[n][r])
+        load, standing = self.node_load(n, r), self.standing.node[n][r]
+        return self._left(("free", n, r), limit, load, self.unit[r], standing)
 
     def device_free(self, n: int, d: int, r: int) -> LinearExprT:
         """Amount of a resource that is free on a device."""
         limit = self.instance.nodes[n].devices[d].capacity[r]
         load = self.device_load(n, d, r)
-        return self._left(("free", n, d, r), limit, load, self.standing.device[n][d][r])
+        standing = self.standing.device[n][d][r]
+        return self._left(("free", n, d, r), limit, load, self.unit[r], standing)
 
-    def _left(self, key: Hashable, limit: int, load: LinearExprT, standing: int) -> LinearExprT:
+    def _left(
+        self, key: Hashable, limit: int, load: LinearExprT, unit: int, standing: int
+    ) -> LinearExprT:
         limited = {Rule.CAPACITY, Rule.DEVICES} <= self.rules
         if limited and standing <= limit:
-            return limit - load
+            return limit - unit * load
 
         def make() -> IntVar:
             left = self.cp.new_int_var(0, limit, str(key))
-            self.cp.add_max_equality(left, [0, limit - load])
+            self.cp.add_max_equality(left, [0, limit - unit * load])
             return left
 
         return self.once(key, make)

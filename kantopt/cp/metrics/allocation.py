@@ -11,7 +11,7 @@ from kantopt.problem.tiers import Tier
 def allocation_expr(m: Variables, tier: Tier) -> LinearExprT:
     """GPUs of the cluster that no pod holds."""
     offered = sum(node.gpu_milli for node in m.instance.nodes)
-    placed = weighted([(m.placed(p.index), p.gpu_milli) for p in m.instance.podsets if p.gpu_milli])
+    placed = weighted([(m.total(p.index), p.gpu_milli) for p in m.instance.podsets if p.gpu_milli])
 
     def make() -> IntVar:
         free = m.cp.new_int_var(0, offered, "unallocated")

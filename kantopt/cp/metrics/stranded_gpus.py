@@ -78,8 +78,8 @@ def _usable(m: Variables, node: Node, i: int, shape: Shape) -> list[IntVar]:
             fits = cp.new_bool_var(f"fits[{n},{i},{d}]")
             for r, ask in enumerate(need.request):
                 if ask:
-                    left = node.devices[d].capacity[r] - m.device_load(n, d, r)
-                    cp.add(left >= ask).only_enforce_if(fits)
+                    room = (node.devices[d].capacity[r] - ask) // m.unit[r]
+                    cp.add(m.device_load(n, d, r) <= room).only_enforce_if(fits)
             fitting[d] = fits
         able = [(fitting[d], 1) for d in node.devices_of(need.device_class)]
         cp.add(weighted(list(able)) >= need.count).only_enforce_if(hosts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kantopt.cp.variables import Terms, Variables, weighted
+from kantopt.cp.variables import Variables, weighted
 
 
 def add_capacity(m: Variables) -> None:
@@ -21,24 +21,26 @@ def add_capacity(m: Variables) -> None:
                 continue
             load = m.node_load(n, r)
             if m.standing.node[n][r] <= limit:
-                m.cp.add(load <= limit)
+                m.cp.add(load <= limit // m.unit[r])
             else:
                 for s in arrivals:
-                    m.cp.add(load <= limit).only_enforce_if(m.arrives(s, n))
+                    m.cp.add(load <= limit // m.unit[r]).only_enforce_if(m.arrives(s, n))
     _add_totals(m)
 
 
 def _add_totals(m: Variables) -> None:
-    """Add for each resource the sum of the nodes' limits: implied, but much of the proofs.
+    """Add for each resource that every node limits the sum of the limits: implied, but a proof.
 
     A node that is overcommitted as it stands holds no more than it does now.
     """
-    for r in range(len(m.instance.resources)):
-        terms: Terms = []
+    for r, unit in enumerate(m.unit):
         total = 0
         for node in m.instance.nodes:
             limit = node.capacity[r]
-            if limit is not None:
-                terms.append((m.node_load(node.index, r), 1))
-                total += max(limit, m.standing.node[node.index][r])
-        m.cp.add(weighted(terms) <= total)
+            if limit is None:
+                break
+            total += max(limit, m.standing.node[node.index][r]) // unit
+        else:
+            podsets = [podset for podset in m.instance.podsets if podset.requests[r]]
+            load = weighted([(m.total(p.index), p.requests[r] // unit) for p in podsets])
+            m.cp.add(load <= total)

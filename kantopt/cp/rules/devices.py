@@ -18,9 +18,9 @@ def add_devices(m: Variables) -> None:
                 continue
             load = m.device_load(n, d, r)
             if m.standing.device[n][d][r] <= limit:
-                m.cp.add(load <= limit)
+                m.cp.add(load <= limit // m.unit[r])
             else:
                 for s, var in arrivals:
                     most = m.instance.podsets[s].count
                     used = m.positive(("uses", s, n, d), var, most)
-                    m.cp.add(load <= limit).only_enforce_if(used)
+                    m.cp.add(load <= limit // m.unit[r]).only_enforce_if(used)

@@ -105,15 +105,16 @@ def _node_full(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
         for r, limit in enumerate(m.instance.nodes[n].capacity):
             added = sum(pods * podsets[s].requests[r] for s, pods in returning)
             if added and limit is not None:
+                scale = m.unit[r]
                 load = weighted(
                     [
-                        (var, podsets[s].requests[r])
+                        (var, podsets[s].requests[r] // scale)
                         for s, var, new in m.on_node[n]
                         if podsets[s].requests[r] and not (new and _lesser(m, s, job))
                     ]
                 )
                 key = ("node", n, r, job.priority, added)
-                yield _exceeds(m, key, load, limit - added)
+                yield _exceeds(m, key, load, (limit - added) // scale)
 
 
 def _device_full(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
@@ -126,21 +127,22 @@ def _device_full(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
         for r, limit in enumerate(m.instance.nodes[n].devices[d].capacity):
             added = sum(pods * m.device_request(s, n, d)[r] for s, pods in returning)
             if added:
+                scale = m.unit[r]
                 load = weighted(
                     [
-                        (var, m.device_request(s, n, d)[r])
+                        (var, m.device_request(s, n, d)[r] // scale)
                         for s, var, new in m.on_device.get((n, d), ())
                         if m.device_request(s, n, d)[r] and not (new and _lesser(m, s, job))
                     ]
                 )
                 key = ("device", n, d, r, job.priority, added)
-                yield _exceeds(m, key, load, limit - added)
+                yield _exceeds(m, key, load, (limit - added) // scale)
 
 
 def _use_without_lesser(m: Variables, q: int, r: int, job: Job) -> LinearExprT:
     return weighted(
         [
-            (m.placed(podset.index), podset.demand[r])
+            (m.total(podset.index), podset.demand[r])
             for podset in m.instance.podsets
             if podset.demand[r]
             and m.instance.jobs[podset.job].queue == q

@@ -37,7 +37,6 @@ class TierBound:
 
     bound: int
     value: int
-    proved_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +98,7 @@ def solve_tiers(
         values = None if best is None else measure(instance, best, tiers)
         floor = 0 if values is None else bounds(instance, tiers[: i + 1], values)[i]
         if values is not None and values[i] <= floor:
-            bound = TierBound(floor, values[i], "arithmetic")
+            bound = TierBound(floor, values[i])
         else:
             if budget.deadline.over() or (work is not None and work <= 0):
                 break
@@ -114,16 +113,18 @@ def solve_tiers(
             if work is not None:
                 work -= solver.response_proto.deterministic_time
             if status == cp_model.INFEASIBLE:
-                return Outcome(best, tuple(proved), infeasible=True)
+                if best is not None:
+                    raise ValueError(f"tier {tier.name}: the model refuses a legal placement")
+                return Outcome(None, tuple(proved), infeasible=True)
             if status == cp_model.MODEL_INVALID:
-                raise ValueError(f"tier {tier.name}: {model.cp.validate()}")
+                raise ValueError(f"tier {tier.name}: {model.cp.validate()[:200]}")
             if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
                 best = model.extract(solver.value)
                 values = measure(instance, best, tiers)
             if best is None or values is None:
                 break
             lower = max(floor, _round_up(solver.best_objective_bound))
-            bound = TierBound(lower, values[i], "arithmetic" if lower == floor else "cp-sat")
+            bound = TierBound(lower, values[i])
         proved.append(bound)
         closed(bound)
         model.cp.add(model.expression(tier) <= values[i])

@@ -6,15 +6,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kantopt.clock import Deadline
-from kantopt.planning.solver_process import Closed, Done, Failed, Found, SearchTask, SolverProcess
+from kantopt.planning.solver_process import (
+    Closed,
+    Done,
+    Failed,
+    Found,
+    SearchTask,
+    SolverProcess,
+    Started,
+)
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
+from kantopt.verify.step import Step
 
-LARGEST = 1_500_000
+LARGEST = 500_000
 """Most counts in a model; beyond, building it alone would eat the time and the memory."""
+GRACE = 0.2
+"""Seconds before the deadline at which the process is to stop, so that its last word is heard."""
 
 
 @dataclass(slots=True)
@@ -61,18 +72,19 @@ def search(
     """
     result = Search()
     moves = _counts(instance, moves=True) <= LARGEST
-    if not moves:
-        if (counts := _counts(instance, moves=False)) > LARGEST:
-            result.warnings.append(f"not searched exactly: {counts} counts of {LARGEST} at most")
-            return result
-        result.warnings.append("searched without moves, and nothing proved: too many pods to move")
+    if not moves and (counts := _counts(instance, moves=False)) > LARGEST:
+        result.warnings.append(f"not searched exactly: {counts} counts of {LARGEST} at most")
+        return result
+    if not moves and start is not None and _moves_pods(instance, start):
+        result.warnings.append("not searched exactly: too many pods to move")
+        return result
     best = None if start is None else measure(instance, start, tiers)
     task = SearchTask(
         instance=instance,
         tiers=tuple(tiers),
         start=start,
         forbidden=tuple(forbidden),
-        deadline=limits.deadline,
+        deadline=limits.deadline.less(GRACE),
         seed=limits.seed,
         workers=limits.workers,
         work=limits.work,
@@ -98,13 +110,23 @@ def search(
                     improved(values)
                 case Closed():
                     result.bounds.append(message)
-                case Done(infeasible, version):
+                case Started(version):
+                    result.ortools_version = version
+                case Done(infeasible):
                     result.infeasible = infeasible
                     result.ended = True
-                    result.ortools_version = version
                 case Failed(text):
                     result.warnings.append(text)
+    if not result.ortools_version:
+        result.warnings.append("the exact search did not begin: its model was not ready in time")
+    elif not moves:
+        result.warnings.append("searched without moves, and nothing proved: too many pods to move")
     return result
+
+
+def _moves_pods(instance: Instance, placement: Placement) -> bool:
+    step = Step(instance, instance.current, placement)
+    return any(step.moved(podset.index) for podset in instance.podsets if podset.running)
 
 
 def _counts(instance: Instance, *, moves: bool) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from kantopt.clock import Deadline, elapsed
@@ -23,9 +24,10 @@ from kantopt.search.reasons import first_reason
 from kantopt.search.sequence import sequence
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import bounds, measure
+from kantopt.verify.metrics.unplaced import never_placed
 from kantopt.verify.rules import check, check_standing
 
-WORK_PER_SECOND = 0.4
+WORK_PER_SECOND = 0.1
 """Deterministic seconds per second of the time limit: few enough that the clock rarely decides."""
 
 Engine = Literal["fast", "exact", "auto"]
@@ -102,16 +104,18 @@ def make_plan(
     run = _Run(instance, tiers_of(instance), options, deadline, tell, solver)
     run.warnings += question.notes
     if deadline.over():
-        run.warnings.append(f"not examined: reading alone took {elapsed():.1f} s")
+        run.warnings.append("not examined: reading took all the time")
         run.cut = True
         answer = run.answer(instance.current, (), examined=False)
     else:
         run.construct()
+        if options.engine != "exact":
+            run.chains()
         if options.engine != "fast":
             run.improve()
         answer = run.answer(*run.ordered(), examined=True)
     plan = plan_document(question, instance, answer)
-    return Result(plan, instance, run.tiers, run.search.infeasible)
+    return Result(plan, instance, run.tiers, run.infeasible)
 
 
 class _Run:
@@ -126,7 +130,10 @@ class _Run:
         tell: Tell,
         solver: SolverProcess | None,
     ) -> None:
-        self.instance = instance
+        self.asked = instance
+        self.infeasible = any(never_placed(instance, instance.jobs[j]) for j in instance.required)
+        """A required job provably has no place; the rest is planned as if it were not required."""
+        self.instance = _not_required(instance) if self.infeasible else instance
         self.tiers = tiers
         self.options = options
         self.deadline = deadline
@@ -134,8 +141,12 @@ class _Run:
         self.solver = solver
         self.warnings: list[str] = []
         self.search = Search()
+        self.solved: list[Placement] = []
+        """What the exact search has found."""
         self.strategy = ""
         self.fast = instance.current
+        self.earlier: list[Placement] = []
+        """What was the fast plan before, the constructed one first."""
         self.cut = False
         """The clock or a signal has ended something before its time."""
         self._measured: dict[int, tuple[Placement, tuple[int, ...]]] = {}
@@ -157,6 +168,40 @@ class _Run:
         self.strategy = strategy.value
         self.cut = self.deadline.over()
         self.tell(Progress(elapsed(), self.strategy, self.values(self.fast)))
+
+    def chains(self) -> None:
+        """Improve the fast plan by moving single pods, for a part of the time that is left.
+
+        The exact search keeps two thirds of it, or what is over a second where that is less: in
+        so short a time it would find nothing.
+        """
+        values = self.values(self.fast)
+        if values == bounds(self.instance, self.tiers, values):
+            return
+        from kantopt.search.chains.improve import improve
+
+        left = self.deadline.less(self.reserve).remaining()
+        share = left if self.options.engine == "fast" else max(left / 3, min(0.8 * left, 1.0))
+        deadline = self.deadline
+        if not deadline.deterministic:
+            deadline = deadline.less(self.reserve + left - share)
+        pods = sum(podset.count for podset in self.instance.podsets)
+        improve(
+            self.instance,
+            self.fast,
+            self.tiers,
+            deadline,
+            self.options.seed,
+            self._improved,
+            patience=min(100 + 10 * pods, 5000),
+        )
+        clocked = not deadline.deterministic or deadline.stop.signal is not None
+        self.cut = self.cut or (clocked and deadline.over())
+
+    def _improved(self, placement: Placement) -> None:
+        self.earlier = [*self.earlier[:1], *self.earlier[1:][-3:], self.fast]
+        self.fast = placement
+        self.tell(Progress(elapsed(), "chains", self.values(placement)))
 
     def values(self, placement: Placement) -> tuple[int, ...]:
         """Tier values of a placement, measured once."""
@@ -185,10 +230,15 @@ class _Run:
         self.solver = None  # used up
         self.cut = self.cut or not again.ended
         self.warnings += again.warnings
+        self.solved += again.placements
         if forbidden:  # a bound of a search that leaves some plans out is no bound
             self.search.placements = again.placements
         else:
             self.search = again
+        if again.infeasible and not self.infeasible:
+            self.infeasible = True
+            self.instance = _not_required(self.instance)
+            self.improve()
 
     def _work(self) -> float | None:
         if not self.deadline.deterministic or self.deadline.at is None:
@@ -202,7 +252,7 @@ class _Run:
         then the incumbents before it are tried, the fast plan, and at last doing nothing.
         """
         forbidden: list[Placement] = []
-        candidates = [self.fast, *self.search.placements]
+        candidates = [*self.earlier, self.fast, *self.search.placements]
         while candidates:
             placement = candidates.pop()
             waves = sequence(self.instance, placement)
@@ -226,8 +276,8 @@ class _Run:
             self.search.bounds,
             examined,
         )
-        missing = check(self.instance, placement, (Rule.REQUIRED,))
-        infeasible = self.search.infeasible
+        missing = check(self.asked, placement, (Rule.REQUIRED,))
+        infeasible = self.infeasible
         self.warnings += [
             f"{v.subject} is required and "
             + ("provably has no place" if infeasible else "was not placed")
@@ -240,8 +290,8 @@ class _Run:
             status = "INFEASIBLE"
         elif not examined:
             status = "UNKNOWN"
-        by_solver = any(placement is found for found in self.search.placements)
-        solved = bool(self.search.bounds or self.search.placements or self.search.ended)
+        by_solver = any(placement is found for found in self.solved)
+        self._say_what_ended(proved)
         return Answer(
             placement=placement,
             waves=waves,
@@ -253,13 +303,22 @@ class _Run:
                 status=status,
                 seed=self.options.seed,
                 deterministic=self.deadline.deterministic,
-                reproducible=not self.cut and (self.deadline.deterministic or not solved),
+                reproducible=not self.cut
+                and (self.deadline.deterministic or not self.search.ortools_version),
                 ortools_version=self.search.ortools_version,
             ),
             unplaced=tuple(self._unplaced(placement, examined)),
             standing=self.standing,
             warnings=tuple(self.warnings),
         )
+
+    def _say_what_ended(self, proved: bool) -> None:
+        number = self.deadline.stop.signal
+        if number is not None:
+            name = signal.Signals(number).name
+            self.warnings.insert(0, f"interrupted by {name}: this is the best plan so far")
+        elif self.cut and not proved:
+            self.warnings.insert(0, "the time limit ended the search: this is the best plan so far")
 
     def _unplaced(self, placement: Placement, examined: bool) -> list[docs.Unplaced]:
         found = []
@@ -269,7 +328,7 @@ class _Run:
             wanted = sum(podset.count for podset in pending)
             left = wanted - sum(placement.placed(podset.index) for podset in pending)
             if left:
-                rule, message = ("not examined", "the time was up before it was looked at")
+                rule, message = ("not examined", "the run ended before it was looked at")
                 if examined and self.deadline.over() and not self.deadline.deterministic:
                     self.cut = True
                 elif examined:
@@ -285,3 +344,8 @@ class _Run:
                     )
                 )
         return found
+
+
+def _not_required(instance: Instance) -> Instance:
+    """Return the question without required jobs."""
+    return replace(instance, required=frozenset())

@@ -28,6 +28,13 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Started:
+    """The model is built and the search begins."""
+
+    ortools_version: str
+
+
+@dataclass(frozen=True, slots=True)
 class Closed:
     """The search is done with a tier: no plan that is no worse above has less than ``bound``.
 
@@ -36,7 +43,6 @@ class Closed:
 
     bound: int
     value: int
-    proved_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,6 @@ class Done:
     """The search has ended by itself."""
 
     infeasible: bool
-    ortools_version: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,10 @@ class Failed:
     message: str
 
 
-Message = Found | Closed | Done | Failed
+LONGEST = 200
+"""Most of an error's text that is passed on; a solver can name every variable it has."""
+
+Message = Started | Found | Closed | Done | Failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +93,9 @@ class SolverProcess:
     def __init__(self) -> None:
         context = multiprocessing.get_context("fork")
         self._line, far_end = context.Pipe()
-        self._process = context.Process(target=_run, args=(far_end, self._line), daemon=True)
+        self._process = context.Process(
+            target=_run, args=(far_end, self._line, os.getpid()), daemon=True
+        )
         self._process.start()
         far_end.close()
 
@@ -103,7 +113,11 @@ class SolverProcess:
 
     def begin(self, task: SearchTask) -> None:
         """Give the process its task; of one that is dead already, :meth:`messages` will tell."""
-        with contextlib.suppress(OSError):
+        # In a thread: a process that does not listen must not keep this one waiting.
+        threading.Thread(target=self._send, args=(task,), daemon=True).start()
+
+    def _send(self, task: SearchTask) -> None:
+        with contextlib.suppress(OSError, ValueError):
             self._line.send(task)
 
     @property
@@ -139,14 +153,14 @@ class SolverProcess:
         return f"signal {-code}"
 
 
-def _run(line: Connection, near_end: Connection) -> None:
+def _run(line: Connection, near_end: Connection, parent: int) -> None:
     """Load the solver, wait for a task, search and send; the body of the process."""
     near_end.close()  # else the end of the parent would not be the end of the line
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a solver that prints must not reach stdout
-    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
     try:
         import kantopt.cp.solve  # noqa: F401 - slow to load, and needed soon
 
@@ -158,7 +172,8 @@ def _run(line: Connection, near_end: Connection) -> None:
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{os.path.basename(last.filename)}:{last.lineno}"
-        line.send(Failed(f"the solver failed: {type(error).__name__}: {error} ({where})"))
+        text = " ".join(str(error).split())[:LONGEST]
+        line.send(Failed(f"the solver failed: {type(error).__name__}: {text} ({where})"))
 
 
 def _search(task: SearchTask, line: Connection) -> Done:
@@ -172,12 +187,13 @@ def _search(task: SearchTask, line: Connection) -> Done:
 
     def closed(bound: TierBound) -> None:
         if task.moves:
-            line.send(Closed(bound.bound, bound.value, bound.proved_by))
+            line.send(Closed(bound.bound, bound.value))
 
     model = PlacementModel(task.instance, forbidden=task.forbidden, moves=task.moves)
+    line.send(Started(version("ortools")))
     budget = Budget(task.deadline, task.seed, task.workers, task.work)
     outcome = solve_tiers(model, task.tiers, budget, task.start, found=found, closed=closed)
-    return Done(outcome.infeasible and task.moves, version("ortools"))
+    return Done(outcome.infeasible and task.moves)
 
 
 def _end_with_parent(parent: int) -> None:

@@ -38,6 +38,7 @@ def tier_rows(
         if within_locks and i < len(closed) and closed[i].bound > bound:
             bound, proved_by, given = closed[i].bound, "cp-sat", tuple(names[:i])
         within_locks = within_locks and i < len(closed) and values[i] <= closed[i].value
+        known = examined and bound <= values[i]  # a bound above a value would be none
         rows.append(
             docs.Tier(
                 name=tier.name,
@@ -46,14 +47,14 @@ def tier_rows(
                 unit=tier.unit,
                 before=before[i],
                 value=values[i],
-                bound=bound if examined else None,
-                status=(
-                    "UNKNOWN" if not examined else "OPTIMAL" if values[i] == bound else "FEASIBLE"
-                ),
-                proved_by="arithmetic"
-                if examined and proved_by == "arithmetic"
-                else ("cp-sat" if examined else "none"),
-                given=given,
+                bound=bound if known else None,
+                status=_status(values[i], bound) if known else "UNKNOWN",
+                proved_by=proved_by if known else "none",
+                given=given if known else (),
             )
         )
     return tuple(rows)
+
+
+def _status(value: int, bound: int) -> Literal["OPTIMAL", "FEASIBLE"]:
+    return "OPTIMAL" if value == bound else "FEASIBLE"

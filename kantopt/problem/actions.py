@@ -24,8 +24,8 @@ class Action:
 class Wave:
     """Actions that may run together once the waves in ``after`` are done.
 
-    Room that pods of a wave give up is free when the wave is done; only pods that restart leave
-    before the wave's pods arrive.
+    Room that pods of a wave give up is free when the wave is done; only pods that restart may take
+    the room of each other, for they all leave before the first of them is back.
     """
 
     id: int

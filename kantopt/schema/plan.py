@@ -125,7 +125,8 @@ class Wave(Part):
     """Actions that may run together, in any order.
 
     A wave starts when those in ``after`` are done: evicted pods gone, bound and moved pods ready.
-    Within a wave, pods that restart leave before any pod arrives.
+    Within a wave, pods that restart all leave before the first of them is back; whatever else
+    arrives finds room although they are still there.
     """
 
     id: PositiveCount = Field(description="number of the wave; the list is one legal order")

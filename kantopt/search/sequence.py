@@ -67,13 +67,13 @@ def _greedy(
 
     Evictions have a wave of their own: until it is done, what they give up is not free.
     """
-    units = _units(instance, changes)
+    kinds = _by_kind(instance, _units(instance, changes))
     evictions = list(changes.evictions)
     open_wave = OpenWave(instance)
     waves: list[list[Change]] = []
-    while units or evictions:
+    while any(kinds) or evictions:
         if not (evictions and evict_first):
-            units = _fill(open_wave, units)
+            _fill_with_one_kind(open_wave, kinds)
         if not open_wave.changes:
             if not evictions:
                 return None
@@ -81,6 +81,22 @@ def _greedy(
             evictions = []
         waves.append(open_wave.close())
     return waves
+
+
+def _by_kind(instance: Instance, units: list[Unit]) -> list[list[Unit]]:
+    """Restarts, live moves and binds apart: what one kind gives up is not free for another."""
+    kinds: list[list[Unit]] = [[], [], []]
+    for unit in units:
+        restarts = instance.job_of(unit[0].podset).move_mode == "restart"
+        kinds[2 if unit[0].kind == "bind" else 0 if restarts else 1].append(unit)
+    return kinds
+
+
+def _fill_with_one_kind(wave: OpenWave, kinds: list[list[Unit]]) -> None:
+    for i, units in enumerate(kinds):
+        kinds[i] = _fill(wave, units)
+        if wave.changes:
+            return
 
 
 def _fill(wave: OpenWave, units: list[Unit]) -> list[Unit]:

@@ -61,11 +61,11 @@ def _judge(
 ) -> Iterator[Violation]:
     first = _apply(instance.current, done)
     crowded = _apply(first, beside, leave=False)
-    held = _apply(
-        _apply(crowded, [a for a in actions if _restarts(instance, a)], arrive=False),
-        actions,
-        leave=False,
-    )
+    restarts = [a for a in actions if _restarts(instance, a)]
+    held = _apply(_apply(crowded, restarts, arrive=False), actions, leave=False)
+    # Pods that restart leave together before any of them is back, but nothing else waits for it.
+    others = [a for a in actions if not _restarts(instance, a)]
+    early = _apply(crowded, others, leave=False)
     shared = _apply(crowded, [a for a in actions if a.kind != "evict"])
     # A wave may run before those beside it, with them or after them: a gang that starts half in
     # one and half in another would look whole if all of them were always taken as there.
@@ -76,7 +76,7 @@ def _judge(
         if instance.on(rule):
             steps = settled
             if rule in _HELD_RULES:
-                steps = [Step(instance, crowded, held)]
+                steps = [Step(instance, crowded, held), Step(instance, crowded, early)]
             elif rule in _SHARED_RULES:
                 steps = [*settled, Step(instance, crowded, shared)]
             for step in steps:

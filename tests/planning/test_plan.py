@@ -15,7 +15,7 @@ from kantopt.clock import Deadline, elapsed
 from kantopt.planning import exact, plan
 from kantopt.planning.plan import Options, Result, make_plan
 from kantopt.planning.question import Question
-from kantopt.planning.solver_process import Done, Found
+from kantopt.planning.solver_process import Done, Found, SolverProcess
 from kantopt.problem.cluster import Spot
 from kantopt.schema.dump import dump_json
 from kantopt.schema.model import Model
@@ -109,7 +109,7 @@ def test_a_killed_solver_leaves_the_best_plan_so_far_and_a_warning() -> None:
 
     timer = threading.Timer(2.0, kill)
     timer.start()
-    result = planned(hard_question(), model(*PODS_FIRST), seconds=30.0)
+    result = planned(hard_question(), model(*PODS_FIRST), seconds=30.0, engine="exact")
     timer.join()
     assert result.plan.summary.placed_pods > 0
     assert any("SIGKILL" in warning for warning in result.plan.warnings)
@@ -155,7 +155,7 @@ def test_an_illegal_placement_of_the_solver_is_refused(monkeypatch: pytest.Monke
 
         def messages(self, _: Deadline) -> list[object]:
             overfull = ({Spot(0): 1}, {Spot(0): 1})
-            return [Found(overfull), Done(False, "9.15")]
+            return [Found(overfull), Done(False)]
 
     monkeypatch.setattr(exact, "SolverProcess", Liar)
     asked = question([node("a", 4)], [], [job("one", 3), job("two", 3)])
@@ -194,3 +194,44 @@ def test_what_stands_wrong_already_is_reported_and_does_not_spoil_the_plan() -> 
     assert result.plan.solver.status == "OPTIMAL"
     assert result.plan.assignments[0].node == "b"
     assert not check(result.instance, result.instance.current)
+
+
+def test_a_required_job_without_room_costs_the_others_nothing() -> None:
+    """The impossible job is given up; what is found for the rest is proved all the same."""
+    running = [job("a4", 4, "a"), job("b4", 4, "b"), job("c4", 4, "b", movable=False)]
+    wants = [job("big", 12), job("impossible", 13)]
+    asked = question([node("a", 12), node("b", 12)], running, wants)
+    result = planned(asked, model(*PODS_FIRST), require=("impossible",))
+    assert result.infeasible
+    assert [binding.job for binding in result.plan.assignments] == ["default/big"]
+    assert {tier.status for tier in result.plan.objectives} == {"OPTIMAL"}
+
+
+def test_arithmetic_proves_a_required_job_impossible_without_a_solver() -> None:
+    asked = question([node("a", 4)], [], [job("big", 5)])
+    result = planned(asked, model(*PODS_FIRST), engine="fast", require=("big",))
+    assert result.infeasible
+
+
+def test_an_interrupted_plan_says_so() -> None:
+    deadline = soon(60.0)
+    timer = threading.Timer(1.5, lambda: setattr(deadline.stop, "signal", signal.SIGTERM))
+    timer.start()
+    result = make_plan(hard_question(), model(*PODS_FIRST), Options(workers=1), deadline)
+    assert result.plan.warnings[0] == "interrupted by SIGTERM: this is the best plan so far"
+
+
+def test_a_solver_that_does_not_listen_does_not_hold_the_plan_up() -> None:
+    process = SolverProcess()
+    os.kill(process.pid or 0, signal.SIGSTOP)
+    began = time.monotonic()
+    with process:
+        result = make_plan(
+            hard_question(nodes=64),
+            model(*PODS_FIRST),
+            Options(engine="exact", workers=1),
+            soon(3.0),
+            solver=process,
+        )
+    assert time.monotonic() - began < 6.0
+    assert any("did not begin" in warning for warning in result.plan.warnings)

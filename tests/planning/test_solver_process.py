@@ -7,7 +7,15 @@ import signal
 import time
 
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning.solver_process import Done, Failed, Found, SearchTask, SolverProcess
+from kantopt.planning.solver_process import (
+    Closed,
+    Done,
+    Failed,
+    Found,
+    SearchTask,
+    SolverProcess,
+    Started,
+)
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from tests.questions import hard_question, model, question
@@ -76,7 +84,7 @@ def test_a_wish_to_stop_ends_the_search() -> None:
     deadline = Deadline(None)
     with begun(search) as process:
         for message in process.messages(deadline):
-            assert isinstance(message, Found)
+            assert isinstance(message, Started | Found)
             deadline.stop.signal = signal.SIGTERM
     assert deadline.over()
 
@@ -85,7 +93,17 @@ def test_an_error_in_the_search_is_told_in_one_line() -> None:
     broken = task(easy())
     broken = SearchTask(**{**{f: getattr(broken, f) for f in broken.__slots__}, "tiers": (None,)})
     with begun(broken) as process:
-        (message,) = process.messages(broken.deadline)
+        started, message = process.messages(broken.deadline)
+    assert isinstance(started, Started)
     assert isinstance(message, Failed)
     assert message.message.startswith("the solver failed: AttributeError")
     assert "\n" not in message.message
+
+
+def test_the_bound_of_the_tier_in_work_is_sent_when_the_time_is_up() -> None:
+    """The process stops a moment before the deadline of the one that listens."""
+    search = task(hard(), seconds=2.0)
+    with begun(search) as process:
+        messages = list(process.messages(Deadline(elapsed() + 10.0)))
+    assert isinstance(messages[-1], Done)
+    assert any(isinstance(message, Closed) for message in messages)

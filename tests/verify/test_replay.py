@@ -109,12 +109,14 @@ def test_a_live_move_holds_both_places() -> None:
     assert said(instance, in_a_row([move, bind])) == ["capacity: wave 0: node a: 6000 of 4000 cpu"]
 
 
-def test_the_room_of_a_restart_is_free_in_its_own_wave_but_not_beside_it() -> None:
-    jobs = [job("r", pods(cpu=3, on=["a"])), job("j", pods(cpu=3))]
-    instance = question(NODES[:2], jobs)
-    move, bind = act(instance, "r", "a", "b"), act(instance, "j", None, "a")
-    assert said(instance, in_a_row([move, bind])) == []
-    assert said(instance, at_once([move], [bind])) == ["capacity: wave 1: node a: 6000 of 4000 cpu"]
+def test_the_room_of_a_restart_is_free_for_other_restarts_of_its_wave_only() -> None:
+    jobs = [job("r", pods(cpu=3, on=["a"])), job("s", pods(cpu=3, on=["b"]))]
+    instance = question(NODES, jobs)
+    away, after = act(instance, "r", "a", "c"), act(instance, "s", "b", "a")
+    assert said(instance, in_a_row([away, after])) == []
+    assert said(instance, at_once([away], [after])) == [
+        "capacity: wave 1: node a: 6000 of 4000 cpu"
+    ]
 
 
 def gang() -> tuple[Instance, Action, Action]:
@@ -275,3 +277,11 @@ def test_an_evicted_pod_still_uses_its_quota_in_its_own_wave() -> None:
     evict, bind = act(instance, "r", "a", None), act(instance, "j", None, "b")
     assert said(instance, in_a_row([evict], [bind])) == []
     assert said(instance, in_a_row([evict, bind])) == ["quota: wave 0: queue q: 2000 of 1000 cpu"]
+
+
+def test_a_bind_does_not_find_the_room_of_a_restart_in_its_own_wave() -> None:
+    """The pod that restarts may still be there when the other is bound."""
+    instance = question(NODES[:2], [job("r", pods(cpu=4, on=["a"])), job("j", pods(cpu=4))])
+    move, bind = act(instance, "r", "a", "b"), act(instance, "j", None, "a")
+    assert said(instance, in_a_row([move], [bind])) == []
+    assert said(instance, in_a_row([move, bind])) == ["capacity: wave 0: node a: 8000 of 4000 cpu"]

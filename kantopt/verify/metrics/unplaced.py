@@ -99,21 +99,15 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
         return 0
     hopeless = 0
     for job in jobs:
-        room = [
-            min(role.count, most_pods(instance, job.index, i)) for i, role in enumerate(job.roles)
-        ]
-        short = sum(room) < job.min_count or any(
-            k < role.min_count for k, role in zip(room, job.roles, strict=True)
-        )
         if tier.unit == "jobs":
-            lacking = any(k < role.count for k, role in zip(room, job.roles, strict=True))
-            hopeless += short if job.is_gang else lacking
+            hopeless += never_placed(instance, job)
         elif not job.is_gang:
             weights = role_weights(tier, instance, job)
             hopeless += sum(
-                w * (role.count - k) for w, role, k in zip(weights, job.roles, room, strict=True)
+                w * (role.count - k)
+                for w, role, k in zip(weights, job.roles, _room(instance, job), strict=True)
             )
-        elif short and _starts_whole(instance, job):
+        elif _starts_whole(instance, job) and never_placed(instance, job):
             hopeless += core(tier, instance, job)
     if tier.unit == "jobs":
         return max(hopeless, _fewest_jobs(tier, instance, above))
@@ -121,6 +115,21 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
         return hopeless
     return max(
         hopeless, sum(core(tier, instance, job) for job in jobs) - _left(tier, instance, above)
+    )
+
+
+def _room(instance: Instance, job: Job) -> list[int]:
+    """Most pods of each role that any plan could have placed."""
+    return [min(role.count, most_pods(instance, job.index, i)) for i, role in enumerate(job.roles)]
+
+
+def never_placed(instance: Instance, job: Job) -> bool:
+    """Whether arithmetic alone shows that no plan places a job: there is not the room for it."""
+    room = _room(instance, job)
+    if not job.is_gang:
+        return any(k < role.count for k, role in zip(room, job.roles, strict=True))
+    return sum(room) < job.min_count or any(
+        k < role.min_count for k, role in zip(room, job.roles, strict=True)
     )
 
 

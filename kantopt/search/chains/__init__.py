@@ -1,0 +1,1 @@
+"""Local search in which single pods move: chains of ejections, restarts, put-back."""

@@ -1,0 +1,216 @@
+"""An anytime search around one incumbent: chains, restarts, then restoring and putting back."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+from kantopt.clock import Deadline
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric, Rule
+from kantopt.search.chains.chain import settle
+from kantopt.search.chains.packing import Packing
+from kantopt.search.chains.restore import leave_out, loosen_moved, loosen_slack, restore_nodes
+from kantopt.search.chains.scope import scope_of
+from kantopt.search.chains.strict import evictions_hold
+from kantopt.verify.metrics import bounds, measure
+from kantopt.verify.rules import check
+
+OPERATORS = ((restore_nodes, 60), (loosen_moved, 15), (loosen_slack, 15), (leave_out, 10))
+"""What to take apart, and how often of 100 times."""
+NOISES = (0.0, 0.1, 0.3, 0.6)
+RESTARTS = 3
+PHASE = 300
+"""Iterations without improvement after which to widen the search, and to narrow it again."""
+DETOURS = (3, 6, 10, 15)
+"""By how much a tier of disruption may be worse on the way while the search is wide."""
+_JUDGED_EVERY = 30
+_WORK_PER_SECOND = 4_000_000
+"""Of a deterministic run; an iteration counts as 20,000 and its groups times nodes."""
+_MOST_CELLS = 20_000_000
+_MOST_CELLS_DETERMINISTIC = 2_000_000
+_DISRUPTION = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
+
+
+def improve(
+    instance: Instance,
+    start: Placement,
+    tiers: Sequence[Tier],
+    deadline: Deadline,
+    seed: int = 0,
+    found: Callable[[Placement], None] = lambda _: None,
+    *,
+    patience: int | None = None,
+) -> Placement:
+    """Look for better placements near ``start`` until the time is up or nothing is left to gain.
+
+    Only pods that stand for themselves change places: those of jobs that are no gangs, without
+    devices, topology, spread, anti-affinity and budgets. Pods of gangs and under quotas move, but
+    are neither evicted nor bound.
+
+    Parameters
+    ----------
+    start
+        A legal placement, but for required jobs that may be missing.
+    deadline
+        When to be done; a deterministic one makes the work depend on the size alone.
+    found
+        Told each improvement; it was judged before.
+    patience
+        Iterations without improvement after which to give up; ``None``: go on.
+
+    Returns
+    -------
+    Placement
+        The best one found, judged legal and better than ``start``, or ``start`` itself.
+    """
+    run = _Run(instance, start, tiers, deadline, seed, found)
+    run.work(patience)
+    return run.best
+
+
+class _Run:
+    """The incumbent as the judge knows it, and the counts that the search has."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        start: Placement,
+        tiers: Sequence[Tier],
+        deadline: Deadline,
+        seed: int,
+        found: Callable[[Placement], None],
+    ) -> None:
+        self.instance = instance
+        self.tiers = tuple(tiers)
+        self.deadline = deadline
+        self.found = found
+        self.rng = random.Random(seed)
+        self.seed = seed
+        self.best = start
+        self.values = measure(instance, start, tiers)
+        self.faults = len(check(instance, start))
+        self.iterations = 0
+
+    def over(self) -> bool:
+        """Whether the time is up; a deterministic run only heeds a signal."""
+        if self.deadline.deterministic:
+            return self.deadline.stop.signal is not None
+        return self.deadline.over()
+
+    def done(self) -> bool:
+        """Whether arithmetic says that nothing is left to gain."""
+        return self.values == bounds(self.instance, self.tiers, self.values)
+
+    def work(self, patience: int | None) -> None:
+        """Restart a few times, then iterate around the best."""
+        if self.over() or self.done():
+            return
+        scope = scope_of(self.instance, self.best)
+        cells = len(scope.groups) * len(self.instance.nodes)
+        deterministic = self.deadline.deterministic
+        if not cells or cells > (_MOST_CELLS_DETERMINISTIC if deterministic else _MOST_CELLS):
+            return
+        seconds = 10.0 if self.deadline.at is None else self.deadline.at
+        most = 20 + int(seconds * _WORK_PER_SECOND) // (cells + 20_000)
+        self.most = most if deterministic else None
+        self.packing = Packing(scope, self.tiers, self.values, self.seed)
+        self.local = self.judged = self.packing.value()
+        self.kept = self.judged_counts = self.packing.snapshot()
+        self.limit = self.local
+        self.wide = False
+        self._restart()
+        self._judge()
+        self._iterate(patience)
+        self._judge()
+
+    def _restart(self) -> None:
+        """Chains from the start and from the snapshot, at first without and then with noise."""
+        packing = self.packing
+        origins = [self.kept]
+        now = [dict(group.home) for group in packing.scope.groups]
+        if now != self.kept and all(
+            least <= group.running <= most
+            for least, group, most in zip(
+                packing.least, packing.scope.groups, packing.most, strict=True
+            )
+        ):
+            origins.append(now)
+        for turn in range(len(origins) + RESTARTS):
+            if turn and self.over():
+                break
+            noise = 0.0 if turn < len(origins) else 0.1 + 0.4 * self.rng.random()
+            packing.load(origins[turn % len(origins)])
+            settle(packing, [], noise, None, self.over)
+            if packing.value() < self.local and evictions_hold(packing):
+                self.local, self.kept = packing.value(), packing.snapshot()
+        packing.load(self.kept)
+        self.limit = self.local
+
+    def _iterate(self, patience: int | None) -> None:
+        packing, rng = self.packing, self.rng
+        operators = [operator for operator, _ in OPERATORS]
+        shares = [share for _, share in OPERATORS]
+        since = unjudged = 0
+        while not self.over():
+            if self.iterations == self.most or since == patience:
+                return
+            self.iterations += 1
+            since += 1
+            if since % PHASE == 0:
+                self._turn()
+            loose = rng.choices(operators, shares)[0](packing, rng)
+            sensible = settle(packing, loose, rng.choice(NOISES), self.limit, self.over)
+            if sensible and packing.value() <= self.limit and evictions_hold(packing):
+                since = 0 if self._accept() else since
+            else:
+                packing.undo()
+            unjudged += 1
+            if unjudged >= _JUDGED_EVERY and self.kept is not self.judged_counts:
+                unjudged = 0
+                self._judge()
+                if self.done():
+                    return
+
+    def _accept(self) -> bool:
+        """Go on from what the packing has; say whether it is the best so far."""
+        value = self.packing.value()
+        self.packing.forget()
+        if value < self.local:
+            self.local, self.kept = value, self.packing.snapshot()
+            self.limit, self.wide = value, False
+            return True
+        return False
+
+    def _turn(self) -> None:
+        """Allow detours, or come back to the best and allow none."""
+        self.wide = not self.wide
+        if not self.wide:
+            self.packing.load(self.kept)
+            self.limit = self.local
+            return
+        loose = [i for i, tier in enumerate(self.tiers, 1) if tier.metric in _DISRUPTION]
+        limit = list(self.local)
+        if loose:
+            limit[self.rng.choice(loose)] += self.rng.choice(DETOURS)
+        self.limit = tuple(limit)
+
+    def _judge(self) -> None:
+        """Have the kept counts judged; go back to those judged last if they are refused."""
+        if self.kept is self.judged_counts:
+            return
+        placement = self.packing.scope.placement(self.kept)
+        values = measure(self.instance, placement, self.tiers)
+        faults = check(self.instance, placement)
+        legal = all(fault.rule == Rule.REQUIRED for fault in faults) and len(faults) <= self.faults
+        if legal and values <= self.values:
+            self.judged, self.judged_counts = self.local, self.kept
+            if values < self.values:
+                self.best, self.values = placement, values
+                self.found(placement)
+            return
+        self.local, self.kept = self.judged, self.judged_counts
+        self.limit, self.wide = self.local, False
+        self.packing.load(self.kept)

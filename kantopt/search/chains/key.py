@@ -1,0 +1,68 @@
+"""What a change of counts does to the tiers, without measuring anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric
+from kantopt.search.chains.scope import Group
+from kantopt.verify.metrics.unplaced import weight
+
+NEVER = 10**6
+"""Rank of what matters to no tier."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """Entries of the key that change with the pods of one group.
+
+    Entry 0 of a key is what limits and minima are broken by; the tiers follow in their order.
+    ``unplaced``: entry and weight of one pod; ``jobs``: entries that count the job as a whole;
+    ``disruption``: entry, weight of an eviction, weight of a move.
+    """
+
+    unplaced: tuple[tuple[int, int], ...]
+    jobs: tuple[int, ...]
+    disruption: tuple[tuple[int, int, int], ...]
+    placing: int
+    """First entry that a placed pod lowers."""
+    value: int
+    """By how much."""
+    evicting: int
+    """First entry that an eviction raises."""
+    moving: int
+    """First entry that a move raises."""
+
+
+def effects_of(instance: Instance, tiers: Sequence[Tier], group: Group) -> Effects:
+    """Work out what pods of a group count in the tiers that counts alone decide."""
+    job, first = instance.jobs[group.job], instance.podsets[group.podsets[0]]
+    unplaced, jobs, disruption = [], [], []
+    for i, tier in enumerate(tiers, 1):
+        if tier.priority not in (None, job.priority):
+            continue
+        if tier.metric is Metric.UNPLACED and not tier.surplus:
+            if tier.unit == "jobs":
+                jobs.append(i)
+            elif pod := weight(tier, first):
+                unplaced.append((i, pod))
+        elif tier.metric is Metric.EVICTIONS and group.running:
+            cost = job.disruption_cost if job.all_victims else first.disruption_cost
+            disruption.append((i, cost, 0))
+        elif tier.metric is Metric.MOVES and group.running:
+            disruption.append((i, 0, 1))
+        elif tier.metric is Metric.DISRUPTION_COST and group.running:
+            disruption.append((i, 2, 1))
+    placing = min([(i, pod) for i, pod in unplaced] + [(i, 1) for i in jobs], default=(NEVER, 0))
+    return Effects(
+        unplaced=tuple(unplaced),
+        jobs=tuple(jobs),
+        disruption=tuple(disruption),
+        placing=placing[0],
+        value=placing[1],
+        evicting=min((i for i, e, _ in disruption if e), default=NEVER),
+        moving=min((i for i, _, m in disruption if m), default=NEVER),
+    )

@@ -1,0 +1,216 @@
+"""What the search may touch: groups of identical pods, and the room that all others leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job, Role
+from kantopt.problem.placement import Placement
+from kantopt.schema.model import Rule
+from kantopt.verify.step import Loads
+
+NO_LIMIT = 2**60
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Interchangeable pods of one role: those that run and those that wait.
+
+    ``most`` and ``least`` bound how many are placed; between them the objectives decide.
+    """
+
+    job: int
+    podsets: tuple[int, ...]
+    """Running before pending."""
+    request: tuple[int, ...]
+    """Of the resources that can run short; see :class:`Scope`."""
+    size: float
+    """Share of the cluster's room, the largest over the resources."""
+    running: int
+    home: dict[int, int]
+    """Pods that run on each node now."""
+    start: dict[int, int]
+    """Pods on each node where the search begins."""
+    allowed: frozenset[int] | None
+    """Nodes that admit the pods; ``None`` for all."""
+    homebound: bool
+    """Pods may be evicted and put back, but never run on a node where they do not run now."""
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Groups, and per node what they share of each resource that can run short."""
+
+    instance: Instance
+    start: Placement
+    groups: tuple[Group, ...]
+    room: tuple[tuple[int, ...], ...]
+    """Per resource and node: capacity less what all other pods take."""
+
+    def placement(self, counts: list[dict[int, int]]) -> Placement:
+        """Return the placement with these pods of each group on each node.
+
+        Running pods stay where they can; those that cannot, and then new ones, take the rest.
+        """
+        changes: dict[int, dict[Spot, int]] = {}
+        for group, count in zip(self.groups, counts, strict=True):
+            left = group.running
+            running: dict[Spot, int] = {}
+            for n in sorted(count):
+                stay = min(count[n], group.home.get(n, 0))
+                if stay:
+                    running[Spot(n)] = stay
+                    left -= stay
+            pending: dict[Spot, int] = {}
+            for n in sorted(count):
+                more = count[n] - min(count[n], group.home.get(n, 0))
+                moved = min(more, left)
+                left -= moved
+                if moved:
+                    running[Spot(n)] = running.get(Spot(n), 0) + moved
+                if more > moved:
+                    pending[Spot(n)] = more - moved
+            for s in group.podsets:
+                changes[s] = running if self.instance.podsets[s].running else pending
+        return self.start.replace(
+            {s: spots for s, spots in changes.items() if spots != self.start.podsets[s]}
+        )
+
+
+def scope_of(instance: Instance, start: Placement) -> Scope:
+    """Find the groups; pods of other roles stay where ``start`` has them."""
+    fixed, concerned = _fixed_jobs(instance, start), _concerned(instance)
+    roles = [
+        (job, role, podsets)
+        for job in instance.jobs
+        for role in job.roles
+        for podsets in _parts(instance, start, job, role, concerned)
+    ]
+    active = {s for _, _, podsets in roles for s in podsets}
+    loads = Loads.of(instance, _without(start, active))
+    kept = _scarce(instance, loads, active)
+    room = tuple(
+        tuple(_room(instance, loads, n, r) for n in range(len(instance.nodes))) for r in kept
+    )
+    total = [sum(x for x in row if x < NO_LIMIT) or 1 for row in room]
+    groups = tuple(
+        _group(instance, start, job, podsets, kept, total, fixed=job.index in fixed)
+        for job, role, podsets in roles
+    )
+    return Scope(instance, start, groups, room)
+
+
+def _without(placement: Placement, podsets: set[int]) -> Placement:
+    return placement.replace({s: {} for s in podsets})
+
+
+def _room(instance: Instance, loads: Loads, n: int, r: int) -> int:
+    limit = instance.nodes[n].capacity[r]
+    if limit is None or not instance.on(Rule.CAPACITY):
+        return NO_LIMIT
+    return limit - loads.node[n][r]
+
+
+def _scarce(instance: Instance, loads: Loads, active: set[int]) -> list[int]:
+    """Resources of which some node could not hold all the pods at once."""
+    found = []
+    for r in range(len(instance.resources)):
+        asked = sum(instance.podsets[s].count * instance.podsets[s].requests[r] for s in active)
+        if asked and any(_room(instance, loads, n, r) < asked for n in range(len(instance.nodes))):
+            found.append(r)
+    return found or [0]  # arrays without a row would be a case of their own everywhere
+
+
+def _concerned(instance: Instance) -> set[int]:
+    """Pod sets whose place matters to others or is tied to others'."""
+    found: set[int] = set()
+    if instance.on(Rule.ANTI_AFFINITY):
+        for term in instance.anti_affinities:
+            found |= {term.owner, *term.others}
+    if instance.on(Rule.SPREAD):
+        for spread in instance.spreads:
+            found |= {spread.owner, *spread.counted}
+    for need in instance.topology_needs:
+        job = instance.jobs[need.job]
+        found |= {s for i in need.roles for s in job.roles[i].podsets}
+    return found
+
+
+def _fixed_jobs(instance: Instance, start: Placement) -> set[int]:
+    """Jobs of which as many pods stay placed as are: something else counts them together."""
+    found = set()
+    for job in instance.jobs:
+        limited = job.queue is not None and instance.on(Rule.QUOTA)
+        single = sum(role.count for role in job.roles) == 1
+        whole = job.all_victims and instance.on(Rule.GANG_VICTIMS)
+        if (
+            (limited and bool(instance.queues[job.queue or 0].quotas))
+            or (job.is_gang and not single)
+            or (whole and not single and any(instance.podsets[s].running for s in job.podsets))
+        ):
+            found.add(job.index)
+    return found
+
+
+def _parts(
+    instance: Instance, start: Placement, job: Job, role: Role, concerned: set[int]
+) -> list[tuple[int, ...]]:
+    """Pod sets of a role that make groups: together where running pods may move, else apart."""
+    open_sets = []
+    for s in role.podsets:
+        podset = instance.podsets[s]
+        spots = (*podset.current, *start.podsets[s])
+        if not (
+            s in concerned
+            or podset.devices
+            or podset.budgets
+            or any(spot.devices for spot in spots)
+            or (podset.running and not podset.movable and not podset.preemptible)
+        ):
+            open_sets.append(s)
+    if len(open_sets) == 2 and not instance.podsets[open_sets[0]].movable:
+        return [(s,) for s in open_sets]
+    return [tuple(open_sets)] if open_sets else []
+
+
+def _group(
+    instance: Instance,
+    start: Placement,
+    job: Job,
+    podsets: tuple[int, ...],
+    kept: list[int],
+    total: list[int],
+    *,
+    fixed: bool,
+) -> Group:
+    first = instance.podsets[podsets[0]]
+    running = first.count if first.running else 0
+    placed = sum(start.placed(s) for s in podsets)
+    counts: dict[int, int] = {}
+    for s in podsets:
+        for spot, pods in start.podsets[s].items():
+            counts[spot.node] = counts.get(spot.node, 0) + pods
+    least = 0
+    if fixed or job.index in instance.required:
+        least = placed
+    elif instance.on(Rule.PINNED) and not first.preemptible:
+        least = min(running, placed)
+    request = tuple(first.requests[r] for r in kept)
+    everywhere = not instance.on(Rule.ELIGIBILITY) or len(first.allowed) == len(instance.nodes)
+    return Group(
+        job=job.index,
+        podsets=podsets,
+        request=request,
+        size=max((x / t for x, t in zip(request, total, strict=True)), default=0.0),
+        running=running,
+        home={spot.node: pods for spot, pods in sorted(first.current.items())},
+        start=counts,
+        allowed=None if everywhere else first.allowed,
+        homebound=first.running and not first.movable and instance.on(Rule.PINNED),
+        least=least,
+        most=placed if fixed else sum(instance.podsets[s].count for s in podsets),
+    )

@@ -1,0 +1,195 @@
+"""Single pods that move for each other: chains, put-back, and who gives way to whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kantopt.clock import Deadline
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import tiers_of
+from kantopt.search.chains.improve import improve
+from kantopt.verify.metrics import measure
+from kantopt.verify.rules import check
+from tests.search.helpers import where
+from tests.verify.world import job, node, placed, pods, question
+
+OBJECTIVES = ({"unplaced": {"unit": "pod"}}, {"evictions": {"by": "all"}}, "moves")
+COUNTS = {"priority": "counts"}
+BRIEF = Deadline(1.0, deterministic=True)
+
+
+def improved(instance: Instance, start: Placement | None = None) -> Placement:
+    """Improve, and insist that the judge finds nothing wrong."""
+    found = improve(instance, start or instance.current, tiers_of(instance), BRIEF)
+    assert check(instance, found) == []
+    return found
+
+
+def ask(nodes: list[Any], jobs: list[Any], **more: Any) -> Instance:
+    return question(nodes, jobs, objectives=OBJECTIVES, **more)
+
+
+def staircase(steps: int, **more: Any) -> Instance:
+    """Nodes of 1, 2, ... cores, each but the smallest with a pod of one core less; one pod waits.
+
+    Only the largest node has room for it, and every pod of the staircase has to step down.
+    """
+    nodes = [node(f"n{size}", cpu=size) for size in range(1, steps + 2)]
+    jobs = [job(f"j{size}", pods(cpu=size, on=[f"n{size + 1}"])) for size in range(1, steps + 1)]
+    return ask(nodes, [*jobs, job("new", pods(cpu=steps + 1))], **more)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4])
+def test_pods_step_aside_one_after_the_other(steps: int) -> None:
+    instance = staircase(steps)
+    found = improved(instance)
+    assert where(instance, found, "new") == {f"n{steps + 1}": 1}
+    assert measure(instance, found, tiers_of(instance)) == (0, 0, steps)
+
+
+def test_a_chain_longer_than_the_limit_on_moves_is_not_begun() -> None:
+    for most, moves in ((2, 0), (3, 3)):
+        instance = staircase(3, limits={"moves": most})
+        assert measure(instance, improved(instance), tiers_of(instance))[-1] == moves
+
+
+def test_of_two_chains_the_one_through_a_pod_that_has_moved_already_is_taken() -> None:
+    """Both x and y could leave for c; x was moved before, so its leaving costs nothing."""
+    instance = ask(
+        [node("a", cpu=2), node("b", cpu=2), node("c", cpu=1), node("d", cpu=1)],
+        [
+            job("x", pods(cpu=1, on=["d"])),
+            job("y", pods(cpu=1, on=["b"])),
+            job("new", pods(cpu=2)),
+            job("late", pods(cpu=1)),
+        ],
+    )
+    start = placed(instance, x=["a"], late=["d"])
+    found = improved(instance, start)
+    assert measure(instance, found, tiers_of(instance)) == (0, 0, 0)
+
+
+def test_pods_that_were_moved_for_nothing_are_put_back() -> None:
+    instance = ask([node("a"), node("b")], [job("x", pods(on=["a"])), job("y", pods(on=["b"]))])
+    assert improved(instance, placed(instance, x=["b"], y=["a"])) == instance.current
+
+
+def test_a_pod_that_was_evicted_for_nothing_comes_back() -> None:
+    instance = ask([node("a"), node("b")], [job("x", pods(on=["a"])), job("new", pods(cpu=4))])
+    start = placed(instance, x=[], new=["a"])
+    found = improved(instance, start)
+    assert where(instance, found, "x") == {"a": 1}
+    assert where(instance, found, "new") == {"b": 1}
+
+
+def test_the_least_important_makes_room_and_only_for_a_more_important_one() -> None:
+    running = [
+        job("middle", pods(cpu=2, on=["a"]), priority=5),
+        job("low", pods(cpu=2, on=["b"]), priority=1),
+    ]
+    nodes = [node("a", cpu=2), node("b", cpu=2)]
+    instance = ask(nodes, [*running, job("high", pods(cpu=2), priority=9)])
+    found = improved(instance)
+    assert where(instance, found, "high")
+    assert where(instance, found, "middle")
+    assert not where(instance, found, "low")
+    instance = ask(nodes, [*running, job("equal", pods(cpu=2), priority=1)])
+    assert improved(instance) == instance.current
+
+
+def test_several_pods_on_a_node_make_room_together() -> None:
+    running = [job(f"low{i}", pods(cpu=1, on=["a"]), priority=1) for i in range(3)]
+    instance = ask([node("a", cpu=3)], [*running, job("high", pods(cpu=2), priority=9)])
+    found = improved(instance)
+    assert where(instance, found, "high") == {"a": 1}
+    assert measure(instance, found, tiers_of(instance)) == (0, 2, 2, 0)
+
+
+def test_an_equal_makes_room_for_two_only_where_nothing_but_counts_matters() -> None:
+    """One pod of two cores or two of one core each, all of the same priority."""
+    jobs = [job("large", pods(cpu=2, on=["a"])), job("x", pods(cpu=1)), job("y", pods(cpu=1))]
+    nodes = [node("a", cpu=2)]
+    strict = ask(nodes, jobs)
+    assert improved(strict) == strict.current
+    counts = ask(nodes, jobs, rules=COUNTS)
+    assert measure(counts, improved(counts), tiers_of(counts)) == (1, 1, 0)
+
+
+def test_no_more_pods_are_evicted_than_the_limit_allows() -> None:
+    jobs = [job("low", pods(cpu=2, on=["a"])), job("high", pods(cpu=2), priority=9)]
+    for most in (0, 1):
+        instance = ask([node("a", cpu=2)], jobs, limits={"evictions": most})
+        assert len(where(instance, improved(instance), "high")) == most
+
+
+@pytest.mark.parametrize(
+    "pinned",
+    [{"movable": False}, {"movable": False, "preemptible": False}, {"nodeSelector": {"x": "y"}}],
+    ids=str,
+)
+def test_a_pod_that_may_not_go_anywhere_else_stays(pinned: dict[str, Any]) -> None:
+    """Room for both there is, were it not for the pod that stays."""
+    instance = ask(
+        [node("a", cpu=2, labels={"x": "y"}), node("b", cpu=1)],
+        [job("x", pods(cpu=1, on=["a"], **pinned)), job("new", pods(cpu=2))],
+    )
+    assert improved(instance) == instance.current
+
+
+def test_a_pod_that_may_not_be_evicted_may_still_move() -> None:
+    jobs = [
+        job("x", pods(cpu=1, on=["a"], preemptible=False)),
+        job("new", pods(cpu=2), priority=9),
+    ]
+    instance = ask([node("a", cpu=2)], jobs)
+    assert improved(instance) == instance.current
+    instance = ask([node("a", cpu=2), node("b", cpu=1)], jobs)
+    assert where(instance, improved(instance), "x") == {"b": 1}
+
+
+def test_members_of_a_gang_move_but_none_is_left_out_or_added() -> None:
+    nodes = [node("a", cpu=2), node("b", cpu=1), node("c", cpu=1)]
+    gang = job("gang", pods(count=2, cpu=1, on=["a", "c"]))
+    instance = ask(nodes, [gang, job("new", pods(cpu=2), priority=9)])
+    found = improved(instance)
+    assert where(instance, found, "gang") == {"b": 1, "c": 1}
+    assert where(instance, found, "new") == {"a": 1}
+    tight = ask([nodes[0], nodes[2]], [gang, job("new", pods(cpu=2), priority=9)])
+    assert improved(tight) == tight.current
+
+
+def test_replicas_are_interchangeable() -> None:
+    """A running and a new pod of one role: the new one takes the small node, nobody moves."""
+    instance = ask(
+        [node("a", cpu=1), node("b", cpu=2)],
+        [
+            job("x", pods(count=2, cpu=1, minCount=0, on=["b"])),
+            job("new", pods(cpu=1)),
+        ],
+    )
+    found = improved(instance)
+    assert measure(instance, found, tiers_of(instance)) == (0, 0, 0)
+
+
+def test_an_unlimited_resource_is_no_obstacle() -> None:
+    instance = ask([node("a", cpu=100)], [job(f"j{i}", pods(cpu=1)) for i in range(5)])
+    assert measure(instance, improved(instance), tiers_of(instance)) == (0,)
+
+
+def test_when_the_time_is_up_the_start_is_the_answer() -> None:
+    instance = staircase(2)
+    tiers = tiers_of(instance)
+    assert improve(instance, instance.current, tiers, Deadline(0.0)) is instance.current
+
+
+def test_each_improvement_is_told_and_better_than_the_one_before() -> None:
+    instance = staircase(4)
+    told: list[Placement] = []
+    tiers = tiers_of(instance)
+    best = improve(instance, instance.current, tiers, BRIEF, found=told.append)
+    values = [measure(instance, found, tiers) for found in (instance.current, *told)]
+    assert told[-1] is best
+    assert values == sorted(set(values), reverse=True)

@@ -22,7 +22,18 @@ MAY_IMPORT = {
     "cp": {"schema", "problem", "verify"},
     "search": {"schema", "problem", "verify", "cp"},
     "planning": {"schema", "formats", "problem", "verify", "cp", "search"},
-    "cli": {"schema", "formats", "report", "problem", "verify", "cp", "search", "planning"},
+    "bench": {"schema", "formats", "report", "problem", "verify", "search", "planning"},
+    "cli": {
+        "schema",
+        "formats",
+        "report",
+        "problem",
+        "verify",
+        "cp",
+        "search",
+        "planning",
+        "bench",
+    },
 }
 ANYWHERE = {"kantopt", "kantopt.errors", "kantopt.clock"}
 """``kantopt`` itself is imported for ``__version__``."""

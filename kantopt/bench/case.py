@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
 from kantopt.schema.base import API_VERSION, Metadata
@@ -56,7 +55,7 @@ class Documents:
         return tuple(paths)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Case:
     """One instance: its name, the seed that varies it, what it is made of, and how to make it."""
 
@@ -66,8 +65,6 @@ class Case:
     parameters: Mapping[str, str]
     """What the tables are grouped by, such as ``nodes`` and ``usage``."""
     make: Callable[[], Documents] = field(repr=False)
-
-    @cached_property
-    def documents(self) -> Documents:
-        """The documents, made when first asked for."""
-        return self.make()
+    """Makes the documents, which may be large: not kept here."""
+    for_pending: bool = True
+    """Whether there is nothing to do if nothing is pending."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from kantopt.errors import UsageError
+from collections.abc import Callable
+
+from kantopt.bench.case import Documents
+from kantopt.errors import KantoptError, UsageError
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.dump import dump_yaml
 from kantopt.schema.extends import load_model
@@ -10,6 +13,16 @@ from kantopt.schema.model import Model
 
 STRICT = "-strict"
 """Ending of the names of models under which only a more important job evicts."""
+
+
+MakeModel = Callable[[Documents], Model]
+"""Makes the model for an instance, whose size may decide on a limit."""
+
+
+def shipped(name: str, *, counts: bool) -> MakeModel:
+    """Return a maker of a shipped model, the same for every instance; see :func:`bench_model`."""
+    model = bench_model(name, counts=counts)
+    return lambda _: model
 
 
 def bench_model(name: str, *, counts: bool) -> Model:
@@ -31,7 +44,7 @@ def bench_model(name: str, *, counts: bool) -> Model:
     base = name.removesuffix(STRICT)
     try:
         model = load_model(base)
-    except Exception as error:
+    except KantoptError as error:
         raise UsageError(f"--models: {error}") from None
     rules = model.rules
     if name.endswith(STRICT):

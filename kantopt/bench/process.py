@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import kantopt
 from kantopt.bench import timed
@@ -34,6 +34,7 @@ class Ran:
     """How a process went; ``done_seconds`` is when the plan was complete, before writing."""
 
     wall_seconds: float
+    cpu_seconds: float
     peak_mib: int
     exit_code: int
     improvements: tuple[Improvement, ...] = ()
@@ -126,16 +127,23 @@ def _read(report: Path, err: Path, limit_seconds: float) -> Ran:
             elif news.get("event") == "done":
                 done = float(news["t"])
     try:
-        wall, peak_kib, code, _ = report.read_text(encoding="ascii").split()
+        wall, peak_kib, code, cpu = report.read_text(encoding="ascii").split()
     except (FileNotFoundError, ValueError):
-        wall_seconds = 3 * limit_seconds + _PATIENCE_SECONDS
-        return Ran(wall_seconds, 0, -signal.SIGKILL, tuple(improvements), done, tuple(complaints))
+        wall, peak_kib = str(3 * limit_seconds + _PATIENCE_SECONDS), "0"
+        code, cpu = str(-signal.SIGKILL), "0"
+    peak_mib = int(peak_kib) // 1024
     return Ran(
-        float(wall), int(peak_kib) // 1024, int(code), tuple(improvements), done, tuple(complaints)
+        wall_seconds=float(wall),
+        cpu_seconds=float(cpu),
+        peak_mib=peak_mib,
+        exit_code=int(code),
+        improvements=tuple(improvements),
+        done_seconds=done,
+        complaints=tuple(complaints),
     )
 
 
-def _news(line: str) -> dict[str, object] | None:  # type: ignore[type-arg]
+def _news(line: str) -> dict[str, Any] | None:
     with contextlib.suppress(ValueError):
         data = json.loads(line)
         if isinstance(data, dict) and isinstance(data.get("t"), int | float):

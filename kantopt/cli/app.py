@@ -8,6 +8,7 @@ import sys
 
 import typer
 
+from kantopt.cli.bench import bench
 from kantopt.cli.convert import convert
 from kantopt.cli.metrics import metrics
 from kantopt.cli.models import models
@@ -27,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (plan, verify, metrics, convert, render, models, schema):
+for command in (plan, verify, metrics, convert, render, models, schema, bench):
     app.command()(command)
 
 
@@ -64,7 +65,8 @@ def dispatch(arguments: list[str]) -> int:
             return UsageError.exit_code
         code = app(arguments, prog_name="kantopt", standalone_mode=False)
     except typer.TyperException as error:
-        message = " ".join(error.format_message().split())
+        # What reads a choice puts its own word for a wrong one in front.
+        message = " ".join(error.format_message().split()).replace("Value error, ", "", 1)
         complain("error", [f"{message} (see kantopt --help)"])
         return UsageError.exit_code
     except typer.Abort:

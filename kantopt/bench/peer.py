@@ -1,0 +1,108 @@
+"""Against figures of others and known optima, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kantopt.bench.published import (
+    PEER_INSTANCE,
+    PEER_LIMIT_SECONDS,
+    PEER_RUNS,
+    PEER_SOURCE,
+    Outcome,
+    PeerRun,
+)
+from kantopt.bench.row import Row
+from kantopt.bench.vm_rescheduling import OPTIMAL_SLOTS, START_SLOTS
+from kantopt.report.blocks import Style, Table
+
+
+def outcome_of(row: Row) -> Outcome:
+    """Placed pods by priority and what they cost."""
+    return Outcome(tuple(row.placed.values()), row.evictions or 0, row.moves or 0)
+
+
+def compare(ours: Outcome, theirs: Outcome) -> str:
+    """Say how an outcome compares: pods by priority first, then evictions, then moves."""
+    if ours.placed != theirs.placed:
+        return "more pods" if ours.placed > theirs.placed else "FEWER PODS"
+    mine, other = (ours.evictions, ours.moves), (theirs.evictions, theirs.moves)
+    if mine == other:
+        return "equal"
+    return "less disruption" if mine < other else "MORE DISRUPTION"
+
+
+def peer_table(rows: Sequence[Row]) -> Table | None:
+    """Compare all rows that have a counterpart; ``None`` if none has."""
+    lines: list[tuple[str, ...]] = []
+    styles: list[Style] = []
+    for peer in PEER_RUNS:
+        for row in rows:
+            if _matches(row, peer):
+                ours = outcome_of(row)
+                verdict = compare(ours, peer.outcome)
+                styles.append("bad" if verdict.isupper() else "")
+                lines.append(
+                    (
+                        peer.usage,
+                        str(peer.seed),
+                        _placed(tuple(row.start.values())),
+                        _text(peer.outcome),
+                        f"{row.limit_seconds:g}s",
+                        row.engine,
+                        row.model,
+                        _text(ours),
+                        "-" if row.wall_seconds is None else f"{row.wall_seconds:.2f}",
+                        "yes" if row.proved else "no",
+                        verdict,
+                    )
+                )
+    if not lines:
+        return None
+    columns: tuple[str, ...] = ("USAGE", "SEED", "START", f"SOLVER {PEER_LIMIT_SECONDS:g}s")
+    columns = (*columns, "LIMIT", "ENGINE", "MODEL", "OURS", "WALL", "PROVED", "OURS HAS")
+    title = (
+        f"32 nodes x 8 pods, K=4: placed by priority, evictions/moves. Against {PEER_SOURCE}. "
+        "Under tier-by-tier fewer pods can be due to less disruption of a higher priority, "
+        "which is not published"
+    )
+    return Table(title, columns, tuple(lines), frozenset({8}), tuple(styles))
+
+
+def slots_table(rows: Sequence[Row]) -> Table | None:
+    """Compare free slots of VM rescheduling with the known optima; ``None`` without such rows."""
+    lines: list[tuple[str, ...]] = []
+    styles: list[Style] = []
+    for row in rows:
+        number = row.model.removeprefix("mnl-")
+        most = OPTIMAL_SLOTS.get(int(number)) if number.isdecimal() else None
+        if row.suite != "vm-rescheduling" or row.instance != "snapshot" or most is None:
+            continue
+        if row.verified != "yes":
+            continue
+        # The tier counts the slots that are missing from the ceiling.
+        slots = START_SLOTS + row.before[0] - row.values[0]
+        wall = "-" if row.wall_seconds is None else f"{row.wall_seconds:.2f}"
+        proved = "yes" if row.statuses[0] == "OPTIMAL" else "no"
+        styles.append("" if slots == most else "bad")
+        moves = str(row.moves)
+        lines.append((number, f"{row.limit_seconds:g}s", row.engine, str(slots), str(most), moves))
+        lines[-1] = (*lines[-1], wall, proved)
+    if not lines:
+        return None
+    columns = ("MOVES AT MOST", "LIMIT", "ENGINE", "SLOTS", "OPTIMUM", "MOVES", "WALL", "PROVED")
+    title = "Free 16-core slots against the known optima"
+    return Table(title, columns, tuple(lines), frozenset({0, 3, 4, 5, 6}), tuple(styles))
+
+
+def _matches(row: Row, peer: PeerRun) -> bool:
+    wanted = {**PEER_INSTANCE, "usage": peer.usage}
+    return row.suite == "priority-matters" and row.seed == peer.seed and row.parameters == wanted
+
+
+def _placed(pods: tuple[int, ...]) -> str:
+    return "/".join(map(str, pods))
+
+
+def _text(outcome: Outcome) -> str:
+    return f"{_placed(outcome.placed)}, {outcome.evictions}/{outcome.moves}"

@@ -1,0 +1,112 @@
+"""The suites by name: which instances, which models, which defaults."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kantopt.bench import gangs, openb, priority_matters, vm_rescheduling
+from kantopt.bench.case import Case
+from kantopt.bench.models import MakeModel, shipped
+from kantopt.bench.published import SEEDS
+from kantopt.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Part of a suite to run; empty means the suite's own choice."""
+
+    nodes: tuple[int, ...] = ()
+    pods_per_node: tuple[int, ...] = ()
+    priorities: tuple[int, ...] = ()
+    usage_percent: tuple[int, ...] = ()
+    seeds: int = 5
+    data: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A suite: how its instances are listed and how they are asked by default."""
+
+    cases: Callable[[Grid], list[Case]] = field(repr=False)
+    models: tuple[str, ...]
+    model: Callable[[str], MakeModel] = field(repr=False)
+    """Raises :class:`UsageError` for a name that means nothing."""
+    limits_seconds: tuple[float, ...]
+
+
+def suite_of(name: str) -> Suite:
+    """Look a suite up by name.
+
+    Raises
+    ------
+    UsageError
+        If there is none of this name.
+    """
+    if name not in SUITES:
+        raise UsageError(f"bench: found {name}, expected one of {', '.join(SUITES)}")
+    return SUITES[name]
+
+
+def seeds_of(count: int, data: Path | None) -> list[int]:
+    """Return that many seeds: those compared with, the other published ones, then any."""
+    seeds = list(SEEDS)
+    published = None if data is None else data / "priority_matters" / "seeds.txt"
+    if published is not None and published.exists():
+        seeds += map(int, published.read_text(encoding="ascii").split())
+    rng = random.Random(0)
+    seeds += [rng.randrange(2**63) for _ in range(count)]
+    return list(dict.fromkeys(seeds))[:count]
+
+
+def _priority_matters(grid: Grid) -> list[Case]:
+    return priority_matters.cases(
+        grid.nodes or (4, 8, 16, 32, 64),
+        grid.pods_per_node or (4, 8),
+        grid.priorities or (1, 2, 4),
+        grid.usage_percent or (90, 95, 100, 105),
+        seeds_of(grid.seeds, grid.data),
+    )
+
+
+def _data(suite: str, grid: Grid) -> Path:
+    if grid.data is None:
+        raise UsageError(f"bench {suite}: needs data: give --data DIR or set KANTOPT_DATA")
+    return grid.data
+
+
+def _gangs(grid: Grid) -> list[Case]:
+    return gangs.cases(
+        grid.nodes or (100, 300, 1250, 3000, 10_000),
+        grid.usage_percent or (85,),
+        seeds_of(grid.seeds, grid.data),
+        grid.data,
+    )
+
+
+SUITES = {
+    priority_matters.SUITE: Suite(
+        _priority_matters,
+        ("placement-first", "tier-by-tier"),
+        # Only how many pods of a priority run is counted, as in the published objective.
+        lambda name: shipped(name, counts=True),
+        (1.0, 10.0),
+    ),
+    gangs.SUITE: Suite(
+        _gangs, ("training",), lambda name: shipped(name, counts=False), (10.0, 60.0)
+    ),
+    openb.SUITE: Suite(
+        lambda grid: openb.cases(_data(openb.SUITE, grid)),
+        openb.MODELS,
+        openb.model,
+        (30.0, 60.0),
+    ),
+    vm_rescheduling.SUITE: Suite(
+        lambda grid: vm_rescheduling.cases(_data(vm_rescheduling.SUITE, grid)),
+        vm_rescheduling.MODELS,
+        vm_rescheduling.model,
+        (5.0, 60.0),
+    ),
+}

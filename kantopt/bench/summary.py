@@ -1,0 +1,182 @@
+"""Tables over the rows of a benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
+
+from kantopt.bench.figures import mean, seconds, share, shifted_geometric_mean
+from kantopt.bench.peer import peer_table, slots_table
+from kantopt.bench.profiles import profile_tables
+from kantopt.bench.records import Record
+from kantopt.bench.row import CATEGORIES, Row
+from kantopt.report.blocks import Block, Paragraph, Table
+
+_GROUPS = ("kind", "usage", "nodes")
+_LISTED = {"gangs", "openb", "vm-rescheduling"}
+"""Suites of which every run is shown."""
+_OVERRUN_SHARE, _OVERRUN_SECONDS = 0.05, 0.3
+_USED_SHARE = 0.9
+
+
+def summary_blocks(rows: Sequence[Row], records: Sequence[Record]) -> list[Block]:
+    """Lay out everything that is told about the rows of one suite."""
+    if not rows:
+        return [Paragraph("No rows.")]
+    ordered = sorted(rows, key=_setting)
+    blocks: list[Block] = [outcome_table(ordered), cost_table(ordered)]
+    if rows[0].suite in _LISTED:
+        blocks.append(run_table(ordered))
+    blocks += [table for table in (peer_table(ordered), slots_table(ordered)) if table is not None]
+    blocks += profile_tables(ordered, records)
+    blocks += [Paragraph(text, "warn") for text in remarks(ordered)]
+    return blocks
+
+
+def outcome_table(rows: Sequence[Row]) -> Table:
+    """Outcomes by category, and how many placements are settled, over the whole grid."""
+    lines = []
+    for setting, group in _grouped(rows, _setting):
+        parts = _parts(group)
+        for name, part in [*parts, ("all", group)] if len(parts) > 1 else parts:
+            counts = [str(sum(row.category == each for row in part)) for each in CATEGORIES]
+            settled = sum(row.placement_settled() for row in part)
+            nearly = sum(row.placement_settled(1) for row in part)
+            worse = str(sum(row.worse for row in part))
+            shares = (share(settled, len(part)), share(nearly, len(part)))
+            lines.append((*_words(setting), name, *counts, worse, *shares))
+    columns = ("LIMIT", "ENGINE", "MODEL", "GROUP", *(each.upper() for each in CATEGORIES))
+    columns = (*columns, "WORSE", "PLACEMENT PROVED", "OR WITHIN 1 POD")
+    title = (
+        "Outcomes against the start. Shares are of all instances; no call (nothing pending) counts "
+        "as proved. Within 1 pod: all placement tiers proved but the lowest, which may miss its "
+        "bound by one"
+    )
+    return Table(title, columns, tuple(lines), frozenset(range(4, len(columns))))
+
+
+def cost_table(rows: Sequence[Row]) -> Table:
+    """Times, memory and disruption of the runs, by setting."""
+    lines = []
+    for setting, group in _grouped(rows, _setting):
+        ran = [row for row in group if row.wall_seconds is not None]
+        if not ran:
+            continue
+        walls = [row.wall_seconds for row in ran if row.wall_seconds is not None]
+        late = sum(_late(row) for row in ran)
+        idle = sum(_idle(row) for row in ran)
+        lines.append(
+            (
+                *_words(setting),
+                str(len(ran)),
+                seconds(walls),
+                f"{shifted_geometric_mean(walls):.2f}",
+                seconds([row.cpu_seconds for row in ran]),
+                seconds([row.first_seconds for row in ran]),
+                seconds([row.best_seconds for row in ran]),
+                seconds([row.proof_seconds for row in ran]),
+                str(sum(row.proof_seconds is not None for row in ran)),
+                f"{max(row.overrun_seconds or 0.0 for row in ran):.2f}",
+                str(late),
+                str(idle),
+                str(max(row.peak_mib or 0 for row in ran)),
+                mean([row.evictions for row in ran]),
+                mean([row.moves for row in ran]),
+            )
+        )
+    columns: tuple[str, ...] = (
+        "LIMIT",
+        "ENGINE",
+        "MODEL",
+        "RUNS",
+        "WALL",
+        "SGM",
+        "CPU",
+        "FIRST",
+        "BEST",
+    )
+    columns = (*columns, "PROOF", "PROVED", "OVERRUN", "LATE", "IDLE", "MIB", "EVICTIONS", "MOVES")
+    title = (
+        "Whole processes in seconds: medians, shifted geometric mean of the wall time (s = 1), "
+        "worst overrun; LATE: runs over the limit by more than 5 % and 0.3 s; IDLE: "
+        "runs of less than 90 % of it with a tier still open; PROOF: median of those proved"
+    )
+    busy = sum(row.load > row.processors for row in rows if row.called)
+    if busy:
+        title += f". {busy} runs on a busy machine: their wall times are inflated"
+    return Table(title, columns, tuple(lines), frozenset(range(3, len(columns))))
+
+
+def run_table(rows: Sequence[Row]) -> Table:
+    """Every run: the value of each tier, with its bound where that is another number."""
+    lines = tuple(
+        (
+            row.instance,
+            str(row.seed),
+            *_words(_setting(row)),
+            " ".join(
+                str(value) if bound is None or bound.value == value else f"{value}({bound})"
+                for value, bound in zip(row.values, row.bounds, strict=True)
+            ),
+            row.status,
+            "-" if row.wall_seconds is None else f"{row.wall_seconds:.2f}",
+            str(row.peak_mib or 0),
+        )
+        for row in sorted(rows, key=lambda row: row.size["nodes"])
+    )
+    title = "Every run: values of the tiers, in brackets bounds that they do not meet"
+    columns = ("INSTANCE", "SEED", "LIMIT", "ENGINE", "MODEL", "VALUES", "STATUS", "WALL", "MIB")
+    return Table(title, columns, lines, frozenset({7, 8}))
+
+
+def remarks(rows: Iterable[Row]) -> list[str]:
+    """What must not happen and did."""
+    found = []
+    for row in rows:
+        name = f"{row.instance} {row.seed} {row.model} {row.engine} {row.limit_seconds:g}s"
+        if row.worse:
+            found.append(f"{name}: worse than the start")
+        if row.called and row.verified != "yes":
+            reason = row.note or f"exit code {row.exit_code}"
+            found.append(f"{name}: {'no plan' if not row.verified else 'illegal'}: {reason}")
+    return found
+
+
+def _late(row: Row) -> bool:
+    most = max(_OVERRUN_SHARE * row.limit_seconds, _OVERRUN_SECONDS)
+    return (row.overrun_seconds or 0.0) > most
+
+
+def _idle(row: Row) -> bool:
+    used = row.wall_seconds or 0.0
+    return not row.proved and row.engine != "fast" and used < _USED_SHARE * row.limit_seconds
+
+
+Setting = tuple[float, str, str]
+_K = TypeVar("_K", bound=Hashable)
+
+
+def _setting(row: Row) -> Setting:
+    return row.limit_seconds, row.engine, row.model
+
+
+def _words(setting: Setting) -> tuple[str, str, str]:
+    return f"{setting[0]:g}s", setting[1], setting[2]
+
+
+def _parts(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    """Rows by usage, or whatever they differ by."""
+    parameter = next((name for name in _GROUPS if name in rows[0].parameters), None)
+    if parameter is None:
+        return _grouped(rows, lambda row: row.instance)
+    return [
+        (f"{parameter} {value}", part)
+        for value, part in _grouped(rows, lambda row: row.parameters.get(parameter, ""))
+    ]
+
+
+def _grouped(rows: Iterable[Row], key: Callable[[Row], _K]) -> list[tuple[_K, list[Row]]]:
+    groups: dict[_K, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return list(groups.items())

@@ -1,0 +1,236 @@
+"""``kantopt bench``."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kantopt.cli import options as opt
+from kantopt.cli.output import complain, emit
+from kantopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from kantopt.bench.campaign import Campaign
+    from kantopt.bench.row import Row
+    from kantopt.bench.table import Table
+
+_ENGINES = ("fast", "exact", "auto")
+
+
+def bench(
+    suite: Annotated[
+        str,
+        typer.Argument(
+            metavar="SUITE",
+            help="priority-matters, gangs, openb, openb-online or vm-rescheduling.",
+            show_default=False,
+        ),
+    ],
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data",
+            metavar="DIR",
+            help="Folder with third-party data. Default: $KANTOPT_DATA.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="FILE.csv", help="Append a row per run there."),
+    ] = None,
+    limits: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="Time limits: 1s,10s.", show_default="the suite's"),
+    ] = None,
+    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Seeds of each cell.")] = 5,
+    engines: Annotated[str, typer.Option(metavar="LIST", help="fast, exact, auto.")] = "auto",
+    models: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="Shipped models; NAME-strict puts NAME under priority: strict.",
+            show_default="the suite's",
+        ),
+    ] = None,
+    nodes: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Sizes: 4,8,16.", show_default="all")
+    ] = None,
+    pods: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Pods per node: 4,8.", show_default="all")
+    ] = None,
+    priorities: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="Numbers of priorities: 1,2,4.", show_default="all"),
+    ] = None,
+    usage: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="Target usages: 0.95,1.00.", show_default="all"),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(metavar="N", min=1, max=256, help="Runs at the same time.")
+    ] = 1,
+    resume: Annotated[
+        bool, typer.Option("--resume/--again", help="Skip rows that FILE.csv already holds.")
+    ] = True,
+    record: Annotated[
+        str | None,
+        typer.Option("--record", metavar="FILE.csv", help="Keep best values and bounds there."),
+    ] = None,
+    plot: Annotated[
+        str | None, typer.Option("--plot", metavar="DIR", help="Draw SVG plots (matplotlib).")
+    ] = None,
+    color: opt.ColourOption = "auto",
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+) -> int:
+    """Run a benchmark: every run a process of its own, every plan verified, a CSV row each.
+
+    Rows are written one by one; the same command goes on where it was stopped. Exit code 1 if a
+    plan is missing, illegal or worse than doing nothing, or contradicts a bound known before.
+    """
+    from kantopt.bench.campaign import Campaign
+    from kantopt.bench.records import contradictions, merged, read_records, write_records
+    from kantopt.bench.suites import Grid, suite_of
+    from kantopt.bench.summary import remarks, summary_blocks
+    from kantopt.bench.table import Table
+    from kantopt.cli.screen import shown
+
+    if suite == "openb-online":
+        return _online(data or os.environ.get("KANTOPT_DATA"), seeds, color)
+    chosen = suite_of(suite)
+    if plot is not None:
+        from kantopt.bench.plots import check_plotting
+
+        check_plotting()
+    folder = data or os.environ.get("KANTOPT_DATA")
+    grid = Grid(
+        _whole("--nodes", nodes),
+        _whole("--pods", pods),
+        _whole("--priorities", priorities),
+        _percents(usage),
+        seeds,
+        None if folder is None else Path(folder),
+    )
+    wanted = _words(models) or chosen.models
+    campaign = Campaign(
+        tuple(chosen.cases(grid)),
+        {name: chosen.model(name) for name in wanted},
+        _engines(engines),
+        tuple(map(opt.parse_duration, _words(limits))) or chosen.limits_seconds,
+        workers,
+    )
+    known = read_records(Path(record)) if record is not None else []
+    table = Table(None if out is None else Path(out))
+    stopped = _run(campaign, table, resume=resume, quiet=quiet)
+    rows = _of_campaign(table.rows, campaign)
+    emit(shown(summary_blocks(rows, known), color))
+    faults = [*remarks(rows), *contradictions(rows, known)]
+    complain("error", faults)
+    if record is not None and not faults:
+        write_records(Path(record), merged(known, rows))
+    if plot is not None:
+        from kantopt.bench.plots import plot as draw
+        from kantopt.bench.profiles import best_values
+
+        draw(rows, best_values(rows, known), suite, Path(plot))
+    if stopped:
+        complain("warning", [f"stopped: {len(rows)} of {campaign.total} rows"])
+        return 130
+    return 1 if faults else 0
+
+
+def _online(data: str | None, seeds: int, color: opt.Colour) -> int:
+    """Simulate arrivals; no plan of a whole cluster, so no rows either."""
+    from kantopt.bench import openb, openb_online
+    from kantopt.cli.screen import shown
+    from kantopt.search.strategy import Strategy
+
+    if data is None:
+        raise UsageError("bench openb-online: needs data: give --data DIR or set KANTOPT_DATA")
+    runs = []
+    for seed in (openb_online.PUBLISHED_SEED, *range(1, seeds)):
+        coming = openb_online.arrivals(Path(data) / openb.SUITE, seed)
+        for strategy in (Strategy.FGD, Strategy.BEST_FIT, Strategy.MOST_ALLOCATED):
+            # Only fgd looks at nothing but what is free; the others need whole nodes to compare.
+            windows = openb_online.WINDOWS if strategy is Strategy.FGD else (1,)
+            runs += [openb_online.simulate(coming, strategy, window) for window in windows]
+    emit(shown([openb_online.online_table(runs)], color))
+    return 0
+
+
+def _run(campaign: "Campaign", table: "Table", *, resume: bool, quiet: bool) -> bool:
+    """Run with a bar on a terminal; returns whether it was interrupted."""
+    from kantopt.bench.campaign import run
+
+    if quiet or not sys.stderr.isatty():
+        try:
+            run(campaign, table, resume=resume, tell=lambda _: None)
+        except KeyboardInterrupt:
+            return True
+        return False
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[last]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("", total=campaign.total, last="")
+
+        def tell(row: "Row | None") -> None:
+            last = "" if row is None else f"{row.instance} {row.model}: {row.category}"
+            progress.update(task, advance=1, last=last)
+
+        try:
+            run(campaign, table, resume=resume, tell=tell)
+        except KeyboardInterrupt:
+            return True
+    return False
+
+
+def _of_campaign(rows: "Sequence[Row]", campaign: "Campaign") -> "list[Row]":
+    """Rows of this command among those of the file; of several runs of the same the last."""
+    cases = {(case.suite, case.instance, case.seed) for case in campaign.cases}
+    asked = set(campaign.asked())
+    kept = {
+        row.key[:6]: row
+        for row in rows
+        if (row.suite, row.instance, row.seed) in cases
+        and (row.engine, row.model, row.limit_seconds) in asked
+    }
+    return list(kept.values())
+
+
+def _words(text: str | None) -> tuple[str, ...]:
+    return tuple(word.strip() for word in (text or "").split(",") if word.strip())
+
+
+def _whole(option: str, text: str | None) -> tuple[int, ...]:
+    words = _words(text)
+    if not all(word.isdecimal() and 0 < int(word) <= 10**6 for word in words):
+        raise UsageError(f"{option}: found {text}, expected whole numbers such as 4,8,16")
+    return tuple(map(int, words))
+
+
+def _percents(text: str | None) -> tuple[int, ...]:
+    try:
+        shares = [round(100 * float(word)) for word in _words(text)]
+    except (ValueError, OverflowError):
+        shares = [0]
+    if not all(0 < share <= 1000 for share in shares):
+        raise UsageError(f"--usage: found {text}, expected shares such as 0.95,1.00")
+    return tuple(shares)
+
+
+def _engines(text: str) -> tuple[str, ...]:
+    words = _words(text)
+    if not words or not set(words) <= set(_ENGINES):
+        raise UsageError(f"--engines: found {text}, expected some of {', '.join(_ENGINES)}")
+    return words

@@ -1,0 +1,103 @@
+"""VM rescheduling and openb: read from data, asked under limits that fit their size."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kantopt.bench import openb, vm_rescheduling
+from kantopt.bench.case import Documents
+from kantopt.bench.peer import slots_table
+from kantopt.bench.suites import Grid, seeds_of, suite_of
+from kantopt.bench.vm_rescheduling import walled
+from kantopt.errors import UsageError
+from kantopt.problem.build import build_instance
+from kantopt.problem.tiers import tiers_of
+from kantopt.schema.base import API_VERSION
+from kantopt.schema.jobs import Assignment, Job, PodSet
+from kantopt.schema.snapshot import ClusterSnapshot, Node
+from kantopt.verify.metrics import measure
+from tests.bench.rows import row
+
+DATA = os.environ.get("KANTOPT_DATA")
+needs_data = pytest.mark.skipif(DATA is None, reason="needs third-party data: KANTOPT_DATA unset")
+
+
+def two_clusters(pods: int) -> Documents:
+    """A job that runs in one of two clusters of one node each."""
+    places = (Assignment(node="a-1", count=pods),)
+    job = Job(name="vm-1", pod_sets=(PodSet(count=pods, assignments=places),))
+    nodes = (Node(name="a-1", labels={"cluster": "a"}), Node(name="b-1", labels={"cluster": "b"}))
+    snapshot = ClusterSnapshot(
+        api_version=API_VERSION, kind="ClusterSnapshot", nodes=nodes, jobs=(job,)
+    )
+    return Documents(snapshot)
+
+
+def test_a_wall_keeps_each_vm_in_its_cluster() -> None:
+    podset = walled(two_clusters(1)).snapshot.jobs[0].pod_sets[0]
+    assert podset.node_selector == {"cluster": "a"}
+
+
+def test_moves_are_limited_by_number_or_by_share_of_what_runs() -> None:
+    assert vm_rescheduling.model("mnl-25")(two_clusters(1)).limits.moves == 25
+    limits = openb.model("moves-0.5")(two_clusters(1000)).limits
+    assert (limits.moves, limits.evictions) == (5, 0)
+
+
+@pytest.mark.parametrize(
+    ("suite", "name"),
+    [("openb", "moves-x"), ("openb", "training"), ("vm-rescheduling", "mnl-"), ("gangs", "none")],
+)
+def test_a_model_that_a_suite_does_not_know_is_a_usage_error(suite: str, name: str) -> None:
+    with pytest.raises(UsageError, match="--models"):
+        suite_of(suite).model(name)
+
+
+@pytest.mark.parametrize("suite", ["openb", "vm-rescheduling"])
+def test_suites_that_need_data_say_so(suite: str) -> None:
+    with pytest.raises(UsageError, match="KANTOPT_DATA"):
+        suite_of(suite).cases(Grid())
+
+
+def test_seeds_are_as_many_as_asked_for_and_always_the_same() -> None:
+    assert seeds_of(20, None) == seeds_of(20, None)
+    assert len(set(seeds_of(20, None))) == 20
+    assert seeds_of(2, None) == seeds_of(20, None)[:2]
+
+
+def test_slots_are_compared_with_the_known_optimum() -> None:
+    ours = row(
+        suite="vm-rescheduling",
+        instance="snapshot",
+        model="mnl-25",
+        before=(85, 0),
+        values=(63, 25),
+        statuses=("OPTIMAL", "FEASIBLE"),
+    )
+    table = slots_table([ours])
+    assert table is not None
+    line = dict(zip(table.columns, table.rows[0], strict=True))
+    assert (line["SLOTS"], line["OPTIMUM"], line["PROVED"]) == ("24", "24", "yes")
+
+
+@pytest.mark.data
+@needs_data
+def test_the_vm_snapshot_starts_with_two_slots_of_87() -> None:
+    case = vm_rescheduling.cases(Path(str(DATA)))[0]
+    made = case.make()
+    model = vm_rescheduling.model("mnl-10")(made)
+    instance = build_instance(made.snapshot, made.pending, model)
+    assert measure(instance, instance.current, tiers_of(instance)) == (85, 0)
+    assert not case.for_pending  # nothing waits, and yet there is something to do
+
+
+@pytest.mark.data
+@needs_data
+def test_what_fgd_left_behind_has_thousands_of_pods_waiting() -> None:
+    cases = {case.instance: case for case in openb.cases(Path(str(DATA)))}
+    made = cases["repair-fgd"].make()
+    assert made.pending_pods() == 2532
+    assert openb.model("moves-1")(made).limits.moves == 83

@@ -27,8 +27,9 @@ def verify(
 ) -> int:
     """Judge a plan: sound, legal at every step, true in what it says.
 
-    With a snapshot and a plan, every step is replayed under the plan's own model (or --model)
-    and its values are measured again. A snapshot alone: what is wrong with it as it stands.
+    With a snapshot and a plan, every step is replayed under the plan's own model (or --model);
+    its figures, bounds by arithmetic, embedded jobs and reasons to evict are found out again, its
+    bounds by cp-sat are not. A snapshot alone: what is wrong with it as it stands.
     Without a snapshot: only the documents. Needs no solver. Exit codes: 0 nothing found against
     a plan, 12 findings, 64 usage, 65 bad data, 66 missing input.
     """

@@ -217,7 +217,8 @@ def _nameless(action: Binding | Eviction | Move, named: int, wave: int, what: st
     rest = action.count - named
     if rest <= 0:
         return []
-    text = f"{rest} pods of {action.job} ({action.pod_set}) to {what}: the plan has no names"
+    pods = "1 pod" if rest == 1 else f"{rest} pods"
+    text = f"{pods} of {action.job} ({action.pod_set}) to {what}: the plan has no names"
     return [_note(action.id, wave, text)]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from kantopt.errors import BadDataError, Problem
+from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.formats.disruption import read_budget
 from kantopt.formats.gangs import Dialect, GangRef, gang_of
 from kantopt.formats.kubernetes_jobs import JobsReader, Member, unused
@@ -71,10 +71,13 @@ def import_kubernetes(
     ------
     BadDataError
         With every field that has the wrong type, by file and path.
+    UsageError
+        If one of the patterns matches nothing that is pending.
     """
     found = Objects(objects, file)
+    run = _Import(found, gated, pending)
     try:
-        imported = _Import(found, gated, pending).run(levels, newest_moment(objects))
+        imported = run.run(levels, newest_moment(objects))
     except ValidationError as error:
         # What was replaced after its problem was noted may still not fit; else it is our limits.
         detail = error.errors(include_url=False)[0]
@@ -85,6 +88,7 @@ def import_kubernetes(
         raise BadDataError(found.problems) from None
     if found.problems:
         raise BadDataError(list(dict.fromkeys(found.problems)))
+    run.check_patterns()
     return imported
 
 
@@ -95,6 +99,9 @@ class _Import:
         self._objects = objects
         self._gated = gated
         self._patterns = pending
+        self._matched: set[str] = set()
+        self._held: set[str] = set()
+        """Names of the pods that gates hold back, and of their jobs."""
         self._notes = Notes()
         self._ended: Counter[GangRef] = Counter()
 
@@ -136,7 +143,20 @@ class _Import:
             pod_disruption_budgets=tuple(kept),
         )
         pending = JobList(api_version=API_VERSION, kind="JobList", jobs=tuple(waiting))
-        return Imported(snapshot, pending, notes.lines())
+        lines = notes.lines()
+        if not nodes and objects.of("", "Pod"):
+            lines = (_NO_NODES, *lines)
+        return Imported(snapshot, pending, lines)
+
+    def check_patterns(self) -> None:
+        """Refuse patterns that match nothing: mistyped, they would leave everything out."""
+        for pattern in self._patterns:
+            if pattern in self._matched:
+                continue
+            said = "no pending pod or job matches"
+            if any(fnmatchcase(name, pattern) for name in self._held):
+                said = "only pods held back by scheduling gates match; they count with --gated"
+            raise UsageError(f"--pending {pattern}: {said}")
 
     def _members(self, nodes: set[str]) -> list[Member]:
         """Pods that hold a place or wait for one."""
@@ -159,6 +179,8 @@ class _Import:
             elif not pod.node and pod.ref.scheduling_gates and not self._gated:
                 text = "pods held back by scheduling gates are left out"
                 self._notes.add(text, pod.full_name)
+                held = Member(pod, gang_of(pod))
+                self._held |= {pod.full_name, f"{pod.namespace}/{_job_name(held)}"}
             else:
                 if pod.terminating:
                     text = "pods that are terminating hold their room until they are gone"
@@ -248,12 +270,17 @@ class _Import:
 
         def matches(member: Member) -> bool:
             names = (f"{member.pod.namespace}/{name}", member.pod.full_name)
-            return any(fnmatchcase(n, pattern) for n in names for pattern in self._patterns)
+            found = {p for p in self._patterns if any(fnmatchcase(n, p) for n in names)}
+            self._matched |= found
+            return bool(found)
 
-        whole = group[0].gang is not None and any(
-            matches(member) for member in group if not member.pod.node
-        )
-        chosen = [m for m in group if m.pod.node or whole or matches(m)]
+        matching = [not member.pod.node and matches(member) for member in group]
+        whole = group[0].gang is not None and any(matching)
+        chosen = [
+            member
+            for member, match in zip(group, matching, strict=True)
+            if member.pod.node or whole or match
+        ]
         left = sum(member.count for member in group) - sum(member.count for member in chosen)
         if left:
             text = "pending pods that were not asked for are left out"
@@ -278,6 +305,11 @@ class _Import:
                 for name in sorted(set(podset.requests) - offered):
                     text = f"pods that ask for {name}, which no node offers"
                     self._notes.add(text, f"{job.namespace}/{job.name}", podset.count)
+
+
+_NO_NODES = (
+    "the input has no nodes: kubectl get nodes,pods,pdb,priorityclasses -A -o json shows them"
+)
 
 
 def _group_key(member: Member) -> Hashable:

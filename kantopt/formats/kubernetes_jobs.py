@@ -243,7 +243,9 @@ class JobsReader:
         if "pod_set_slice_required_topology" in fields:
             if count % size:
                 text = "slices that do not divide their pods are left out"
-                self._notes.add(text, f"{count} pods in slices of {size}, {first.full_name}")
+                self._notes.add(
+                    text, f"{count} pod{'s' * (count != 1)} in slices of {size}, {first.full_name}"
+                )
                 del fields["pod_set_slice_required_topology"]
             else:
                 fields["pod_set_slice_size"] = size

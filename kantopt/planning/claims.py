@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kantopt.planning.question import Question
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
-from kantopt.schema.dump import canonical_digest
-from kantopt.schema.plan import Binding, Eviction, Move, Plan, Standing
-from kantopt.verify.metrics import bounds, measure
+from kantopt.schema.dump import canonical_digest, dump_data
+from kantopt.schema.plan import Binding, Eviction, Move, Plan, Standing, Unplaced
+from kantopt.schema.plan import Tier as Row
+from kantopt.verify.metrics import BOUNDS, bounds, measure
+from kantopt.verify.rules.priority import preemptor
+from kantopt.verify.step import Step, Violation
 
 _Facts = dict[str, int | bool]
 _Place = tuple[str, str, str, tuple[int, ...]]
@@ -20,7 +23,45 @@ _Place = tuple[str, str, str, tuple[int, ...]]
 
 def false_claims(plan: Plan) -> list[Standing]:
     """Find what a plan says wrongly and that the plan alone shows to be wrong."""
-    return [*_identity(plan), *_summary(plan), *_statuses(plan)]
+    return [*_identity(plan), *_summary(plan), *_solver(plan), *_statuses(plan), *_missing(plan)]
+
+
+def false_standing(plan: Plan, standing: Sequence[Violation]) -> list[Standing]:
+    """Find what a plan calls wrong before and is not, and what it leaves out of that.
+
+    ``standing`` is what is wrong with the snapshot as it stands, under the plan's own model.
+    """
+    stated = Counter((item.subject, f"{item.rule} {item.message}") for item in plan.pre_existing)
+    true = Counter((item.subject, f"{item.rule} {item.message}") for item in standing)
+    findings = [_claim(f"preExisting {s}", said, "nothing") for s, said in (stated - true)]
+    return findings + [_claim(f"preExisting {s}", "nothing", fact) for s, fact in (true - stated)]
+
+
+def false_jobs(question: Question, plan: Plan, *, same: bool) -> list[Standing]:
+    """Find embedded jobs that differ from those given, and pending ones that are not embedded.
+
+    ``same`` tells that the snapshot is the one that the plan was made for: then a running job that
+    it does not know was never there.
+    """
+    given = {f"{job.namespace}/{job.name}": job for job in question.jobs}
+    embedded = {f"{job.namespace}/{job.name}": job for job in plan.jobs}
+    findings = []
+    for name, job in embedded.items():
+        if name not in given:
+            if same:
+                findings.append(_claim(f"jobs {name}", "embedded", "no such job"))
+            continue
+        said, true = dump_data(job), dump_data(given[name])
+        differing = sorted(key for key in said.keys() | true if said.get(key) != true.get(key))
+        if differing:
+            findings.append(_claim(f"jobs {name}", f"other {', '.join(differing)}", "those given"))
+    told = frozenset(_needed(plan))
+    for name, job in given.items():
+        placed = {podset.name: sum(a.count for a in podset.assignments) for podset in job.pod_sets}
+        pending = any(podset.count > placed[podset.name] for podset in job.pod_sets)
+        if pending and name not in embedded and name not in told:
+            findings.append(_claim(f"jobs {name}", "not embedded", "a pending job"))
+    return findings
 
 
 def false_figures(
@@ -40,7 +81,7 @@ def false_figures(
     return [
         *_tiers(instance, plan, final),
         *_unplaced(instance, plan, final),
-        *_victims(instance, plan),
+        *_victims(instance, plan, final),
         *_pods(question, plan),
     ]
 
@@ -82,9 +123,46 @@ def _summary(plan: Plan) -> Iterator[Standing]:
             yield _claim(f"summary.{alias}", stated, fact)
 
 
+def _solver(plan: Plan) -> Iterator[Standing]:
+    solver = plan.solver
+    if solver.reproducible and solver.found_by == "cp-sat" and not solver.deterministic:
+        yield _claim("solver.reproducible", True, "a plan found by cp-sat under a clock")
+
+
+def _needed(plan: Plan) -> list[str]:
+    """Jobs that a plan speaks of, in its order."""
+    items: tuple[Binding | Eviction | Move | Unplaced, ...] = (
+        *plan.assignments,
+        *plan.evictions,
+        *plan.moves,
+        *plan.unplaced,
+    )
+    return list(dict.fromkeys(item.job for item in items))
+
+
+def _missing(plan: Plan) -> Iterator[Standing]:
+    embedded = {f"{job.namespace}/{job.name}" for job in plan.jobs}
+    for name in _needed(plan):
+        if name not in embedded:
+            yield _claim(f"jobs {name}", "not embedded", "a job acted on or unplaced")
+
+
+def _given(tier: Row, above: tuple[str, ...]) -> Iterator[Standing]:
+    """A proof by the solver looks at all tiers above, one by arithmetic at all or none."""
+    allowed = {"cp-sat": (above,), "arithmetic": ((), above), "none": ((),)}[tier.proved_by]
+    if tier.given not in allowed:
+        yield _claim(f"objective {tier.name} given", _list(tier.given), _list(allowed[-1]))
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(names) or "nothing"
+
+
 def _statuses(plan: Plan) -> Iterator[Standing]:
-    for tier in plan.objectives:
+    names = tuple(tier.name for tier in plan.objectives)
+    for i, tier in enumerate(plan.objectives):
         subject = f"objective {tier.name}"
+        yield from _given(tier, names[:i])
         if tier.bound is not None and tier.bound > tier.value:
             yield _claim(f"{subject} bound", tier.bound, f"at most the value {tier.value}")
         met = tier.bound == tier.value
@@ -109,14 +187,19 @@ def _tiers(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standin
     before = measure(instance, instance.current, tiers)
     values = measure(instance, final, tiers)
     least = bounds(instance, tiers, values)
-    for row, was, value, bound in zip(plan.objectives, before, values, least, strict=True):
+    for i, row in enumerate(plan.objectives):
+        was, value, bound = before[i], values[i], least[i]
         subject = f"objective {row.name}"
         if row.before != was:
             yield _claim(f"{subject} before", row.before, was)
         if row.value != value:
             yield _claim(f"{subject} value", row.value, value)
-        if row.proved_by == "arithmetic" and row.bound is not None and row.bound > bound:
+        if row.proved_by != "arithmetic" or row.bound is None:
+            continue
+        if row.bound > bound:
             yield _claim(f"{subject} bound by arithmetic", row.bound, bound)
+        elif not row.given and row.bound > BOUNDS[tiers[i].metric](tiers[i], instance, {}):
+            yield _claim(f"{subject} given", "nothing", _list(names[:i]))
 
 
 def _unplaced(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standing]:
@@ -138,8 +221,9 @@ def _unplaced(instance: Instance, plan: Plan, final: Placement) -> Iterator[Stan
             )
 
 
-def _victims(instance: Instance, plan: Plan) -> Iterator[Standing]:
-    bound = {item.job for item in plan.assignments}
+def _victims(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standing]:
+    step = Step(instance, instance.current, final)
+    reasons: dict[int, str | None] = {}
     items: tuple[Eviction | Move, ...] = (*plan.evictions, *plan.moves)
     for item in items:
         job = instance.jobs[instance.job_index[item.job]]
@@ -156,14 +240,13 @@ def _victims(instance: Instance, plan: Plan) -> Iterator[Standing]:
             continue
         if item.priority != job.priority:
             yield _claim(f"{item.id} priority", item.priority, job.priority)
-        if item.for_job is not None:
-            other = instance.job_index.get(item.for_job)
-            if other is None or item.for_job not in bound:
-                yield _claim(f"{item.id} for", item.for_job, "the jobs that the plan places")
-            elif instance.strict and not instance.may_evict_for(other, job.index):
-                priority = instance.jobs[other].priority
-                reason = f"priority {priority}, which may not evict priority {job.priority}"
-                yield _claim(f"{item.id} for", item.for_job, reason)
+        if job.index not in reasons:
+            other = preemptor(step, job)
+            reasons[job.index] = None if other is None else other.name
+        if item.for_job != reasons[job.index]:
+            yield _claim(
+                f"{item.id} for", item.for_job or "nothing", reasons[job.index] or "nothing"
+            )
 
 
 def _pods(question: Question, plan: Plan) -> Iterator[Standing]:
@@ -184,7 +267,11 @@ def _pods(question: Question, plan: Plan) -> Iterator[Standing]:
     )
     for item in items:
         if len(item.pods) > item.count:
-            yield _claim(f"{item.id} pods", f"{len(item.pods)} names", f"{item.count} pods")
+            yield _claim(
+                f"{item.id} pods",
+                f"{len(item.pods)} names",
+                f"{item.count} pod" + "s" * (item.count != 1),
+            )
         where: tuple[str, tuple[int, ...]] = ("", ())
         if isinstance(item, Eviction):
             where = (item.node, tuple(sorted(item.devices)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from kantopt.errors import BadDataError, Problem
 from kantopt.planning.actions import waves_of
-from kantopt.planning.claims import false_claims, false_figures
+from kantopt.planning.claims import false_claims, false_figures, false_jobs, false_standing
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.consistency import check_documents
@@ -99,7 +99,8 @@ def _model(question: Question, name: str | None) -> Model | None:
 def _judge_plan(question: Question, plan: Plan, model: str | None, label: str) -> Verdict:
     own = resolve_model(plan.model, label)
     asked = _model(question, model) or own
-    instance = question.instance(asked)
+    own_instance = question.instance(own)
+    instance = own_instance if asked == own else question.instance(asked)
     notes = list(question.notes)
     digest = canonical_digest(question.snapshot)
     if digest != plan.metadata.snapshot.digest:
@@ -110,9 +111,13 @@ def _judge_plan(question: Question, plan: Plan, model: str | None, label: str) -
         )
     if asked != own:
         notes.append(f"judged under the model {asked.metadata.name or '(unnamed)'}, not its own")
-    findings = false_claims(plan)
-    waves, problems = waves_of(instance, plan, label)
     standing = check_standing(instance)
+    findings = [
+        *false_claims(plan),
+        *false_jobs(question, plan, same=digest == plan.metadata.snapshot.digest),
+        *false_standing(plan, standing if asked == own else check_standing(own_instance)),
+    ]
+    waves, problems = waves_of(instance, plan, label)
     if problems:
         findings += [
             Standing(rule="actions", subject=problem.path, message=_found(problem))
@@ -120,15 +125,13 @@ def _judge_plan(question: Question, plan: Plan, model: str | None, label: str) -
         ]
         return _verdict("plan", findings, standing, notes)
     violations, final = replay(instance, waves)
-    given_up = plan.solver.status in ("INFEASIBLE", "UNKNOWN")
     for violation in dict.fromkeys(violations):
-        if violation.rule == Rule.REQUIRED and given_up:
+        # A plan may miss what is required, unless it claims that nothing is better.
+        if violation.rule == Rule.REQUIRED and plan.solver.status != "OPTIMAL":
             notes.append(f"{violation}, as the plan says")
         else:
             findings.append(_standing(violation))
-    if asked != own:
-        instance = question.instance(own)
-    findings += false_figures(question, instance, plan, final)
+    findings += false_figures(question, own_instance, plan, final)
     return _verdict("plan", findings, standing, notes)
 
 

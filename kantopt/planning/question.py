@@ -89,7 +89,8 @@ def question_of(raws: Sequence[RawDocument], how: Import = Import()) -> Question
         file = foreign[0].file
         snapshots.append((RawDocument(file, 0, {}), snapshot))
         pending += listed.jobs
-    problems += _single(raws, pairs, snapshots)
+    # A document that cannot be used is there all the same: it is not missed as well.
+    problems = problems or _single(raws, pairs, snapshots)
     if problems:
         raise BadDataError(problems)
     plan = next((doc for _, doc in pairs if isinstance(doc, Plan)), None)

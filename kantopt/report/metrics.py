@@ -49,11 +49,11 @@ def _amount(figure: Figure, amount: Amount | None) -> str:
     if amount is None:
         return "-"
     number = in_unit(amount.value, figure.unit)
-    unit = unit_name(figure.unit)
+    whole = None if amount.of is None else in_unit(amount.of, figure.unit)
+    unit = unit_name(figure.unit, whole or number)
     tail = f" {unit}" if unit and unit != "cost" else ""
-    if amount.of is None:
+    if whole is None or amount.of is None:
         return f"{number}{tail}"
-    whole = in_unit(amount.of, figure.unit)
     share = percent(amount.value, amount.of)
     # The literature gives this one as a rate, and gives it to four decimals.
     if figure.metric == "fragment_rate":

@@ -28,11 +28,16 @@ def plan_blocks(
         alone does not say it (``stranded_gpus``, which is weighted by the job mix).
     """
     blocks: list[Block] = [*_headline(plan, scales or {})]
+    # Cut short, a plan may be far from what was asked for: said before what it is.
+    cut = any(text.startswith(_CUT_SHORT) for text in plan.warnings)
+    warnings = [Listing("WARNINGS", plan.warnings, "warn")] if plan.warnings else []
+    blocks += warnings if cut else []
     blocks += _tiers(plan.objectives, scales or {}, wide)
     blocks += _wide_actions(plan) if wide else _actions(plan)
     blocks += _victims(plan.evictions)
     blocks += _unplaced(plan)
-    blocks += _notes(plan, wide)
+    blocks += [] if cut else warnings
+    blocks += _standing(plan, wide)
     return blocks
 
 
@@ -100,7 +105,9 @@ def _quality(plan: Plan, scales: Mapping[str, int]) -> Paragraph:
     if status == "UNKNOWN":
         return Paragraph("UNKNOWN: the time was up before anything was examined.", "warn")
     if status == "INFEASIBLE":
-        text = "INFEASIBLE: a required job provably has no place; this is the best without it."
+        proved = all(tier.status == "OPTIMAL" for tier in plan.objectives)
+        rest = "no plan does better by the others" if proved else "this is a plan for the others"
+        text = f"INFEASIBLE: a required job provably has no place; {rest}."
         return Paragraph(text, "bad")
     if status == "OPTIMAL":
         return Paragraph("OPTIMAL: no plan is better in any objective, in this order.", "good")
@@ -113,7 +120,9 @@ def _quality(plan: Plan, scales: Mapping[str, int]) -> Paragraph:
         value, bound = _number(first, first.value, scales), _number(first, first.bound, scales)
         gap = f"it is {value}, and no plan gets below {bound}"
     proved = plan.objectives.index(first)
-    above = f"; proved above it: {proved} of {len(plan.objectives)}" if proved else ""
+    above = "; the objective above it is proved" if proved == 1 else ""
+    if proved > 1:
+        above = f"; the {proved} objectives above it are proved"
     return Paragraph(f"FEASIBLE: {_label(first)} is open: {gap}{above}.", "warn")
 
 
@@ -270,9 +279,11 @@ def _unplaced(plan: Plan) -> Iterator[Table]:
         yield Table("PENDING", ("JOB", "PRIORITY", "PODS", "WHY"), rows, frozenset({1}))
 
 
-def _notes(plan: Plan, wide: bool) -> Iterator[Block]:
-    if plan.warnings:
-        yield Listing("WARNINGS", plan.warnings, "warn")
+_CUT_SHORT = ("interrupted", "the time limit")
+"""How warnings begin that say what ended the search."""
+
+
+def _standing(plan: Plan, wide: bool) -> Iterator[Block]:
     if not plan.pre_existing:
         return
     title = "WRONG BEFORE, and not made worse"

@@ -50,9 +50,13 @@ def in_unit(value: int, unit: str) -> str:
     return str(value)
 
 
-def unit_name(unit: str) -> str:
-    """Name of a unit once its numbers are written naturally."""
-    return {"milli-GPU": "GPUs", "seconds": "", "cpu": "cores", "gpu": "GPUs"}.get(unit, unit)
+def unit_name(unit: str, number: str = "") -> str:
+    """Name of a unit once its numbers are written naturally; singular behind the number 1."""
+    named = {"milli-GPU": "GPUs", "seconds": "", "cpu": "cores", "gpu": "GPUs"}.get(unit, unit)
+    return _SINGULAR.get(named, named) if number == "1" else named
+
+
+_SINGULAR = {"GPUs": "GPU", "cores": "core", "nodes": "node", "pods": "pod", "jobs": "job"}
 
 
 def plural(count: int, one: str, many: str = "") -> str:

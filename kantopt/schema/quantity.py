@@ -70,11 +70,6 @@ def is_bytes(resource: str) -> bool:
     )
 
 
-def is_gpu(resource: str) -> bool:
-    """Whether a resource counts whole GPUs (``nvidia.com/gpu``) or shares of one (``gpu``)."""
-    return resource == "gpu" or resource.endswith("/gpu")
-
-
 def gpu_milli(resource: str, amount: int) -> int:
     """Milli-GPU in an amount (base units) of a resource; 0 if it is not a GPU."""
     if resource == "gpu":

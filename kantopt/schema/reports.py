@@ -75,7 +75,7 @@ class Verdict(Part):
     kind: Literal["Verdict"] = Field(description="Verdict")
     judged: Literal["documents", "snapshot", "plan"] = Field(
         description="documents: sound, nothing more to judge; snapshot: what is wrong as it "
-        "stands; plan: legal at every step, and true in what it says"
+        "stands; plan: its legality at every step and its claims"
     )
     findings: tuple[Standing, ...] = Field(default=(), description="what is wrong with the plan")
     pre_existing: tuple[Standing, ...] = Field(

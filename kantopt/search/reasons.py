@@ -79,6 +79,8 @@ class Reasons:
         wants = self._wants(j)
         if not wants:
             return NOT_EXAMINED, "nothing of the job is pending"
+        if not self.instance.nodes:
+            return Rule.ELIGIBILITY.value, "the snapshot has no nodes"
         job = self.instance.jobs[j]
         for s in job.podsets:
             podset = self.instance.podsets[s]
@@ -129,10 +131,9 @@ class Reasons:
         if self.now.allowed(s).any():
             return None
         causes = Causes(self.empty, s)
-        first = self.instance.nodes[0].name if self.instance.nodes else "none"
-        why = f" ({causes.room_cause[0]})" if self.instance.nodes else ""
+        first = f"{self.instance.nodes[0].name} ({causes.room_cause[0]})"
         return Rule.ELIGIBILITY, (
-            f"{causes.counts()}; for example node {first}{why}; short of {_pods(pods)}"
+            f"{causes.counts()}; for example node {first}; short of {_pods(pods)}"
         )
 
     def _hardware(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:

@@ -289,3 +289,46 @@ def test_a_time_limit_that_is_over_at_once_writes_the_null_plan(cli: Cli) -> Non
     assert done.code == 0
     assert done.out.splitlines()[1].startswith("UNKNOWN: ")
     assert cli("verify", "snap.yaml", "jobs.yaml", "plan.json").code == 0
+
+
+def test_a_misspelt_field_is_the_only_complaint(cli: Cli) -> None:
+    Path("bad.yaml").write_text(SNAPSHOT.replace("nodes:", "nods:"))
+    done = cli("plan", "bad.yaml", "jobs.yaml")
+    assert done.code == 65
+    assert "among the files" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("convert", "snap.yaml", "--from", "slurm"),
+            "kantopt: error: Invalid value for '--from': 'slurm' is not one of 'kubernetes', "
+            "'openb', 'vm-rescheduling'. (see kantopt --help)\n",
+        ),
+        (
+            ("plan", "snap.yaml", "--engine", "slow"),
+            "kantopt: error: Invalid value for '--engine': 'slow' is not one of 'auto', 'fast', "
+            "'exact'. (see kantopt --help)\n",
+        ),
+    ],
+)
+def test_a_wrong_word_is_told_with_those_there_are(
+    cli: Cli, arguments: tuple[str, ...], said: str
+) -> None:
+    assert cli(*arguments).err == said
+
+
+def test_a_pattern_that_matches_no_pending_pod_is_a_usage_error(cli: Cli) -> None:
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "a"},
+        "spec": {"containers": []},
+    }
+    Path("k.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [pod]}))
+    for command in (("plan", "k.json"), ("convert", "k.json", "--from", "kubernetes")):
+        done = cli(*command, "--pending", "nothing/*")
+        assert (done.code, done.out) == (64, "")
+        said = "kantopt: error: --pending nothing/*: no pending pod or job matches\n"
+        assert done.err == said

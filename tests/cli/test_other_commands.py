@@ -147,3 +147,12 @@ def test_a_plan_is_rendered_for_kubectl(cli: Cli) -> None:
     script = cli("render", "plan.yaml", "--to", "kubectl", "--shell").out
     assert script.startswith("#!")
     assert cli("render", "snap.yaml", "--to", "kubectl").code == 65
+
+
+def test_metrics_of_a_single_node_are_singular(cli: Cli) -> None:
+    snapshot = {"apiVersion": "kantopt/v1alpha1", "kind": "ClusterSnapshot"}
+    node = {"name": "a", "allocatable": {"nvidia.com/gpu": 1}}
+    Path("one.json").write_text(json.dumps({**snapshot, "nodes": [node]}))
+    out = cli("metrics", "one.json").out
+    assert "0/1 node " in out
+    assert "0/1 GPU " in out

@@ -42,7 +42,8 @@ def test_a_plan_of_ours_is_valid(cli: Cli) -> None:
     done = cli("verify", "snap.yaml", "jobs.yaml", "plan.json")
     assert (done.code, done.out) == (
         0,
-        "VALID: legal at every step, and true in what it says of itself.\n",
+        "VALID: legal at every step; its figures, bounds by arithmetic, embedded jobs and reasons "
+        "to evict hold. Bounds by cp-sat were not proved again.\n",
     )
     assert cli("verify", "plan.json", "snap.yaml").code == 0
 
@@ -169,13 +170,53 @@ CASES: dict[str, tuple[Callable[[Data], object], str]] = {
         ),
         "claims: unplaced team-a/llm-8: 2 of 2 pods at priority 1000 stated of nothing",
     ),
+    "no reason to evict": (
+        lambda data: data["evictions"][0].pop("for"),
+        "claims: e1 for: nothing stated of team-a/llm-8",
+    ),
+    "no embedded jobs": (
+        lambda data: data.update(jobs=[]),
+        "claims: jobs team-a/llm-8: not embedded stated of a job acted on or unplaced",
+    ),
+    "a victim that is not embedded": (
+        lambda data: data.update(jobs=[job for job in data["jobs"] if job["name"] != "batch-1"]),
+        "claims: jobs team-b/batch-1: not embedded stated of a job acted on or unplaced",
+    ),
+    "an embedded job that asks for something else": (
+        lambda data: data["jobs"][1]["podSets"][0]["requests"].update(cpu=1),
+        "claims: jobs team-a/llm-8: other podSets stated of those given",
+    ),
+    "an embedded job that nobody gave": (
+        lambda data: data["jobs"].append({**data["jobs"][0], "name": "made-up"}),
+        "claims: jobs team-b/made-up: embedded stated of no such job",
+    ),
+    "something wrong before that was not": (
+        lambda data: data.update(
+            preExisting=[{"rule": "capacity", "subject": "node gpu-001", "message": "9 of 8 gpu"}]
+        ),
+        "claims: preExisting node gpu-001: capacity 9 of 8 gpu stated of nothing",
+    ),
+    "a proof by the solver that takes nothing for granted": (
+        lambda data: tier(data, "evictions").update(provedBy="cp-sat", given=[]),
+        "claims: objective evictions[priority=10] given: nothing stated of ",
+    ),
+    "tiers taken for granted that are not above": (
+        lambda data: tier(data, "evictions").update(given=["moves"]),
+        "claims: objective evictions[priority=10] given: moves stated of ",
+    ),
+    "a solver's plan that would come again by the clock": (
+        lambda data: data["solver"].update(
+            foundBy="cp-sat", deterministic=False, reproducible=True
+        ),
+        "claims: solver.reproducible: true stated of a plan found by cp-sat under a clock",
+    ),
     "a victim of another priority": (
         lambda data: data["evictions"][0].update(priority=9),
         "e1 priority: 9 stated of 10",
     ),
     "an eviction for a job that is not placed": (
         lambda data: data["evictions"][0].update({"for": "team-b/batch-1"}),
-        "e1 for: team-b/batch-1 stated of the jobs that the plan places",
+        "e1 for: team-b/batch-1 stated of team-a/llm-8",
     ),
     "a budget that is not named": (
         lambda data: data["evictions"][0].pop("budgets"),
@@ -187,7 +228,7 @@ CASES: dict[str, tuple[Callable[[Data], object], str]] = {
     ),
     "more pods than are counted": (
         lambda data: data["evictions"][0]["pods"].append({"name": "more"}),
-        "e1 pods: 2 names stated of 1 pods",
+        "e1 pods: 2 names stated of 1 pod",
     ),
 }
 
@@ -217,3 +258,59 @@ def test_a_plan_that_says_itself_what_it_misses_is_no_lie(cli: Cli) -> None:
     done = cli("verify", "snap.yaml", "huge.yaml", "plan.json")
     assert done.code == 0, done.out
     assert "as the plan says" in done.out
+
+
+def test_what_was_wrong_before_and_is_left_out_is_found(cli: Cli) -> None:
+    Path("over.yaml").write_text(
+        SNAPSHOT.replace("requests: {cpu: 4, nvidia", "requests: {cpu: 97, nvidia")
+    )
+    assert cli("plan", "over.yaml", "none.yaml", "-O", "plan.json", "-q").code == 0
+    assert cli("verify", "over.yaml", "plan.json").code == 0
+    done = cli("verify", "over.yaml", tampered(lambda data: data.pop("preExisting")))
+    assert done.code == 12
+    said = "claims: preExisting node gpu-001: nothing stated of capacity 97000 of 96000 cpu"
+    assert said in done.out
+
+
+def test_a_plan_alone_shows_that_it_embeds_too_little(cli: Cli) -> None:
+    done = cli("verify", tampered(lambda data: data.update(jobs=[])), "-o", "name")
+    assert done.code == 12
+    assert (
+        "claims: jobs team-a/llm-8: not embedded stated of a job acted on or unplaced" in done.out
+    )
+
+
+def test_a_bound_by_arithmetic_names_the_tiers_that_it_rests_on(cli: Cli) -> None:
+    """The room for the less important job is what the more important one leaves."""
+    head = "apiVersion: kantopt/v1alpha1\nkind: "
+    Path("one.yaml").write_text(
+        f"{head}ClusterSnapshot\nnodes: [{{name: a, allocatable: {{nvidia.com/gpu: 8}}}}]\n"
+    )
+    podset = "podSets: [{count: 1, requests: {nvidia.com/gpu: 8}}]"
+    Path("two.yaml").write_text(
+        f"{head}JobList\njobs:\n- {{name: first, priority: 9, {podset}}}\n"
+        f"- {{name: second, priority: 1, {podset}}}\n"
+    )
+    assert (
+        cli("plan", "one.yaml", "two.yaml", "--engine", "fast", "-O", "plan.json", "-q").code == 0
+    )
+    assert cli("verify", "one.yaml", "two.yaml", "plan.json").code == 0
+    hidden = tampered(lambda data: tier(data, "unplaced[priority=1, milli-GPU]").pop("given"))
+    done = cli("verify", "one.yaml", "two.yaml", hidden)
+    assert done.code == 12
+    assert (
+        "claims: objective unplaced[priority=1, milli-GPU] given: nothing stated of "
+        "unplaced[priority=9, milli-GPU]" in done.out
+    )
+
+
+def test_what_cannot_be_used_is_judged_without_a_crash(cli: Cli) -> None:
+    """Embedded jobs, and what was wrong before, are judged though a node is not known."""
+
+    def spoil(data: Data) -> None:
+        data["assignments"][0].update(node="gpu-9")
+        data["jobs"][1]["podSets"][0]["requests"].update(cpu=1)
+
+    done = cli("verify", "snap.yaml", "jobs.yaml", tampered(spoil))
+    assert "actions: assignments[0].node: gpu-9 found" in done.out
+    assert "claims: jobs team-a/llm-8: other podSets stated of those given" in done.out

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
+from kantopt.errors import UsageError
 from kantopt.formats.kubernetes_topology import find_levels
 from kantopt.formats.objects import Notes, Objects
 from tests.formats.cluster_objects import job, node, noted, pod, read, thing
@@ -235,3 +237,31 @@ def test_a_guessed_level_never_takes_nodes_out_of_finer_ones() -> None:
     found = find_levels(Objects([], "x"), views, (), notes)
     assert [level.name for level in found.topology.levels] == ["rack"]
     assert any(BLOCK in line for line in notes.lines())
+
+
+def test_each_pattern_matches_something_that_is_pending() -> None:
+    objects = [node("a"), pod("runs", on="a", namespace="b"), pod("waits")]
+    assert len(read(*objects, pending=["default/waits"]).pending.jobs) == 1
+    for pattern in ("nothing/*", "b/*"):
+        said = rf"^--pending {re.escape(pattern)}: no pending pod or job matches$"
+        with pytest.raises(UsageError, match=said):
+            read(*objects, pending=["default/waits", pattern])
+
+
+@pytest.mark.parametrize("pattern", ["held/p", "held/app", "held/*"])
+def test_a_pattern_that_only_gated_pods_match_says_how_they_count(pattern: str) -> None:
+    held = pod("p", namespace="held", schedulingGates=[{"name": "g"}])
+    said = "only pods held back by scheduling gates match; they count with --gated$"
+    with pytest.raises(UsageError, match=said):
+        read(node("a"), held, pending=[pattern])
+    assert len(read(node("a"), held, pending=[pattern], gated=True).pending.jobs) == 1
+
+
+def test_an_input_without_nodes_is_told_where_they_come_from() -> None:
+    first = read(pod("p")).notes[0]
+    assert first.startswith("the input has no nodes: kubectl get nodes,pods,")
+    assert not any("no nodes" in note for note in read(node("a"), pod("p")).notes)
+
+
+def test_an_input_without_anything_has_no_note() -> None:
+    assert read().notes == ()

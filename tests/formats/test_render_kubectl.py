@@ -223,3 +223,8 @@ def test_no_name_can_break_out_of_the_script(tmp_path: Path) -> None:
         env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
     )
     assert sorted(item.name for item in tmp_path.iterdir()) == ["kubectl"]
+
+
+def test_a_single_nameless_pod_is_one_pod() -> None:
+    requests = render_kubectl(plan(evictions=(evict(VICTIM, count=2),)))
+    assert requests[1]["message"].startswith("1 pod of team-b/x")

@@ -235,3 +235,15 @@ def test_a_solver_that_does_not_listen_does_not_hold_the_plan_up() -> None:
         )
     assert time.monotonic() - began < 6.0
     assert any("did not begin" in warning for warning in result.plan.warnings)
+
+
+def test_a_fault_of_the_local_search_costs_nothing_but_a_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("on purpose")
+
+    monkeypatch.setattr("kantopt.search.chains.improve.improve", broken)
+    result = planned(hard_question(nodes=4), model(*PODS_FIRST), seconds=3.0, engine="fast")
+    assert result.plan.summary.placed_pods > 0
+    assert "the search by chains failed: ZeroDivisionError: on purpose" in result.plan.warnings

@@ -85,7 +85,7 @@ def test_an_open_tier_is_named_with_its_gap_in_gpus() -> None:
     text = shown(plan_of(solver={"status": "FEASIBLE"}, objectives=[STRANDED, TIER]))
     assert (
         "FEASIBLE: unplaced[10, GPUs] is open: it is 0.5, and no plan gets below 0; "
-        "proved above it: 1 of 2." in text
+        "the objective above it is proved." in text
     )
     row = next(line for line in text.splitlines() if line.startswith("unplaced[10, GPUs]"))
     assert row.split()[-4:] == ["12.5", "0.5", "0", "FEASIBLE"]
@@ -164,3 +164,26 @@ def test_a_proof_that_rests_on_an_open_tier_says_so() -> None:
     assert "OPTIMAL by cp-sat, given the open ones above" in text
     proved = {**TIER, "value": 0, "status": "OPTIMAL"}
     assert "given" not in shown(plan_of(objectives=[proved, resting]))
+
+
+def test_several_proved_objectives_above_an_open_one_are_counted() -> None:
+    text = shown(plan_of(solver={"status": "FEASIBLE"}, objectives=[STRANDED] * 3 + [TIER]))
+    assert "no plan gets below 0; the 3 objectives above it are proved.\n" in text
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "interrupted by SIGINT: this is the best plan so far",
+        "the time limit ended the search",
+    ],
+)
+def test_what_ended_the_search_stands_under_the_headline(said: str) -> None:
+    text = shown(plan_of(objectives=[TIER], warnings=["something else", said]))
+    assert text.index("WARNINGS") < text.index(said) < text.index("OBJECTIVES")
+    assert text.count("something else") == text.count("WARNINGS") == 1
+
+
+def test_other_warnings_stand_at_the_end() -> None:
+    text = shown(plan_of(objectives=[TIER], warnings=["something else"]))
+    assert text.index("OBJECTIVES") < text.index("something else")

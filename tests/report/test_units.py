@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from kantopt.report.names import joined, on_devices, places
-from kantopt.report.units import duration, in_unit, percent, plural, size_bytes, thousandths
+from kantopt.report.units import (
+    duration,
+    in_unit,
+    percent,
+    plural,
+    size_bytes,
+    thousandths,
+    unit_name,
+)
 
 
 @pytest.mark.parametrize(
@@ -79,3 +87,16 @@ def test_places_say_how_many_pods_each_takes() -> None:
     assert places([("n1", 2)]) == "n1 x2"
     assert places([("n1", 2), ("n2", 2), ("n5", 1)]) == "n[1-2] x2 each, n5 x1"
     assert on_devices("n1", (0, 1)) == "n1:0,1"
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "text"),
+    [
+        ("1", "nodes", "node"),
+        ("1", "milli-GPU", "GPU"),
+        ("0", "pods", "pods"),
+        ("1", "cost", "cost"),
+    ],
+)
+def test_one_of_a_unit_is_singular(number: str, unit: str, text: str) -> None:
+    assert unit_name(unit, number) == text

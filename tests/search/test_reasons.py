@@ -131,3 +131,8 @@ def test_a_job_that_fits_was_not_examined() -> None:
         "not examined",
         "1 of 1 pod would fit by themselves",
     )
+
+
+def test_a_snapshot_without_nodes_takes_nothing() -> None:
+    assert why(question([], [job("j", pods())])) == ("eligibility", "the snapshot has no nodes")
+    assert why(question([], [job("j", pods(gpu=1, count=9))]))[1] == "the snapshot has no nodes"

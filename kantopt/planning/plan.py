@@ -186,15 +186,18 @@ class _Run:
         if not deadline.deterministic:
             deadline = deadline.less(self.reserve + left - share)
         pods = sum(podset.count for podset in self.instance.podsets)
-        improve(
-            self.instance,
-            self.fast,
-            self.tiers,
-            deadline,
-            self.options.seed,
-            self._improved,
-            patience=min(100 + 10 * pods, 5000),
-        )
+        try:
+            improve(
+                self.instance,
+                self.fast,
+                self.tiers,
+                deadline,
+                self.options.seed,
+                self._improved,
+                patience=min(100 + 10 * pods, 5000),
+            )
+        except Exception as error:  # a fault of the search must not cost the plan that is there
+            self.warnings.append(f"the search by chains failed: {type(error).__name__}: {error}")
         clocked = not deadline.deterministic or deadline.stop.signal is not None
         self.cut = self.cut or (clocked and deadline.over())
 

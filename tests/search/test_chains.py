@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -10,7 +11,11 @@ from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
+from kantopt.search.chains.chain import settle
+from kantopt.search.chains.gather import gather
 from kantopt.search.chains.improve import improve
+from kantopt.search.chains.packing import Packing
+from kantopt.search.chains.scope import scope_of
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.search.helpers import where
@@ -159,6 +164,29 @@ def test_members_of_a_gang_move_but_none_is_left_out_or_added() -> None:
     assert where(instance, found, "new") == {"a": 1}
     tight = ask([nodes[0], nodes[2]], [gang, job("new", pods(cpu=2), priority=9)])
     assert improved(tight) == tight.current
+
+
+def test_crumbs_of_room_on_two_nodes_become_room_for_one_more_pod() -> None:
+    """One core is left on each node; no chain helps, but six cores for five do."""
+    instance = ask(
+        [node("a", cpu=10), node("b", cpu=10)],
+        [
+            job("a6", pods(cpu=6, on=["a"])),
+            job("a3", pods(cpu=3, on=["a"])),
+            job("b5", pods(cpu=5, on=["b"])),
+            job("b4", pods(cpu=4, on=["b"])),
+            job("new", pods(cpu=2)),
+        ],
+    )
+    tiers = tiers_of(instance)
+    scope = scope_of(instance, instance.current)
+    packing = Packing(scope, tiers, measure(instance, instance.current, tiers), 0)
+    settle(packing, [], 0.0, None, lambda: False)
+    assert packing.value() == (0, 1, 0, 0)
+    assert gather(packing, random.Random(0)) == []
+    after = scope.placement(packing.snapshot())
+    assert check(instance, after) == []
+    assert measure(instance, after, tiers) == (0, 0, 2)
 
 
 def test_replicas_are_interchangeable() -> None:

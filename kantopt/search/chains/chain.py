@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from kantopt.search.chains.key import NEVER
-from kantopt.search.chains.packing import Floats, Packing
+from kantopt.search.chains.packing import Packing
+from kantopt.search.chains.rooms import Floats
 from kantopt.search.shapes import Ints, Mask
 
 LONGEST = 4
@@ -52,9 +53,11 @@ def _chain(packing: Packing, g: int, noise: float) -> bool:
     steps = reach.of(g, LONGEST)
     if steps is None or steps == 0:
         return False
-    cost = packing.leaves_home + packing.size_at()
+    cost = packing.leaves_home + packing.taste * packing.size_at()
     if noise:
         cost += noise * packing.noise(len(cost))
+    if packing.patient:
+        steps = reach.grown(steps + 1)
     budget = [_TRIES]
     return _step(packing, g, g, steps, (), reach.steps_at(), cost, noise, budget)
 

@@ -11,6 +11,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.chains.chain import settle
+from kantopt.search.chains.gather import gather
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.restore import leave_out, loosen_moved, loosen_slack, restore_nodes
 from kantopt.search.chains.scope import scope_of
@@ -18,17 +19,31 @@ from kantopt.search.chains.strict import evictions_hold
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check
 
-OPERATORS = ((restore_nodes, 60), (loosen_moved, 15), (loosen_slack, 15), (leave_out, 10))
+OPERATORS = (
+    (restore_nodes, 60),
+    (loosen_moved, 15),
+    (loosen_slack, 15),
+    (leave_out, 10),
+    (gather, 15),
+)
 """What to take apart, and how often of 100 times."""
 NOISES = (0.0, 0.1, 0.3, 0.6)
+TASTES = (1.0, 1.0, 0.0, -1.0)
+"""How much chains prefer small pods to eject: one large pod may make room for two that wait."""
+PATIENT = 0.1
+"""How often chains may be longer than needed."""
 RESTARTS = 3
 PHASE = 300
 """Iterations without improvement after which to widen the search, and to narrow it again."""
 DETOURS = (3, 6, 10, 15)
 """By how much a tier of disruption may be worse on the way while the search is wide."""
+SHORTER = 0.3
+"""How often rather one pod more may stay unplaced on the way."""
 _JUDGED_EVERY = 30
 _WORK_PER_SECOND = 4_000_000
 """Of a deterministic run; an iteration counts as 20,000 and its groups times nodes."""
+_SMALL_CELLS = 100_000
+"""Groups times nodes up to which a pass is quick enough to be repeated."""
 _MOST_CELLS = 20_000_000
 _MOST_CELLS_DETERMINISTIC = 2_000_000
 _DISRUPTION = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
@@ -122,7 +137,8 @@ class _Run:
         self.limit = self.local
         self.wide = False
         self._restart()
-        self._judge()
+        if self.done():
+            return
         self._iterate(patience)
         self._judge()
 
@@ -138,7 +154,8 @@ class _Run:
             )
         ):
             origins.append(now)
-        for turn in range(len(origins) + RESTARTS):
+        small = packing.nodes * packing.count <= _SMALL_CELLS
+        for turn in range(len(origins) + (RESTARTS if small else 0)):
             if turn and self.over():
                 break
             noise = 0.0 if turn < len(origins) else 0.1 + 0.4 * self.rng.random()
@@ -146,6 +163,7 @@ class _Run:
             settle(packing, [], noise, None, self.over)
             if packing.value() < self.local and evictions_hold(packing):
                 self.local, self.kept = packing.value(), packing.snapshot()
+                self._judge()
         packing.load(self.kept)
         self.limit = self.local
 
@@ -162,6 +180,7 @@ class _Run:
             if since % PHASE == 0:
                 self._turn()
             loose = rng.choices(operators, shares)[0](packing, rng)
+            packing.taste, packing.patient = rng.choice(TASTES), rng.random() < PATIENT
             sensible = settle(packing, loose, rng.choice(NOISES), self.limit, self.over)
             if sensible and packing.value() <= self.limit and evictions_hold(packing):
                 since = 0 if self._accept() else since
@@ -193,7 +212,14 @@ class _Run:
             return
         loose = [i for i, tier in enumerate(self.tiers, 1) if tier.metric in _DISRUPTION]
         limit = list(self.local)
-        if loose:
+        short = [
+            i
+            for i, tier in enumerate(self.tiers, 1)
+            if tier.metric is Metric.UNPLACED and self.local[i]
+        ]
+        if short and self.rng.random() < SHORTER:
+            limit[short[-1]] += 1
+        elif loose:
             limit[self.rng.choice(loose)] += self.rng.choice(DETOURS)
         self.limit = tuple(limit)
 

@@ -1,92 +1,51 @@
-"""Counts of pods per group and node, in arrays that answer at once who could make room for whom."""
+"""A placement of the groups that changes pod by pod, with its key and a journal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kantopt.problem.tiers import Tier
 from kantopt.search.chains.key import effects_of
 from kantopt.search.chains.reach import Reach
+from kantopt.search.chains.rooms import Floats, Rooms
 from kantopt.search.chains.scope import Scope
 from kantopt.search.shapes import Ints, Mask
 
-Floats = NDArray[np.float64]
-
-_EMPTY = -(2**61)
-"""What a slot without pods offers: less than nothing, whatever is added."""
 _POOL = 1 << 15
 
 
-class Packing:
-    """A placement of the groups that changes pod by pod, with its key and a journal.
-
-    Each node has some *slots*, one per group that has pods on it. ``offer`` says what would be
-    free on the node if one pod of the slot's group left.
-    """
+class Packing(Rooms):
+    """Pods on nodes, what that means to the tiers, and a way back."""
 
     def __init__(self, scope: Scope, tiers: Sequence[Tier], base: Sequence[int], seed: int) -> None:
-        self.scope = scope
+        super().__init__(scope)
         groups = scope.groups
         self.size = [group.size for group in groups]
         self.effects = [effects_of(scope.instance, tiers, group) for group in groups]
-        self.nodes = len(scope.instance.nodes)
-        self.count = len(groups)
-        self.resources = len(scope.room)
-        self.ask: Ints = np.array([g.request for g in groups], dtype=np.int64).reshape(
-            self.count, self.resources
-        )
-        self.asks = np.ascontiguousarray(self.ask.T)
-        self._column = [row.copy() for row in self.ask]
-        self._block = [row.reshape(-1, 1).copy() for row in self.ask]
-        self.least_ask: Ints = self.ask.min(axis=0)
-        self.free: Ints = np.array(scope.room, dtype=np.int64).reshape(self.resources, self.nodes)
-        self.scale: Floats = 1.0 / np.maximum(1, np.where(self.free < 2**59, self.free, 0).sum(1))
-        self._build_masks()
         self.homes_at: list[list[tuple[int, int]]] = [[] for _ in range(self.nodes)]
         for g, group in enumerate(groups):
             for n, pods in group.home.items():
                 self.homes_at[n].append((g, pods))
-        self.home = [group.home for group in groups]
         self.running = [group.running for group in groups]
         self.most = [group.most for group in groups]
         self.least = [group.least for group in groups]
-        self.on: list[dict[int, int]] = [{} for _ in groups]
         self.placed = [0] * self.count
         self.changed = [sum(pods for _, pods in homes) for homes in self.homes_at]
         """Per node, by how many pods it differs from the snapshot."""
         self.journal: list[tuple[int, int, int]] = []
+        self.taste = 1.0
+        """How much chains prefer small pods (below 0: large ones) for ejection."""
+        self.patient = False
+        """Whether chains may have one ejection more than the fewest."""
         self.version = 0
         """Differs whenever something has changed."""
         self._build_ranks()
-        self._lay_out(4)
         self._random = np.random.default_rng(seed)
         self._pool: Floats = self._random.random(_POOL)
         self._next = 0
         self._start_key(base)
-
-    def _build_masks(self) -> None:
-        groups = self.scope.groups
-        self.allowed: list[Mask | None] = []
-        masks: list[Mask] = [np.ones(self.nodes, dtype=np.bool_)]
-        known: dict[frozenset[int] | None, int] = {None: 0}
-        self._class = np.zeros(self.count, dtype=np.int64)
-        for g, group in enumerate(groups):
-            nodes = group.allowed
-            if group.homebound:
-                nodes = frozenset(group.home) & (nodes if nodes is not None else set(group.home))
-            if nodes not in known:
-                known[nodes] = len(masks)
-                masks.append(np.zeros(self.nodes, dtype=np.bool_))
-                masks[-1][sorted(nodes or ())] = True
-            self._class[g] = known[nodes]
-            self.allowed.append(None if nodes is None else masks[known[nodes]])
-        self._admits: Mask | None = np.array(masks) if len(masks) > 1 else None
-        """Per class of groups, the nodes that admit their pods; ``None`` if all admit all."""
-        self.fixed_place: Mask = np.array([group.homebound for group in groups] + [True])
-        """Groups whose pods go nowhere else; and the group of no pods."""
 
     def _build_ranks(self) -> None:
         largest = max(self.size, default=0.0) or 1.0
@@ -182,33 +141,6 @@ class Packing:
             self.evicted += max(0, podset.count - placed)
             self.moved += min(placed, podset.count) - stays
 
-    def _lay_out(self, width: int) -> None:
-        """Give each node ``width`` slots; those in use are filled in anew."""
-        self.width = width
-        slots = self.nodes * width
-        self.offer: Ints = np.full((self.resources, slots), _EMPTY, dtype=np.int64)
-        self._offers = self.offer.reshape(self.resources, self.nodes, width)
-        self.group_at: Ints = np.full(slots, self.count, dtype=np.int64)
-        self.leaves_home: Floats = np.zeros(slots)
-        """1 where a pod that leaves would be one more that is not at home."""
-        self.node_at: Ints = np.repeat(np.arange(self.nodes), width)
-        self.slot: list[dict[int, int]] = [{} for _ in range(self.nodes)]
-        self._spare = [
-            list(range((n + 1) * width - 1, n * width - 1, -1)) for n in range(self.nodes)
-        ]
-        self._slot_admits = None if self._admits is None else self._admits.repeat(width, axis=1)
-        for g, spots in enumerate(self.on):
-            for n, pods in spots.items():
-                self._open(g, n)
-                self.leaves_home[self.slot[n][g]] = pods <= self.home[g].get(n, 0)
-
-    def _open(self, g: int, n: int) -> int:
-        index = self._spare[n].pop()
-        self.slot[n][g] = index
-        self.group_at[index] = g
-        self.offer[:, index] = self.free[:, n] + self._column[g]
-        return index
-
     def add(self, g: int, n: int) -> None:
         """Place one pod of a group on a node."""
         self._add(g, n)
@@ -220,39 +152,14 @@ class Packing:
         self.journal.append((g, n, -1))
 
     def _add(self, g: int, n: int) -> None:
-        pods = self.on[g].get(n, 0)
-        here = self.home[g].get(n, 0)
         self.version += 1
-        self.free[:, n] -= self._column[g]
-        self._offers[:, n] -= self._block[g]
-        index = self.slot[n].get(g)
-        if index is None:
-            if not self._spare[n]:
-                self._lay_out(self.width + 2)
-            index = self._open(g, n)
-        self.on[g][n] = pods + 1
-        stays = pods < here
-        self.leaves_home[index] = stays
+        stays = self._come(g, n, self.on[g].get(n, 0))
         self.changed[n] += -1 if stays else 1
         self._count(g, 1, stays)
 
     def _remove(self, g: int, n: int) -> None:
-        pods = self.on[g][n] - 1
-        here = self.home[g].get(n, 0)
         self.version += 1
-        self.free[:, n] += self._column[g]
-        self._offers[:, n] += self._block[g]
-        index = self.slot[n][g]
-        stayed = pods < here
-        if pods:
-            self.on[g][n] = pods
-            self.leaves_home[index] = pods <= here
-        else:
-            del self.on[g][n], self.slot[n][g]
-            self._spare[n].append(index)
-            self.offer[:, index] = _EMPTY
-            self.group_at[index] = self.count
-            self.leaves_home[index] = 0.0
+        stayed = self._go(g, n, self.on[g][n] - 1)
         self.changed[n] += 1 if stayed else -1
         self._count(g, -1, stayed)
 
@@ -336,54 +243,7 @@ class Packing:
         self._next += size
         return found
 
-    def fits(self, g: int, n: int) -> bool:
-        """Whether a node has room for one more pod of a group."""
-        return bool((self.free[:, n] >= self._column[g]).all())
-
     def vacant_homes(self, g: int) -> list[int]:
         """Nodes on which fewer pods of a group run than do now."""
         on = self.on[g]
         return [n for n, pods in self.home[g].items() if on.get(n, 0) < pods]
-
-    def free_nodes(self, g: int) -> Ints:
-        """Nodes with room for one more pod of a group, homes left aside for those bound to them."""
-        mask = self.free[0] >= self.ask[g, 0]
-        for r in range(1, self.resources):
-            mask &= self.free[r] >= self.ask[g, r]
-        allowed = self.allowed[g]
-        if allowed is not None:
-            mask &= allowed
-        return np.flatnonzero(mask)
-
-    def fits_somewhere(self) -> Mask:
-        """Per group, whether some node has room for one more pod."""
-        useful = self.free[0] >= self.least_ask[0]
-        for r in range(1, self.resources):
-            useful &= self.free[r] >= self.least_ask[r]
-        nodes = useful.nonzero()[0]
-        if not len(nodes):
-            return np.zeros(self.count, dtype=np.bool_)
-        mask = self.free[0, nodes][:, None] >= self.asks[0]
-        for r in range(1, self.resources):
-            mask &= self.free[r, nodes][:, None] >= self.asks[r]
-        if self._admits is not None:
-            mask &= self._admits[self._class[:, None], nodes].T
-        return np.asarray(mask.any(axis=0), dtype=np.bool_)
-
-    def taking(self, slots: Ints, groups: Ints) -> Mask:
-        """Per group asked, whether a pod fits once one of the pods of some slots has left."""
-        rows = self.asks[0, groups][:, None] <= self.offer[0, slots]
-        for r in range(1, self.resources):
-            rows &= self.asks[r, groups][:, None] <= self.offer[r, slots]
-        if self._slot_admits is not None:
-            rows &= self._slot_admits[self._class[groups][:, None], slots]
-        return np.asarray(rows.any(axis=1), dtype=np.bool_)
-
-    def makes_room(self, g: int) -> Mask:
-        """Per slot, whether a pod of a group fits once one of the slot's has left."""
-        row = self.offer[0] >= self.ask[g, 0]
-        for r in range(1, self.resources):
-            row &= self.offer[r] >= self.ask[g, r]
-        if self._slot_admits is not None:
-            row &= self._slot_admits[self._class[g]]
-        return np.asarray(row, dtype=np.bool_)

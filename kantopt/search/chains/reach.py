@@ -38,6 +38,12 @@ class Reach:
             self._grow()
         return int(self._steps[g]) if self._steps[g] <= most else None
 
+    def grown(self, steps: int) -> int:
+        """Know all groups with fewer steps than this; return the number."""
+        while self._level < steps - 1 and not self._ended:
+            self._grow()
+        return steps
+
     def steps_at(self) -> Ints:
         """Per slot, the steps of its group, and :data:`FAR` where no pod may be ejected."""
         steps = self._steps.copy()

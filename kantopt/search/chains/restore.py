@@ -6,13 +6,22 @@ import random
 
 from kantopt.search.chains.packing import Packing
 
+SIZES = (1, 1, 2, 2, 3, 4)
+"""Numbers of nodes to restore, to draw from."""
+RELATED = 0.5
+"""How often they are nodes that exchanged pods, rather than any that have changed."""
+
 
 def restore_nodes(packing: Packing, rng: random.Random) -> list[int]:
     """Give one to four nodes their pods of the snapshot back; return whose pods lost a place."""
     changed = [n for n, pods in enumerate(packing.changed) if pods]
     if not changed:
         return loosen_slack(packing, rng)
-    chosen = rng.sample(changed, min(len(changed), rng.choice((1, 1, 2, 2, 3, 4))))
+    most = min(len(changed), rng.choice(SIZES))
+    if rng.random() < RELATED:
+        chosen = _related(packing, rng, rng.choice(changed), most)
+    else:
+        chosen = rng.sample(changed, most)
     if rng.random() < 0.1:
         chosen[-1] = rng.randrange(packing.nodes)
     loose: list[int] = []
@@ -26,6 +35,30 @@ def restore_nodes(packing: Packing, rng: random.Random) -> list[int]:
             while packing.on[g].get(n, 0) < pods and packing.fits(g, n) and _fetch(packing, g, n):
                 packing.add(g, n)
     return [g for g in loose if packing.placed[g] < packing.most[g]]
+
+
+def _related(packing: Packing, rng: random.Random, first: int, most: int) -> list[int]:
+    """Return nodes that exchanged pods with each other, the first one among them."""
+    chosen, near = [first], [first]
+    while near and len(chosen) < most:
+        n = near.pop(rng.randrange(len(near)))
+        others: set[int] = set()
+        for g in packing.slot[n]:
+            if _foreign(packing, g, n):
+                others.update(packing.vacant_homes(g))
+        for g, pods in packing.homes_at[n]:
+            if packing.on[g].get(n, 0) < pods:
+                others |= {m for m in packing.on[g] if _foreign(packing, g, m)}
+        fresh = sorted(others.difference(chosen))
+        rng.shuffle(fresh)
+        fresh = fresh[: most - len(chosen)]
+        chosen += fresh
+        near += fresh
+    return chosen
+
+
+def _foreign(packing: Packing, g: int, n: int) -> bool:
+    return packing.on[g].get(n, 0) > packing.home[g].get(n, 0)
 
 
 def _fetch(packing: Packing, g: int, home: int) -> bool:
@@ -45,7 +78,7 @@ def loosen_moved(packing: Packing, rng: random.Random) -> list[int]:
         (g, n)
         for g, spots in enumerate(packing.on)
         for n, pods in spots.items()
-        if pods > packing.home[g].get(n, 0) and not packing.fixed_place[g]
+        if pods > packing.home[g].get(n, 0)
     ]
     return _take(packing, rng.sample(away, min(len(away), rng.randint(1, 4))))
 

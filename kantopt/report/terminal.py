@@ -105,8 +105,8 @@ def _quality(plan: Plan, scales: Mapping[str, int]) -> Paragraph:
     if status == "UNKNOWN":
         return Paragraph("UNKNOWN: the time was up before anything was examined.", "warn")
     if status == "INFEASIBLE":
-        proved = all(tier.status == "OPTIMAL" for tier in plan.objectives)
-        rest = "no plan does better by the others" if proved else "this is a plan for the others"
+        closed = all(tier.status == "OPTIMAL" for tier in plan.objectives)
+        rest = "no plan does better by the others" if closed else "this is a plan for the others"
         text = f"INFEASIBLE: a required job provably has no place; {rest}."
         return Paragraph(text, "bad")
     if status == "OPTIMAL":

@@ -22,13 +22,16 @@ from kantopt.schema.model import Model, Rule
 from kantopt.search.construct import best_of
 from kantopt.search.reasons import first_reason
 from kantopt.search.sequence import sequence
-from kantopt.search.strategy import Strategy
+from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.metrics.unplaced import never_placed
 from kantopt.verify.rules import check, check_standing
 
 WORK_PER_SECOND = 0.1
 """Deterministic seconds per second of the time limit: few enough that the clock rarely decides."""
+
+SHORT = 1.5
+"""With fewer seconds left, moves of single pods are worth more than a second strategy."""
 
 Engine = Literal["fast", "exact", "auto"]
 
@@ -158,10 +161,14 @@ class _Run:
 
     def construct(self) -> None:
         """Find a plan fast."""
+        deadline = self.deadline.less(self.reserve)
+        strategies = self.options.strategies
+        if not strategies and not deadline.deterministic and deadline.remaining() < SHORT:
+            strategies = DEFAULT_PORTFOLIO[:1]
         self.fast, strategy = best_of(
             self.instance,
-            self.deadline.less(self.reserve),
-            self.options.strategies,
+            deadline,
+            strategies,
             self.tiers,
             seed=self.options.seed,
         )
@@ -215,8 +222,11 @@ class _Run:
 
     def improve(self, forbidden: Sequence[Placement] = ()) -> None:
         """Search exactly, unless arithmetic already proves the fast plan optimal."""
-        values = self.values(self.fast)
-        legal = not check(self.instance, self.fast, (Rule.REQUIRED,))
+        left_out = [placement.podsets for placement in forbidden]
+        known = (self.fast, *reversed(self.earlier), self.instance.current)
+        start = next(placement for placement in known if placement.podsets not in left_out)
+        values = self.values(start)
+        legal = not check(self.instance, start, (Rule.REQUIRED,))
         if legal and values == bounds(self.instance, self.tiers, values) and not forbidden:
             return
         deadline = self.deadline.less(self.reserve)
@@ -224,7 +234,7 @@ class _Run:
         again = search(
             self.instance,
             self.tiers,
-            self.fast if legal else None,
+            start if legal else None,
             limits,
             lambda found: self.tell(Progress(elapsed(), "cp-sat", found)),
             forbidden,

@@ -28,7 +28,7 @@ def plan(
     ] = "10s",  # type: ignore[assignment]
     engine: Annotated[
         opt.Engine,
-        typer.Option(help="fast: heuristics only; exact and auto: CP-SAT too, if needed."),
+        typer.Option(help="fast: heuristics only; exact: CP-SAT after the first plan; auto: both."),
     ] = "auto",
     strategy: Annotated[
         list[opt.Strategy] | None,

@@ -147,7 +147,7 @@ class _Run:
         self.solved: list[Placement] = []
         """What the exact search has found."""
         self.strategy = ""
-        self.fast = instance.current
+        self.fast = self.constructed = instance.current
         self.earlier: list[Placement] = []
         """What was the fast plan before, the constructed one first."""
         self.cut = False
@@ -173,6 +173,7 @@ class _Run:
             seed=self.options.seed,
         )
         self.strategy = strategy.value
+        self.constructed = self.fast
         self.cut = self.deadline.over()
         self.tell(Progress(elapsed(), self.strategy, self.values(self.fast)))
 
@@ -311,7 +312,7 @@ class _Run:
             tiers=rows,
             solver=docs.Solver(
                 engine=self.options.engine,
-                strategy=self.strategy,
+                strategy=self._strategy_of(placement),
                 found_by="cp-sat" if by_solver else "fast" if examined else "none",
                 status=status,
                 seed=self.options.seed,
@@ -324,6 +325,13 @@ class _Run:
             standing=self.standing,
             warnings=tuple(self.warnings),
         )
+
+    def _strategy_of(self, placement: Placement) -> str:
+        """Name what made the fast path's plan: a strategy, and chains if they bettered it."""
+        chained = any(placement is found for found in (*self.earlier, self.fast))
+        if chained and placement is not self.constructed:
+            return f"{self.strategy} and chains"
+        return self.strategy
 
     def _say_what_ended(self, proved: bool) -> None:
         number = self.deadline.stop.signal

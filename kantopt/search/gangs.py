@@ -14,7 +14,7 @@ from kantopt.schema.model import Rule
 from kantopt.search.domains import Domains, used_domains
 from kantopt.search.fill import fill, room_for
 from kantopt.search.scores import Scores
-from kantopt.search.shapes import Ints, Mask
+from kantopt.search.shapes import Mask
 from kantopt.search.strategy import Strategy
 
 _MOST_REGIONS = 48
@@ -354,8 +354,3 @@ class Placer:
                     domain = int(self.domains.of[level][spot.node])
                     used[domain] = used.get(domain, 0) + pods
         return used
-
-
-def rooms_of(placer: Placer, want: Want, mask: Mask | None) -> Ints:
-    """Pods of a want that each node holds."""
-    return room_for(placer.state, want.s, want.most, mask)

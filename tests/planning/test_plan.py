@@ -247,3 +247,16 @@ def test_a_fault_of_the_local_search_costs_nothing_but_a_warning(
     result = planned(hard_question(nodes=4), model(*PODS_FIRST), seconds=3.0, engine="fast")
     assert result.plan.summary.placed_pods > 0
     assert "the search by chains failed: ZeroDivisionError: on purpose" in result.plan.warnings
+
+
+def test_a_plan_that_chains_bettered_names_them() -> None:
+    running = [job("a4", 4, "a"), job("b4", 4, "b"), job("c4", 4, "b", movable=False)]
+    free = {"minCount": 0, "count": 1}
+    for one in running:
+        one["podSets"][0].update(free)
+    big = job("big", 12)
+    big["podSets"][0].update(free)
+    asked = question([node("a", 12), node("b", 12)], running, [big])
+    result = planned(asked, model(*PODS_FIRST), engine="fast")
+    assert result.plan.summary.moved_pods == 1
+    assert result.plan.solver.strategy.endswith(" and chains")

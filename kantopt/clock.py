@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kantopt.memory import MemoryLimit
 
 
 def _age_at_import() -> float:
@@ -27,9 +31,14 @@ def elapsed() -> float:
 
 @dataclass(slots=True)
 class Stop:
-    """A wish to stop that a signal leaves behind; every deadline that carries it is then over."""
+    """A wish to stop, by a signal or for want of memory; deadlines that carry it are then over."""
 
     signal: int | None = None
+    memory: MemoryLimit | None = None
+
+    def wished(self) -> bool:
+        """Whether to stop, whatever the time is."""
+        return self.signal is not None or (self.memory is not None and self.memory.reached())
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +54,7 @@ class Deadline:
 
     def remaining(self) -> float:
         """Seconds left, at least 0; a day if there is no limit."""
-        if self.stop.signal is not None:
+        if self.stop.wished():
             return 0.0
         return 86_400.0 if self.at is None else max(0.0, self.at - elapsed())
 

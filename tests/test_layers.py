@@ -35,7 +35,7 @@ MAY_IMPORT = {
         "bench",
     },
 }
-ANYWHERE = {"kantopt", "kantopt.errors", "kantopt.clock"}
+ANYWHERE = {"kantopt", "kantopt.errors", "kantopt.clock", "kantopt.memory"}
 """``kantopt`` itself is imported for ``__version__``."""
 HEAVY = {"numpy", "ortools", "networkx"}
 MODULES = sorted(PACKAGE.rglob("*.py"))

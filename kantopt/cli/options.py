@@ -47,6 +47,25 @@ def parse_duration(text: str) -> float:
     return seconds
 
 
+def parse_size(text: str) -> int:
+    """Read an amount of memory as Kubernetes writes them: ``4Gi``, ``500M``; returns bytes.
+
+    Raises
+    ------
+    typer.BadParameter
+        If it is none, or not above zero.
+    """
+    from kantopt.schema.quantity import parse_quantity
+
+    try:
+        size = int(parse_quantity(text.strip()))
+    except ValueError:
+        size = 0
+    if size <= 0:
+        raise typer.BadParameter(f"found {text!r}, expected an amount of memory such as 4Gi")
+    return size
+
+
 Files = Annotated[
     list[str],
     typer.Argument(

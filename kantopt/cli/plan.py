@@ -26,6 +26,17 @@ def plan(
             help="From the start of the program to the written plan: 10s, 500ms, 2m.",
         ),
     ] = "10s",  # type: ignore[assignment]
+    memory_limit: Annotated[
+        int | None,
+        typer.Option(
+            "--memory-limit",
+            metavar="SIZE",
+            parser=opt.parse_size,
+            help="Of kantopt and its solver together: 4Gi. Near it the search ends and the best "
+            "plan so far is written.",
+            show_default="what the cgroup (container) leaves",
+        ),
+    ] = None,
     engine: Annotated[
         opt.Engine,
         typer.Option(help="fast: heuristics only; exact: CP-SAT after the first plan; auto: both."),
@@ -93,32 +104,38 @@ def plan(
     """Plan placements, evictions and moves, and verify the plan.
 
     Reads a cluster and pending jobs, writes what to do, in which order, and how good that
-    provably is. Changes nothing itself. Exit codes: 0 plan written, 4 a required job provably has
-    no place (the plan is written all the same), 64 usage, 65 bad data, 66 missing input, 73
-    cannot create, 74 write failed, 130 and 143 interrupted (the best plan is written).
+    provably is. Changes nothing itself. Exit codes: 0 plan written, also where time or memory ran
+    out, 4 a required job provably has no place (the plan is written all the same), 64 usage, 65
+    bad data, 66 missing input, 73 cannot create, 74 write failed, 130 and 143 interrupted (the
+    best plan is written).
     """
     from kantopt.cli.progress import Progress
     from kantopt.cli.signals import stop_on_signals
     from kantopt.clock import Deadline, Stop
+    from kantopt.memory import MemoryLimit, cgroup_limit
 
     if output_file == "-":
         output, output_file = output or "yaml", None
     check_output_file(output_file)
-    stop = Stop()
+    memory = cgroup_limit() if memory_limit is None else MemoryLimit(memory_limit)
+    stop = Stop(memory=memory)
     deadline = Deadline(time_limit, deterministic, stop)
     with stop_on_signals(stop):
         progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
         with progress, contextlib.ExitStack() as ending:
+            progress.reach("reading")
             from kantopt.planning.solver_process import SolverProcess
 
             # Started first: it loads the solver on another core while this one reads.
             solver = None if engine == "fast" else ending.enter_context(SolverProcess())
-            from kantopt.planning.plan import Options, make_plan
+            from kantopt.planning.options import Options
+            from kantopt.planning.plan import make_plan
             from kantopt.planning.question import Import, chosen_model, read_question
             from kantopt.search.strategy import Strategy
 
             how = Import(gated, tuple(pending or ()), tuple(topology or ()))
             question = read_question(files, how)
+            progress.reach("planning")
             settings = Options(
                 engine=engine,
                 strategies=tuple(Strategy(name) for name in strategy or ()),
@@ -131,7 +148,7 @@ def plan(
                 chosen_model(question, model),
                 settings,
                 deadline,
-                lambda news: progress.tell(news.seconds, news.message, news.values),
+                lambda news: progress.tell(news.seconds, news.by, news.values, news.bounds),
                 solver,
             )
             progress.end(result.plan.solver.status)

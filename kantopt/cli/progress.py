@@ -21,7 +21,9 @@ class Progress:
     """Shows news of planning: lines with ``verbose``, else one changing line on a terminal.
 
     With ``form`` ``json`` every piece of news is a line with a JSON object, for other programs:
-    ``t`` in seconds since the process began, ``event`` and, of a better plan, ``values``.
+    ``t`` in seconds since the process began, ``event`` and, of a better plan, ``values``. Events
+    without values are ``reading`` (from here on a signal costs nothing but time to search),
+    ``planning`` (all is read), ``search`` (the solver begins) and ``done``.
 
     The changing line is drawn from a timer signal, not a thread: the solver's process is forked,
     and a fork beside threads may never wake up.
@@ -44,15 +46,24 @@ class Progress:
         self._live = line and _is_terminal() and hasattr(signal, "SIGALRM")
         self._old: object = None
 
-    def tell(self, seconds: float, message: str, values: Sequence[int]) -> None:
-        """Take news: when, what, and the values of all tiers."""
-        tiers = " ".join(map(str, values))
+    def reach(self, event: str) -> None:
+        """Take the news that another part of the work begins; told to other programs only."""
+        if self._json:
+            self._write(f"{json.dumps({'t': round(elapsed(), 3), 'event': event})}\n")
+
+    def tell(
+        self, seconds: float, message: str, values: Sequence[int], bounds: Sequence[int] = ()
+    ) -> None:
+        """Take news: when, what, values and bounds of all tiers; without values: :meth:`reach`."""
+        if not values:
+            self.reach(message)
+            return
         self._news = f"best plan by {message}"
         if self._json:
             news = {"t": round(seconds, 3), "event": message, "values": list(values)}
-            self._write(f"{json.dumps(news)}\n")
+            self._write(f"{json.dumps(news | {'bounds': list(bounds)})}\n")
         elif self._verbose:
-            self._write(f"t={seconds:.1f}s {message} [{tiers}]\n")
+            self._write(f"t={seconds:.1f}s {message} {_values(values, bounds)}\n")
 
     def end(self, status: str) -> None:
         """Take the news that the plan is complete, verified and not yet written."""
@@ -92,6 +103,16 @@ class Progress:
             with contextlib.suppress(OSError, ValueError, RuntimeError):
                 sys.stderr.write(text)
                 sys.stderr.flush()
+
+
+def _values(values: Sequence[int], bounds: Sequence[int]) -> str:
+    """Values of the tiers, and how far the first that is not proved is from its bound."""
+    text = f"[{' '.join(map(str, values))}]"
+    for i, (value, bound) in enumerate(zip(values, bounds, strict=False), start=1):
+        if value > bound:
+            gap = 100 * (value - bound) / max(1, value)
+            return f"{text} tier {i}: {value}, bound {bound}, gap {gap:.0f} %"
+    return f"{text} proved" if bounds else text
 
 
 def _is_terminal() -> bool:

@@ -10,6 +10,7 @@ from ortools.sat.python import cp_model
 
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
+from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.verify.metrics import bounds, measure
@@ -53,16 +54,25 @@ class Outcome:
 
 
 class _Incumbents(cp_model.CpSolverSolutionCallback):
-    """Hands every solution on as a placement."""
+    """Hands every solution on as a placement, and ends the search at one known to be optimal."""
 
-    def __init__(self, model: PlacementModel, found: Callable[[Placement], None]) -> None:
+    def __init__(
+        self, model: PlacementModel, found: Callable[[Placement], None], floor: int
+    ) -> None:
         super().__init__()
         self._model = model
         self._found = found
+        self._floor = floor
 
     def on_solution_callback(self) -> None:
         """Take one solution from the solver."""
         self._found(self._model.extract(self.value))
+        if round(self.objective_value) <= self._floor:
+            self.stop_search()
+
+
+def _arithmetic(instance: Instance, tiers: Sequence[Tier], i: int, values: Sequence[int]) -> int:
+    return bounds(instance, tiers[: i + 1], values)[i]
 
 
 def solve_tiers(
@@ -72,7 +82,8 @@ def solve_tiers(
     start: Placement | None,
     *,
     found: Callable[[Placement], None],
-    closed: Callable[[TierBound], None],
+    closed: Callable[[int, int, tuple[int, ...]], None],
+    known: Callable[[int, Sequence[int]], int] | None = None,
 ) -> Outcome:
     """Minimise the tiers in order, each locked at its value before the next.
 
@@ -89,14 +100,20 @@ def solve_tiers(
     found
         Called with every placement that the solver finds; each is legal by the model.
     closed
-        Called with the bound of each tier in turn, as soon as it is known.
+        Called with a tier, its bound and the locks above it whenever a bound is known.
+    known
+        Returns a bound on a tier for plans no worse than the values given above it; without it
+        arithmetic is asked.
     """
     instance = model.instance
     best, work = start, budget.work
     proved: list[TierBound] = []
+    locks: tuple[int, ...] = ()
     for i, tier in enumerate(tiers):
         values = None if best is None else measure(instance, best, tiers)
-        floor = 0 if values is None else bounds(instance, tiers[: i + 1], values)[i]
+        floor = 0
+        if values is not None:
+            floor = known(i, values) if known else _arithmetic(instance, tiers, i, values)
         if values is not None and values[i] <= floor:
             bound = TierBound(floor, values[i])
         else:
@@ -108,7 +125,7 @@ def solve_tiers(
             model.cp.minimize(model.expression(tier))
             if best is not None:
                 model.hint(best)
-            callback = _Incumbents(model, found)
+            callback = _Incumbents(model, found, floor)
             status = solver.solve(model.cp, callback)
             if work is not None:
                 work -= solver.response_proto.deterministic_time
@@ -123,10 +140,11 @@ def solve_tiers(
                 values = measure(instance, best, tiers)
             if best is None or values is None:
                 break
-            lower = max(floor, _round_up(solver.best_objective_bound))
+            lower = max(floor, round_up(solver.best_objective_bound))
             bound = TierBound(lower, values[i])
         proved.append(bound)
-        closed(bound)
+        closed(i, bound.bound, locks)
+        locks = (*locks, bound.value)
         model.cp.add(model.expression(tier) <= values[i])
     return Outcome(best, tuple(proved))
 
@@ -144,7 +162,7 @@ def _solver(budget: Budget, share: float, work: float | None) -> cp_model.CpSolv
     return solver
 
 
-def _round_up(bound: float) -> int:
+def round_up(bound: float) -> int:
     """Return the least integer that a bound on an integer objective allows."""
     nearest = round(bound)
     return nearest if abs(bound - nearest) < 1e-3 else math.ceil(bound)

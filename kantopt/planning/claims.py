@@ -148,8 +148,8 @@ def _missing(plan: Plan) -> Iterator[Standing]:
 
 
 def _given(tier: Row, above: tuple[str, ...]) -> Iterator[Standing]:
-    """A proof by the solver looks at all tiers above, one by arithmetic at all or none."""
-    allowed = {"cp-sat": (above,), "arithmetic": ((), above), "none": ((),)}[tier.proved_by]
+    """A proof by search looks at all tiers above, one by arithmetic at all or none."""
+    allowed = {"arithmetic": ((), above), "none": ((),)}.get(tier.proved_by, (above,))
     if tier.given not in allowed:
         yield _claim(f"objective {tier.name} given", _list(tier.given), _list(allowed[-1]))
 

@@ -2,139 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from typing import Self
 
-from kantopt.clock import Deadline
+from kantopt.clock import Deadline, elapsed
+from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.solver_process import (
-    Closed,
     Done,
     Failed,
     Found,
+    Message,
+    Note,
     SearchTask,
     SolverProcess,
     Started,
 )
-from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import Tier
-from kantopt.verify.metrics import measure
-from kantopt.verify.rules import check
-from kantopt.verify.step import Step
+from kantopt.search.known import Bound
 
-LARGEST = 500_000
-"""Most counts in a model; beyond, building it alone would eat the time and the memory."""
 GRACE = 0.2
 """Seconds before the deadline at which the process is to stop, so that its last word is heard."""
+_EVERY = 0.02
+"""Seconds between two looks at the line while something else is being done."""
+_SHORT = 0.05
+"""Most seconds to wait at once: a signal only sets a flag, and the flag must be seen soon."""
 
 
-@dataclass(slots=True)
-class Search:
-    """What the exact search has brought.
+class Exact:
+    """A search in a process of its own, and what it has brought so far.
 
-    ``placements`` are the incumbents, each better than the one before it; ``bounds`` one entry per
-    tier that the search is done with.
+    Parameters
+    ----------
+    incumbents
+        Take every placement that the search sends, once judged, and every bound.
+    bettered
+        Called after an incumbent became the best.
+    process
+        One that waits already; it is used up.
     """
 
-    placements: list[Placement] = field(default_factory=list)
-    bounds: list[Closed] = field(default_factory=list)
-    infeasible: bool = False
-    ended: bool = False
-    """The search came to its end by itself: no clock decided where it stopped."""
-    ortools_version: str = ""
-    warnings: list[str] = field(default_factory=list)
+    def __init__(
+        self,
+        incumbents: Incumbents,
+        bettered: Callable[[], None],
+        process: SolverProcess | None = None,
+    ) -> None:
+        self._incumbents = incumbents
+        self._bettered = bettered
+        self._process = process or SolverProcess()
+        self._looked = 0.0
+        self.open = True
+        """The search goes on."""
+        self.ended = False
+        """It came to its end by itself: no clock decided where it stopped."""
+        self.infeasible = False
+        self.ortools_version = ""
+        self.warnings: list[str] = []
 
+    def __enter__(self) -> Self:
+        return self
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What the search may spend; ``work`` in deterministic seconds makes it repeatable."""
+    def __exit__(self, *_: object) -> None:
+        self._process.close()
+        if not self.ortools_version:
+            self.warnings.append("the exact search did not begin: there was no time left for it")
 
-    deadline: Deadline
-    seed: int
-    workers: int
-    work: float | None
+    def begin(self, task: SearchTask) -> None:
+        """Give the search its task."""
+        self._process.begin(task)
 
+    def offer(self, placement: Placement) -> None:
+        """Tell the search of a legal placement that was found elsewhere."""
+        if self.open:
+            self._process.offer(placement)
 
-def search(
-    instance: Instance,
-    tiers: Sequence[Tier],
-    start: Placement | None,
-    limits: Limits,
-    improved: Callable[[tuple[int, ...]], None],
-    forbidden: Sequence[Placement] = (),
-    process: SolverProcess | None = None,
-) -> Search:
-    """Run the exact search in a process of its own until it ends or the time is up.
+    def look(self) -> Placement | None:
+        """Take what has come, if there was no look for a while; return the best if it is new."""
+        now = elapsed()
+        if not self.open or now < self._looked + _EVERY:
+            return None
+        self._looked = now
+        before = self._incumbents.best
+        while self.open and (message := self._process.message(0.0)) is not None:
+            self._take(message)
+        best = self._incumbents.best
+        return None if best is before else best.placement
 
-    Every placement that it sends is judged before it counts; ``start`` is a legal placement, or
-    ``None`` if a required job has no place in any placement known so far. ``process`` may be one
-    that waits already; it is used up.
-    """
-    result = Search()
-    moves = _counts(instance, moves=True) <= LARGEST
-    if not moves and (counts := _counts(instance, moves=False)) > LARGEST:
-        result.warnings.append(f"not searched exactly: {counts} counts of {LARGEST} at most")
-        return result
-    if not moves and start is not None and _moves_pods(instance, start):
-        result.warnings.append("not searched exactly: too many pods to move")
-        return result
-    best = None if start is None else measure(instance, start, tiers)
-    task = SearchTask(
-        instance=instance,
-        tiers=tuple(tiers),
-        start=start,
-        forbidden=tuple(forbidden),
-        deadline=limits.deadline.less(GRACE),
-        seed=limits.seed,
-        workers=limits.workers,
-        work=limits.work,
-        moves=moves,
-    )
-    with process or SolverProcess() as solver:
-        solver.begin(task)
-        for message in solver.messages(limits.deadline):
-            match message:
-                case Found(podsets):
-                    placement = Placement(podsets)
-                    values = measure(instance, placement, tiers)
-                    if best is not None and values >= best:
-                        continue
-                    faults = check(instance, placement)
-                    if faults:
-                        result.warnings.append(
-                            f"a placement of the solver was refused: {faults[0]}"
-                        )
-                        continue
-                    best = values
-                    result.placements.append(placement)
-                    improved(values)
-                case Closed():
-                    result.bounds.append(message)
-                case Started(version):
-                    result.ortools_version = version
-                case Done(infeasible):
-                    result.infeasible = infeasible
-                    result.ended = True
-                case Failed(text):
-                    result.warnings.append(text)
-    if not result.ortools_version:
-        result.warnings.append("the exact search did not begin: its model was not ready in time")
-    elif not moves:
-        result.warnings.append("searched without moves, and nothing proved: too many pods to move")
-    return result
+    def wait(self, deadline: Deadline, *, for_news: bool) -> None:
+        """Take what comes until the search ends, all is proved or the time is up.
 
+        With ``for_news`` also until there is a better incumbent.
+        """
+        before = self._incumbents.best
+        while self.open and not deadline.over() and not self._incumbents.optimal:
+            message = self._process.message(min(_SHORT, deadline.remaining()))
+            if message is not None:
+                self._take(message)
+            if for_news and self._incumbents.best is not before:
+                return
 
-def _moves_pods(instance: Instance, placement: Placement) -> bool:
-    step = Step(instance, instance.current, placement)
-    return any(step.moved(podset.index) for podset in instance.podsets if podset.running)
-
-
-def _counts(instance: Instance, *, moves: bool) -> int:
-    """Counts that a model needs: pods of each pod set that stay, arrive, occupy a device."""
-    counts = 0
-    for podset in instance.podsets:
-        counts += len(podset.current)
-        if not podset.running or (moves and podset.movable):
-            wide = 1 + (8 if podset.devices else 0)
-            counts += wide * len(podset.allowed)
-    return counts
+    def _take(self, message: Message) -> None:
+        match message:
+            case Found(podsets):
+                before = self._incumbents.best
+                fault = self._incumbents.offer(Placement(podsets), "cp-sat")
+                if fault is not None:
+                    self.warnings.append(f"a placement of the solver was refused: {fault}")
+                elif self._incumbents.best is not before:
+                    self._bettered()
+            case Bound():
+                self._incumbents.known.add(message)
+            case Note(text):
+                self.warnings.append(text)
+            case Started(version):
+                self.ortools_version = version
+            case Done(infeasible):
+                self.infeasible = infeasible
+                self.open, self.ended = False, True
+            case Failed(text):
+                self.warnings.append(text)
+                self.open = False

@@ -1,18 +1,19 @@
-"""The main use case: a fast plan, then bounds, then the exact search, all within one deadline."""
+"""The main use case: a fast plan, then searches that better it and bounds, in one deadline."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning.document import Answer, plan_document
-from kantopt.planning.exact import Limits, Search, search
+from kantopt.planning.incumbents import Incumbents
+from kantopt.planning.options import Options
 from kantopt.planning.question import Question
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.tiers import tier_rows
+from kantopt.planning.together import search_together
 from kantopt.problem.actions import Wave
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -22,39 +23,24 @@ from kantopt.schema.model import Model, Rule
 from kantopt.search.construct import best_of
 from kantopt.search.reasons import first_reason
 from kantopt.search.sequence import sequence
-from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
-from kantopt.verify.metrics import bounds, measure
+from kantopt.search.strategy import DEFAULT_PORTFOLIO
+from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.unplaced import never_placed
 from kantopt.verify.rules import check, check_standing
-
-WORK_PER_SECOND = 0.1
-"""Deterministic seconds per second of the time limit: few enough that the clock rarely decides."""
 
 SHORT = 1.5
 """With fewer seconds left, moves of single pods are worth more than a second strategy."""
 
-Engine = Literal["fast", "exact", "auto"]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to plan."""
-
-    engine: Engine = "auto"
-    strategies: tuple[Strategy, ...] = ()
-    """Strategies of the fast path; none: the default portfolio."""
-    seed: int = 0
-    workers: int = 2
-    require: tuple[str, ...] = ()
-
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """News while planning: seconds since the process began, what happened, tier values."""
+    """News while planning: who found a better plan when, the values of its tiers, the bounds."""
 
     seconds: float
-    message: str
-    values: tuple[int, ...] = ()
+    """Since the process began."""
+    by: str
+    values: tuple[int, ...]
+    bounds: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +98,7 @@ def make_plan(
         answer = run.answer(instance.current, (), examined=False)
     else:
         run.construct()
-        if options.engine != "exact":
-            run.chains()
-        if options.engine != "fast":
-            run.improve()
+        run.search()
         answer = run.answer(*run.ordered(), examined=True)
     plan = plan_document(question, instance, answer)
     return Result(plan, instance, run.tiers, run.infeasible)
@@ -143,19 +126,13 @@ class _Run:
         self.tell = tell
         self.solver = solver
         self.warnings: list[str] = []
-        self.search = Search()
-        self.solved: list[Placement] = []
-        """What the exact search has found."""
         self.strategy = ""
-        self.fast = self.constructed = instance.current
-        self.earlier: list[Placement] = []
-        """What was the fast plan before, the constructed one first."""
+        self.ortools_version = ""
         self.cut = False
         """The clock or a signal has ended something before its time."""
-        self._measured: dict[int, tuple[Placement, tuple[int, ...]]] = {}
         began = elapsed()
+        self.incumbents = Incumbents(self.instance, tiers, instance.current, "nobody")
         self.standing = tuple(check_standing(instance))
-        self.values(instance.current)
         self.reserve = min(0.1 + 6 * (elapsed() - began), 0.5 * deadline.remaining())
         """Seconds to keep for ordering, verifying and writing, from how long judging takes."""
 
@@ -165,99 +142,46 @@ class _Run:
         strategies = self.options.strategies
         if not strategies and not deadline.deterministic and deadline.remaining() < SHORT:
             strategies = DEFAULT_PORTFOLIO[:1]
-        self.fast, strategy = best_of(
-            self.instance,
-            deadline,
-            strategies,
-            self.tiers,
-            seed=self.options.seed,
+        placement, strategy = best_of(
+            self.instance, deadline, strategies, self.tiers, seed=self.options.seed
         )
         self.strategy = strategy.value
-        self.constructed = self.fast
         self.cut = self.deadline.over()
-        self.tell(Progress(elapsed(), self.strategy, self.values(self.fast)))
+        self.incumbents = Incumbents(self.instance, self.tiers, placement, self.strategy)
+        self._tell()
 
-    def chains(self) -> None:
-        """Improve the fast plan by moving single pods, for a part of the time that is left.
-
-        The exact search keeps two thirds of it, or what is over a second where that is less: in
-        so short a time it would find nothing.
-        """
-        values = self.values(self.fast)
-        if values == bounds(self.instance, self.tiers, values):
-            return
-        from kantopt.search.chains.improve import improve
-
-        left = self.deadline.less(self.reserve).remaining()
-        share = left if self.options.engine == "fast" else max(left / 3, min(0.8 * left, 1.0))
-        deadline = self.deadline
-        if not deadline.deterministic:
-            deadline = deadline.less(self.reserve + left - share)
-        pods = sum(podset.count for podset in self.instance.podsets)
-        try:
-            improve(
-                self.instance,
-                self.fast,
-                self.tiers,
-                deadline,
-                self.options.seed,
-                self._improved,
-                patience=min(100 + 10 * pods, 5000),
-            )
-        except Exception as error:  # a fault of the search must not cost the plan that is there
-            self.warnings.append(f"the search by chains failed: {type(error).__name__}: {error}")
-        clocked = not deadline.deterministic or deadline.stop.signal is not None
-        self.cut = self.cut or (clocked and deadline.over())
-
-    def _improved(self, placement: Placement) -> None:
-        self.earlier = [*self.earlier[:1], *self.earlier[1:][-3:], self.fast]
-        self.fast = placement
-        self.tell(Progress(elapsed(), "chains", self.values(placement)))
-
-    def values(self, placement: Placement) -> tuple[int, ...]:
-        """Tier values of a placement, measured once."""
-        if id(placement) not in self._measured:
-            values = measure(self.instance, placement, self.tiers)
-            self._measured[id(placement)] = (placement, values)
-        return self._measured[id(placement)][1]
-
-    def improve(self, forbidden: Sequence[Placement] = ()) -> None:
-        """Search exactly, unless arithmetic already proves the fast plan optimal."""
-        left_out = [placement.podsets for placement in forbidden]
-        known = (self.fast, *reversed(self.earlier), self.instance.current)
-        start = next(placement for placement in known if placement.podsets not in left_out)
-        values = self.values(start)
-        legal = not check(self.instance, start, (Rule.REQUIRED,))
-        if legal and values == bounds(self.instance, self.tiers, values) and not forbidden:
-            return
-        deadline = self.deadline.less(self.reserve)
-        limits = Limits(deadline, self.options.seed, self.options.workers, self._work())
-        again = search(
-            self.instance,
-            self.tiers,
-            start if legal else None,
-            limits,
-            lambda found: self.tell(Progress(elapsed(), "cp-sat", found)),
-            forbidden,
-            self.solver,
+    def search(self, forbidden: tuple[Placement, ...] = ()) -> Incumbents:
+        """Better the plan; of one whose moves have no order, find others."""
+        incumbents = self.incumbents
+        if forbidden:
+            left_out = [placement.podsets for placement in forbidden]
+            known = (*(one.placement for one in incumbents.history[::-1]), self.instance.current)
+            start = next(placement for placement in known if placement.podsets not in left_out)
+            incumbents = Incumbents(self.instance, self.tiers, start, "nobody")
+        ending = search_together(
+            incumbents,
+            self.options,
+            self.deadline.less(self.reserve),
+            self._tell,
+            process=self.solver,
+            forbidden=forbidden,
         )
         self.solver = None  # used up
-        self.cut = self.cut or not again.ended
-        self.warnings += again.warnings
-        self.solved += again.placements
-        if forbidden:  # a bound of a search that leaves some plans out is no bound
-            self.search.placements = again.placements
-        else:
-            self.search = again
-        if again.infeasible and not self.infeasible:
+        self.cut = self.cut or ending.cut
+        self.warnings += ending.warnings
+        self.ortools_version = ending.ortools_version or self.ortools_version
+        if ending.infeasible and not forbidden:
             self.infeasible = True
             self.instance = _not_required(self.instance)
-            self.improve()
+            best = incumbents.best
+            self.incumbents = Incumbents(self.instance, self.tiers, best.placement, best.by)
+            return self.search()
+        return incumbents
 
-    def _work(self) -> float | None:
-        if not self.deadline.deterministic or self.deadline.at is None:
-            return None
-        return self.deadline.at * WORK_PER_SECOND
+    def _tell(self) -> None:
+        best = self.incumbents.best
+        known = self.incumbents.known.bounds(best.values)
+        self.tell(Progress(elapsed(), best.by, best.values, known))
 
     def ordered(self) -> tuple[Placement, tuple[Wave, ...]]:
         """Return the best placement that has a legal order of actions, and that order.
@@ -266,7 +190,7 @@ class _Run:
         then the incumbents before it are tried, the fast plan, and at last doing nothing.
         """
         forbidden: list[Placement] = []
-        candidates = [*self.earlier, self.fast, *self.search.placements]
+        candidates = [incumbent.placement for incumbent in self.incumbents.history]
         while candidates:
             placement = candidates.pop()
             waves = sequence(self.instance, placement)
@@ -276,19 +200,18 @@ class _Run:
                 return placement, waves
             forbidden.append(placement)
             if self.options.engine != "fast" and not self.deadline.less(self.reserve).over():
-                self.improve(forbidden)
-                candidates = [*candidates, *self.search.placements]
+                others = self.search(tuple(forbidden))
+                candidates += [incumbent.placement for incumbent in others.history[1:]]
         return self.instance.current, ()
 
     def answer(self, placement: Placement, waves: tuple[Wave, ...], *, examined: bool) -> Answer:
         """Gather what the plan document says."""
+        known = self.incumbents.known
         rows = tier_rows(
-            self.instance,
             self.tiers,
-            self.values(self.instance.current),
-            self.values(placement),
-            self.search.bounds,
-            examined,
+            measure(self.instance, self.instance.current, self.tiers),
+            measure(self.instance, placement, self.tiers),
+            known if examined else None,
         )
         missing = check(self.asked, placement, (Rule.REQUIRED,))
         infeasible = self.infeasible
@@ -304,7 +227,9 @@ class _Run:
             status = "INFEASIBLE"
         elif not examined:
             status = "UNKNOWN"
-        by_solver = any(placement is found for found in self.solved)
+        finder = next(
+            (one.by for one in self.incumbents.history if one.placement is placement), "cp-sat"
+        )
         self._say_what_ended(proved)
         return Answer(
             placement=placement,
@@ -312,26 +237,24 @@ class _Run:
             tiers=rows,
             solver=docs.Solver(
                 engine=self.options.engine,
-                strategy=self._strategy_of(placement),
-                found_by="cp-sat" if by_solver else "fast" if examined else "none",
+                strategy=self._strategy(),
+                found_by="none" if not examined else "cp-sat" if finder == "cp-sat" else "fast",
                 status=status,
                 seed=self.options.seed,
                 deterministic=self.deadline.deterministic,
                 reproducible=not self.cut
-                and (self.deadline.deterministic or not self.search.ortools_version),
-                ortools_version=self.search.ortools_version,
+                and (self.deadline.deterministic or not self.ortools_version),
+                ortools_version=self.ortools_version,
             ),
             unplaced=tuple(self._unplaced(placement, examined)),
             standing=self.standing,
             warnings=tuple(self.warnings),
         )
 
-    def _strategy_of(self, placement: Placement) -> str:
+    def _strategy(self) -> str:
         """Name what made the fast path's plan: a strategy, and chains if they bettered it."""
-        chained = any(placement is found for found in (*self.earlier, self.fast))
-        if chained and placement is not self.constructed:
-            return f"{self.strategy} and chains"
-        return self.strategy
+        chained = "chains" in self.incumbents.finders
+        return f"{self.strategy} and chains" if chained else self.strategy
 
     def _say_what_ended(self, proved: bool) -> None:
         number = self.deadline.stop.signal

@@ -9,7 +9,6 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Self
@@ -18,6 +17,7 @@ from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement, Spots
 from kantopt.problem.tiers import Tier
+from kantopt.search.known import Bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +29,16 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The model is built and the search begins."""
+    """The search begins."""
 
     ortools_version: str
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
-    """The search is done with a tier: no plan that is no worse above has less than ``bound``.
+class Note:
+    """What the reader of the plan should know of the search."""
 
-    ``value`` is where the tier is locked from now on.
-    """
-
-    bound: int
-    value: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +58,12 @@ class Failed:
 LONGEST = 200
 """Most of an error's text that is passed on; a solver can name every variable it has."""
 
-Message = Started | Found | Closed | Done | Failed
+Message = Started | Found | Bound | Note | Done | Failed
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTask:
-    """What the process is to do; ``work`` is its limit in deterministic seconds, if any.
-
-    Without ``moves`` running pods stay or are evicted, and nothing is proved.
-    """
+    """What the process is to do; ``work`` is its limit in deterministic seconds, if any."""
 
     instance: Instance
     tiers: tuple[Tier, ...]
@@ -80,7 +73,46 @@ class SearchTask:
     seed: int
     workers: int
     work: float | None
-    moves: bool
+
+
+class _Outbox:
+    """Sends to the process from a thread: one that does not listen must keep nobody waiting.
+
+    The task goes first; of the placements only the latest that has not been sent.
+    """
+
+    def __init__(self, line: Connection) -> None:
+        self._line = line
+        self._changed = threading.Condition()
+        self._waiting: SearchTask | Found | None = None
+        self._open = True
+
+    def post(self, item: SearchTask | Found) -> None:
+        """Have something sent; what waits and has not been sent is dropped for it."""
+        with self._changed:
+            if isinstance(item, SearchTask):
+                threading.Thread(target=self._work, args=(item,), daemon=True).start()
+            else:
+                self._waiting = item
+                self._changed.notify()
+
+    def close(self) -> None:
+        """Send nothing more."""
+        with self._changed:
+            self._open = False
+            self._changed.notify()
+
+    def _work(self, task: SearchTask) -> None:
+        item: SearchTask | Found = task
+        with contextlib.suppress(OSError, ValueError):
+            while True:
+                self._line.send(item)
+                with self._changed:
+                    while self._open and self._waiting is None:
+                        self._changed.wait()
+                    if self._waiting is None or not self._open:
+                        return
+                    item, self._waiting = self._waiting, None
 
 
 class SolverProcess:
@@ -98,6 +130,7 @@ class SolverProcess:
         )
         self._process.start()
         far_end.close()
+        self._outbox = _Outbox(self._line)
 
     def __enter__(self) -> Self:
         return self
@@ -107,42 +140,37 @@ class SolverProcess:
 
     def close(self) -> None:
         """End the process, whatever it is doing."""
+        self._outbox.close()
         self._process.kill()
         self._process.join()
         self._line.close()
 
     def begin(self, task: SearchTask) -> None:
         """Give the process its task; of one that is dead already, :meth:`messages` will tell."""
-        # In a thread: a process that does not listen must not keep this one waiting.
-        threading.Thread(target=self._send, args=(task,), daemon=True).start()
+        self._outbox.post(task)
 
-    def _send(self, task: SearchTask) -> None:
-        with contextlib.suppress(OSError, ValueError):
-            self._line.send(task)
+    def offer(self, placement: Placement) -> None:
+        """Tell the search of a legal placement that was found elsewhere."""
+        self._outbox.post(Found(placement.podsets))
 
     @property
     def pid(self) -> int | None:
         """Identity of the process."""
         return self._process.pid
 
-    def messages(self, deadline: Deadline) -> Iterator[Message]:
-        """Yield what the search sends until it ends or the deadline is over.
+    def message(self, seconds: float) -> Message | None:
+        """Return what the search has sent, waiting for it for a while; ``None`` if nothing came.
 
-        The last message of a search that dies is :class:`Failed`.
+        The last message is :class:`Done`, or :class:`Failed` if the search died.
         """
-        while not deadline.over():
-            # Short waits: a signal only sets a flag, and the flag must be seen soon.
-            if not self._line.poll(min(0.05, deadline.remaining())):
-                continue
-            try:
-                message: Message = self._line.recv()
-            except (EOFError, OSError):
-                self._process.join()
-                yield Failed(f"the solver process ended unexpectedly ({self._ending()})")
-                return
-            yield message
-            if isinstance(message, Done | Failed):
-                return
+        if not self._line.poll(seconds):
+            return None
+        try:
+            message: Message = self._line.recv()
+        except (EOFError, OSError):
+            self._process.join()
+            return Failed(f"the solver process ended unexpectedly ({self._ending()})")
+        return message
 
     def _ending(self) -> str:
         code = self._process.exitcode
@@ -162,7 +190,7 @@ def _run(line: Connection, near_end: Connection, parent: int) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a solver that prints must not reach stdout
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
     try:
-        import kantopt.cp.solve  # noqa: F401 - slow to load, and needed soon
+        import kantopt.search.stages.run  # noqa: F401 - slow to load, and needed soon
 
         line.send(_search(line.recv(), line))
     except (EOFError, BrokenPipeError, ConnectionResetError):
@@ -179,21 +207,26 @@ def _run(line: Connection, near_end: Connection, parent: int) -> None:
 def _search(task: SearchTask, line: Connection) -> Done:
     from importlib.metadata import version
 
-    from kantopt.cp.model import PlacementModel
-    from kantopt.cp.solve import Budget, TierBound, solve_tiers
+    from kantopt.cp.solve import Budget
+    from kantopt.search.stages.desk import Desk, Line
+    from kantopt.search.stages.run import run_stages
 
-    def found(placement: Placement) -> None:
-        line.send(Found(placement.podsets))
+    def news() -> Placement | None:
+        latest: Placement | None = None
+        while line.poll():
+            latest = Placement(line.recv().podsets)
+        return latest
 
-    def closed(bound: TierBound) -> None:
-        if task.moves:
-            line.send(Closed(bound.bound, bound.value))
-
-    model = PlacementModel(task.instance, forbidden=task.forbidden, moves=task.moves)
+    out = Line(
+        found=lambda placement: line.send(Found(placement.podsets)),
+        bound=line.send,
+        note=lambda text: line.send(Note(text)),
+        news=news,
+    )
     line.send(Started(version("ortools")))
     budget = Budget(task.deadline, task.seed, task.workers, task.work)
-    outcome = solve_tiers(model, task.tiers, budget, task.start, found=found, closed=closed)
-    return Done(outcome.infeasible and task.moves)
+    desk = Desk(task.instance, task.tiers, task.start, task.forbidden, budget, out)
+    return Done(run_stages(desk))
 
 
 def _end_with_parent(parent: int) -> None:

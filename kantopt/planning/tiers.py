@@ -5,40 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from kantopt.planning.solver_process import Closed
-from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema import plan as docs
-from kantopt.verify.metrics import BOUNDS
+from kantopt.search.known import Known
 
 
 def tier_rows(
-    instance: Instance,
     tiers: Sequence[Tier],
     before: Sequence[int],
     values: Sequence[int],
-    closed: Sequence[Closed],
-    examined: bool,
+    known: Known | None,
 ) -> tuple[docs.Tier, ...]:
-    """Return one row per tier, from its values without and with the plan.
+    """Return one row per tier.
 
-    A bound of the search holds for plans that are no worse than its locks in the tiers above; it
-    counts as long as this plan is such a plan. Arithmetic bounds need no search and say themselves
-    whether they look at the tiers above.
+    Parameters
+    ----------
+    tiers
+        The objectives.
+    before, values
+        Value of each tier without and with the plan.
+    known
+        What is known of the optimum; ``None`` if nothing was examined.
     """
-    names = [tier.name for tier in tiers]
+    names = tuple(tier.name for tier in tiers)
     rows = []
-    within_locks = True
     for i, tier in enumerate(tiers):
-        above = dict(zip(tiers[:i], values[:i], strict=True))
-        alone = BOUNDS[tier.metric](tier, instance, {})
-        bound = BOUNDS[tier.metric](tier, instance, above)
-        given = tuple(names[:i]) if bound > alone else ()
-        proved_by: Literal["arithmetic", "cp-sat"] = "arithmetic"
-        if within_locks and i < len(closed) and closed[i].bound > bound:
-            bound, proved_by, given = closed[i].bound, "cp-sat", tuple(names[:i])
-        within_locks = within_locks and i < len(closed) and values[i] <= closed[i].value
-        known = examined and bound <= values[i]  # a bound above a value would be none
+        bound = None if known is None else known.bound(i, values)
+        if bound is not None and bound.bound > values[i]:
+            bound = None  # a bound above a value would be none
+        status: Literal["OPTIMAL", "FEASIBLE", "UNKNOWN"] = "UNKNOWN"
+        if bound is not None:
+            status = "OPTIMAL" if values[i] == bound.bound else "FEASIBLE"
         rows.append(
             docs.Tier(
                 name=tier.name,
@@ -47,14 +44,10 @@ def tier_rows(
                 unit=tier.unit,
                 before=before[i],
                 value=values[i],
-                bound=bound if known else None,
-                status=_status(values[i], bound) if known else "UNKNOWN",
-                proved_by=proved_by if known else "none",
-                given=given if known else (),
+                bound=None if bound is None else bound.bound,
+                status=status,
+                proved_by="none" if bound is None else bound.source,
+                given=names[:i] if bound is not None and bound.locks else (),
             )
         )
     return tuple(rows)
-
-
-def _status(value: int, bound: int) -> Literal["OPTIMAL", "FEASIBLE"]:
-    return "OPTIMAL" if value == bound else "FEASIBLE"

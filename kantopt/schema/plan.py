@@ -72,7 +72,9 @@ class Tier(Part):
     status: Literal["OPTIMAL", "FEASIBLE", "UNKNOWN"] = Field(
         description="OPTIMAL: value equals bound; UNKNOWN: no bound"
     )
-    proved_by: Literal["arithmetic", "cp-sat", "none"] = Field(description="source of the bound")
+    proved_by: Literal["arithmetic", "relaxation-search", "column-generation", "cp-sat", "none"] = (
+        Field(description="source of the bound")
+    )
     given: tuple[str, ...] = Field(
         default=(),
         description="tiers above: the bound holds for plans no worse than this one in them",

@@ -30,7 +30,7 @@ def test_search_proves_what_brute_force_finds(block: int) -> None:
             Budget(Deadline(None), workers=1),
             instance.current if legal_now else None,
             found=lambda _: None,
-            closed=lambda _: None,
+            closed=lambda *_: None,
         )
         assert outcome.infeasible == (expected is None), f"seed {seed}"
         if expected is None:

@@ -11,7 +11,8 @@ import pytest
 
 from kantopt import __main__
 from kantopt.cli import options
-from kantopt.planning import convert, plan
+from kantopt.planning import convert
+from kantopt.planning import options as planning_options
 from kantopt.search.strategy import Strategy
 from tests.cli.conftest import ROOT, environment
 
@@ -81,7 +82,7 @@ def test_the_module_runs_as_a_program() -> None:
 
 def test_options_offer_what_there_is() -> None:
     assert {item.value for item in options.Strategy} == {item.value for item in Strategy}
-    assert set(get_args(options.Engine)) == set(get_args(plan.Engine))
+    assert set(get_args(options.Engine)) == set(get_args(planning_options.Engine))
     assert set(get_args(options.Source)) == set(get_args(convert.Source))
 
 

@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning.plan import Options, make_plan
+from kantopt.planning.options import Options
+from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Question, chosen_model, read_question
 from kantopt.schema.plan import Plan
 

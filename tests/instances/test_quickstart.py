@@ -6,7 +6,8 @@ from functools import cache
 from pathlib import Path
 
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning.plan import Options, make_plan
+from kantopt.planning.options import Options
+from kantopt.planning.plan import make_plan
 from kantopt.planning.question import chosen_model, read_question
 from kantopt.schema.plan import Plan
 

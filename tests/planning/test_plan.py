@@ -7,13 +7,14 @@ import os
 import signal
 import threading
 import time
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning import exact, plan
-from kantopt.planning.plan import Options, Result, make_plan
+from kantopt.planning import exact, together
+from kantopt.planning.options import Options
+from kantopt.planning.plan import Result, make_plan
 from kantopt.planning.question import Question
 from kantopt.planning.solver_process import Done, Found, SolverProcess
 from kantopt.problem.cluster import Spot
@@ -47,7 +48,7 @@ def job(name: str, cpu: int, on: str | None = None, **more: Any) -> dict[str, An
 def test_the_solver_does_not_start_if_arithmetic_proves_the_fast_plan(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(plan, "search", lambda *_: pytest.fail("the solver was started"))
+    monkeypatch.setattr(together, "Exact", lambda *_: pytest.fail("the solver was started"))
     result = planned(question([node("a", 4)], [], [job("j", 2)]), model(*PODS_FIRST))
     assert result.plan.solver.status == "OPTIMAL"
     assert result.plan.solver.found_by == "fast"
@@ -138,7 +139,7 @@ def test_deterministic_runs_give_the_same_bytes_with_a_tier_left_open(
         deadline = Deadline(1_000.0, deterministic=True)
         return make_plan(hard_question(), model(*PODS_FIRST), options, deadline)
 
-    monkeypatch.setattr(plan, "WORK_PER_SECOND", 0.002)
+    monkeypatch.setattr(together, "WORK_PER_SECOND", 0.002)
     first, second = once(), once()
     assert first.plan.solver.status == "FEASIBLE"
     assert first.plan.solver.reproducible
@@ -147,15 +148,15 @@ def test_deterministic_runs_give_the_same_bytes_with_a_tier_left_open(
 
 def test_an_illegal_placement_of_the_solver_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     class Liar:
+        def __init__(self) -> None:
+            self.lies: list[object] = [Found(({Spot(0): 1}, {Spot(0): 1})), Done(False)]
+
         def begin(self, _: object) -> None: ...
-        def __enter__(self) -> Self:
-            return self
+        def offer(self, _: object) -> None: ...
+        def close(self) -> None: ...
 
-        def __exit__(self, *_: object) -> None: ...
-
-        def messages(self, _: Deadline) -> list[object]:
-            overfull = ({Spot(0): 1}, {Spot(0): 1})
-            return [Found(overfull), Done(False)]
+        def message(self, _: float) -> object:
+            return self.lies.pop(0)
 
     monkeypatch.setattr(exact, "SolverProcess", Liar)
     asked = question([node("a", 4)], [], [job("one", 3), job("two", 3)])

@@ -5,19 +5,23 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Iterator
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning.solver_process import (
-    Closed,
     Done,
     Failed,
     Found,
+    Message,
     SearchTask,
     SolverProcess,
     Started,
 )
+from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
+from kantopt.search.known import Bound
 from tests.questions import hard_question, model, question
 
 
@@ -31,7 +35,6 @@ def task(instance: Instance, seconds: float = 30.0) -> SearchTask:
         seed=0,
         workers=1,
         work=None,
-        moves=True,
     )
 
 
@@ -39,6 +42,16 @@ def begun(search: SearchTask) -> SolverProcess:
     process = SolverProcess()
     process.begin(search)
     return process
+
+
+def messages_of(process: SolverProcess, deadline: Deadline) -> Iterator[Message]:
+    """Yield what comes until the search has ended or the deadline is over."""
+    while not deadline.over():
+        message = process.message(min(0.05, deadline.remaining()))
+        if message is not None:
+            yield message
+        if isinstance(message, Done | Failed):
+            return
 
 
 def hard() -> Instance:
@@ -54,8 +67,9 @@ def easy() -> Instance:
 def test_an_easy_search_sends_a_placement_and_ends_by_itself() -> None:
     search = task(easy())
     with begun(search) as process:
-        messages = list(process.messages(search.deadline))
+        messages = list(messages_of(process, search.deadline))
     assert any(isinstance(message, Found) for message in messages)
+    assert Bound(0, 1, (), "cp-sat") in messages
     assert isinstance(messages[-1], Done)
 
 
@@ -64,7 +78,7 @@ def test_a_killed_search_says_by_which_signal() -> None:
     with begun(search) as process:
         assert process.pid is not None
         os.kill(process.pid, signal.SIGKILL)
-        messages = list(process.messages(search.deadline))
+        messages = list(messages_of(process, search.deadline))
     assert messages == [Failed("the solver process ended unexpectedly (signal SIGKILL)")]
 
 
@@ -73,7 +87,7 @@ def test_the_deadline_ends_the_search_and_the_process() -> None:
     deadline = Deadline(elapsed() + 0.5)
     began = time.monotonic()
     with begun(search) as process:
-        list(process.messages(deadline))
+        list(messages_of(process, deadline))
     assert process.pid is not None
     assert not os.path.exists(f"/proc/{process.pid}")
     assert time.monotonic() - began < 5
@@ -83,8 +97,8 @@ def test_a_wish_to_stop_ends_the_search() -> None:
     search = task(hard())
     deadline = Deadline(None)
     with begun(search) as process:
-        for message in process.messages(deadline):
-            assert isinstance(message, Started | Found)
+        for message in messages_of(process, deadline):
+            assert isinstance(message, Started | Found | Bound)
             deadline.stop.signal = signal.SIGTERM
     assert deadline.over()
 
@@ -93,17 +107,26 @@ def test_an_error_in_the_search_is_told_in_one_line() -> None:
     broken = task(easy())
     broken = SearchTask(**{**{f: getattr(broken, f) for f in broken.__slots__}, "tiers": (None,)})
     with begun(broken) as process:
-        started, message = process.messages(broken.deadline)
+        started, message = messages_of(process, broken.deadline)
     assert isinstance(started, Started)
     assert isinstance(message, Failed)
     assert message.message.startswith("the solver failed: AttributeError")
     assert "\n" not in message.message
 
 
-def test_the_bound_of_the_tier_in_work_is_sent_when_the_time_is_up() -> None:
+def test_a_search_without_time_left_ends_by_itself() -> None:
     """The process stops a moment before the deadline of the one that listens."""
     search = task(hard(), seconds=2.0)
     with begun(search) as process:
-        messages = list(process.messages(Deadline(elapsed() + 10.0)))
+        messages = list(messages_of(process, Deadline(elapsed() + 10.0)))
     assert isinstance(messages[-1], Done)
-    assert any(isinstance(message, Closed) for message in messages)
+
+
+def test_a_placement_found_elsewhere_is_where_the_search_goes_on() -> None:
+    """What is offered while the process is still loading is not sent back as its own find."""
+    search = task(easy())
+    podsets = ({Spot(0): 1}, {Spot(0): 1}, {})
+    with begun(search) as process:
+        process.offer(Placement(podsets))
+        messages = list(messages_of(process, search.deadline))
+    assert isinstance(messages[-1], Done)

@@ -42,7 +42,7 @@ def solved(snapshot: ClusterSnapshot, jobs: tuple[Job, ...], asked: Model) -> tu
         Budget(Deadline(None), workers=1),
         None if check(instance, instance.current) else instance.current,
         found=lambda _: None,
-        closed=lambda _: None,
+        closed=lambda *_: None,
     )
     return instance, None if outcome.infeasible else outcome.placement
 

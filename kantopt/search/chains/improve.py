@@ -14,7 +14,7 @@ from kantopt.search.chains.chain import settle
 from kantopt.search.chains.gather import gather
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.restore import leave_out, loosen_moved, loosen_slack, restore_nodes
-from kantopt.search.chains.scope import scope_of
+from kantopt.search.chains.scope import Scope, scope_of
 from kantopt.search.chains.strict import evictions_hold
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check
@@ -58,6 +58,8 @@ def improve(
     found: Callable[[Placement], None] = lambda _: None,
     *,
     patience: int | None = None,
+    news: Callable[[], Placement | None] = lambda: None,
+    enough: Callable[[tuple[int, ...]], bool] = lambda _: False,
 ) -> Placement:
     """Look for better placements near ``start`` until the time is up or nothing is left to gain.
 
@@ -75,13 +77,17 @@ def improve(
         Told each improvement; it was judged before.
     patience
         Iterations without improvement after which to give up; ``None``: go on.
+    news
+        Asked after each iteration for a better placement, judged, that someone else has found.
+    enough
+        Whether tier values are known to be as good as they can be.
 
     Returns
     -------
     Placement
         The best one found, judged legal and better than ``start``, or ``start`` itself.
     """
-    run = _Run(instance, start, tiers, deadline, seed, found)
+    run = _Run(instance, start, tiers, deadline, seed, found, news, enough)
     run.work(patience)
     return run.best
 
@@ -97,11 +103,15 @@ class _Run:
         deadline: Deadline,
         seed: int,
         found: Callable[[Placement], None],
+        news: Callable[[], Placement | None],
+        enough: Callable[[tuple[int, ...]], bool],
     ) -> None:
         self.instance = instance
         self.tiers = tuple(tiers)
         self.deadline = deadline
         self.found = found
+        self.news = news
+        self.enough = enough
         self.rng = random.Random(seed)
         self.seed = seed
         self.best = start
@@ -116,8 +126,10 @@ class _Run:
         return self.deadline.over()
 
     def done(self) -> bool:
-        """Whether arithmetic says that nothing is left to gain."""
-        return self.values == bounds(self.instance, self.tiers, self.values)
+        """Whether nothing is left to gain, as arithmetic or others know."""
+        return self.values == bounds(self.instance, self.tiers, self.values) or self.enough(
+            self.values
+        )
 
     def work(self, patience: int | None) -> None:
         """Restart a few times, then iterate around the best."""
@@ -131,16 +143,26 @@ class _Run:
         seconds = 10.0 if self.deadline.at is None else self.deadline.at
         most = 20 + int(seconds * _WORK_PER_SECOND) // (cells + 20_000)
         self.most = most if deterministic else None
-        self.packing = Packing(scope, self.tiers, self.values, self.seed)
-        self.local = self.judged = self.packing.value()
-        self.kept = self.judged_counts = self.packing.snapshot()
-        self.limit = self.local
-        self.wide = False
+        self._begin(scope)
         self._restart()
         if self.done():
             return
         self._iterate(patience)
         self._judge()
+
+    def _begin(self, scope: Scope) -> None:
+        """Take the best as what to work on."""
+        self.packing = Packing(scope, self.tiers, self.values, self.seed)
+        self.local = self.judged = self.packing.value()
+        self.kept = self.judged_counts = self.packing.snapshot()
+        self.limit = self.local
+        self.wide = False
+
+    def _adopt(self, placement: Placement) -> None:
+        """Go on from a placement that someone else has found."""
+        self.best, self.values = placement, measure(self.instance, placement, self.tiers)
+        self.faults = len(check(self.instance, placement))
+        self._begin(scope_of(self.instance, placement))
 
     def _restart(self) -> None:
         """Chains from the start and from the snapshot, at first without and then with noise."""
@@ -187,11 +209,16 @@ class _Run:
             else:
                 packing.undo()
             unjudged += 1
-            if unjudged >= _JUDGED_EVERY and self.kept is not self.judged_counts:
+            if unjudged >= _JUDGED_EVERY:
                 unjudged = 0
                 self._judge()
-                if self.done():
-                    return
+            better = self.news()
+            if better is not None:
+                self._adopt(better)
+                packing = self.packing
+                since = unjudged = 0
+            if not unjudged and self.done():
+                return
 
     def _accept(self) -> bool:
         """Go on from what the packing has; say whether it is the best so far."""

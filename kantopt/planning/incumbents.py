@@ -1,0 +1,89 @@
+"""The best placement so far, those before it, and what is known of the optimum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Rule
+from kantopt.search.known import Known
+from kantopt.verify.metrics import measure
+from kantopt.verify.rules import check
+from kantopt.verify.step import Violation
+
+KEPT = 6
+"""How many placements before the best are remembered, beside the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Incumbent:
+    """A placement that was judged, and who found it."""
+
+    placement: Placement
+    values: tuple[int, ...]
+    missing: int
+    """Required jobs that it leaves out: nothing else may be wrong with it."""
+    by: str
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """What to compare: the smaller the better."""
+        return (self.missing, *self.values)
+
+
+class Incumbents:
+    """Placements that were judged legal, each better than the one before it.
+
+    Parameters
+    ----------
+    instance
+        The question.
+    tiers
+        What is minimised.
+    start
+        A placement that is legal but for required jobs it may leave out.
+    by
+        Who found it.
+    """
+
+    def __init__(
+        self, instance: Instance, tiers: Sequence[Tier], start: Placement, by: str
+    ) -> None:
+        self.instance = instance
+        self.tiers = tuple(tiers)
+        self.known = Known(instance, tiers)
+        missing = len(check(instance, start, (Rule.REQUIRED,)))
+        values = measure(instance, start, tiers)
+        self.history = [Incumbent(start, values, missing, by)]
+        self.finders = {by}
+
+    @property
+    def best(self) -> Incumbent:
+        """The best so far."""
+        return self.history[-1]
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the best is proved to be the best there is."""
+        return not self.best.missing and self.known.optimal(self.best.values)
+
+    def offer(self, placement: Placement, by: str) -> Violation | None:
+        """Judge a placement and take it if it is the best; return what is wrong with it, if it is.
+
+        One that leaves required jobs out is taken as long as none leaves out fewer.
+        """
+        values = measure(self.instance, placement, self.tiers)
+        if not self.best.missing and values >= self.best.values:
+            return None
+        faults = check(self.instance, placement)
+        for fault in faults:
+            if fault.rule != Rule.REQUIRED:
+                return fault
+        incumbent = Incumbent(placement, values, len(faults), by)
+        if incumbent.key < self.best.key:
+            self.history = [*self.history[:1], *self.history[1:][-KEPT:], incumbent]
+            self.finders.add(by)
+        return None

@@ -1,0 +1,143 @@
+"""Two searches around one incumbent: moves of single pods here, the exact search next door."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from kantopt.clock import Deadline
+from kantopt.planning.exact import GRACE, Exact
+from kantopt.planning.incumbents import Incumbents
+from kantopt.planning.options import Options
+from kantopt.planning.solver_process import SearchTask, SolverProcess
+from kantopt.problem.placement import Placement
+
+WORK_PER_SECOND = 0.1
+"""Deterministic seconds per second of the time limit: few enough that the clock rarely decides."""
+
+
+@dataclass(slots=True)
+class Ending:
+    """How the searches ended."""
+
+    cut: bool = False
+    """The clock or a signal has ended something before its time."""
+    infeasible: bool = False
+    """A required job provably has no place."""
+    ortools_version: str = ""
+    warnings: list[str] = field(default_factory=list)
+
+
+def search_together(
+    incumbents: Incumbents,
+    options: Options,
+    deadline: Deadline,
+    bettered: Callable[[], None],
+    *,
+    process: SolverProcess | None = None,
+    forbidden: Sequence[Placement] = (),
+) -> Ending:
+    """Better the incumbent until it is proved optimal, nothing more is tried or the time is up.
+
+    With two workers or more the two searches run at the same time and tell each other what they
+    find. A deterministic run must not depend on who is faster: there one follows the other, as
+    where there is but one worker.
+
+    Parameters
+    ----------
+    bettered
+        Called after an incumbent became the best.
+    process
+        A process that waits for a task; it is used up.
+    forbidden
+        Placements whose moves have no order: the exact search leaves them out.
+    """
+    ending = Ending()
+    if incumbents.optimal:
+        return ending
+    chained = options.engine != "exact" and not forbidden
+    if options.engine == "fast":
+        _chains(incumbents, options, deadline, bettered, ending)
+        return ending
+    beside = chained and options.workers > 1 and not deadline.deterministic
+    if chained and not beside:
+        share = deadline if deadline.deterministic else deadline.less(deadline.remaining() * 2 / 3)
+        _chains(incumbents, options, share, bettered, ending)
+    if incumbents.optimal:
+        return ending
+    with Exact(incumbents, bettered, process) as exact:
+        exact.begin(_task(incumbents, options, deadline, forbidden, alone=not beside))
+        while beside and exact.open and not deadline.over() and not incumbents.optimal:
+            _chains(incumbents, options, deadline, bettered, ending, exact)
+            exact.wait(deadline, for_news=True)
+        exact.wait(deadline, for_news=False)
+    ending.warnings += exact.warnings
+    ending.infeasible = exact.infeasible and bool(incumbents.best.missing)
+    ending.ortools_version = exact.ortools_version
+    ending.cut = ending.cut or not (exact.ended or incumbents.optimal)
+    return ending
+
+
+def _task(
+    incumbents: Incumbents,
+    options: Options,
+    deadline: Deadline,
+    forbidden: Sequence[Placement],
+    *,
+    alone: bool,
+) -> SearchTask:
+    work = None
+    if deadline.deterministic and deadline.at is not None:
+        work = deadline.at * WORK_PER_SECOND
+    best = incumbents.best
+    return SearchTask(
+        instance=incumbents.instance,
+        tiers=incumbents.tiers,
+        start=None if best.missing else best.placement,
+        forbidden=tuple(forbidden),
+        deadline=deadline.less(GRACE),
+        seed=options.seed,
+        workers=options.workers if alone else options.workers - 1,
+        work=work,
+    )
+
+
+def _chains(
+    incumbents: Incumbents,
+    options: Options,
+    deadline: Deadline,
+    bettered: Callable[[], None],
+    ending: Ending,
+    exact: Exact | None = None,
+) -> None:
+    """Better the incumbent by moving single pods.
+
+    Beside the exact search this goes on until the time is up, else until it has long been in vain.
+    """
+    from kantopt.search.chains.improve import improve
+
+    def found(placement: Placement) -> None:
+        before = incumbents.best
+        incumbents.offer(placement, "chains")
+        if incumbents.best is not before:
+            bettered()
+            if exact is not None and not incumbents.best.missing:
+                exact.offer(placement)
+
+    pods = sum(podset.count for podset in incumbents.instance.podsets)
+    try:
+        improve(
+            incumbents.instance,
+            incumbents.best.placement,
+            incumbents.tiers,
+            deadline,
+            options.seed,
+            found,
+            patience=min(100 + 10 * pods, 5000) if exact is None else None,
+            news=(lambda: None) if exact is None else exact.look,
+            enough=lambda values: incumbents.known.optimal(values),
+        )
+    except Exception as error:  # a fault of the search must not cost the plan that is there
+        ending.warnings.append(f"the search by chains failed: {type(error).__name__}: {error}")
+    clocked = not deadline.deterministic or deadline.stop.signal is not None
+    ending.cut = ending.cut or (clocked and deadline.over())

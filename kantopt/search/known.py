@@ -1,0 +1,77 @@
+"""What is known of the optimum: lower bounds, each with what it takes for granted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import Tier
+from kantopt.verify.metrics import BOUNDS
+
+Source = Literal["arithmetic", "relaxation-search", "column-generation", "cp-sat"]
+"""What proves a bound: formulas; a search in a relaxed question; a linear program over patterns of
+change per node, its multipliers checked in integers; CP-SAT on the whole question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A lower bound on one tier for all plans that are no worse than ``locks`` above it."""
+
+    tier: int
+    bound: int
+    locks: tuple[int, ...]
+    """Values of the tiers above, one each."""
+    source: Source
+
+
+class Known:
+    """Bounds of one question, and the best that applies to given tier values."""
+
+    def __init__(self, instance: Instance, tiers: Sequence[Tier]) -> None:
+        self._instance = instance
+        self._tiers = tuple(tiers)
+        self._proved: list[list[Bound]] = [[] for _ in tiers]
+        self._arithmetic: dict[tuple[int, ...], Bound] = {}
+
+    def add(self, bound: Bound) -> None:
+        """Take a proved bound."""
+        self._proved[bound.tier].append(bound)
+
+    def bound(self, i: int, values: Sequence[int]) -> Bound:
+        """Return the highest bound on tier ``i`` for plans no worse than ``values`` above it.
+
+        Its ``locks`` are empty if it holds for all plans whatsoever.
+        """
+        best = self._by_arithmetic(i, tuple(values[:i]))
+        for bound in self._proved[i]:
+            applies = all(v <= lock for v, lock in zip(values[:i], bound.locks, strict=True))
+            if applies and bound.bound > best.bound:
+                best = bound
+        return best
+
+    def bounds(self, values: Sequence[int]) -> tuple[int, ...]:
+        """Return the bound of each tier for plans no worse than ``values`` in the tiers above."""
+        return tuple(self.bound(i, values).bound for i in range(len(self._tiers)))
+
+    def optimal(self, values: Sequence[int]) -> bool:
+        """Whether no plan is better than one with these values."""
+        return all(self.bound(i, values).bound >= values[i] for i in range(len(self._tiers)))
+
+    def first_open(self, values: Sequence[int]) -> int | None:
+        """Return the first tier in which a plan could still be better; ``None`` if none is."""
+        for i in range(len(self._tiers)):
+            if self.bound(i, values).bound < values[i]:
+                return i
+        return None
+
+    def _by_arithmetic(self, i: int, above: tuple[int, ...]) -> Bound:
+        if above not in self._arithmetic:
+            tier = self._tiers[i]
+            alone = BOUNDS[tier.metric](tier, self._instance, {})
+            values = dict(zip(self._tiers[:i], above, strict=True))
+            given = BOUNDS[tier.metric](tier, self._instance, values)
+            found = Bound(i, given, above, "arithmetic")
+            self._arithmetic[above] = found if given > alone else Bound(i, alone, (), "arithmetic")
+        return self._arithmetic[above]

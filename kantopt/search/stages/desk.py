@@ -1,0 +1,98 @@
+"""What the stages share: the question, the incumbent, the bounds, and a line to the planner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kantopt.cp.solve import Budget
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.search.known import Bound, Known, Source
+from kantopt.verify.metrics import measure
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """The way to the planner: what it is told, and the news that it has."""
+
+    found: Callable[[Placement], None]
+    bound: Callable[[Bound], None]
+    note: Callable[[str], None]
+    """Told what the reader of the plan should know."""
+    news: Callable[[], Placement | None] = lambda: None
+    """Returns a legal placement that was found elsewhere since it was asked last."""
+
+
+class Desk:
+    """The incumbent and the bounds of a search, and the ways to better them.
+
+    Parameters
+    ----------
+    start
+        A legal placement, or ``None`` if none is known: a required job has no place yet.
+    forbidden
+        Placements whose moves have no order; what is searched leaves them out, and proves nothing.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        tiers: Sequence[Tier],
+        start: Placement | None,
+        forbidden: Sequence[Placement],
+        budget: Budget,
+        line: Line,
+    ) -> None:
+        self.instance = instance
+        self.tiers = tuple(tiers)
+        self.forbidden = tuple(forbidden)
+        self.budget = budget
+        self.known = Known(instance, tiers)
+        self.best: Placement | None = None
+        self.values: tuple[int, ...] = ()
+        self._line = line
+        if start is not None:
+            self._take(start)
+
+    def _take(self, placement: Placement) -> bool:
+        values = measure(self.instance, placement, self.tiers)
+        if self.best is not None and values >= self.values:
+            return False
+        self.best, self.values = placement, values
+        return True
+
+    def found(self, placement: Placement) -> None:
+        """Take a legal placement that a stage has found, and pass it on if it is the best."""
+        if self._take(placement):
+            self._line.found(placement)
+
+    def proved(self, tier: int, bound: int, locks: Sequence[int], source: Source) -> None:
+        """Take a lower bound on a tier for plans no worse than ``locks`` above it; pass it on."""
+        if self.forbidden:
+            return
+        fact = Bound(tier, bound, tuple(locks), source)
+        self.known.add(fact)
+        self._line.bound(fact)
+
+    def note(self, text: str) -> None:
+        """Pass on what the reader of the plan should know."""
+        self._line.note(text)
+
+    def refresh(self) -> bool:
+        """Take the news from the planner; say whether they bettered the incumbent."""
+        news = self._line.news()
+        return news is not None and self._take(news)
+
+    def done(self) -> bool:
+        """Whether the time is up or nothing is left to gain."""
+        return self.over() or (self.best is not None and self.known.optimal(self.values))
+
+    def over(self) -> bool:
+        """Whether the time is up; a deterministic search counts its work instead."""
+        return self.budget.deadline.over()
+
+    def first_open(self) -> int | None:
+        """Return the first tier in which a plan could still be better than the incumbent."""
+        return self.known.first_open(self.values)

@@ -1,0 +1,66 @@
+"""The whole question as one model for CP-SAT, tier after tier."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kantopt.clock import Deadline
+from kantopt.cp.model import PlacementModel
+from kantopt.cp.solve import solve_tiers
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.search.stages.desk import Desk
+from kantopt.verify.step import Step
+
+LARGEST = 500_000
+"""Most counts in a model; beyond, building it alone would eat the time and the memory."""
+
+
+def whole(desk: Desk, deadline: Deadline) -> bool:
+    """Search the whole question; say whether it provably has no legal placement at all.
+
+    Where the model with moves would be too large, running pods stay or are evicted, and nothing is
+    proved.
+    """
+    moves = counts(desk.instance, moves=True) <= LARGEST
+    if not moves:
+        least = counts(desk.instance, moves=False)
+        if least > LARGEST:
+            desk.note(f"not searched exactly: {least} counts of {LARGEST} at most")
+            return False
+        if desk.best is not None and _moves_pods(desk.instance, desk.best):
+            desk.note("not searched exactly: too many pods to move")
+            return False
+        desk.note("searched without moves, and nothing proved: too many pods to move")
+
+    def closed(tier: int, bound: int, locks: tuple[int, ...]) -> None:
+        if moves and bound > desk.known.bound(tier, locks).bound:
+            desk.proved(tier, bound, locks, "cp-sat")
+
+    model = PlacementModel(desk.instance, forbidden=desk.forbidden, moves=moves)
+    outcome = solve_tiers(
+        model,
+        desk.tiers,
+        replace(desk.budget, deadline=deadline),
+        desk.best,
+        found=desk.found,
+        closed=closed,
+        known=lambda i, values: desk.known.bound(i, values).bound,
+    )
+    return outcome.infeasible and moves
+
+
+def _moves_pods(instance: Instance, placement: Placement) -> bool:
+    step = Step(instance, instance.current, placement)
+    return any(step.moved(podset.index) for podset in instance.podsets if podset.running)
+
+
+def counts(instance: Instance, *, moves: bool) -> int:
+    """Counts that a model needs: pods of each pod set that stay, arrive, occupy a device."""
+    found = 0
+    for podset in instance.podsets:
+        found += len(podset.current)
+        if not podset.running or (moves and podset.movable):
+            wide = 1 + (8 if podset.devices else 0)
+            found += wide * len(podset.allowed)
+    return found

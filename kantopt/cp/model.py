@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ortools.sat.python.cp_model import CpModel, IntVar, LinearExprT
+from ortools.sat.python.cp_model import (
+    FEASIBLE,
+    OPTIMAL,
+    CpModel,
+    CpSolver,
+    IntVar,
+    LinearExprT,
+)
 
 from kantopt.cp.metrics import EXPRESSIONS
 from kantopt.cp.rules import CONSTRAINTS
@@ -14,6 +21,9 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
+
+_WORK = 1.0
+"""Most work to complete a hint, in deterministic seconds."""
 
 
 class PlacementModel:
@@ -86,10 +96,23 @@ class PlacementModel:
         return values
 
     def hint(self, placement: Placement) -> None:
-        """Start the next solve from a placement."""
+        """Start the next solve from a placement.
+
+        Every variable is hinted: a solver that has to work out the rest of an incomplete hint may
+        lose it. What the counts of the placement leave open takes a solve with them fixed.
+        """
         self.cp.clear_hints()  # type: ignore[no-untyped-call]
         for var, value in self.assignment(placement) or ():
             self.cp.add_hint(var, value)
+        solver = CpSolver()
+        solver.parameters.fix_variables_to_their_hinted_value = True
+        solver.parameters.cp_model_presolve = False
+        solver.parameters.max_deterministic_time = _WORK
+        solver.parameters.num_workers = 1
+        if solver.solve(self.cp) in (OPTIMAL, FEASIBLE):
+            self.cp.clear_hints()  # type: ignore[no-untyped-call]
+            for index, value in enumerate(solver.response_proto.solution):
+                self.cp.add_hint(self.cp.get_int_var_from_proto_index(index), value)
 
     def fix(self, placement: Placement) -> bool:
         """Admit nothing but a placement; false if the model has no way to say it."""

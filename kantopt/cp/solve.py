@@ -136,8 +136,10 @@ def solve_tiers(
             if status == cp_model.MODEL_INVALID:
                 raise ValueError(f"tier {tier.name}: {model.cp.validate()[:200]}")
             if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-                best = model.extract(solver.value)
-                values = measure(instance, best, tiers)
+                # The hint may be lost: what a search ends with can be worse than it began with.
+                last = model.extract(solver.value)
+                if values is None or measure(instance, last, tiers) < values:
+                    best, values = last, measure(instance, last, tiers)
             if best is None or values is None:
                 break
             lower = max(floor, round_up(solver.best_objective_bound))
@@ -154,6 +156,8 @@ def _solver(budget: Budget, share: float, work: float | None) -> cp_model.CpSolv
     parameters = solver.parameters
     parameters.random_seed = budget.seed
     parameters.num_workers = budget.workers
+    # With symmetries broken in presolve the hint, however good, is no solution any more.
+    parameters.keep_symmetry_in_presolve = True
     parameters.max_time_in_seconds = max(0.01, budget.deadline.remaining() * share)
     if work is not None:
         parameters.interleave_search = True

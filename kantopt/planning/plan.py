@@ -147,7 +147,7 @@ class _Run:
         )
         self.strategy = strategy.value
         self.cut = self.deadline.over()
-        self.incumbents = Incumbents(self.instance, self.tiers, placement, self.strategy)
+        self.incumbents.offer(placement, self.strategy)
         self._tell()
 
     def search(self, forbidden: tuple[Placement, ...] = ()) -> Incumbents:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 from kantopt.clock import Deadline, elapsed
@@ -14,6 +16,7 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 from kantopt.search.gangs import Placer
 from kantopt.search.preempt import Preemption
+from kantopt.search.relocate import Relocation
 from kantopt.search.scores import Scores
 from kantopt.search.state import Change, State
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
@@ -30,12 +33,13 @@ def construct(
     *,
     seed: int = 0,
     preempt: bool = True,
+    relocate: bool = False,
     in_order: bool = False,
 ) -> Placement:
     """Place pending jobs one after the other, the most important first, then the largest.
 
-    Running pods are never moved. The placement breaks no rule, except that jobs which must be
-    placed may be missing; at worst it is the snapshot's own.
+    The placement breaks no rule, except that jobs which must be placed may be missing; at worst it
+    is the snapshot's own.
 
     Parameters
     ----------
@@ -47,18 +51,29 @@ def construct(
         Other numbers than 0 vary the order among jobs of one priority.
     preempt
         Whether jobs of lower priority may be evicted.
+    relocate
+        Whether running pods may be moved out of the way of jobs with devices and of gangs, before
+        any is evicted. Of others chains know better which to move.
     in_order
         Take jobs as they are listed, whatever their priority and size, as arrivals are.
     """
     order = _order(instance, seed=seed, in_order=in_order)
-    placement = _legal_run(instance, deadline, strategy, order, preempt=preempt)
+    how = _How(strategy, preempt, relocate)
+    placement = _legal_run(instance, deadline, how, order)
     lacking = _lacking(instance, placement)
-    if lacking and not (deadline.over() and not deadline.deterministic):
+    if lacking and not deadline.cuts():
         urgent = sorted(order, key=lambda j: j not in instance.required)
-        other = _legal_run(instance, deadline, strategy, urgent, preempt=preempt)
+        other = _legal_run(instance, deadline, how, urgent)
         if _lacking(instance, other) < lacking:
             return other
     return placement
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    strategy: Strategy
+    preempt: bool
+    relocate: bool
 
 
 def _lacking(instance: Instance, placement: Placement) -> int:
@@ -66,14 +81,12 @@ def _lacking(instance: Instance, placement: Placement) -> int:
     return len(check(instance, placement, (Rule.REQUIRED,))) if instance.required else 0
 
 
-def _legal_run(
-    instance: Instance, deadline: Deadline, strategy: Strategy, order: list[int], *, preempt: bool
-) -> Placement:
+def _legal_run(instance: Instance, deadline: Deadline, how: _How, order: list[int]) -> Placement:
     """Work through the jobs; should the result be illegal, leave out the job that made it so."""
     banned: set[int] = set()
     best = instance.current
     for _ in range(_MOST_REPAIRS):
-        run = _Run(instance, deadline, strategy, preempt=preempt)
+        run = _Run(instance, deadline, how)
         run.work([j for j in order if j not in banned])
         placement = run.state.placement()
         if _legal(instance, placement):
@@ -102,7 +115,7 @@ def best_of(
     best: tuple[tuple[int, ...], Placement, Strategy] | None = None
     for strategy in chosen:
         began = elapsed()
-        placement = construct(instance, deadline, strategy, seed=seed)
+        placement = construct(instance, deadline, strategy, seed=seed, relocate=True)
         values = measure(instance, placement, tiers)
         lacking = _lacking(instance, placement)
         if best is None or (lacking, *values) < best[0]:
@@ -110,7 +123,7 @@ def best_of(
             if not lacking and values == bounds(instance, tiers, values):
                 break
         took = elapsed() - began
-        if not deadline.deterministic and deadline.remaining() < 2 * took:
+        if deadline.cuts() or (not deadline.deterministic and deadline.remaining() < 2 * took):
             break
     assert best is not None
     return best[1], best[2]
@@ -159,14 +172,13 @@ def _legal(instance: Instance, placement: Placement) -> bool:
 class _Run:
     """One pass over the jobs with one strategy."""
 
-    def __init__(
-        self, instance: Instance, deadline: Deadline, strategy: Strategy, *, preempt: bool
-    ) -> None:
+    def __init__(self, instance: Instance, deadline: Deadline, how: _How) -> None:
         self.instance = instance
         self.deadline = deadline
         self.state = State(instance)
-        self.placer = Placer(Scores(self.state, strategy))
-        self.preemption = Preemption(self.placer) if preempt else None
+        self.placer = Placer(Scores(self.state, how.strategy))
+        self.preemption = Preemption(self.placer) if how.preempt else None
+        self.relocate = how.relocate
         self._done: list[tuple[int, int]] = []
         """Job and length of the journal after it."""
         self._hopeless: set[tuple[object, ...]] = set()
@@ -174,26 +186,44 @@ class _Run:
     def work(self, order: Sequence[int]) -> None:
         """Place minima first, then the members above them."""
         for j in order:
-            if self.deadline.over() and not self.deadline.deterministic:
+            if self.deadline.cuts():
                 return
             if not self._disturbed(j):
                 self._place(j)
                 self._done.append((j, self.state.mark()))
         for j in order:
-            if self.deadline.over() and not self.deadline.deterministic:
+            if self.deadline.cuts():
                 return
             if self.placer.is_gang(j) and not self._disturbed(j) and self._runs(j):
                 self.placer.place_more(j)
                 self._done.append((j, self.state.mark()))
+        if self.relocate and order and self.preemption and any(self.preemption.victims.units()):
+            self._relocation.rescue()
+            self._done.append((order[-1], self.state.mark()))
 
     def _place(self, j: int) -> None:
         key = self._key(j)
         if key in self._hopeless or self.placer.place(j):
             return
-        if self.preemption is not None and self.preemption.make_room(j):
+        if self._make_room(j):
             self._hopeless.clear()
         elif key is not None:
             self._hopeless.add(key)
+
+    def _make_room(self, j: int) -> bool:
+        if self._may_relocate(j) and self._relocation.make_room(j):
+            return True
+        return self.preemption is not None and self.preemption.make_room(j)
+
+    @cached_property
+    def _relocation(self) -> Relocation:
+        return Relocation(self.placer)
+
+    def _may_relocate(self, j: int) -> bool:
+        """Whether to try moves of other pods: for single pods without devices chains are better."""
+        job = self.instance.jobs[j]
+        devices = any(self.instance.podsets[s].devices for s in job.podsets)
+        return self.relocate and (devices or self.placer.is_gang(j))
 
     def _key(self, j: int) -> tuple[object, ...] | None:
         """Return what decides whether a job fits; jobs with equal keys fit or fail alike."""

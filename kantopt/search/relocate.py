@@ -1,0 +1,233 @@
+"""Room for a job that does not fit: move running pods out of its way, each to another place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.job import Job
+from kantopt.schema.model import Rule
+from kantopt.search.fill import fill, room_for
+from kantopt.search.gangs import Placer, Want
+from kantopt.search.shapes import Ints, Mask
+
+_MOST_REGIONS = 6
+"""Domains, or single nodes, that are tried for one job."""
+_MOST_CHOICES = 3
+"""Sets of nodes to clear that are tried in one region."""
+
+
+class Relocation:
+    """Finds pods to move for jobs; nobody is evicted, and what cannot move stays.
+
+    Only pods whose place matters to nobody else move: no topology asked for, no anti-affinity, no
+    spread, no disruption budget. Pods leave for nodes that are not being cleared, so that the moves
+    of one job can always be ordered: all of them first, then the job.
+    """
+
+    def __init__(self, placer: Placer) -> None:
+        self.placer = placer
+        self.state = placer.state
+        instance = self.state.instance
+        self._limit = instance.model.limits.moves if instance.on(Rule.LIMITS) else None
+        tied = {s for j in placer.needs for s in instance.jobs[j].podsets}
+        self._movable = [
+            podset.running
+            and podset.movable
+            and podset.index not in tied
+            and not podset.budgets
+            and not self.state.neighbours.concern(podset.index)
+            for podset in instance.podsets
+        ]
+        self._on_node: list[list[tuple[int, Spot]]] = [[] for _ in instance.nodes]
+        """Where pods are that may move, by node."""
+        for podset in instance.podsets:
+            if self._movable[podset.index]:
+                for spot in sorted(podset.current):
+                    self._on_node[spot.node].append((podset.index, spot))
+        self._free = np.zeros_like(self.state.free)
+        self._devices = np.zeros_like(self.state.devices)
+        self._toll: Ints = np.zeros(self.state.size, dtype=np.int64)
+        """Pods that may still move from each node, and what they hold there."""
+        self._seen = len(self.state.touched)
+        for n in range(self.state.size):
+            self._weigh(n)
+
+    def make_room(self, j: int) -> bool:
+        """Place a job whole by moving other pods; a job that does not fit leaves no trace."""
+        wants = self.placer.wants(j)
+        if not self.placer.is_gang(j):
+            wants = [Want(want.s, want.role, want.most, want.most) for want in wants]
+        self._refresh()
+        need = max(sum(want.least for want in wants), self.placer.missing(j))
+        if not need or not self._toll.any():
+            return False
+        now = np.sum([room_for(self.state, want.s, want.most) for want in wants], axis=0)
+        with self._without():
+            could = [room_for(self.state, want.s, want.most) for want in wants]
+        for region in self._regions(j, wants, now, could):
+            for nodes in self._choices(region, now, np.sum(could, axis=0), need):
+                mark = self.state.mark()
+                if self._clear(j, region, nodes):
+                    return True
+                self.state.undo(mark)
+        return False
+
+    def rescue(self) -> None:
+        """Move evicted pods rather than have them gone, where there is room elsewhere."""
+        for job in sorted(self.state.instance.jobs, key=lambda job: (-job.priority, job.index)):
+            short = [s for s in job.podsets if self._short(s)]
+            if not short or not all(self._movable[s] for s in short):
+                continue
+            mark = self.state.mark()
+            for s in short:
+                fill(self.placer.scores, s, self._short(s))
+            whole = job.is_gang or job.all_victims
+            if (whole and any(map(self._short, short))) or self._moved() > self._most():
+                self.state.undo(mark)
+
+    def _short(self, s: int) -> int:
+        podset = self.state.instance.podsets[s]
+        return podset.count - self.state.placed[s] if podset.running else 0
+
+    def _most(self) -> int:
+        return 2**60 if self._limit is None else self._limit
+
+    def _moved(self) -> int:
+        """Pods that have moved so far."""
+        moved = 0
+        for podset in self.state.instance.podsets:
+            s = podset.index
+            if podset.running and self.state.spots[s] != podset.current:
+                stay = sum(
+                    min(pods, podset.current.get(spot, 0))
+                    for spot, pods in self.state.spots[s].items()
+                )
+                moved += self.state.placed[s] - stay
+        return moved
+
+    # -- what could leave
+
+    def _refresh(self) -> None:
+        """Weigh the nodes anew that have changed."""
+        touched = self.state.touched
+        for n in set(touched[self._seen :]):
+            self._weigh(n)
+        self._seen = len(touched)
+
+    def _weigh(self, n: int) -> None:
+        state = self.state
+        self._free[:, n], self._devices[:, n], self._toll[n] = 0, 0, 0
+        for s, spot in self._on_node[n]:
+            pods = state.spots[s].get(spot, 0)
+            self._toll[n] += pods
+            self._free[:, n] += pods * state.shape[s].request
+            for need in state.shape[s].needs:
+                for d in spot.devices:
+                    if d < state.device_class.shape[1]:
+                        same = state.device_class[n, d] == need.device_class
+                        for row, amount in need.ask if same else ():
+                            self._devices[row, n, d] += pods * amount
+
+    @contextmanager
+    def _without(self) -> Iterator[None]:
+        """Pretend that all pods that may move are gone from their nodes."""
+        self.state.free += self._free
+        self.state.devices += self._devices
+        try:
+            yield
+        finally:
+            self.state.free -= self._free
+            self.state.devices -= self._devices
+
+    # -- where to look
+
+    def _regions(self, j: int, wants: list[Want], now: Ints, could: list[Ints]) -> Iterator[Mask]:
+        """Domains of the required level in which all could fit, the roomiest first; or all."""
+        domains = self.placer.domains
+        required = [
+            need.required
+            for need in self.placer.needs.get(j, ())
+            if need.required is not None and self.state.instance.on(Rule.TOPOLOGY)
+        ]
+        if not required or any(self.state.placed[s] for s in self._job(j).podsets):
+            if all(int(c.sum()) >= w.least for c, w in zip(could, wants, strict=True)):
+                yield np.ones(self.state.size, dtype=np.bool_)
+            return
+        level = min(required)
+        fits = np.all(
+            [domains.totals(level, c) >= w.least for c, w in zip(could, wants, strict=True)],
+            axis=0,
+        )
+        room = domains.totals(level, now)
+        toll = domains.totals(level, self._toll)
+        for d in np.lexsort((np.arange(len(room)), toll, -room)).tolist()[: 2 * _MOST_REGIONS]:
+            if fits[d]:
+                yield domains.mask(level, d)
+
+    def _job(self, j: int) -> Job:
+        return self.state.instance.jobs[j]
+
+    def _choices(self, region: Mask, now: Ints, could: Ints, need: int) -> Iterator[list[int]]:
+        """Nodes to clear: those that cost the fewest moves per pod of the job."""
+        gain = np.where(region, could - now, 0)
+        nodes = np.flatnonzero(gain > 0)
+        cost = self._toll[nodes] * 1000 // np.minimum(gain[nodes], need)
+        order = nodes[np.lexsort((nodes, cost))].tolist()
+        if need == 1:
+            yield from ([n] for n in order[:_MOST_REGIONS])
+            return
+        missing = need - int(now[region].sum())
+        chosen: list[int] = []
+        tried = 0
+        for n in order:
+            chosen.append(n)
+            missing -= int(gain[n])
+            if missing <= 0:
+                yield list(chosen)
+                tried += 1
+                if tried == _MOST_CHOICES:
+                    return
+
+    # -- doing it
+
+    def _clear(self, j: int, region: Mask, nodes: list[int]) -> bool:
+        """Lift the pods off some nodes, place the job, put back what fits, move the rest."""
+        state = self.state
+        lifted: list[tuple[int, Spot, int]] = []
+        for n in nodes:
+            for s, spot in self._on_node[n]:
+                pods = state.spots[s].get(spot, 0)
+                if pods:
+                    state.add(s, spot, -pods)
+                    lifted.append((s, spot, pods))
+        if not self.placer.place(j, within=region):
+            return False
+        elsewhere = np.ones(state.size, dtype=np.bool_)
+        elsewhere[nodes] = False
+        # The largest first: they are the hardest to place elsewhere.
+        lifted.sort(key=lambda item: (-int(state.shape[item[0]].demand.sum()), item[0], item[1]))
+        for s, spot, pods in lifted:
+            back = 0
+            while back < pods and self._fits(s, spot):
+                state.add(s, spot, 1)
+                back += 1
+            if fill(self.placer.scores, s, pods - back, elsewhere) < pods - back:
+                return False
+        return self._moved() <= self._most()
+
+    def _fits(self, s: int, spot: Spot) -> bool:
+        """Whether one pod fits on a spot beside what is there now."""
+        state, shape, n = self.state, self.state.shape[s], spot.node
+        if any(state.free[r, n] < amount for r, amount in shape.asks):
+            return False
+        return all(
+            state.devices[row, n, d] >= amount
+            for need in shape.needs
+            for d in spot.devices
+            if d < state.device_class.shape[1] and state.device_class[n, d] == need.device_class
+            for row, amount in need.ask
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ortools.sat.python import cp_model
 
@@ -14,6 +15,9 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.verify.metrics import bounds, measure
+
+_PROVING = 0.4
+"""Share of a tier's time in which the search is for a proof rather than for better plans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +75,6 @@ class _Incumbents(cp_model.CpSolverSolutionCallback):
             self.stop_search()
 
 
-def _arithmetic(instance: Instance, tiers: Sequence[Tier], i: int, values: Sequence[int]) -> int:
-    return bounds(instance, tiers[: i + 1], values)[i]
-
-
 def solve_tiers(
     model: PlacementModel,
     tiers: Sequence[Tier],
@@ -84,6 +84,7 @@ def solve_tiers(
     found: Callable[[Placement], None],
     closed: Callable[[int, int, tuple[int, ...]], None],
     known: Callable[[int, Sequence[int]], int] | None = None,
+    news: Callable[[], Placement | None] = lambda: None,
 ) -> Outcome:
     """Minimise the tiers in order, each locked at its value before the next.
 
@@ -104,66 +105,125 @@ def solve_tiers(
     known
         Returns a bound on a tier for plans no worse than the values given above it; without it
         arithmetic is asked.
+    news
+        Returns a legal placement that was found elsewhere, if there is one: asked between tiers.
     """
-    instance = model.instance
-    best, work = start, budget.work
+    run = _Run(model, tuple(tiers), budget, start, found, news)
+    if known is None:
+        known = partial(_arithmetic, model.instance, run.tiers)
     proved: list[TierBound] = []
     locks: tuple[int, ...] = ()
     for i, tier in enumerate(tiers):
-        values = None if best is None else measure(instance, best, tiers)
-        floor = 0
-        if values is not None:
-            floor = known(i, values) if known else _arithmetic(instance, tiers, i, values)
-        if values is not None and values[i] <= floor:
-            bound = TierBound(floor, values[i])
-        else:
-            if budget.deadline.over() or (work is not None and work <= 0):
+        run.refresh()
+        floor = known(i, run.values) if run.values else 0
+        if not run.values or run.values[i] > floor:
+            if run.spent():
                 break
-            # The last tier may take all that is left, the others leave half to those below.
-            share = 1.0 if i + 1 == len(tiers) else 0.5
-            solver = _solver(budget, share, None if work is None else work * share)
-            model.cp.minimize(model.expression(tier))
-            if best is not None:
-                model.hint(best)
-            callback = _Incumbents(model, found, floor)
-            status = solver.solve(model.cp, callback)
-            if work is not None:
-                work -= solver.response_proto.deterministic_time
-            if status == cp_model.INFEASIBLE:
-                if best is not None:
-                    raise ValueError(f"tier {tier.name}: the model refuses a legal placement")
+            floor = run.minimise(i, floor)
+            if run.infeasible:
                 return Outcome(None, tuple(proved), infeasible=True)
-            if status == cp_model.MODEL_INVALID:
-                raise ValueError(f"tier {tier.name}: {model.cp.validate()[:200]}")
-            if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-                # The hint may be lost: what a search ends with can be worse than it began with.
-                last = model.extract(solver.value)
-                if values is None or measure(instance, last, tiers) < values:
-                    best, values = last, measure(instance, last, tiers)
-            if best is None or values is None:
+            if not run.values:
                 break
-            lower = max(floor, round_up(solver.best_objective_bound))
-            bound = TierBound(lower, values[i])
-        proved.append(bound)
-        closed(i, bound.bound, locks)
-        locks = (*locks, bound.value)
-        model.cp.add(model.expression(tier) <= values[i])
-    return Outcome(best, tuple(proved))
+        proved.append(TierBound(floor, run.values[i]))
+        closed(i, floor, locks)
+        locks = (*locks, run.values[i])
+        model.cp.add(model.expression(tier) <= run.values[i])
+    return Outcome(run.best, tuple(proved))
 
 
-def _solver(budget: Budget, share: float, work: float | None) -> cp_model.CpSolver:
-    solver = cp_model.CpSolver()
-    parameters = solver.parameters
-    parameters.random_seed = budget.seed
-    parameters.num_workers = budget.workers
-    # With symmetries broken in presolve the hint, however good, is no solution any more.
-    parameters.keep_symmetry_in_presolve = True
-    parameters.max_time_in_seconds = max(0.01, budget.deadline.remaining() * share)
-    if work is not None:
-        parameters.interleave_search = True
-        parameters.max_deterministic_time = work
-        parameters.max_time_in_seconds = max(0.01, budget.deadline.remaining())
-    return solver
+def _arithmetic(instance: Instance, tiers: Sequence[Tier], i: int, values: Sequence[int]) -> int:
+    return bounds(instance, tiers[: i + 1], values)[i]
+
+
+class _Run:
+    """The incumbent and what is left to spend."""
+
+    def __init__(
+        self,
+        model: PlacementModel,
+        tiers: tuple[Tier, ...],
+        budget: Budget,
+        start: Placement | None,
+        found: Callable[[Placement], None],
+        news: Callable[[], Placement | None],
+    ) -> None:
+        self.model = model
+        self.tiers = tiers
+        self.budget = budget
+        self.found = found
+        self.news = news
+        self.work = budget.work
+        self.best: Placement | None = None
+        self.values: tuple[int, ...] = ()
+        self.infeasible = False
+        if start is not None:
+            self._take(start)
+
+    def refresh(self) -> None:
+        """Take what was found elsewhere."""
+        latest = self.news()
+        if latest is not None:
+            self._take(latest)
+
+    def _take(self, placement: Placement) -> None:
+        values = measure(self.model.instance, placement, self.tiers)
+        if not self.values or values < self.values:
+            self.best, self.values = placement, values
+
+    def spent(self) -> bool:
+        """Whether nothing is left of time or work."""
+        return self.budget.deadline.over() or (self.work is not None and self.work <= 0)
+
+    def minimise(self, i: int, floor: int) -> int:
+        """Minimise one tier; return the best bound on it, at least ``floor``.
+
+        The last tier may take all that is left, the others leave half to those below. In the first
+        part of its share presolve may break symmetries, which proves best but mostly loses the
+        incumbent; then they are kept, and the search goes on from there.
+        """
+        share = 1.0 if i + 1 == len(self.tiers) else 0.5
+        for keep, part in ((False, share * _PROVING), (True, share * (1 - _PROVING))):
+            if keep and self.spent():
+                break
+            floor = max(floor, self._solve(i, floor, part, keep=keep))
+            if self.infeasible or (self.values and self.values[i] <= floor):
+                break
+        return floor
+
+    def _solve(self, i: int, floor: int, share: float, *, keep: bool) -> int:
+        tier, cp = self.tiers[i], self.model.cp
+        cp.minimize(self.model.expression(tier))
+        if self.best is not None:
+            self.model.hint(self.best)
+        solver = self._solver(share)
+        solver.parameters.keep_symmetry_in_presolve = keep
+        status = solver.solve(cp, _Incumbents(self.model, self.found, floor))
+        if self.work is not None:
+            self.work -= solver.response_proto.deterministic_time
+        if status == cp_model.MODEL_INVALID:
+            raise ValueError(f"tier {tier.name}: {cp.validate()[:200]}")
+        if status == cp_model.INFEASIBLE:
+            if self.best is not None:
+                raise ValueError(f"tier {tier.name}: the model refuses a legal placement")
+            self.infeasible = True
+            return floor
+        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            # What a search ends with can be worse than what it was given.
+            self._take(self.model.extract(solver.value))
+        return round_up(solver.best_objective_bound)
+
+    def _solver(self, share: float) -> cp_model.CpSolver:
+        solver = cp_model.CpSolver()
+        parameters = solver.parameters
+        parameters.random_seed = self.budget.seed
+        parameters.num_workers = self.budget.workers
+        left = self.budget.deadline.remaining()
+        parameters.max_time_in_seconds = max(0.01, left * share)
+        if self.work is not None:
+            parameters.interleave_search = True
+            parameters.max_deterministic_time = max(0.0, self.work * share)
+            parameters.max_time_in_seconds = max(0.01, left)
+        return solver
 
 
 def round_up(bound: float) -> int:

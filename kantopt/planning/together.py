@@ -59,7 +59,9 @@ def search_together(
     if options.engine == "fast":
         _chains(incumbents, options, deadline, bettered, ending)
         return ending
-    beside = chained and options.workers > 1 and not deadline.deterministic
+    beside = (
+        chained and options.workers > 1 and not deadline.deterministic and _promising(incumbents)
+    )
     if chained and not beside:
         share = deadline if deadline.deterministic else deadline.less(deadline.remaining() * 2 / 3)
         _chains(incumbents, options, share, bettered, ending)
@@ -100,6 +102,13 @@ def _task(
         workers=options.workers if alone else options.workers - 1,
         work=work,
     )
+
+
+def _promising(incumbents: Incumbents) -> bool:
+    """Whether chains have anything to do: else the exact search gets all workers."""
+    from kantopt.search.chains.improve import promising
+
+    return promising(incumbents.instance, incumbents.best.placement)
 
 
 def _chains(

@@ -92,6 +92,13 @@ def improve(
     return run.best
 
 
+def promising(instance: Instance, start: Placement) -> bool:
+    """Whether there are pods whose place :func:`improve` may change."""
+    groups = scope_of(instance, start).groups
+    cells = len(groups) * len(instance.nodes)
+    return cells <= _MOST_CELLS and any(group.running or group.most for group in groups)
+
+
 class _Run:
     """The incumbent as the judge knows it, and the counts that the search has."""
 

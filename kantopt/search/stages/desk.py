@@ -85,6 +85,11 @@ class Desk:
         news = self._line.news()
         return news is not None and self._take(news)
 
+    def latest(self) -> Placement | None:
+        """Return the best placement known here and elsewhere."""
+        self.refresh()
+        return self.best
+
     def done(self) -> bool:
         """Whether the time is up or nothing is left to gain."""
         return self.over() or (self.best is not None and self.known.optimal(self.values))

@@ -46,6 +46,7 @@ def whole(desk: Desk, deadline: Deadline) -> bool:
         found=desk.found,
         closed=closed,
         known=lambda i, values: desk.known.bound(i, values).bound,
+        news=desk.latest,
     )
     return outcome.infeasible and moves
 

@@ -22,11 +22,16 @@ def fewest_domains(
     least = max(1, job.roles[role].min_count, job.min_count - others)
     podset = instance.podsets[job.roles[role].podsets[0]]
     rooms = []
+    alike: dict[tuple[object, ...], int] = {}  # most nodes are like many others
     for nodes in regions:
         room = 0
         for n in nodes:
             if n in podset.allowed:
-                room += node_room(instance.nodes[n], podset.requests, podset.devices, least)
+                node = instance.nodes[n]
+                shape = (node.capacity, node.devices)
+                if shape not in alike:
+                    alike[shape] = node_room(node, podset.requests, podset.devices, least)
+                room += alike[shape]
             if room >= least:
                 break
         rooms.append(room)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
+from kantopt.verify.departures import most_evictions, most_moves
 from kantopt.verify.step import Step
 
 
@@ -29,5 +30,8 @@ def measure_fragmented_nodes(tier: Tier, step: Step) -> int:
 
 
 def bound_fragmented_nodes(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
-    """Return 0: arithmetic knows no plan that must leave a node in part."""
-    return 0
+    """Nodes in part now, less those that change: a move changes two, a binding or eviction one."""
+    now = measure_fragmented_nodes(tier, Step(instance, instance.current, instance.current))
+    waiting = sum(p.count for p in instance.podsets if not p.running and p.gpu_milli)
+    moves, evictions = most_moves(instance, above), most_evictions(instance, above)
+    return max(0, now - 2 * moves - evictions - waiting)

@@ -1,0 +1,1 @@
+"""Bounds of the tiers from small relaxations: alike jobs and alike nodes counted together."""

@@ -1,0 +1,90 @@
+"""Proved bounds of the tiers before any search, from a relaxation that stays small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ortools.sat.python import cp_model
+
+from kantopt.clock import Deadline
+from kantopt.cp.relaxed.model import Relaxation
+from kantopt.cp.relaxed.standing import CLOSENESS
+from kantopt.cp.relaxed.tiers import expression
+from kantopt.cp.solve import round_up
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric
+from kantopt.verify.metrics import bounds
+
+WORK = 0.3
+"""Deterministic seconds for one tier: what is not proved by then is a matter of search."""
+
+DISRUPTIONS = {Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST}
+
+
+def relaxed_bounds(
+    instance: Instance,
+    tiers: Sequence[Tier],
+    values: Sequence[int],
+    deadline: Deadline,
+    *,
+    bound: Callable[[int, int], None],
+) -> None:
+    """Prove lower bounds of tiers whose values arithmetic does not prove.
+
+    Parameters
+    ----------
+    instance
+        The question.
+    tiers, values
+        The tiers and their values in a legal plan. A bound holds for plans that are no worse than
+        it in the tiers above.
+    deadline
+        When to stop; the tiers from there on get no bound.
+    bound
+        Called with the index of a tier and its bound, in the order of the tiers, for bounds that
+        are better than those of arithmetic.
+
+    Raises
+    ------
+    ValueError
+        If no plan at all is as good as the values, which then are not those of a legal plan.
+    """
+    floors = bounds(instance, tiers, values)
+    last = max((i for i, floor in enumerate(floors) if floor < values[i]), default=-1)
+    if last < 0 or deadline.over():
+        return
+    relaxation = Relaxation(instance, tiers)
+    departures = False
+    for i, tier in enumerate(tiers[: last + 1]):
+        if floors[i] >= values[i] and tier.metric in CLOSENESS:
+            continue  # as a lock it is not worth the rows that it takes
+        expr = expression(relaxation, tier)
+        if expr is None or isinstance(expr, int):
+            continue  # nothing to say
+        relaxation.cp.add(expr <= values[i])
+        if floors[i] >= values[i]:
+            continue
+        if deadline.over():
+            return
+        if tier.metric in DISRUPTIONS and not departures:
+            departures = True
+            relaxation.add_departures()
+        relaxation.cp.minimize(expr)
+        found = _least(relaxation, tier, deadline)
+        if found > floors[i]:
+            bound(i, min(found, values[i]))
+
+
+def _least(relaxation: Relaxation, tier: Tier, deadline: Deadline) -> int:
+    """Lower bound of the objective, whether or not the solver gets to its end."""
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.max_deterministic_time = WORK
+    solver.parameters.max_time_in_seconds = max(0.01, deadline.remaining())
+    status = solver.solve(relaxation.cp)
+    if status == cp_model.INFEASIBLE:
+        raise ValueError(f"tier {tier.name}: no plan is as good as the values given")
+    if status == cp_model.MODEL_INVALID:
+        raise ValueError(f"tier {tier.name}: {relaxation.cp.validate()[:200]}")
+    return round_up(solver.best_objective_bound)

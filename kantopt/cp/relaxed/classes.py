@@ -1,0 +1,168 @@
+"""Nodes that are alike, counted together: what they offer and which pods they admit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+
+from kantopt.cp.relaxed.kinds import Kinds, PodKind
+from kantopt.problem.cluster import Device, Node
+from kantopt.problem.instance import Instance
+from kantopt.schema.model import Rule
+from kantopt.verify.room import node_room
+from kantopt.verify.step import Loads
+
+MOST_SETS = 8
+"""Sets of admitted nodes that tell classes apart, those of the most pods; others count loosely."""
+MOST_ROOMS = 60_000
+"""Pairs of a kind of pods and a kind of node for which the room is worked out."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeClass:
+    """Nodes that admit the same pods.
+
+    ``offers`` are its different nodes and how many of each there are. A node offers what it has
+    or what is taken of it now, whichever is more, for what is overcommitted may stay so; less
+    what pods take that stay for certain.
+    """
+
+    index: int
+    nodes: tuple[int, ...]
+    offers: tuple[tuple[Node, int], ...]
+
+
+class Classes:
+    """The nodes of an instance as classes, as fine as a number of counts allows.
+
+    Parameters
+    ----------
+    instance, kinds
+        The question and its kinds of pods.
+    standing
+        What running pods take now.
+    most
+        Most pairs of a class and a kind of pods: coarser classes are taken beyond.
+    """
+
+    def __init__(self, instance: Instance, kinds: Kinds, standing: Loads, most: int) -> None:
+        self.instance = instance
+        self.kinds = kinds
+        self.offers = _offers(instance, kinds, standing)
+        """Each node with what it offers in place of its capacity."""
+        self._admitted: dict[tuple[int, int], bool] = {}
+        self.classes: tuple[NodeClass, ...] = ()
+        signature = self._signatures()
+        shapes: tuple[Callable[[int], Hashable], ...] = (
+            lambda n: (self.offers[n].capacity, self.offers[n].devices),
+            lambda n: (instance.nodes[n].capacity, instance.nodes[n].devices),
+            lambda n: (instance.nodes[n].gpu_milli, len(instance.nodes[n].devices)),
+            lambda n: None,
+        )
+        for shape in shapes:
+            groups: dict[Hashable, list[int]] = {}
+            for n in range(len(instance.nodes)):
+                groups.setdefault((signature[n], shape(n)), []).append(n)
+            if len(groups) * len(kinds.pods) <= most:
+                break
+        else:
+            groups = {None: list(range(len(instance.nodes)))}
+        self.classes = tuple(
+            NodeClass(i, tuple(nodes), self._distinct(nodes))
+            for i, nodes in enumerate(groups.values())
+        )
+        self.class_of = {n: c.index for c in self.classes for n in c.nodes}
+        shapes_in_all = sum(len(c.offers) for c in self.classes)
+        self._rooms = shapes_in_all * len(kinds.pods) <= MOST_ROOMS
+
+    def _signatures(self) -> list[Hashable]:
+        """Which of the sets of admitted nodes that matter most each node is in."""
+        weight: Counter[int] = Counter()
+        sets: dict[int, frozenset[int]] = {}
+        if self.instance.on(Rule.ELIGIBILITY):
+            for kind in self.kinds.pods:
+                if kind.arrives:
+                    sets[id(kind.one.allowed)] = kind.one.allowed
+                    weight[id(kind.one.allowed)] += kind.count
+        chosen = [sets[key] for key, _ in weight.most_common(MOST_SETS)]
+        return [tuple(n in nodes for nodes in chosen) for n in range(len(self.instance.nodes))]
+
+    def _distinct(self, nodes: list[int]) -> tuple[tuple[Node, int], ...]:
+        groups: dict[Hashable, list[int]] = {}
+        for n in nodes:
+            offer = self.offers[n]
+            groups.setdefault((offer.capacity, offer.devices), []).append(n)
+        return tuple((self.offers[same[0]], len(same)) for same in groups.values())
+
+    def standing(self, kind: PodKind) -> dict[int, int]:
+        """Pods of a kind that run in each class now."""
+        found: dict[int, int] = {}
+        for s in kind.podsets:
+            for spot, pods in self.instance.podsets[s].current.items():
+                c = self.class_of[spot.node]
+                found[c] = found.get(c, 0) + pods
+        return found
+
+    def _admits(self, allowed: frozenset[int], c: NodeClass) -> bool:
+        key = (id(allowed), c.index)
+        if key not in self._admitted:
+            off = not self.instance.on(Rule.ELIGIBILITY)
+            self._admitted[key] = off or not allowed.isdisjoint(c.nodes)
+        return self._admitted[key]
+
+    def room(self, kind: PodKind, c: NodeClass) -> int:
+        """Most pods of a kind that could arrive in a class, if nothing else were there."""
+        instance, podset = self.instance, kind.one
+        if not kind.arrives:
+            return 0
+        if not self._admits(podset.allowed, c):
+            return 0
+        if not self._rooms:
+            return kind.count
+        needs = podset.devices if instance.on(Rule.DEVICES) else ()
+        room = 0
+        for node, number in c.offers:
+            room += number * node_room(
+                node, podset.requests, needs, kind.count, capacity=instance.on(Rule.CAPACITY)
+            )
+            if room >= kind.count:
+                return kind.count
+        return room
+
+
+def _offers(instance: Instance, kinds: Kinds, standing: Loads) -> list[Node]:
+    """Each node with what it offers in place of its capacity."""
+    fixed = Loads(instance)
+    for kind in kinds.pods:
+        if kind.fixed:
+            for s in kind.podsets:
+                for spot, pods in instance.podsets[s].current.items():
+                    fixed.add(s, spot, pods)
+    return [
+        replace(
+            node,
+            capacity=tuple(
+                None if limit is None else max(limit, now) - stays
+                for limit, now, stays in zip(
+                    node.capacity, standing.node[n], fixed.node[n], strict=True
+                )
+            ),
+            devices=tuple(
+                Device(
+                    device.device_class,
+                    tuple(
+                        max(have, now) - stays
+                        for have, now, stays in zip(
+                            device.capacity,
+                            standing.device[n][d],
+                            fixed.device[n][d],
+                            strict=True,
+                        )
+                    ),
+                )
+                for d, device in enumerate(node.devices)
+            ),
+        )
+        for n, node in enumerate(instance.nodes)
+    ]

@@ -1,0 +1,181 @@
+"""Jobs that are alike, counted together: what they are and what may happen to them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job, PodSet
+from kantopt.schema.model import Rule
+from kantopt.verify.metrics.waiting import waits
+
+
+@dataclass(frozen=True, slots=True)
+class PodKind:
+    """Pods of one role of alike jobs: all running, or all pending."""
+
+    index: int
+    one: PodSet
+    """One of the pod sets, for what they have in common."""
+    podsets: tuple[int, ...]
+    evictable: bool
+    movable: bool
+    on_devices: bool
+    """Whether each pod takes what it asks of its devices: a standing one may have lost them."""
+
+    @property
+    def count(self) -> int:
+        """Pods of this kind."""
+        return self.one.count * len(self.podsets)
+
+    @property
+    def arrives(self) -> bool:
+        """Whether pods of this kind may arrive somewhere."""
+        return self.movable or not self.one.running
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the pods stay where they are, whatever happens."""
+        return self.one.running and not self.movable and not self.evictable
+
+
+@dataclass(frozen=True, slots=True)
+class JobKind:
+    """Alike jobs; ``roles`` holds for each role its kinds of pods, running first."""
+
+    one: Job
+    jobs: tuple[int, ...]
+    roles: tuple[tuple[PodKind, ...], ...]
+
+    @property
+    def pods(self) -> tuple[PodKind, ...]:
+        """Kinds of pods of all roles."""
+        return tuple(kind for role in self.roles for kind in role)
+
+
+def may_move(instance: Instance, podset: PodSet) -> bool:
+    """Whether any plan could move pods of a running pod set."""
+    if not podset.running or instance.model.limits.moves == 0:
+        return False
+    if instance.on(Rule.PINNED) and not podset.movable:
+        return False
+    if not instance.on(Rule.DISRUPTION) or instance.jobs[podset.job].move_mode != "restart":
+        return True
+    budgets = [instance.budgets[b] for b in podset.budgets]
+    return len(budgets) < 2 and all(budget.allowed for budget in budgets)
+
+
+class Kinds:
+    """All jobs of an instance as kinds.
+
+    Jobs are alike if they differ in nothing that the relaxation looks at: names, labels and where
+    the running pods are is not among it.
+
+    Parameters
+    ----------
+    instance
+        The question.
+    marks
+        What else tells jobs apart, by job.
+    """
+
+    def __init__(self, instance: Instance, marks: Mapping[int, Hashable]) -> None:
+        self.instance = instance
+        self.jobs: list[JobKind] = []
+        self.pods: list[PodKind] = []
+        self._highest = max(
+            (
+                job.priority
+                for job in instance.jobs
+                if job.may_preempt and any(not instance.podsets[s].running for s in job.podsets)
+            ),
+            default=None,
+        )
+        needs: dict[int, list[Hashable]] = {}
+        for need in instance.topology_needs:
+            needs.setdefault(need.job, []).append((need.roles, need.required, need.preferred))
+        alike: dict[Hashable, list[int]] = {}
+        for job in instance.jobs:
+            key = (self._job(job), tuple(needs.get(job.index, ())), marks.get(job.index))
+            alike.setdefault(key, []).append(job.index)
+        for jobs in alike.values():
+            self._add(tuple(jobs))
+
+    def _add(self, jobs: tuple[int, ...]) -> None:
+        one = self.instance.jobs[jobs[0]]
+        roles = []
+        for i, role in enumerate(one.roles):
+            kinds = []
+            for part in range(len(role.podsets)):
+                podsets = tuple(self.instance.jobs[j].roles[i].podsets[part] for j in jobs)
+                podset = self.instance.podsets[podsets[0]]
+                kinds.append(
+                    PodKind(
+                        index=len(self.pods),
+                        one=podset,
+                        podsets=podsets,
+                        evictable=self._evictable(podset),
+                        movable=may_move(self.instance, podset),
+                        on_devices=self._on_devices(podset),
+                    )
+                )
+                self.pods.append(kinds[-1])
+            roles.append(tuple(kinds))
+        self.jobs.append(JobKind(one, jobs, tuple(roles)))
+
+    def _job(self, job: Job) -> Hashable:
+        podsets = self.instance.podsets
+        return (
+            job.priority,
+            job.queue,
+            job.min_count,
+            job.all_victims,
+            job.disruption_cost,
+            job.waited_seconds if waits(self.instance, job) else None,
+            job.index in self.instance.required,
+            tuple(
+                (role.count, role.min_count, tuple(self._pods(podsets[s]) for s in role.podsets))
+                for role in job.roles
+            ),
+        )
+
+    def _pods(self, podset: PodSet) -> Hashable:
+        return (
+            podset.count,
+            podset.running,
+            podset.requests,
+            podset.devices,
+            id(podset.allowed),  # pod sets that ask the same share the set
+            podset.disruption_cost,
+            podset.budgets,
+            podset.running and self._freedom(podset),
+        )
+
+    def _freedom(self, podset: PodSet) -> Hashable:
+        movable = may_move(self.instance, podset)
+        return self._evictable(podset), movable, self._on_devices(podset)
+
+    def _evictable(self, podset: PodSet) -> bool:
+        """Whether any plan could evict pods of a running pod set."""
+        instance = self.instance
+        if not podset.running or instance.model.limits.evictions == 0:
+            return False
+        if instance.on(Rule.PINNED) and not podset.preemptible:
+            return False
+        if instance.on(Rule.DISRUPTION) and len(podset.budgets) > 1:
+            return False
+        priority = instance.jobs[podset.job].priority
+        return not instance.strict or (self._highest is not None and self._highest > priority)
+
+    def _on_devices(self, podset: PodSet) -> bool:
+        wanted = sum(need.count for need in podset.devices)
+        for spot in podset.current:
+            devices = self.instance.nodes[spot.node].devices
+            if len(spot.devices) != wanted or any(d >= len(devices) for d in spot.devices):
+                return False
+            for need in podset.devices:
+                given = sum(devices[d].device_class == need.device_class for d in spot.devices)
+                if given != need.count:
+                    return False
+        return True

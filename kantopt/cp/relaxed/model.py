@@ -1,0 +1,231 @@
+"""The relaxation as a CP-SAT model: how many pods of each kind end up in each class of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ortools.sat.python.cp_model import CpModel, IntVar, LinearExprT
+
+from kantopt.cp.relaxed.classes import Classes, NodeClass
+from kantopt.cp.relaxed.kinds import JobKind, Kinds, PodKind
+from kantopt.cp.relaxed.receiving import HALVES, arrival_weights
+from kantopt.cp.relaxed.rows import Row, rows_of
+from kantopt.cp.relaxed.standing import CLOSENESS, standing_excess
+from kantopt.cp.variables import Terms, weighted
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import TopologyNeed
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Rule
+from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
+from kantopt.verify.step import Loads
+
+MOST_COUNTS = 4_000
+"""Most counts in a relaxation: nodes are merged into fewer classes beyond."""
+
+
+class Relaxation:
+    """A model that admits more than the rules do.
+
+    Every legal placement says how many pods of each kind are in each class of nodes; these
+    numbers are a solution. Not looked at: which node of a class, slices, anti-affinity, spread,
+    and who may evict whom for what. So what no solution has, no legal plan has.
+    """
+
+    def __init__(self, instance: Instance, tiers: Sequence[Tier]) -> None:
+        self.instance = instance
+        self.cp = CpModel()
+        self.close = [tier for tier in tiers if tier.metric in CLOSENESS]
+        """Tiers of how far gangs are spread."""
+        self.excess = standing_excess(instance, self.close)
+        """Of jobs with pods that cannot move what they stand for in these tiers now."""
+        self.needs: dict[int, list[TopologyNeed]] = {}
+        """Wishes of each job to be close."""
+        for need in instance.topology_needs:
+            self.needs.setdefault(need.job, []).append(need)
+        self.kinds = Kinds(instance, self.excess)
+        self.standing = Loads.of(instance, instance.current)
+        self.classes = Classes(instance, self.kinds, self.standing, MOST_COUNTS)
+        self.at: list[dict[int, IntVar]] = []
+        """Pods of each kind in each class; of kinds that stay for certain there is no count."""
+        self.moved: dict[int, IntVar] = {}
+        """Pods of a kind that move, at least those that change their class."""
+        self.rows: dict[int, list[Row]] = {}
+        """What each class can hold."""
+        self._placed: list[LinearExprT] = []
+        for pods in self.kinds.pods:
+            self._add_pods(pods)
+        for c in self.classes.classes:
+            self._add_capacity(c)
+        self.satisfied = [self._add_job(kind) for kind in self.kinds.jobs]
+        """Jobs of each kind that are placed, at most."""
+        self.victims: dict[int, IntVar] = {}
+        """Jobs of a kind, by index, that lose pods and lose them all together."""
+        for j, kind in enumerate(self.kinds.jobs):
+            if kind.one.all_victims:
+                self._add_victims(j, kind)
+        self._add_quota()
+        self._add_disruption()
+
+    def placed(self, kind: PodKind) -> LinearExprT:
+        """Pods of a kind that are placed."""
+        return self._placed[kind.index]
+
+    def evicted(self, kind: PodKind) -> LinearExprT:
+        """Pods of a running kind that are evicted."""
+        return kind.count - self._placed[kind.index]
+
+    def kept(self, j: int) -> LinearExprT:
+        """Jobs of a kind that lose no running pod, at least."""
+        kind = self.kinds.jobs[j]
+        jobs = len(kind.jobs)
+        running = [pods for pods in kind.pods if pods.evictable]
+        if not running:
+            return jobs
+        if j in self.victims:
+            return jobs - self.victims[j]
+        kept = self.cp.new_int_var(0, jobs, f"kept[{j}]")
+        self.cp.add(kept >= jobs - weighted([(self.evicted(pods), 1) for pods in running]))
+        return kept
+
+    def total(self, kinds: Iterable[PodKind]) -> LinearExprT:
+        """Pods of some kinds that are placed."""
+        return weighted([(self.placed(kind), 1) for kind in kinds])
+
+    def _add_pods(self, kind: PodKind) -> None:
+        cp, k = self.cp, kind.index
+        counts: dict[int, IntVar] = {}
+        self.at.append(counts)
+        if kind.fixed:
+            self._placed.append(kind.count)
+            return
+        standing = self.classes.standing(kind)
+        for c in self.classes.classes:
+            here = standing.get(c.index, 0)
+            most = min(kind.count, here + self.classes.room(kind, c))
+            if most:
+                counts[c.index] = cp.new_int_var(0, most, f"at[{k},{c.index}]")
+        total = weighted([(var, 1) for var in counts.values()])
+        self._placed.append(total)
+        if counts:
+            least = kind.count if kind.one.running and not kind.evictable else 0
+            cp.add_linear_constraint(total, least, kind.count)
+        if kind.movable:
+            self.moved[k] = cp.new_int_var(0, kind.count, f"moved[{k}]")
+            arrives = []
+            for i, var in counts.items() if len(counts) > 1 else ():
+                arrives.append(cp.new_int_var(0, kind.count, f"arrive[{k},{i}]"))
+                cp.add(arrives[-1] >= var - standing.get(i, 0))
+            cp.add(self.moved[k] >= weighted([(arrive, 1) for arrive in arrives]))
+
+    def _add_capacity(self, c: NodeClass) -> None:
+        present = [kind for kind in self.kinds.pods if c.index in self.at[kind.index]]
+        self.rows[c.index] = list(rows_of(self.instance, c.offers, present))
+        for row in self.rows[c.index]:
+            most = sum(w * min(self.kinds.pods[k].count, row.limit) for k, w in row.weights.items())
+            if most > row.limit:
+                self.cp.add(self.load(c, row) <= row.limit)
+
+    def load(self, c: NodeClass, row: Row) -> LinearExprT:
+        """Left side of a row of a class."""
+        return weighted([(self.at[k][c.index], w) for k, w in row.weights.items()])
+
+    def _add_job(self, kind: JobKind) -> IntVar:
+        """Add what holds for the jobs of a kind; return how many of them are placed, at most."""
+        cp, one, jobs = self.cp, kind.one, len(kind.jobs)
+        placed = cp.new_int_var(0, jobs, f"satisfied[{one.index}]")
+        for role, pods in zip(one.roles, kind.roles, strict=True):
+            least = role.min_count if one.is_gang else role.count
+            if least:
+                cp.add(self.total(pods) >= least * placed)
+        if one.min_count:
+            cp.add(self.total(kind.pods) >= one.min_count * placed)
+        if one.is_gang and self.instance.on(Rule.GANG) and not self.stands_short(kind):
+            # Each is full or empty: what is placed is placed of full ones.
+            for role, pods in zip(one.roles, kind.roles, strict=True):
+                cp.add(self.total(pods) <= role.count * placed)
+        if one.index in self.instance.required:
+            cp.add(placed == jobs)
+        return placed
+
+    def stands_short(self, kind: JobKind) -> bool:
+        """Whether some pods of each job of a kind run, but fewer than its minimum."""
+        running = [sum(k.one.count for k in role if k.one.running) for role in kind.roles]
+        return any(running) and (
+            sum(running) < kind.one.min_count
+            or any(k < role.min_count for k, role in zip(running, kind.one.roles, strict=True))
+        )
+
+    def _add_victims(self, j: int, kind: JobKind) -> None:
+        running = [pods for pods in kind.pods if pods.one.running]
+        if not any(pods.evictable for pods in running):
+            return
+        jobs = len(kind.jobs)
+        lost = self.victims[j] = self.cp.new_int_var(0, jobs, f"victims[{kind.one.index}]")
+        whole = self.instance.on(Rule.GANG_VICTIMS)
+        for pods in running:
+            self.cp.add(self.evicted(pods) <= pods.one.count * lost)
+            if whole:
+                self.cp.add(self.evicted(pods) >= pods.one.count * lost)
+        if whole:
+            for pods in kind.pods:
+                self.cp.add(self.placed(pods) <= pods.one.count * (jobs - lost))
+
+    def _add_quota(self) -> None:
+        instance, standing = self.instance, self.standing.queue
+        if not instance.on(Rule.QUOTA):
+            return
+        use: dict[tuple[int, int], Terms] = {}
+        for kind in self.kinds.pods:
+            q = instance.jobs[kind.one.job].queue
+            for r, amount in enumerate(kind.one.demand):
+                if q is not None and amount:
+                    use.setdefault((q, r), []).append((self.placed(kind), amount))
+        for queue in instance.queues:
+            for quota in queue.quotas:
+                terms = use.get((queue.index, quota.resource))
+                limit = queue_limit(queue, quota)
+                if limit is not None and terms:
+                    now = standing[queue.index][quota.resource]
+                    self.cp.add(weighted(terms) <= max(limit, now))
+        for (cohort, r), members in cohorts(instance).items():
+            beyond: Terms = []
+            for queue, quota in members:
+                used = weighted(use.get((queue.index, r), []))
+                most = sum(
+                    kind.count * kind.one.demand[r]
+                    for kind in self.kinds.pods
+                    if instance.jobs[kind.one.job].queue == queue.index
+                )
+                part = self.cp.new_int_var(0, most, f"beyond[{cohort},{queue.index},{r}]")
+                self.cp.add(part >= used - quota.guaranteed)
+                beyond.append((part, 1))
+            limit = max(shared_limit(members), shared_use(members, standing))
+            self.cp.add(weighted(beyond) <= limit)
+
+    def _add_disruption(self) -> None:
+        """Budgets and limits: how many pods a plan evicts and moves at most."""
+        limits = self.instance.model.limits
+        evicted = [(self.evicted(k), 1) for k in self.kinds.pods if k.evictable]
+        if limits.evictions is not None and evicted:
+            self.cp.add(weighted(evicted) <= limits.evictions)
+        if limits.moves is not None and self.moved:
+            self.cp.add(weighted([(var, 1) for var in self.moved.values()]) <= limits.moves)
+        if self.instance.on(Rule.DISRUPTION):
+            for budget in self.instance.budgets:
+                lost = [
+                    (self.evicted(kind), 1)
+                    for kind in self.kinds.pods
+                    if kind.evictable and budget.index in kind.one.budgets
+                ]
+                if lost:
+                    self.cp.add(weighted(lost) <= budget.allowed)
+
+    def add_departures(self) -> None:
+        """Add that pods must leave where pending ones arrive that fit nowhere as it is."""
+        weights = arrival_weights(self.instance, self.kinds, self.standing)
+        if weights:
+            leaving: Terms = [(var, HALVES) for var in self.moved.values()]
+            leaving += [(self.evicted(k), HALVES) for k in self.kinds.pods if k.evictable]
+            pods = self.kinds.pods
+            arriving = weighted([(self.placed(pods[k]), w) for k, w in weights.items()])
+            self.cp.add(weighted(leaving) >= arriving)

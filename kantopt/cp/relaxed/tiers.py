@@ -1,0 +1,200 @@
+"""The metrics on a relaxation: expressions that are at most what a legal plan is measured at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ortools.sat.python.cp_model import LinearExprT
+
+from kantopt.cp.relaxed.crossing import Gang, beyond_fewest
+from kantopt.cp.relaxed.kinds import JobKind
+from kantopt.cp.relaxed.model import Relaxation
+from kantopt.cp.variables import Terms, weighted
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric, Rule
+from kantopt.verify.metrics.domains_crossed import fewest_for_need
+from kantopt.verify.metrics.excess_groups import fewest_groups
+from kantopt.verify.metrics.excess_nodes import fewest_nodes
+from kantopt.verify.metrics.unplaced import core, role_weights
+from kantopt.verify.metrics.waiting import waits
+
+
+def expression(m: Relaxation, tier: Tier) -> LinearExprT | None:
+    """Return a lower bound of a tier as an expression; ``None`` if there is nothing to say.
+
+    For every legal plan the relaxation has a solution in which all expressions are at most what
+    the plan is measured at.
+    """
+    match tier.metric:
+        case Metric.UNPLACED:
+            return _unplaced_jobs(m, tier) if tier.unit == "jobs" else _unplaced(m, tier)
+        case Metric.EVICTIONS:
+            return _evictions(m, tier)
+        case Metric.MOVES:
+            return weighted(_moves(m, tier))
+        case Metric.DISRUPTION_COST:
+            return weighted(_moves(m, tier) + _evicted(m, tier, 2))
+        case Metric.WAITING:
+            return _waiting(m)
+        case Metric.ALLOCATION:
+            return _allocation(m)
+        case Metric.NODES_IN_USE:
+            return _nodes_in_use(m)
+        case Metric.DOMAINS_CROSSED | Metric.EXCESS_NODES | Metric.EXCESS_GROUPS:
+            return _closeness(m, tier)
+        case _:
+            return None
+
+
+def _counted(m: Relaxation, tier: Tier) -> list[tuple[int, JobKind]]:
+    return [
+        (j, kind)
+        for j, kind in enumerate(m.kinds.jobs)
+        if tier.priority in (None, kind.one.priority)
+    ]
+
+
+def _unplaced_jobs(m: Relaxation, tier: Tier) -> LinearExprT:
+    kinds = _counted(m, tier)
+    jobs = sum(len(kind.jobs) for _, kind in kinds)
+    return jobs - weighted([(m.satisfied[j], 1) for j, _ in kinds])
+
+
+def _unplaced(m: Relaxation, tier: Tier) -> LinearExprT:
+    """What is wanted and not placed; see :func:`measure_unplaced`.
+
+    Of gangs that are full or empty the number of full ones says it exactly, else a member below
+    minCount that is missing may be less than what the others have beyond theirs.
+    """
+    constant, terms = 0, Terms()
+    for j, kind in _counted(m, tier):
+        one, jobs = kind.one, len(kind.jobs)
+        weights = role_weights(tier, m.instance, one)
+        mass = core(tier, m.instance, one)
+        wanted = sum(w * role.count for w, role in zip(weights, one.roles, strict=True))
+        placed: Terms = [
+            (m.placed(pods), -w)
+            for w, role in zip(weights, kind.roles, strict=True)
+            for pods in role
+            if w
+        ]
+        missing = (jobs * (wanted if tier.surplus or not one.is_gang else mass), placed)
+        if not one.is_gang:
+            if not tier.surplus:
+                constant, terms = constant + missing[0], terms + missing[1]
+        elif m.instance.on(Rule.GANG) and not m.stands_short(kind):
+            if tier.surplus:
+                constant += missing[0] - jobs * mass
+                terms += [*missing[1], (m.satisfied[j], mass)]
+            else:
+                constant += jobs * mass
+                terms.append((m.satisfied[j], -mass))
+        else:
+            least = m.cp.new_int_var(0, max(0, missing[0]), f"missing[{j},{tier.unit}]")
+            terms.append((least, 1))
+            if tier.surplus:
+                full = [*missing[1], (m.satisfied[j], mass)]
+                m.cp.add(least >= weighted(full) + (missing[0] - jobs * mass))
+            else:
+                m.cp.add(least >= weighted(missing[1]) + missing[0])
+    return weighted(terms) + constant
+
+
+def _evictions(m: Relaxation, tier: Tier) -> LinearExprT:
+    terms = Terms()
+    for j, kind in _counted(m, tier):
+        if kind.one.all_victims:
+            if j in m.victims:
+                terms.append((m.victims[j], kind.one.disruption_cost))
+        else:
+            terms += [
+                (m.evicted(pods), pods.one.disruption_cost) for pods in kind.pods if pods.evictable
+            ]
+    return weighted(terms)
+
+
+def _moves(m: Relaxation, tier: Tier) -> Terms:
+    return [
+        (m.moved[pods.index], 1)
+        for _, kind in _counted(m, tier)
+        for pods in kind.pods
+        if pods.movable
+    ]
+
+
+def _evicted(m: Relaxation, tier: Tier, cost: int) -> Terms:
+    return [
+        (m.evicted(pods), cost)
+        for _, kind in _counted(m, tier)
+        for pods in kind.pods
+        if pods.evictable
+    ]
+
+
+def _waiting(m: Relaxation) -> LinearExprT:
+    waiting = [(j, kind) for j, kind in enumerate(m.kinds.jobs) if waits(m.instance, kind.one)]
+    seconds = sum(len(kind.jobs) * kind.one.waited_seconds for _, kind in waiting)
+    return seconds - weighted([(m.satisfied[j], kind.one.waited_seconds) for j, kind in waiting])
+
+
+def _allocation(m: Relaxation) -> LinearExprT:
+    offered = sum(node.gpu_milli for node in m.instance.nodes)
+    held = weighted([(m.placed(k), k.one.gpu_milli) for k in m.kinds.pods if k.one.gpu_milli])
+    free = m.cp.new_int_var(0, offered, "unallocated")
+    m.cp.add(free >= offered - held)
+    return free
+
+
+def _nodes_in_use(m: Relaxation) -> LinearExprT:
+    terms = Terms()
+    stays: dict[int, set[int]] = {}
+    for kind in m.kinds.pods:
+        if kind.fixed:
+            for s in kind.podsets:
+                for spot in m.instance.podsets[s].current:
+                    stays.setdefault(m.classes.class_of[spot.node], set()).add(spot.node)
+    for c in m.classes.classes:
+        used = m.cp.new_int_var(len(stays.get(c.index, ())), len(c.nodes), f"in_use[{c.index}]")
+        for row in m.rows[c.index]:
+            m.cp.add(m.load(c, row) <= row.largest * used)
+        terms.append((used, 1))
+    return weighted(terms)
+
+
+def _closeness(m: Relaxation, tier: Tier) -> LinearExprT:
+    """Regions beyond the fewest: of gangs that cannot move as they stand, of others at best."""
+    position = m.close.index(tier)
+    terms = Terms()
+    gangs: dict[int | None, list[Gang]] = {}
+    for j, kind in enumerate(m.kinds.jobs):
+        excess = m.excess.get(kind.one.index)
+        if excess and excess[position]:
+            terms.append((m.kept(j), excess[position]))
+            continue
+        for level, roles, fewest in _wishes(m, tier, kind):
+            pods = [pods for i in roles for pods in kind.roles[i]]
+            if all(pods.arrives for pods in pods):
+                gang = Gang(kind, roles, fewest, m.satisfied[j])
+                gangs.setdefault(level, []).append(gang)
+    for level, close in gangs.items():
+        nodes = range(len(m.instance.nodes))
+        regions = nodes if level is None else m.instance.topology.domain_of[level]
+        terms.append((beyond_fewest(m, close, regions, f"{tier.metric}[{level}]"), 1))
+    return weighted(terms)
+
+
+def _wishes(
+    m: Relaxation, tier: Tier, kind: JobKind
+) -> Iterator[tuple[int | None, tuple[int, ...], int]]:
+    """Level (none: nodes), roles and fewest regions of what jobs of a kind should be close in."""
+    instance, one = m.instance, kind.one
+    if tier.metric is Metric.DOMAINS_CROSSED:
+        for need in m.needs.get(one.index, ()):
+            if need.preferred is not None:
+                yield need.preferred, need.roles, fewest_for_need(instance, need)
+    elif one.is_gang:
+        roles = tuple(range(len(one.roles)))
+        if tier.metric is Metric.EXCESS_NODES:
+            yield None, roles, fewest_nodes(instance, one)
+        elif tier.level is not None:
+            yield tier.level, roles, fewest_groups(instance, one, tier.level)

@@ -1,0 +1,65 @@
+"""Bounds that follow from how many pods can leave their places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kantopt.problem.tiers import tiers_of
+from kantopt.verify.metrics import bounds
+from tests.oracle import best
+from tests.verify.world import Document, job, node, pods, question
+
+NODES = [node(name, cpu=9, gpu=4) for name in "abc"]
+
+
+def running() -> list[Document]:
+    """Three pods on one node, two on another, one on the third, each with a GPU."""
+    return [job(f"r{i}", pods(gpu=1, on=[n])) for i, n in enumerate("aaabbc")]
+
+
+def found(objective: str, moves: int, *more: Any, **limits: int) -> tuple[int, int]:
+    """Bound and optimum of the last tier."""
+    instance = question(
+        NODES,
+        [*running(), *more],
+        objectives=[objective],
+        limits={"evictions": 0, "moves": moves, **limits},
+    )
+    value, _ = best(instance)
+    assert value is not None
+    return bounds(instance, tiers_of(instance), value)[-1], value[-1]
+
+
+@pytest.mark.parametrize(("moves", "left"), [(0, 3), (1, 2), (2, 2)])
+def test_a_node_is_empty_only_once_all_its_pods_have_left(moves: int, left: int) -> None:
+    assert found("nodes_in_use", moves) == (left, left)
+
+
+def test_moves_given_above_count_as_a_limit() -> None:
+    instance = question(NODES, running(), objectives=["moves", "nodes_in_use"])
+    tiers = tiers_of(instance)
+    pinned = question(
+        NODES, running(), objectives=["moves", "nodes_in_use"], limits={"evictions": 0}
+    )
+    assert bounds(pinned, tiers, (1, 3))[-1] == 2
+    assert bounds(pinned, tiers, (0, 3))[-1] == 3
+    assert bounds(instance, tiers, (0, 3))[-1] == 0, "all could be evicted"
+
+
+def test_a_node_of_a_pod_that_stays_is_never_empty() -> None:
+    nodes = [*NODES, node("d", cpu=9)]
+    stays = job("d", pods(on=["d"]), movable=False, preemptible=False)
+    instance = question(nodes, [*running(), stays], objectives=["nodes_in_use"])
+    assert bounds(instance, tiers_of(instance), (9,)) == (1,)
+
+
+@pytest.mark.parametrize(("moves", "bound", "left"), [(0, 3, 3), (1, 1, 1), (2, 0, 1)])
+def test_a_move_changes_two_nodes(moves: int, bound: int, left: int) -> None:
+    """From 3, 2 and 1 of 4 GPUs one move makes 4, 2 and 0."""
+    assert found("fragmented_nodes", moves) == (bound, left)
+
+
+def test_a_pod_that_waits_may_change_one_more() -> None:
+    assert found("fragmented_nodes", 0, job("j", pods(gpu=1))) == (2, 2)

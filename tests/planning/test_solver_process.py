@@ -69,7 +69,7 @@ def test_an_easy_search_sends_a_placement_and_ends_by_itself() -> None:
     with begun(search) as process:
         messages = list(messages_of(process, search.deadline))
     assert any(isinstance(message, Found) for message in messages)
-    assert Bound(0, 1, (), "cp-sat") in messages
+    assert Bound(0, 1, (), "relaxation-search") in messages
     assert isinstance(messages[-1], Done)
 
 

@@ -1,0 +1,1 @@
+"""Disruption bounded and reduced by column generation: patterns of change, node by node."""

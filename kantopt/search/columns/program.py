@@ -1,0 +1,223 @@
+"""What is minimised, and what may not get worse, as sums over patterns of change and groups.
+
+A tier of disruption is a sum over groups of interchangeable pods: so much for each pod that
+leaves a node, so much for each that is not placed again. The tiers above it, locked at their
+values, are inequalities over the same numbers. Rules that count alone cannot say are left out:
+what is proved without them holds with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
+
+from kantopt.cp.merged import merged_bound
+from kantopt.cp.patterns import Weights
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric, Rule
+from kantopt.search.chains.scope import Group, Scope
+from kantopt.search.shapes import Ints, Mask
+from kantopt.verify.metrics.unplaced import core, role_weights, weight
+
+DISRUPTION = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """``sum(out * outs + evicted * evictions + missing * unplaced) <= limit``, over groups.
+
+    Attributes
+    ----------
+    out, evicted, missing
+        Weight per group of a pod that leaves a node, of an eviction, of a pod not placed; (G,).
+    limit
+        What the sum may be at most; of the objective, the value to improve on.
+    """
+
+    out: Ints
+    evicted: Ints
+    missing: Ints
+    limit: int
+
+    def weights(self) -> Weights:
+        """Return the sum for a solver."""
+        return Weights(self.out.tolist(), self.evicted.tolist(), self.missing.tolist(), self.limit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """One tier of disruption to be minimised.
+
+    Attributes
+    ----------
+    groups
+        Indices into the scope's groups: those that ask for something that can run short.
+    ask
+        Request per pod, in units that share no divisor; (R, G).
+    room
+        What pods of the groups can have of each node, never more than all of them ask for; (R, N).
+    home
+        Pods that run on each node now; (G, N).
+    welcome
+        Whether a node admits arriving pods of a group; (G, N).
+    running, count, low
+        Pods that run, that there are, and that stay placed in every plan; (G,).
+    still
+        Whether no pod may leave its node, for what the locks say; (G,).
+    """
+
+    scope: Scope
+    groups: tuple[int, ...]
+    ask: Ints
+    room: Ints
+    home: Ints
+    welcome: Mask
+    running: Ints
+    count: Ints
+    low: Ints
+    still: Mask
+    objective: Row
+    locks: tuple[Row, ...]
+
+    def merged_bound(self) -> int:
+        """Return a lower bound on the objective, as if all nodes were one.
+
+        A node that is overcommitted now may stay so: it counts with what is taken of it.
+        """
+        offer = np.maximum(self.room, self.ask @ self.home).sum(axis=1)
+        return merged_bound(
+            self.ask.tolist(),
+            offer.tolist(),
+            self.running.tolist(),
+            self.count.tolist(),
+            self.low.tolist(),
+            self.objective.weights(),
+            [lock.weights() for lock in self.locks],
+        )
+
+
+def holds_for_all(instance: Instance, scope: Scope) -> bool:
+    """Whether a bound on plans that change the scope's pods alone is a bound on all plans.
+
+    So it is if every pod is in a group or may not change by any plan (it runs, the rule on pinned
+    pods holds, and it is neither preemptible nor movable), and if no role may evict running pods
+    to bind others in their stead, which would be a move that no tier counts (the gang rule).
+    """
+    inside = {s for group in scope.groups for s in group.podsets}
+    for podset in instance.podsets:
+        still = podset.running and not podset.movable and not podset.preemptible
+        if podset.index not in inside and not (still and instance.on(Rule.PINNED)):
+            return False
+    halves = [role for job in instance.jobs for role in job.roles if len(role.podsets) == 2]
+    return instance.on(Rule.GANG) or not halves
+
+
+def program_of(scope: Scope, tiers: Sequence[Tier], values: Sequence[int], t: int) -> Program:
+    """Return the program of minimising tier ``t`` while those above it keep their values."""
+    chosen = tuple(g for g, group in enumerate(scope.groups) if any(group.request))
+    groups = [scope.groups[g] for g in chosen]
+    instance, nodes = scope.instance, len(scope.instance.nodes)
+    ask = np.array([group.request for group in groups], dtype=np.int64).T
+    room = np.array(scope.room, dtype=np.int64)
+    count = np.array([_pods(instance, group) for group in groups], dtype=np.int64)
+    room = np.minimum(room, (ask * count).sum(axis=1)[:, None])
+    for r in range(len(ask)):
+        unit = gcd(*ask[r].tolist())
+        ask[r], room[r] = ask[r] // unit, room[r] // unit
+    home = np.zeros((len(groups), nodes), dtype=np.int64)
+    welcome = np.ones((len(groups), nodes), dtype=np.bool_)
+    for i, group in enumerate(groups):
+        home[i, list(group.home)] = list(group.home.values())
+        if group.homebound:
+            welcome[i] = False
+        elif group.allowed is not None:
+            welcome[i] = np.isin(np.arange(nodes), list(group.allowed))
+    low = np.array([_low(instance, group, tiers[:t], values) for group in groups], dtype=np.int64)
+    locks = [
+        row
+        for tier, value in zip(tiers[:t], values, strict=False)
+        if (row := _row(instance, groups, tier, value)) is not None
+    ]
+    running = np.array([group.running for group in groups], dtype=np.int64)
+    still = np.zeros(len(groups), dtype=np.bool_)
+    for row in locks:
+        # Where evictions count against what leaves (moves), leaving costs nothing to the evicted.
+        still |= (row.out > row.limit) & ((row.evicted >= 0) | (low >= running))
+    objective = _row(instance, groups, tiers[t], values[t])
+    if objective is None:
+        raise ValueError(f"{tiers[t].name} is no tier of disruption")
+    return Program(
+        scope=scope,
+        groups=chosen,
+        ask=ask,
+        room=room,
+        home=home,
+        welcome=welcome,
+        running=running,
+        count=count,
+        low=low,
+        still=still,
+        objective=objective,
+        locks=tuple(locks),
+    )
+
+
+def _pods(instance: Instance, group: Group) -> int:
+    return sum(instance.podsets[s].count for s in group.podsets)
+
+
+def _low(instance: Instance, group: Group, above: Sequence[Tier], values: Sequence[int]) -> int:
+    """Pods of a group that every plan as good as the values above places."""
+    job, first = instance.jobs[group.job], instance.podsets[group.podsets[0]]
+    low = group.running if instance.on(Rule.PINNED) and not first.preemptible else 0
+    for tier, value in zip(above, values, strict=False):
+        if tier.priority not in (None, job.priority):
+            continue
+        if tier.metric is Metric.UNPLACED and _counts_all(instance, tier, job):
+            count = _pods(instance, group)
+            if tier.unit == "jobs":
+                low = max(low, count if value == 0 else 0)
+            elif pod := weight(tier, first):
+                low = max(low, count - value // pod)
+        elif tier.metric is Metric.EVICTIONS and group.running:
+            if job.all_victims:
+                low = max(low, group.running if job.disruption_cost > value else 0)
+            elif first.disruption_cost:
+                low = max(low, group.running - value // first.disruption_cost)
+        elif tier.metric is Metric.DISRUPTION_COST:
+            low = max(low, group.running - value // 2)
+    return low
+
+
+def _counts_all(instance: Instance, tier: Tier, job: Job) -> bool:
+    """Whether each pod of a job that is not placed counts: not so of a gang that spares some."""
+    weights = role_weights(tier, instance, job)
+    total = sum(w * role.count for w, role in zip(weights, job.roles, strict=True))
+    return not tier.surplus and core(tier, instance, job) == total
+
+
+def _row(instance: Instance, groups: Sequence[Group], tier: Tier, value: int) -> Row | None:
+    """Return what a tier is at least, as a sum over groups, or ``None`` if that says nothing."""
+    out, evicted, missing = (np.zeros(len(groups), dtype=np.int64) for _ in range(3))
+    for i, group in enumerate(groups):
+        job, first = instance.jobs[group.job], instance.podsets[group.podsets[0]]
+        if tier.priority not in (None, job.priority):
+            continue
+        if tier.metric is Metric.UNPLACED:
+            if tier.unit != "jobs" and _counts_all(instance, tier, job):
+                missing[i] = weight(tier, first)
+        elif tier.metric is Metric.EVICTIONS:
+            # Of a job that is evicted as a whole the cost counts once: no sum over pods.
+            evicted[i] = 0 if job.all_victims else first.disruption_cost
+        elif tier.metric is Metric.MOVES:
+            out[i], evicted[i] = 1, -1
+        elif tier.metric is Metric.DISRUPTION_COST:
+            out[i], evicted[i] = 1, 1
+    if tier.metric not in DISRUPTION and not missing.any():
+        return None
+    return Row(out, evicted, missing, value)

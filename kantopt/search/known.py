@@ -59,13 +59,6 @@ class Known:
         """Whether no plan is better than one with these values."""
         return all(self.bound(i, values).bound >= values[i] for i in range(len(self._tiers)))
 
-    def first_open(self, values: Sequence[int]) -> int | None:
-        """Return the first tier in which a plan could still be better; ``None`` if none is."""
-        for i in range(len(self._tiers)):
-            if self.bound(i, values).bound < values[i]:
-                return i
-        return None
-
     def _by_arithmetic(self, i: int, above: tuple[int, ...]) -> Bound:
         if above not in self._arithmetic:
             tier = self._tiers[i]

@@ -53,6 +53,7 @@ class Desk:
         self.best: Placement | None = None
         self.values: tuple[int, ...] = ()
         self._line = line
+        self._noted: set[str] = set()
         if start is not None:
             self._take(start)
 
@@ -77,8 +78,10 @@ class Desk:
         self._line.bound(fact)
 
     def note(self, text: str) -> None:
-        """Pass on what the reader of the plan should know."""
-        self._line.note(text)
+        """Pass on what the reader of the plan should know, once."""
+        if text not in self._noted:
+            self._noted.add(text)
+            self._line.note(text)
 
     def refresh(self) -> bool:
         """Take the news from the planner; say whether they bettered the incumbent."""
@@ -97,7 +100,3 @@ class Desk:
     def over(self) -> bool:
         """Whether the time is up; a deterministic search counts its work instead."""
         return self.budget.deadline.over()
-
-    def first_open(self) -> int | None:
-        """Return the first tier in which a plan could still be better than the incumbent."""
-        return self.known.first_open(self.values)

@@ -8,10 +8,12 @@ from kantopt.search.columns.program import DISRUPTION
 from kantopt.search.stages.desk import Desk
 
 
-def concerns(desk: Desk) -> bool:
-    """Whether the first tier that is not proved is one of disruption."""
-    i = desk.first_open()
-    return i is not None and desk.tiers[i].metric in DISRUPTION
+def disrupts(desk: Desk) -> bool:
+    """Whether there may be a plan with less disruption that places as much."""
+    return any(
+        tier.metric in DISRUPTION and desk.known.bound(i, desk.values).bound < desk.values[i]
+        for i, tier in enumerate(desk.tiers)
+    )
 
 
 def disruption(desk: Desk, deadline: Deadline) -> None:

@@ -1,0 +1,116 @@
+"""A question divided into parts that share nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.parts import Atlas, Part, Share
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric, Rule
+from kantopt.schema.quantity import gpu_milli
+from kantopt.search.parts.freedom import Freedom
+from kantopt.search.parts.ties import Ties
+from kantopt.verify.step import Loads
+
+
+def parts_of(instance: Instance, tiers: Sequence[Tier]) -> tuple[Part, ...]:
+    """Return the parts of a question, largest last; nodes on which nothing can change are in none.
+
+    No rule and none of the tiers that :func:`summed` counts looks at pods of two parts at once.
+    So a placement is legal if what it is in each part is legal there, and its values are sums
+    over the parts and a constant. One thing is shared all the same: under ``priority: strict`` a
+    job that is placed in one part may be what an eviction in another needs (see :class:`Part`).
+    Where pods are evicted, :func:`kantopt.search.parts.assembly.justified` tells.
+
+    Raises
+    ------
+    ValueError
+        If a tier is no sum over the parts.
+    """
+    if summed(instance, tiers) < len(tiers):
+        raise ValueError("a tier that is no sum over parts")
+    freedom = Freedom(instance)
+    shares = Ties(instance, tiers, freedom).shares()
+    if any(not freedom.changes[j] for j in instance.required):
+        shares = [_everything(instance)]  # whether it is placed is for no part to say
+    atlas = Atlas(instance)
+    shares.sort(key=lambda share: (len(share.nodes) * len(share.jobs), share.nodes))
+    return tuple(Part(atlas, share) for share in _with_outsiders(instance, freedom, shares))
+
+
+def summed(instance: Instance, tiers: Sequence[Tier]) -> int:
+    """Return how many tiers, from the first on, are sums over nodes and jobs up to a constant.
+
+    Two metrics need not be: ``fragment_rate`` rounds a sum over all nodes, and ``allocation``
+    counts no less than 0, which shows if pods hold more GPUs than there are.
+    """
+    for i, tier in enumerate(tiers):
+        if tier.metric is Metric.FRAGMENT_RATE:
+            return i
+        if tier.metric is Metric.ALLOCATION and not _gpus_hold(instance):
+            return i
+    return len(tiers)
+
+
+def _everything(instance: Instance) -> Share:
+    return Share(
+        tuple(range(len(instance.nodes))),
+        tuple(range(len(instance.jobs))),
+        quotas=frozenset(
+            (queue.index, quota.resource) for queue in instance.queues for quota in queue.quotas
+        ),
+    )
+
+
+def _with_outsiders(
+    instance: Instance, freedom: Freedom, shares: Sequence[Share]
+) -> Iterator[Share]:
+    """Add to each share the most important job elsewhere, if pods could be evicted for it."""
+    victims = {
+        podset.job: instance.jobs[podset.job].priority
+        for podset in instance.podsets
+        if freedom.evictable[podset.index]
+    }
+    tops = [
+        max((instance.jobs[j].priority for j in share.jobs if freedom.preempts[j]), default=None)
+        for share in shares
+    ]
+    known = sorted((top for top in tops if top is not None), reverse=True)
+    for share, top in zip(shares, tops, strict=True):
+        others = known[1:] if top is not None and top == known[0] else known
+        lowest = min((victims[j] for j in share.jobs if j in victims), default=None)
+        if instance.strict and others and lowest is not None and lowest < others[0]:
+            yield replace(share, outsider=others[0])
+        else:
+            yield share
+
+
+def _gpus_hold(instance: Instance) -> bool:
+    """Whether no plan can have pods hold more GPUs than their nodes have."""
+    if not (instance.on(Rule.CAPACITY) and instance.on(Rule.DEVICES)):
+        return False
+    loads = Loads(instance)
+    gpus = [(r, gpu_milli(name, 1)) for r, name in enumerate(instance.resources)]
+    gpus = [(r, milli) for r, milli in gpus if milli]
+    for podset in instance.podsets:
+        for spot, pods in podset.current.items():
+            loads.add(podset.index, spot, pods)
+            held = sum(milli * podset.requests[r] for r, milli in gpus)
+            for _, request in loads.device_requests(podset.index, spot):
+                held += sum(milli * request[r] for r, milli in gpus)
+            if held != podset.gpu_milli:
+                return False  # its devices are not those that it asks for
+    return all(
+        load[r] <= (limit[r] or 0)
+        for node in instance.nodes
+        for r, _ in gpus
+        for load, limit in (
+            (loads.node[node.index], node.capacity),
+            *(
+                (taken, device.capacity)
+                for taken, device in zip(loads.device[node.index], node.devices, strict=True)
+            ),
+        )
+    )

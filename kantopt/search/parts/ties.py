@@ -1,0 +1,204 @@
+"""What holds nodes and jobs together: whatever shares a node, a domain, a quota or a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kantopt.problem.cluster import Queue, Quota, Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.parts import Share
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric, Rule
+from kantopt.search.parts.freedom import Freedom
+from kantopt.search.parts.kept_apart import KeptApart
+from kantopt.search.parts.union import Union
+from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit
+
+
+@dataclass(frozen=True, slots=True)
+class _Scarce:
+    """Quotas that could run short: one queue's, or those of a cohort; the jobs that use them."""
+
+    quotas: tuple[tuple[Queue, Quota], ...]
+    jobs: tuple[int, ...]
+
+
+class Ties:
+    """Nodes and jobs of a question, tied wherever one rule or metric looks at both.
+
+    A job of which something could change is tied to the nodes on which its pods run and to those
+    on which they could arrive. A job of which nothing can change ties nothing: its pods belong to
+    the nodes that they are on. What does not bind whatever happens ties nothing either: a budget,
+    limit or quota that is large enough for all pods there are, and one of 0, which each pod meets
+    on its own.
+    """
+
+    def __init__(self, instance: Instance, tiers: Sequence[Tier], freedom: Freedom) -> None:
+        self._instance, self._freedom = instance, freedom
+        self._metrics = {tier.metric for tier in tiers}
+        self._union = Union(len(instance.nodes) + len(instance.jobs))
+        self._sets: dict[int, tuple[frozenset[int], int | None]] = {}
+        self._scarce = self._scarce_quotas() if instance.on(Rule.QUOTA) else []
+        self._bound = list(freedom.changes)
+        """Jobs that are tied to their nodes: those that change or use what could run short."""
+        for scarce in self._scarce:
+            for j in scarce.jobs:
+                self._bound[j] = True
+            self._tie_jobs(scarce.jobs)
+        self._tie_places()
+        self._tie_spreads()
+        for elements in KeptApart(instance, freedom, self._bound).groups():
+            self._union.tie_all(elements)
+        self._tie_budgets()
+        self._tie_limits()
+
+    def shares(self) -> list[Share]:
+        """Return what is tied together, wherever something could change and there are nodes."""
+        instance, find = self._instance, self._union.find
+        changes = self._freedom.changes
+        homes = {find(self._job(j)) for j in range(len(instance.jobs)) if changes[j]}
+        nodes: dict[int, list[int]] = {}
+        for n in range(len(instance.nodes)):
+            if (root := find(n)) in homes:
+                nodes.setdefault(root, []).append(n)
+        jobs: dict[int, list[int]] = {root: [] for root in homes}
+        for j, bound in enumerate(self._bound):
+            if bound:
+                jobs.get(find(self._job(j)), []).append(j)
+        bystanders: dict[int, dict[int, dict[Spot, int]]] = {root: {} for root in homes}
+        for podset in instance.podsets:
+            if not self._bound[podset.job]:
+                for spot, pods in podset.current.items():
+                    here = bystanders.get(find(spot.node), {})
+                    here.setdefault(podset.index, {})[spot] = pods
+        quotas: dict[int, set[tuple[int, int]]] = {root: set() for root in homes}
+        for scarce in self._scarce:
+            kept = {(queue.index, quota.resource) for queue, quota in scarce.quotas}
+            quotas.get(find(self._job(scarce.jobs[0])), set()).update(kept)
+        return [
+            Share(
+                tuple(members),
+                tuple(jobs[root]),
+                bystanders[root],
+                frozenset(quotas[root]),
+            )
+            for root, members in nodes.items()
+        ]
+
+    def _job(self, j: int) -> int:
+        return len(self._instance.nodes) + j
+
+    def _tie_jobs(self, jobs: Iterable[int]) -> None:
+        self._union.tie_all(self._job(j) for j in jobs)
+
+    def _tie_set(self, j: int, nodes: frozenset[int]) -> None:
+        """Tie a job to a set of nodes; many pod sets share one and the same set."""
+        if id(nodes) not in self._sets:
+            self._sets[id(nodes)] = (nodes, self._union.tie_all(nodes))
+        first = self._sets[id(nodes)][1]
+        if first is not None:
+            self._union.tie(self._job(j), first)
+
+    def _tie_places(self) -> None:
+        instance = self._instance
+        everywhere = frozenset(range(len(instance.nodes)))
+        eligible = instance.on(Rule.ELIGIBILITY)
+        fewest = self._counting_fewest()
+        for podset in instance.podsets:
+            j, arrives = podset.job, self._freedom.arrives[podset.index]
+            if not self._bound[j]:
+                continue
+            for spot in podset.current:
+                self._union.tie(self._job(j), spot.node)
+            if arrives:
+                self._tie_set(j, podset.allowed if eligible else everywhere)
+            if j in fewest:
+                self._tie_set(j, podset.allowed)
+
+    def _counting_fewest(self) -> set[int]:
+        """Jobs of which a metric asks how few of the nodes they are allowed on could hold them."""
+        found: set[int] = set()
+        if Metric.DOMAINS_CROSSED in self._metrics:
+            needs = self._instance.topology_needs
+            found |= {need.job for need in needs if need.preferred is not None}
+        if self._metrics & {Metric.EXCESS_NODES, Metric.EXCESS_GROUPS}:
+            found |= {job.index for job in self._instance.jobs if job.is_gang}
+        return found
+
+    def _tie_spreads(self) -> None:
+        """Tie who spreads to all nodes that the constraint looks at, and so to who is there."""
+        instance = self._instance
+        if not instance.on(Rule.SPREAD):
+            return
+        looked_at: dict[tuple[int, str], frozenset[int]] = {}
+        for spread in instance.spreads:
+            if not self._freedom.arrives[spread.owner]:
+                continue
+            podset = instance.podsets[spread.owner]
+            key = (id(podset.spread_over), spread.key)
+            if key not in looked_at:
+                looked_at[key] = frozenset(
+                    n
+                    for n in podset.spread_over
+                    if instance.label_domain(n, spread.key) is not None
+                )
+            self._tie_set(podset.job, looked_at[key])
+
+    def _tie_budgets(self) -> None:
+        instance = self._instance
+        if not instance.on(Rule.DISRUPTION):
+            return
+        for budget in instance.budgets:
+            podsets = [s for s in budget.podsets if self._freedom.evictable[s]]
+            if sum(instance.podsets[s].count for s in podsets) > budget.allowed:
+                self._tie_jobs(instance.podsets[s].job for s in podsets)
+
+    def _tie_limits(self) -> None:
+        limits = self._instance.model.limits
+        running = [podset for podset in self._instance.podsets if podset.running]
+        for limit, could in (
+            (limits.evictions, self._freedom.evictable),
+            (limits.moves, self._freedom.arrives),
+        ):
+            podsets = [podset for podset in running if could[podset.index]]
+            if limit is not None and sum(podset.count for podset in podsets) > limit:
+                self._tie_jobs(podset.job for podset in podsets)
+
+    def _scarce_quotas(self) -> list[_Scarce]:
+        """Return what could run short; what holds all pods at once never matters."""
+        instance = self._instance
+        users: list[dict[int, set[int]]] = [{} for _ in instance.queues]
+        most = [[0] * len(instance.resources) for _ in instance.queues]
+        for podset in instance.podsets:
+            q = instance.jobs[podset.job].queue
+            if q is not None:
+                there = podset.running or self._freedom.arrives[podset.index]
+                for r, amount in enumerate(podset.demand):
+                    if amount:
+                        users[q].setdefault(r, set()).add(podset.job)
+                        most[q][r] += podset.count * amount * there
+        groups = [
+            [(queue, quota)]
+            for queue in instance.queues
+            if not queue.cohort
+            for quota in queue.quotas
+        ]
+        found = []
+        for group in (*groups, *cohorts(instance).values()):
+            r = group[0][1].resource
+            jobs = {j for queue, _ in group for j in users[queue.index].get(r, ())}
+            if jobs and not _holds(group, most):
+                found.append(_Scarce(tuple(group), tuple(sorted(jobs))))
+        return found
+
+
+def _holds(group: list[tuple[Queue, Quota]], most: list[list[int]]) -> bool:
+    """Whether each queue of a group and all together stay within their limits at their most."""
+    beyond = 0
+    for queue, quota in group:
+        used, limit = most[queue.index][quota.resource], queue_limit(queue, quota)
+        if limit is not None and used > limit:
+            return False
+        beyond += max(0, used - quota.guaranteed)
+    return not group[0][0].cohort or beyond <= shared_limit(group)

@@ -1,0 +1,67 @@
+"""Tiers of slots, and those below that count pods, by column generation over nodes' contents."""
+
+from __future__ import annotations
+
+from kantopt.clock import Deadline
+from kantopt.cp.contents import Effort
+from kantopt.search.slots.generation import Generation
+from kantopt.search.slots.pricing import Content
+from kantopt.search.slots.program import Kind, program_of
+from kantopt.search.slots.rooms import rooms_of
+from kantopt.search.stages.desk import Desk
+from kantopt.verify.rules import check
+
+
+def slots(desk: Desk, deadline: Deadline) -> None:
+    """Bound and better each open tier that counts slots, or counts pods below one that does.
+
+    For each tier in turn: columns until the bound is final, then a placement from them; if that
+    does not meet the bound, columns until there are no more, then another.
+    """
+    contents: list[Content] = []
+    kinds: tuple[Kind, ...] = ()
+    for t in range(len(desk.tiers)):
+        if desk.best is None or deadline.over():
+            return
+        if desk.known.bound(t, desk.values).bound >= desk.values[t]:
+            continue
+        program = program_of(desk.instance, desk.tiers, desk.values, t)
+        rooms = None if program is None else rooms_of(program)
+        if program is None or rooms is None:
+            continue
+        alike = [kind.podsets for kind in kinds] == [kind.podsets for kind in program.kinds]
+        generation = Generation(program, rooms, contents if alike else ())
+        _generate(desk, t, generation, deadline)
+        contents, kinds = generation.contents, program.kinds
+
+
+def _generate(desk: Desk, t: int, generation: Generation, deadline: Deadline) -> None:
+    """Work on one tier until it is closed, nothing more can be generated or the time is up."""
+    locks = desk.values[:t]
+    chosen_from = 0
+    while not (deadline.over() or generation.ended):
+        generation.round()
+        first = generation.final and not chosen_from
+        if not (generation.ended or first):
+            continue
+        if generation.bound > desk.known.bound(t, locks).bound:
+            desk.proved(t, generation.bound, locks, "column-generation")
+        if len(generation.contents) > chosen_from:
+            chosen_from = len(generation.contents)
+            _choose(desk, generation, deadline)
+            if desk.values[: t + 1] <= (*locks, generation.bound):
+                return
+    if generation.bound > desk.known.bound(t, locks).bound:
+        desk.proved(t, generation.bound, locks, "column-generation")
+
+
+def _choose(desk: Desk, generation: Generation, deadline: Deadline) -> None:
+    """Offer the best placement of the contents known, if it is legal and has time to be found."""
+    if desk.best is None or deadline.over():
+        return
+    budget = desk.budget
+    work = None if budget.work is None else budget.work / 4
+    effort = Effort(deadline.remaining() / 2, budget.seed, budget.workers, work)
+    placement = generation.choose(effort, desk.best)
+    if placement is not None and not check(desk.instance, placement):
+        desk.found(placement)

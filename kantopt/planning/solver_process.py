@@ -84,23 +84,27 @@ class _Outbox:
     def __init__(self, line: Connection) -> None:
         self._line = line
         self._changed = threading.Condition()
-        self._waiting: SearchTask | Found | None = None
+        self._waiting: Found | None = None
         self._open = True
+        self._thread: threading.Thread | None = None
 
     def post(self, item: SearchTask | Found) -> None:
         """Have something sent; what waits and has not been sent is dropped for it."""
         with self._changed:
             if isinstance(item, SearchTask):
-                threading.Thread(target=self._work, args=(item,), daemon=True).start()
+                self._thread = threading.Thread(target=self._work, args=(item,), daemon=True)
+                self._thread.start()
             else:
                 self._waiting = item
                 self._changed.notify()
 
     def close(self) -> None:
-        """Send nothing more."""
+        """Send nothing more; whoever listened is gone, so that nothing is being sent either."""
         with self._changed:
             self._open = False
             self._changed.notify()
+        if self._thread is not None:
+            self._thread.join()
 
     def _work(self, task: SearchTask) -> None:
         item: SearchTask | Found = task
@@ -140,9 +144,9 @@ class SolverProcess:
 
     def close(self) -> None:
         """End the process, whatever it is doing."""
-        self._outbox.close()
         self._process.kill()
         self._process.join()
+        self._outbox.close()
         self._line.close()
 
     def begin(self, task: SearchTask) -> None:

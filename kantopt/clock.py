@@ -38,7 +38,11 @@ class Stop:
 
     def wished(self) -> bool:
         """Whether to stop, whatever the time is."""
-        return self.signal is not None or (self.memory is not None and self.memory.reached())
+        return self.signal is not None or self.lacks_memory()
+
+    def lacks_memory(self) -> bool:
+        """Whether there is a memory limit and this process has come near it."""
+        return self.memory is not None and self.memory.reached()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,16 @@ class Deadline:
     at: float | None
     deterministic: bool = False
     stop: Stop = field(default_factory=Stop)
+    whole: float | None = None
+    """What a shorter one was made from; see :attr:`asked`."""
+
+    @property
+    def asked(self) -> float | None:
+        """The time limit itself, however much of it was taken off for something else.
+
+        Work is to be counted from this: what is taken off was measured, and differs each time.
+        """
+        return self.at if self.whole is None else self.whole
 
     def remaining(self) -> float:
         """Seconds left, at least 0; a day if there is no limit."""
@@ -62,6 +76,13 @@ class Deadline:
         """Whether the time is up."""
         return self.remaining() <= 0.0
 
+    def cuts(self) -> bool:
+        """Whether to stop what counts its own work where runs are to be repeatable.
+
+        The clock does not decide there; a signal and want of memory do.
+        """
+        return self.stop.wished() if self.deterministic else self.over()
+
     def less(self, seconds: float) -> Deadline:
         """Return a deadline that leaves some seconds for what comes after."""
-        return self if self.at is None else replace(self, at=self.at - seconds)
+        return self if self.at is None else replace(self, at=self.at - seconds, whole=self.asked)

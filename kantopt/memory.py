@@ -25,8 +25,9 @@ ENDED = 77
 PERIOD = 0.02
 """Seconds between two looks; a solver rarely takes more than some MiB in this time."""
 
-_RESERVE = 8
-"""One part in so many is kept for ordering, verifying and writing the plan."""
+_RESERVE_SHARE, _RESERVE_BYTES = 8, 32 * 2**20
+"""The larger of one part in so many and so much is kept: for what a solver takes between two looks,
+and for ordering, verifying and writing the plan."""
 
 _NO_LIMIT = 2**60
 """From here on a limit of a cgroup is its way of writing that there is none."""
@@ -51,7 +52,7 @@ class MemoryLimit:
     @property
     def near(self) -> int:
         """Bytes from which on the limit counts as reached."""
-        return self.bytes - self.bytes // _RESERVE
+        return self.bytes - max(self.bytes // _RESERVE_SHARE, _RESERVE_BYTES)
 
     def reached(self) -> bool:
         """Whether this process alone has come near the limit; once it has, it stays so."""
@@ -82,7 +83,12 @@ def hold_more(limit_bytes: int, *processes: int) -> bool:
     if not more or len(processes) == 1:
         return more
     # Pages that a fork shares were counted twice; the exact figure is slow to get.
-    return sum(map(_shared_out_bytes, processes)) > limit_bytes
+    return sum(map(shared_out_bytes, processes)) > limit_bytes
+
+
+def is_told() -> bool:
+    """Whether the system tells how much memory is in use."""
+    return resident_bytes(os.getpid()) > 0
 
 
 def resident_bytes(process: int) -> int:
@@ -94,8 +100,8 @@ def resident_bytes(process: int) -> int:
         return 0
 
 
-def _shared_out_bytes(process: int) -> int:
-    """Return the same with each page divided by the number of processes that have it."""
+def shared_out_bytes(process: int) -> int:
+    """Bytes that a process holds, each page divided by the number of processes that share it."""
     try:
         with open(f"/proc/{process}/smaps_rollup", "rb") as file:
             return sum(int(line.split()[1]) * 1024 for line in file if line.startswith(b"Pss:"))

@@ -1,10 +1,15 @@
-"""Means, medians and how they are written."""
+"""Means, medians and how they are written; rows in groups."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from statistics import median
+from typing import TypeVar
+
+from kantopt.bench.row import Row
+
+_K = TypeVar("_K", bound=Hashable)
 
 SHIFT_SECONDS = 1.0
 """Shift of the geometric mean; right for runs that take about a second."""
@@ -38,3 +43,11 @@ def mean(values: Sequence[int | None]) -> str:
     """Write the mean of what is known."""
     known = [value for value in values if value is not None]
     return f"{sum(known) / len(known):.1f}" if known else "-"
+
+
+def grouped(rows: Iterable[Row], key: Callable[[Row], _K]) -> list[tuple[_K, list[Row]]]:
+    """Put rows with the same key together, in the order in which keys come first."""
+    groups: dict[_K, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return list(groups.items())

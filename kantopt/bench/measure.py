@@ -50,10 +50,10 @@ def row_of(run: Run, ran: Ran | None, files: Sequence[Path], plan: Path) -> Row:
     """
     if ran is None:
         return _row(run, None, None, "", "")
-    document, note = _read(plan)
+    document, note = read_plan(plan)
     verified = ""
     if document is not None:
-        verified, more = _verified(files, plan)
+        verified, more = verified_by_judge(files, plan)
         note = more or note
     note = note or " ".join(ran.complaints)
     return _row(run, ran, document, verified, note)
@@ -92,7 +92,8 @@ def category_of(called: bool, verified: str, plan: Plan | None) -> Category:
     return "default optimal" if proved and values == before else "failed"
 
 
-def _read(path: Path) -> tuple[Plan | None, str]:
+def read_plan(path: Path) -> tuple[Plan | None, str]:
+    """Read a plan; without one say why, or nothing if there is no file."""
     try:
         document = validate(load_raw([str(path)])[0], Plan)
     except KantoptError as error:
@@ -101,7 +102,8 @@ def _read(path: Path) -> tuple[Plan | None, str]:
     return document, ""
 
 
-def _verified(files: Sequence[Path], plan: Path) -> tuple[str, str]:
+def verified_by_judge(files: Sequence[Path], plan: Path) -> tuple[str, str]:
+    """Judge a plan under the model that comes last: ``yes`` or ``no``, and what was found."""
     *documents, model = map(str, files)
     try:
         verdict = judge([*documents, str(plan)], model)
@@ -126,10 +128,12 @@ def _row(run: Run, ran: Ran | None, plan: Plan | None, verified: str, note: str)
         figures = {
             "wall_seconds": ran.wall_seconds,
             "cpu_seconds": ran.cpu_seconds,
+            "read_seconds": ran.read_seconds,
             "first_seconds": ran.improvements[0].seconds if ran.improvements else None,
             "best_seconds": best,
             "proof_seconds": ran.done_seconds if _optimal(plan) else None,
             "overrun_seconds": max(0.0, ran.wall_seconds - limit),
+            "used_share": None if plan is None or _optimal(plan) else ran.wall_seconds / limit,
             "peak_mib": ran.peak_mib,
             "exit_code": ran.exit_code,
         }
@@ -179,10 +183,12 @@ def _row(run: Run, ran: Ran | None, plan: Plan | None, verified: str, note: str)
 _FIGURES = (
     "wall_seconds",
     "cpu_seconds",
+    "read_seconds",
     "first_seconds",
     "best_seconds",
     "proof_seconds",
     "overrun_seconds",
+    "used_share",
     "peak_mib",
     "exit_code",
 )

@@ -31,13 +31,15 @@ class Improvement:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """How a process went; ``done_seconds`` is when the plan was complete, before writing."""
+    """How a process went: ``read_seconds`` is when all was read, ``done_seconds`` when the plan was
+    complete, before writing."""
 
     wall_seconds: float
     cpu_seconds: float
     peak_mib: int
     exit_code: int
     improvements: tuple[Improvement, ...] = ()
+    read_seconds: float | None = None
     done_seconds: float | None = None
     complaints: tuple[str, ...] = ()
 
@@ -89,7 +91,7 @@ class Processes:
             if self._stopped:
                 return None
             # A session of its own: Ctrl-C is ours to handle, and what is left can be ended whole.
-            process = subprocess.Popen(launcher, env=_environment(), start_new_session=True)
+            process = subprocess.Popen(launcher, env=environment(), start_new_session=True)
             self._running.add(process.pid)
         try:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -107,7 +109,8 @@ def _kill(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
+    """Environment in which ``python -m kantopt`` runs these sources."""
     ours = str(Path(kantopt.__file__).resolve().parent.parent)
     others = os.environ.get("PYTHONPATH")
     return {**os.environ, "PYTHONPATH": os.pathsep.join([ours, *([others] if others else [])])}
@@ -115,17 +118,17 @@ def _environment() -> dict[str, str]:
 
 def _read(report: Path, err: Path, limit_seconds: float) -> Ran:
     improvements: list[Improvement] = []
-    done = None
+    told: dict[str, float] = {}
     complaints: list[str] = []
     with contextlib.suppress(FileNotFoundError):
         for line in err.read_text(encoding="utf-8", errors="replace").splitlines():
-            news = _news(line)
+            news = read_news(line)
             if news is None:
                 complaints.append(line)
             elif "values" in news:
                 improvements.append(Improvement(float(news["t"]), tuple(news["values"])))
-            elif news.get("event") == "done":
-                done = float(news["t"])
+            else:
+                told[str(news.get("event"))] = float(news["t"])
     try:
         wall, peak_kib, code, cpu = report.read_text(encoding="ascii").split()
     except (FileNotFoundError, ValueError):
@@ -138,12 +141,14 @@ def _read(report: Path, err: Path, limit_seconds: float) -> Ran:
         peak_mib=peak_mib,
         exit_code=int(code),
         improvements=tuple(improvements),
-        done_seconds=done,
+        read_seconds=told.get("planning"),
+        done_seconds=told.get("done"),
         complaints=tuple(complaints),
     )
 
 
-def _news(line: str) -> dict[str, Any] | None:
+def read_news(line: str) -> dict[str, Any] | None:
+    """Read a line of ``--log-format json``; ``None`` if it is another one."""
     with contextlib.suppress(ValueError):
         data = json.loads(line)
         if isinstance(data, dict) and isinstance(data.get("t"), int | float):

@@ -64,10 +64,14 @@ class Row:
     wall_seconds: float | None
     cpu_seconds: float | None
     """Processor time of the whole process; what a busy machine does not change much."""
+    read_seconds: float | None
+    """When the input had been read."""
     first_seconds: float | None
     best_seconds: float | None
     proof_seconds: float | None
     overrun_seconds: float | None
+    used_share: float | None
+    """Part of the limit that a run took which left a tier open; ``None`` of others."""
     peak_mib: int | None
     exit_code: int | None
     found_by: str
@@ -132,10 +136,11 @@ COLUMNS = tuple(each.name for each in fields(Row))
 
 def to_cells(row: Row) -> list[str]:
     """Write a row as the cells of a CSV line."""
-    return [_cell(getattr(row, name)) for name in COLUMNS]
+    return [cell(getattr(row, name)) for name in COLUMNS]
 
 
-def _cell(value: object) -> str:
+def cell(value: object) -> str:
+    """Write a value as a cell: numbers short, pairs and lists in words, nothing as nothing."""
     if value is None:
         return ""
     if isinstance(value, float):
@@ -179,10 +184,12 @@ def from_cells(cells: Mapping[str, str]) -> Row:
         moves=_integer(cells["moves"]),
         wall_seconds=_number(cells["wall_seconds"]),
         cpu_seconds=_number(cells["cpu_seconds"]),
+        read_seconds=_number(cells["read_seconds"]),
         first_seconds=_number(cells["first_seconds"]),
         best_seconds=_number(cells["best_seconds"]),
         proof_seconds=_number(cells["proof_seconds"]),
         overrun_seconds=_number(cells["overrun_seconds"]),
+        used_share=_number(cells["used_share"]),
         peak_mib=_integer(cells["peak_mib"]),
         exit_code=_integer(cells["exit_code"]),
         found_by=cells["found_by"],

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
 
-from kantopt.bench.figures import mean, seconds, share, shifted_geometric_mean
+from kantopt.bench.deadlines import deadline_blocks
+from kantopt.bench.figures import grouped, mean, seconds, share, shifted_geometric_mean
 from kantopt.bench.peer import peer_table, slots_table
 from kantopt.bench.profiles import profile_tables
 from kantopt.bench.records import Record
@@ -15,8 +15,6 @@ from kantopt.report.blocks import Block, Paragraph, Table
 _GROUPS = ("kind", "usage", "nodes")
 _LISTED = {"gangs", "openb", "vm-rescheduling"}
 """Suites of which every run is shown."""
-_OVERRUN_SHARE, _OVERRUN_SECONDS = 0.05, 0.3
-_USED_SHARE = 0.9
 
 
 def summary_blocks(rows: Sequence[Row], records: Sequence[Record]) -> list[Block]:
@@ -24,7 +22,7 @@ def summary_blocks(rows: Sequence[Row], records: Sequence[Record]) -> list[Block
     if not rows:
         return [Paragraph("No rows.")]
     ordered = sorted(rows, key=_setting)
-    blocks: list[Block] = [outcome_table(ordered), cost_table(ordered)]
+    blocks: list[Block] = [outcome_table(ordered), cost_table(ordered), *deadline_blocks(ordered)]
     if rows[0].suite in _LISTED:
         blocks.append(run_table(ordered))
     blocks += [table for table in (peer_table(ordered), slots_table(ordered)) if table is not None]
@@ -36,7 +34,7 @@ def summary_blocks(rows: Sequence[Row], records: Sequence[Record]) -> list[Block
 def outcome_table(rows: Sequence[Row]) -> Table:
     """Outcomes by category, and how many placements are settled, over the whole grid."""
     lines = []
-    for setting, group in _grouped(rows, _setting):
+    for setting, group in grouped(rows, _setting):
         parts = _parts(group)
         for name, part in [*parts, ("all", group)] if len(parts) > 1 else parts:
             counts = [str(sum(row.category == each for row in part)) for each in CATEGORIES]
@@ -58,13 +56,11 @@ def outcome_table(rows: Sequence[Row]) -> Table:
 def cost_table(rows: Sequence[Row]) -> Table:
     """Times, memory and disruption of the runs, by setting."""
     lines = []
-    for setting, group in _grouped(rows, _setting):
+    for setting, group in grouped(rows, _setting):
         ran = [row for row in group if row.wall_seconds is not None]
         if not ran:
             continue
         walls = [row.wall_seconds for row in ran if row.wall_seconds is not None]
-        late = sum(_late(row) for row in ran)
-        idle = sum(_idle(row) for row in ran)
         lines.append(
             (
                 *_words(setting),
@@ -76,9 +72,6 @@ def cost_table(rows: Sequence[Row]) -> Table:
                 seconds([row.best_seconds for row in ran]),
                 seconds([row.proof_seconds for row in ran]),
                 str(sum(row.proof_seconds is not None for row in ran)),
-                f"{max(row.overrun_seconds or 0.0 for row in ran):.2f}",
-                str(late),
-                str(idle),
                 str(max(row.peak_mib or 0 for row in ran)),
                 mean([row.evictions for row in ran]),
                 mean([row.moves for row in ran]),
@@ -95,11 +88,10 @@ def cost_table(rows: Sequence[Row]) -> Table:
         "FIRST",
         "BEST",
     )
-    columns = (*columns, "PROOF", "PROVED", "OVERRUN", "LATE", "IDLE", "MIB", "EVICTIONS", "MOVES")
+    columns = (*columns, "PROOF", "PROVED", "MIB", "EVICTIONS", "MOVES")
     title = (
-        "Whole processes in seconds: medians, shifted geometric mean of the wall time (s = 1), "
-        "worst overrun; LATE: runs over the limit by more than 5 % and 0.3 s; IDLE: "
-        "runs of less than 90 % of it with a tier still open; PROOF: median of those proved"
+        "Whole processes in seconds: medians, shifted geometric mean of the wall time (s = 1); "
+        "PROOF: median of those proved"
     )
     busy = sum(row.load > row.processors for row in rows if row.called)
     if busy:
@@ -142,18 +134,7 @@ def remarks(rows: Iterable[Row]) -> list[str]:
     return found
 
 
-def _late(row: Row) -> bool:
-    most = max(_OVERRUN_SHARE * row.limit_seconds, _OVERRUN_SECONDS)
-    return (row.overrun_seconds or 0.0) > most
-
-
-def _idle(row: Row) -> bool:
-    used = row.wall_seconds or 0.0
-    return not row.proved and row.engine != "fast" and used < _USED_SHARE * row.limit_seconds
-
-
 Setting = tuple[float, str, str]
-_K = TypeVar("_K", bound=Hashable)
 
 
 def _setting(row: Row) -> Setting:
@@ -168,15 +149,8 @@ def _parts(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
     """Rows by usage, or whatever they differ by."""
     parameter = next((name for name in _GROUPS if name in rows[0].parameters), None)
     if parameter is None:
-        return _grouped(rows, lambda row: row.instance)
+        return grouped(rows, lambda row: row.instance)
     return [
         (f"{parameter} {value}", part)
-        for value, part in _grouped(rows, lambda row: row.parameters.get(parameter, ""))
+        for value, part in grouped(rows, lambda row: row.parameters.get(parameter, ""))
     ]
-
-
-def _grouped(rows: Iterable[Row], key: Callable[[Row], _K]) -> list[tuple[_K, list[Row]]]:
-    groups: dict[_K, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(key(row), []).append(row)
-    return list(groups.items())

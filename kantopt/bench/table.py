@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 from kantopt.bench.row import COLUMNS, Row, from_cells, to_cells
@@ -51,7 +52,7 @@ class Table:
             self.rows = read_rows(path)
             _cut_half_line(path)
         else:
-            _append(path, COLUMNS)
+            append_line(path, COLUMNS)
 
     def add(self, row: Row) -> None:
         """Append a row and see that it reaches the file.
@@ -63,10 +64,36 @@ class Table:
         """
         self.rows.append(row)
         if self.path is not None:
-            _append(self.path, to_cells(row))
+            append_line(self.path, to_cells(row))
 
 
-def _append(path: Path, cells: tuple[str, ...] | list[str]) -> None:
+def begin_lines(path: Path, columns: Sequence[str]) -> None:
+    """Begin a CSV file that :func:`append_line` goes on with; one that is there stays as it is.
+
+    Raises
+    ------
+    BadDataError
+        If it is there with other columns.
+    CannotCreateError, WriteError
+        If the file cannot be written.
+    """
+    if not path.exists() or not path.stat().st_size:
+        append_line(path, columns)
+        return
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        if next(csv.reader(file), None) != list(columns):
+            raise BadDataError([Problem(str(path), "line 1", "other columns", ",".join(columns))])
+    _cut_half_line(path)
+
+
+def append_line(path: Path, cells: Sequence[str]) -> None:
+    """Append a line of cells to a CSV file.
+
+    Raises
+    ------
+    CannotCreateError, WriteError
+        If the file cannot be written.
+    """
     line = io.StringIO(newline="")
     csv.writer(line, lineterminator="\n").writerow(cells)
     try:

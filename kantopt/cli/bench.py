@@ -25,7 +25,8 @@ def bench(
         str,
         typer.Argument(
             metavar="SUITE",
-            help="priority-matters, gangs, openb, openb-online or vm-rescheduling.",
+            help="priority-matters, gangs, openb, openb-online or vm-rescheduling; interruptions "
+            "or determinism.",
             show_default=False,
         ),
     ],
@@ -47,7 +48,10 @@ def bench(
         typer.Option(metavar="LIST", help="Time limits: 1s,10s.", show_default="the suite's"),
     ] = None,
     seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Seeds of each cell.")] = 5,
-    engines: Annotated[str, typer.Option(metavar="LIST", help="fast, exact, auto.")] = "auto",
+    engines: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="fast, exact, auto.", show_default="the suite's"),
+    ] = None,
     models: Annotated[
         str | None,
         typer.Option(
@@ -73,6 +77,9 @@ def bench(
     workers: Annotated[
         int, typer.Option(metavar="N", min=1, max=256, help="Runs at the same time.")
     ] = 1,
+    trials: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Runs that `interruptions` interrupts.")
+    ] = 200,
     resume: Annotated[
         bool, typer.Option("--resume/--again", help="Skip rows that FILE.csv already holds.")
     ] = True,
@@ -91,6 +98,8 @@ def bench(
 
     Rows are written one by one; the same command goes on where it was stopped. Exit code 1 if a
     plan is missing, illegal or worse than doing nothing, or contradicts a bound known before.
+    `interruptions` kills the solver, lets memory run short and sends signals at random moments;
+    `determinism` plans each question twice: there, too, 1 if anything is not as documented.
     """
     from kantopt.bench.campaign import Campaign
     from kantopt.bench.records import contradictions, merged, read_records, write_records
@@ -101,6 +110,18 @@ def bench(
 
     if suite == "openb-online":
         return _online(data or os.environ.get("KANTOPT_DATA"), seeds, color)
+    if suite == "interruptions":
+        from kantopt.cli.trials import interruptions
+
+        return interruptions(trials, workers, out, color, quiet)
+    if suite == "determinism":
+        from kantopt.cli.trials import determinism
+
+        chosen_nodes = _whole("--nodes", nodes) or (4, 8, 16, 32, 64)
+        times = tuple(map(opt.parse_duration, _words(limits))) or (5.0,)
+        return determinism(
+            chosen_nodes, seeds, _engines(engines or "exact"), times, out, color, quiet
+        )
     chosen = suite_of(suite)
     if plot is not None:
         from kantopt.bench.plots import check_plotting
@@ -119,7 +140,7 @@ def bench(
     campaign = Campaign(
         tuple(chosen.cases(grid)),
         {name: chosen.model(name) for name in wanted},
-        _engines(engines),
+        _engines(engines or "auto"),
         tuple(map(opt.parse_duration, _words(limits))) or chosen.limits_seconds,
         workers,
     )

@@ -34,7 +34,7 @@ def plan(
             parser=opt.parse_size,
             help="Of kantopt and its solver together: 4Gi. Near it the search ends and the best "
             "plan so far is written.",
-            show_default="what the cgroup (container) leaves",
+            show_default="what the cgroup leaves",
         ),
     ] = None,
     engine: Annotated[
@@ -112,12 +112,15 @@ def plan(
     from kantopt.cli.progress import Progress
     from kantopt.cli.signals import stop_on_signals
     from kantopt.clock import Deadline, Stop
-    from kantopt.memory import MemoryLimit, cgroup_limit
+    from kantopt.memory import MemoryLimit, cgroup_limit, is_told
 
     if output_file == "-":
         output, output_file = output or "yaml", None
     check_output_file(output_file)
     memory = cgroup_limit() if memory_limit is None else MemoryLimit(memory_limit)
+    if memory is not None and not is_told() and not quiet:
+        text = "the memory limit has no effect: this system does not tell what is in use"
+        complain("warning", [text])
     stop = Stop(memory=memory)
     deadline = Deadline(time_limit, deterministic, stop)
     with stop_on_signals(stop):

@@ -64,7 +64,7 @@ class Exact:
 
     def __exit__(self, *_: object) -> None:
         self._process.close()
-        if not self.ortools_version:
+        if not self.ortools_version and self.open:
             self.warnings.append("the exact search did not begin: there was no time left for it")
 
     def begin(self, task: SearchTask) -> None:
@@ -94,10 +94,13 @@ class Exact:
         With ``for_news`` also until there is a better incumbent.
         """
         before = self._incumbents.best
-        while self.open and not deadline.over() and not self._incumbents.optimal:
+        while self.open and not self._incumbents.optimal:
+            # Also when the time is up: what has been sent by then was found in time.
             message = self._process.message(min(_SHORT, deadline.remaining()))
             if message is not None:
                 self._take(message)
+            elif deadline.over():
+                return
             if for_news and self._incumbents.best is not before:
                 return
 
@@ -116,9 +119,9 @@ class Exact:
                 self.warnings.append(text)
             case Started(version):
                 self.ortools_version = version
-            case Done(infeasible):
+            case Done(infeasible, clocked):
                 self.infeasible = infeasible
-                self.open, self.ended = False, True
+                self.open, self.ended = False, not clocked
             case Failed(text):
                 self.warnings.append(text)
                 self.open = False

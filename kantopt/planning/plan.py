@@ -93,7 +93,8 @@ def make_plan(
     run = _Run(instance, tiers_of(instance), options, deadline, tell, solver)
     run.warnings += question.notes
     if deadline.over():
-        run.warnings.append("not examined: reading took all the time")
+        what = "memory" if deadline.stop.lacks_memory() else "time"
+        run.warnings.append(f"not examined: reading took all the {what}")
         run.cut = True
         answer = run.answer(instance.current, (), examined=False)
     else:
@@ -146,7 +147,7 @@ class _Run:
             self.instance, deadline, strategies, self.tiers, seed=self.options.seed
         )
         self.strategy = strategy.value
-        self.cut = self.deadline.over()
+        self.cut = deadline.cuts()
         self.incumbents.offer(placement, self.strategy)
         self._tell()
 
@@ -163,6 +164,7 @@ class _Run:
             self.options,
             self.deadline.less(self.reserve),
             self._tell,
+            begun=lambda: self.tell(Progress(elapsed(), "search", (), ())),
             process=self.solver,
             forbidden=forbidden,
         )
@@ -261,7 +263,10 @@ class _Run:
         if number is not None:
             name = signal.Signals(number).name
             self.warnings.insert(0, f"interrupted by {name}: this is the best plan so far")
-        elif self.cut and not proved:
+        elif self.deadline.stop.lacks_memory():
+            memory = self.deadline.stop.memory
+            self.warnings.insert(0, f"{memory} ended the search: this is the best plan so far")
+        elif self.cut and not proved and self.deadline.less(self.reserve).over():
             self.warnings.insert(0, "the time limit ended the search: this is the best plan so far")
 
     def _unplaced(self, placement: Placement, examined: bool) -> list[docs.Unplaced]:

@@ -14,6 +14,7 @@ from multiprocessing.connection import Connection
 from typing import Self
 
 from kantopt.clock import Deadline
+from kantopt.memory import ENDED
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement, Spots
 from kantopt.problem.tiers import Tier
@@ -43,9 +44,11 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The search has ended by itself."""
+    """The search has ended by itself, or just before the clock would have ended it."""
 
     infeasible: bool
+    clocked: bool = False
+    """The clock had its say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,9 @@ class Failed:
 
     message: str
 
+
+_CLOSE = 0.5
+"""Seconds before its deadline from which on the clock may have ended a search."""
 
 LONGEST = 200
 """Most of an error's text that is passed on; a solver can name every variable it has."""
@@ -173,22 +179,27 @@ class SolverProcess:
             message: Message = self._line.recv()
         except (EOFError, OSError):
             self._process.join()
-            return Failed(f"the solver process ended unexpectedly ({self._ending()})")
+            return Failed(self._ending())
         return message
 
     def _ending(self) -> str:
         code = self._process.exitcode
-        if code is None or code >= 0:
-            return f"exit code {code}"
-        with contextlib.suppress(ValueError):
-            return f"signal {signal.Signals(-code).name}"
-        return f"signal {-code}"
+        if code == ENDED:
+            return "the memory limit ended the exact search"
+        how = f"exit code {code}"
+        if code is not None and code < 0:
+            how = f"signal {-code}"
+            with contextlib.suppress(ValueError):
+                how = f"signal {signal.Signals(-code).name}"
+        return f"the solver process ended unexpectedly ({how})"
 
 
 def _run(line: Connection, near_end: Connection, parent: int) -> None:
     """Load the solver, wait for a task, search and send; the body of the process."""
     near_end.close()  # else the end of the parent would not be the end of the line
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which decides
+    # Ctrl-C reaches the parent, which decides. Blocked, not only ignored: CP-SAT sets a handler of
+    # its own, which may fire while the solver is being taken down.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a solver that prints must not reach stdout
@@ -196,7 +207,10 @@ def _run(line: Connection, near_end: Connection, parent: int) -> None:
     try:
         import kantopt.search.stages.run  # noqa: F401 - slow to load, and needed soon
 
-        line.send(_search(line.recv(), line))
+        task: SearchTask = line.recv()
+        if task.deadline.stop.memory is not None:
+            task.deadline.stop.memory.leave_when_reached(parent)
+        line.send(_search(task, line))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass  # nobody listens any more
     except MemoryError:
@@ -230,7 +244,9 @@ def _search(task: SearchTask, line: Connection) -> Done:
     line.send(Started(version("ortools")))
     budget = Budget(task.deadline, task.seed, task.workers, task.work)
     desk = Desk(task.instance, task.tiers, task.start, task.forbidden, budget, out)
-    return Done(run_stages(desk))
+    infeasible = run_stages(desk)
+    # CP-SAT stops a little early where it expects the clock to ring before it would look again.
+    return Done(infeasible, clocked=task.deadline.less(_CLOSE).over())
 
 
 def _end_with_parent(parent: int) -> None:

@@ -12,7 +12,7 @@ from kantopt.planning.options import Options
 from kantopt.planning.solver_process import SearchTask, SolverProcess
 from kantopt.problem.placement import Placement
 
-WORK_PER_SECOND = 0.1
+WORK_PER_SECOND = 0.05
 """Deterministic seconds per second of the time limit: few enough that the clock rarely decides."""
 
 
@@ -34,6 +34,7 @@ def search_together(
     deadline: Deadline,
     bettered: Callable[[], None],
     *,
+    begun: Callable[[], None] = lambda: None,
     process: SolverProcess | None = None,
     forbidden: Sequence[Placement] = (),
 ) -> Ending:
@@ -47,6 +48,8 @@ def search_together(
     ----------
     bettered
         Called after an incumbent became the best.
+    begun
+        Called when the exact search has its task.
     process
         A process that waits for a task; it is used up.
     forbidden
@@ -69,6 +72,7 @@ def search_together(
         return ending
     with Exact(incumbents, bettered, process) as exact:
         exact.begin(_task(incumbents, options, deadline, forbidden, alone=not beside))
+        begun()
         while beside and exact.open and not deadline.over() and not incumbents.optimal:
             _chains(incumbents, options, deadline, bettered, ending, exact)
             exact.wait(deadline, for_news=True)
@@ -89,8 +93,8 @@ def _task(
     alone: bool,
 ) -> SearchTask:
     work = None
-    if deadline.deterministic and deadline.at is not None:
-        work = deadline.at * WORK_PER_SECOND
+    if deadline.deterministic and deadline.asked is not None:
+        work = deadline.asked * WORK_PER_SECOND
     best = incumbents.best
     return SearchTask(
         instance=incumbents.instance,
@@ -148,5 +152,4 @@ def _chains(
         )
     except Exception as error:  # a fault of the search must not cost the plan that is there
         ending.warnings.append(f"the search by chains failed: {type(error).__name__}: {error}")
-    clocked = not deadline.deterministic or deadline.stop.signal is not None
-    ending.cut = ending.cut or (clocked and deadline.over())
+    ending.cut = ending.cut or deadline.cuts()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 
@@ -12,7 +11,7 @@ from kantopt.bench.peer import compare, peer_table
 from kantopt.bench.profiles import best_values, placement_profiles, proof_profiles
 from kantopt.bench.published import PEER_RUNS, Outcome
 from kantopt.bench.row import Bound
-from kantopt.bench.summary import cost_table, outcome_table, remarks, summary_blocks
+from kantopt.bench.summary import outcome_table, remarks, summary_blocks
 from kantopt.report.blocks import Screen, Table, render
 from tests.bench.rows import no_call, row
 
@@ -22,6 +21,7 @@ PROVED = row(
     status="OPTIMAL",
     bounds=tuple(Bound(value) for value in row().values),
     statuses=("OPTIMAL",) * 4,
+    used_share=None,
     proof_seconds=0.7,
 )
 
@@ -53,20 +53,6 @@ def test_each_usage_has_a_line_and_all_together_one() -> None:
     other = row(parameters={**row().parameters, "usage": "1.00"})
     table = outcome_table([row(), other])
     assert [line[3] for line in table.rows] == ["usage 0.95", "usage 1.00", "all"]
-
-
-def test_runs_over_the_limit_are_counted_beyond_five_percent_and_a_third_of_a_second() -> None:
-    early = row(limit_seconds=10.0, wall_seconds=10.4, overrun_seconds=0.4)
-    late = row(limit_seconds=10.0, wall_seconds=10.6, overrun_seconds=0.6)
-    line = cells(cost_table([early, late, no_call()]), 0)
-    assert (line["RUNS"], line["LATE"], line["OVERRUN"]) == ("2", "1", "0.60")
-
-
-def test_runs_that_end_early_with_a_tier_open_are_counted_as_idle() -> None:
-    early = row(limit_seconds=10.0, wall_seconds=8.0)
-    used = row(limit_seconds=10.0, wall_seconds=9.5)
-    proved = replace(PROVED, limit_seconds=10.0)
-    assert cells(cost_table([early, used, proved]), 0)["IDLE"] == "1"
 
 
 def test_what_must_not_happen_is_said() -> None:

@@ -100,10 +100,8 @@ class _Run:
         self.stages: dict[int, _Stage] = {}
 
     def over(self) -> bool:
-        """Whether the time is up; a deterministic run only heeds a signal."""
-        if self.deadline.deterministic:
-            return self.deadline.stop.signal is not None
-        return self.deadline.over()
+        """Whether the time is up; a deterministic run counts its work instead."""
+        return self.deadline.cuts()
 
     def open(self) -> list[int]:
         """Tiers of disruption in which something may be left to gain."""

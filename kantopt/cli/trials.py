@@ -1,0 +1,93 @@
+"""``kantopt bench interruptions`` and ``kantopt bench determinism``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from kantopt.cli.options import Colour
+from kantopt.cli.output import complain, emit
+
+if TYPE_CHECKING:
+    from kantopt.bench.determinism import Twice
+    from kantopt.bench.interruptions import Trial
+
+_MODEL = "placement-first"
+_T = TypeVar("_T")
+
+
+def interruptions(count: int, parallel: int, out: str | None, color: Colour, quiet: bool) -> int:
+    """Interrupt runs at random and show what they left behind; 1 if anything is wrong."""
+    from kantopt.bench import interruptions as trials
+    from kantopt.cli.screen import shown
+
+    keep = _keeper(out, trials.COLUMNS, trials.to_cells)
+    done: list[Trial] = []
+
+    def tell(trial: Trial) -> None:
+        keep(trial)
+        done.append(trial)
+        if not quiet and trial.faults:
+            complain("error", [f"trial {trial.number} ({trial.way}): {trial.faults}"])
+
+    stopped = False
+    try:
+        trials.run_trials(range(count), parallel, tell)
+    except KeyboardInterrupt:
+        stopped = True
+    emit(shown(trials.trial_blocks(done), color))
+    if stopped:
+        return 130
+    return 1 if any(trial.faults for trial in done) else 0
+
+
+def determinism(
+    nodes: Sequence[int],
+    seeds: int,
+    engines: Sequence[str],
+    limits_seconds: Sequence[float],
+    out: str | None,
+    color: Colour,
+    quiet: bool,
+) -> int:
+    """Plan questions of each size twice and show what differs; 1 if anything should not."""
+    from kantopt.bench import determinism as twice
+    from kantopt.bench.models import shipped
+    from kantopt.bench.priority_matters import cases
+    from kantopt.bench.suites import seeds_of
+    from kantopt.cli.screen import shown
+
+    keep = _keeper(out, twice.COLUMNS, twice.to_cells)
+    done: list[Twice] = []
+
+    def tell(row: Twice) -> None:
+        keep(row)
+        done.append(row)
+        if not quiet and row.fault:
+            complain("error", [f"{row.instance} {row.seed} {row.engine}: {row.fault}"])
+
+    asked = cases(nodes, (8,), (4,), (100,), seeds_of(seeds, None))
+    model = (_MODEL, shipped(_MODEL, counts=True))
+    stopped = False
+    try:
+        twice.run_all(asked, [model], engines, limits_seconds, tell)
+    except KeyboardInterrupt:
+        stopped = True
+    emit(shown(twice.twice_blocks(done), color))
+    if stopped:
+        return 130
+    return 1 if any(row.fault for row in done) else 0
+
+
+def _keeper(
+    out: str | None, columns: Sequence[str], to_cells: Callable[[_T], Sequence[str]]
+) -> Callable[[_T], None]:
+    """Return what appends a row to a file, if there is one to be."""
+    from kantopt.bench.table import append_line, begin_lines
+
+    if out is None:
+        return lambda _: None
+    path = Path(out)
+    begin_lines(path, columns)
+    return lambda row: append_line(path, to_cells(row))

@@ -1,0 +1,158 @@
+"""Runs that are interrupted: what is drawn, what counts as a fault, and a few real trials."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kantopt.bench import interruptions
+from kantopt.bench.drawn import Drawn, draw
+from kantopt.bench.interrupted import Ended, Moment, run_interrupted
+from kantopt.bench.interruptions import (
+    SEARCHING,
+    Trial,
+    run_trial,
+    run_trials,
+    to_cells,
+    trial_blocks,
+)
+from kantopt.bench.table import append_line, begin_lines
+from kantopt.cli.endings import run
+from kantopt.errors import BadDataError
+from kantopt.report.blocks import Paragraph, Screen, render
+
+TRIAL = Trial(
+    number=3,
+    way="SIGTERM",
+    phase="search",
+    instance="priority-matters n08-p4-k4-u100 7",
+    nodes=8,
+    model="placement-first",
+    engine="auto",
+    limit_seconds=2.0,
+    memory_mib=None,
+    at_seconds=1.0,
+    after_seconds=0.25,
+    exit_code=143,
+    base_mib=90,
+    peak_mib=110,
+    status="FEASIBLE",
+    verified="yes",
+    faults="",
+)
+
+
+def small(number: int, **changes: Any) -> Drawn:
+    """A trial on a small instance under a short limit."""
+    return replace(draw(number), limit_seconds=2.0, **changes)
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_a_run_that_is_interrupted_leaves_a_plan_and_nothing_else(number: int) -> None:
+    trial = run_trial(small(number))
+    assert (trial.verified, trial.faults) == ("yes", "")
+
+
+def test_the_same_number_is_the_same_trial(tmp_path: Path) -> None:
+    drawn = draw(5), draw(5)
+    texts = []
+    for each, name in zip(drawn, ("first", "again"), strict=True):
+        (tmp_path / name).mkdir()
+        texts.append([path.read_text() for path in each.asked.write(tmp_path / name)])
+    assert texts[0] == texts[1]
+    first, again = (replace(each, asked=replace(each.asked, write=tuple)) for each in drawn)
+    assert first == again
+
+
+def test_all_kinds_of_instances_are_drawn() -> None:
+    names = {draw(number).asked.instance for number in range(100)}
+    assert {name.split()[0] for name in names} == {"priority-matters", "gangs", "quickstart"}
+    assert len(names) > 90
+
+
+def test_most_trials_interrupt_the_solver() -> None:
+    moments = [draw(number).moment for number in range(200)]
+    searching = [m for m in moments if m is None or m.event == "search"]
+    assert len(searching) >= 150
+    assert sum(m is not None and m.event == "search" and m.seconds < 0.2 for m in moments) >= 50
+
+
+def test_what_is_not_as_documented_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ended(*_: object) -> Ended:
+        lines = ("Traceback (most recent call last):",)
+        return Ended("search", 1.0, 9.0, 1, 90, 400, lines, left=1)
+
+    monkeypatch.setattr(interruptions, "run_interrupted", ended)
+    faults = run_trial(small(2)).faults  # SIGINT
+    for said in ("exit code 1 of 130", "no plan", "Traceback", "1 processes left", "9.0 of 5 sec"):
+        assert said in faults
+    assert "400 of 120 MiB" in run_trial(small(1, memory_mib=120)).faults
+
+
+def test_a_moment_that_never_comes_interrupts_nothing(tmp_path: Path) -> None:
+    ended = run_interrupted(["missing.yaml"], "SIGINT", Moment("search", 0.0), tmp_path)
+    assert (ended.phase, ended.exit_code, ended.left) == ("finished", 66, 0)
+    assert "missing.yaml" in ended.complaints[0]
+
+
+def test_trials_are_counted_by_where_the_run_was() -> None:
+    trials = [TRIAL, replace(TRIAL, phase="improved"), replace(TRIAL, faults="no plan")]
+    summary, _ = trial_blocks(trials)
+    assert isinstance(summary, Paragraph)
+    assert summary.style == "bad"
+    assert summary.text.startswith("3 trials, 3 while the solver ran, 2 of them before")
+    assert "SIGTERM" in render(trial_blocks(trials), Screen())
+
+
+def test_rows_go_to_a_file_with_the_same_columns(tmp_path: Path) -> None:
+    path = tmp_path / "trials.csv"
+    for _ in range(2):
+        begin_lines(path, interruptions.COLUMNS)
+        append_line(path, to_cells(TRIAL))
+    header, first, second = path.read_text().splitlines()
+    assert header.split(",")[:3] == ["number", "way", "phase"]
+    assert first == second
+    assert first.startswith("3,SIGTERM,search,")
+    path.write_text("a,b\n")
+    with pytest.raises(BadDataError, match="other columns"):
+        begin_lines(path, interruptions.COLUMNS)
+
+
+def test_the_command_tells_faults_and_exits_with_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    faults = iter(("", "no plan"))
+    monkeypatch.setattr(
+        interruptions, "run_trial", lambda _: replace(TRIAL, faults=next(faults, ""))
+    )
+    out = tmp_path / "trials.csv"
+    assert run(["bench", "interruptions", "--trials", "2", "--out", str(out)]) == 1
+    captured = capsys.readouterr()
+    assert captured.err == "kantopt: error: trial 3 (SIGTERM): no plan\n"
+    assert "2 trials" in captured.out
+    assert len(out.read_text().splitlines()) == 3
+    assert run(["bench", "interruptions", "--trials", "1"]) == 0
+
+
+def test_ctrl_c_reaches_runs_though_it_is_ignored_here() -> None:
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "from kantopt.bench import interruptions as i\n"
+        "i.run_trial = lambda _: print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)\n"
+        "i.run_trials([0], 1, lambda _: None)\n"
+        "print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["False", "True"], done.stderr
+
+
+def test_phases_of_the_solver_are_those_that_are_counted() -> None:
+    assert SEARCHING == ("search", "improved")
+    told: list[Trial] = []
+    run_trials([], 1, told.append)
+    assert told == []

@@ -1,0 +1,55 @@
+"""Deadlines: when they are over, and what a repeatable run heeds."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from kantopt import clock
+from kantopt.bench.priority_matters import Cell, documents
+from kantopt.clock import Deadline, Stop, elapsed
+from kantopt.problem.build import build_instance
+from kantopt.schema.extends import load_model
+from kantopt.search.construct import construct
+from kantopt.search.strategy import Strategy
+
+
+def test_time_counts_from_the_start_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert elapsed() > 0
+    monkeypatch.setattr(clock, "_START", clock._START - 100.0)
+    assert Deadline(100.0).over()
+    assert 0 < Deadline(1000.0).remaining() < 900
+    assert not Deadline(None).over()
+
+
+def test_a_signal_ends_every_deadline_that_carries_the_wish() -> None:
+    stop = Stop()
+    deadlines = [Deadline(None, stop=stop), Deadline(1e6, True, stop), Deadline(1e6, stop=stop)]
+    assert not any(deadline.less(5.0).over() for deadline in deadlines)
+    stop.signal = signal.SIGTERM
+    assert all(deadline.less(5.0).over() for deadline in deadlines)
+
+
+def test_work_is_counted_from_the_limit_that_was_asked_for() -> None:
+    shorter = Deadline(10.0).less(2.0).less(3.0)
+    assert (shorter.at, shorter.asked) == (5.0, 10.0)
+    assert Deadline(None).less(2.0).asked is None
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_only_a_wish_cuts_a_repeatable_run(deterministic: bool) -> None:
+    assert not Deadline(None, deterministic).cuts()
+    assert Deadline(0.0, deterministic).cuts() is not deterministic
+    assert Deadline(None, deterministic, Stop(signal.SIGINT)).cuts()
+
+
+def test_construction_heeds_a_signal_in_a_repeatable_run_too() -> None:
+    made = documents(Cell(4, 4, 2, 105), 7)
+    instance = build_instance(made.snapshot, made.pending, load_model("placement-first"))
+    late = construct(instance, Deadline(0.0, deterministic=True), Strategy.BEST_FIT)
+    assert late != instance.current
+    stopped = construct(
+        instance, Deadline(None, deterministic=True, stop=Stop(signal.SIGINT)), Strategy.BEST_FIT
+    )
+    assert stopped == instance.current

@@ -7,10 +7,11 @@ import io
 import sys
 import zlib
 from collections.abc import Sequence
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from kantopt.errors import BadDataError, MissingInputError, Problem, UsageError
+from kantopt.schema.garbage import kept
 from kantopt.schema.hints import shown
 from kantopt.schema.json_text import parse_json
 from kantopt.schema.raw import RawDocument, is_kubernetes
@@ -30,6 +31,8 @@ __all__ = [
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 MAX_UNPACKED_BYTES = 2 * 1024**3
+_LONG_YAML = 10_000
+"""Characters from which on it pays to try the fast way first."""
 
 _streams_read: WeakSet[IO[str]] = WeakSet()
 
@@ -106,6 +109,7 @@ def _unpack(data: bytes, file: str) -> bytes:
     return text
 
 
+@kept()
 def parse_documents(data: bytes, file: str) -> list[RawDocument]:
     """Split a text into its documents; a text that starts with ``{`` or ``[`` is JSON.
 
@@ -118,10 +122,7 @@ def parse_documents(data: bytes, file: str) -> list[RawDocument]:
     if text.lstrip()[:1] in ("{", "["):
         values = parse_json(text, file)
     else:
-        # PyYAML takes its time to load, and clusters mostly come as JSON.
-        from kantopt.schema.yaml_text import parse_yaml
-
-        values = [value for value in parse_yaml(text, file) if value is not None]
+        values = [value for value in _read_yaml(text, file) if value is not None]
     if not values:
         found = "only comments or empty documents"
         raise BadDataError([Problem(file, "", found, "at least one document")])
@@ -137,6 +138,21 @@ def parse_documents(data: bytes, file: str) -> list[RawDocument]:
     return documents
 
 
+def _read_yaml(text: str, file: str) -> list[Any]:
+    # What people write themselves is short, and mostly in forms that the fast way does not know.
+    if len(text) >= _LONG_YAML:
+        from kantopt.schema.yaml_block import read_block_yaml
+
+        values = read_block_yaml(text)
+        if values is not None:
+            return values
+    # PyYAML takes its time to load, and clusters mostly come as JSON.
+    from kantopt.schema.yaml_text import parse_yaml
+
+    return parse_yaml(text, file)
+
+
+@kept()
 def load_raw(paths: Sequence[str]) -> list[RawDocument]:
     """Read every document of every file, in order.
 
@@ -163,6 +179,7 @@ def load_raw(paths: Sequence[str]) -> list[RawDocument]:
     return documents
 
 
+@kept()
 def load_native(paths: Sequence[str]) -> list[tuple[RawDocument, Part]]:
     """Read and check our own documents, each by itself and jobs against the one snapshot.
 

@@ -41,16 +41,17 @@ class _Known:
 
     def __init__(self, snapshot: ClusterSnapshot | None) -> None:
         self.devices: dict[str, int] | None = None
-        self.queues: list[str] | None = None
-        self.classes: list[str] | None = None
+        # Mappings keep their order and are quick to ask.
+        self.queues: dict[str, None] | None = None
+        self.classes: dict[str, None] | None = None
         self.levels: list[str] | None = None
         if snapshot is not None:
             self.devices = {
                 node.name: sum(devices.count for devices in node.devices) for node in snapshot.nodes
             }
             # A cluster that lists no queues or classes does not say that there are none.
-            self.queues = [queue.name for queue in snapshot.queues] or None
-            self.classes = [item.name for item in snapshot.priority_classes] or None
+            self.queues = dict.fromkeys(queue.name for queue in snapshot.queues) or None
+            self.classes = dict.fromkeys(item.name for item in snapshot.priority_classes) or None
             levels = snapshot.topology.levels
             self.levels = [name for level in levels for name in (level.name, level.node_label)]
 
@@ -68,20 +69,23 @@ def repeats(
         first.setdefault(name, path)
 
 
+def is_known(name: str, known: Collection[str] | None) -> bool:
+    """Whether something has a name, none is meant, or nobody knows."""
+    return known is None or not name or name in known
+
+
 def unknown(
     name: str, known: Collection[str] | None, file: str, path: str, subject: str
-) -> Iterator[Problem]:
-    """Report a name that nothing has."""
-    if known is None or not name or name in known:
-        return
-    names = list(known)
+) -> Problem:
+    """Report a name that nothing has; ask :func:`is_known` first."""
+    names = list(known or ())
     hint = did_you_mean(name, names)
     expected = f"a {subject} of the snapshot"
     if not names:
         expected += ", which has none"
     elif not hint and len(names) <= 10:
         expected = f"a {subject}, {one_of(names)}"
-    yield Problem(file, path, f"the unknown {subject} {quote(name)}", expected, hint)
+    return Problem(file, path, f"the unknown {subject} {quote(name)}", expected, hint)
 
 
 @lru_cache(maxsize=4096)
@@ -111,7 +115,8 @@ def check_amounts(
 ) -> Iterator[Problem]:
     """Report amounts as :func:`check_amount` does, by resource."""
     for resource, value in amounts.items():
-        yield from check_amount(resource, value, file, path + _step(resource), up=up)
+        if not _is_countable(resource, value, up):
+            yield from check_amount(resource, value, file, path + _step(resource), up=up)
 
 
 def _step(key: str) -> str:
@@ -138,10 +143,12 @@ def check_expressions(
 
 
 def _check_job(job: Job, known: _Known, file: str, path: str) -> Iterator[Problem]:
-    yield from unknown(job.queue_name, known.queues, file, f"{path}.queueName", "queue")
-    yield from unknown(
-        job.priority_class_name, known.classes, file, f"{path}.priorityClassName", "priority class"
-    )
+    # Clusters have a hundred thousand jobs and rarely a problem: places are written out for those.
+    if not is_known(job.queue_name, known.queues):
+        yield unknown(job.queue_name, known.queues, file, f"{path}.queueName", "queue")
+    if not is_known(job.priority_class_name, known.classes):
+        place = f"{path}.priorityClassName"
+        yield unknown(job.priority_class_name, known.classes, file, place, "priority class")
     wanted = sum(pods.count for pods in job.pod_sets)
     if job.min_count is not None and job.min_count > wanted:
         expected = f"at most {wanted}, the count of all its pod sets"
@@ -149,10 +156,12 @@ def _check_job(job: Job, known: _Known, file: str, path: str) -> Iterator[Proble
     if job.topology_request is not None:
         place = f"{path}.topologyRequest"
         yield from _check_topology(job.topology_request, wanted, known, file, place)
-    places = [f"{path}.podSets[{i}]" for i in range(len(job.pod_sets))]
-    names = [pods.name for pods in job.pod_sets]
-    yield from repeats(names, file, [f"{place}.name" for place in places], "pod set")
-    for pods, place in zip(job.pod_sets, places, strict=True):
+    if len(job.pod_sets) > 1:
+        names = [pods.name for pods in job.pod_sets]
+        places = [f"{path}.podSets[{i}].name" for i in range(len(names))]
+        yield from repeats(names, file, places, "pod set")
+    for i, pods in enumerate(job.pod_sets):
+        place = f"{path}.podSets[{i}]"
         yield from _check_pod_set(pods, known, file, place)
         yield from _check_assignments(pods, known, file, place)
         yield from _check_selectors(pods, file, place)
@@ -168,8 +177,8 @@ def _check_topology(
         ("preferred", request.preferred),
         ("podSetSliceRequiredTopology", slices),
     ):
-        if level is not None:
-            yield from unknown(level, known.levels, file, f"{path}.{name}", "topology level")
+        if level is not None and not is_known(level, known.levels):
+            yield unknown(level, known.levels, file, f"{path}.{name}", "topology level")
     if slices is None and size is not None:
         place = f"{path}.podSetSliceRequiredTopology"
         yield Problem(file, place, "nothing", "a level, since podSetSliceSize is given")
@@ -185,11 +194,12 @@ def _check_pod_set(pods: PodSet, known: _Known, file: str, path: str) -> Iterato
         expected = f"at most count, {pods.count}"
         yield Problem(file, f"{path}.minCount", str(pods.min_count), expected)
     yield from check_amounts(pods.requests, file, f"{path}.requests")
-    classes = [request.device_class for request in pods.devices]
-    places = [f"{path}.devices[{i}]" for i in range(len(classes))]
-    yield from repeats(classes, file, [f"{place}.class" for place in places], "device class")
-    for request, place in zip(pods.devices, places, strict=True):
-        yield from check_amounts(request.requests, file, f"{place}.requests")
+    if pods.devices:
+        classes = [request.device_class for request in pods.devices]
+        places = [f"{path}.devices[{i}]" for i in range(len(classes))]
+        yield from repeats(classes, file, [f"{place}.class" for place in places], "device class")
+        for request, place in zip(pods.devices, places, strict=True):
+            yield from check_amounts(request.requests, file, f"{place}.requests")
     if pods.topology_request is not None:
         place = f"{path}.topologyRequest"
         yield from _check_topology(pods.topology_request, pods.count, known, file, place)
@@ -205,11 +215,15 @@ def _check_assignments(pods: PodSet, known: _Known, file: str, path: str) -> Ite
         expected = f"at most {pending}, the pods of the count that do not run"
         yield Problem(file, f"{path}.pods", f"{len(pods.pods)} pending pods", expected)
     for i, item in enumerate(pods.assignments):
-        place = f"{path}.assignments[{i}]"
-        yield from unknown(item.node, known.devices, file, f"{place}.node", "node")
+        if not is_known(item.node, known.devices):
+            place = f"{path}.assignments[{i}].node"
+            yield unknown(item.node, known.devices, file, place, "node")
         if len(item.pods) > item.count:
-            expected = f"at most count, {item.count}"
-            yield Problem(file, f"{place}.pods", f"{len(item.pods)} pods", expected)
+            place, expected = f"{path}.assignments[{i}].pods", f"at most count, {item.count}"
+            yield Problem(file, place, f"{len(item.pods)} pods", expected)
+        if not item.devices:
+            continue
+        place = f"{path}.assignments[{i}]"
         number = None if known.devices is None else known.devices.get(item.node)
         for k, device in enumerate(item.devices):
             if device in item.devices[:k]:
@@ -237,12 +251,9 @@ def _check_selectors(pods: PodSet, file: str, path: str) -> Iterator[Problem]:
             if item.key != "metadata.name":
                 key = f"{place}.matchFields[{k}].key"
                 yield Problem(file, key, quote(item.key), "metadata.name, the only field")
-    selectors = [
-        (f"{path}.podAntiAffinity[{i}].labelSelector", anti.label_selector)
-        for i, anti in enumerate(pods.pod_anti_affinity)
-    ] + [
-        (f"{path}.topologySpreadConstraints[{i}].labelSelector", spread.label_selector)
-        for i, spread in enumerate(pods.topology_spread_constraints)
-    ]
-    for place, selector in selectors:
-        yield from check_expressions(selector.match_expressions, file, place)
+    for i, anti in enumerate(pods.pod_anti_affinity):
+        place = f"{path}.podAntiAffinity[{i}].labelSelector"
+        yield from check_expressions(anti.label_selector.match_expressions, file, place)
+    for i, spread in enumerate(pods.topology_spread_constraints):
+        place = f"{path}.topologySpreadConstraints[{i}].labelSelector"
+        yield from check_expressions(spread.label_selector.match_expressions, file, place)

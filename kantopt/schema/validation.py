@@ -19,6 +19,7 @@ from kantopt.schema.expected import (
     locate,
     metric_names,
 )
+from kantopt.schema.garbage import kept
 from kantopt.schema.hints import did_you_mean, nearest, one_of, path_text, quote, shown
 from kantopt.schema.jobs import JobList
 from kantopt.schema.model import Model, PriorityObjective
@@ -34,6 +35,7 @@ KINDS: dict[str, type[Part]] = {
 }
 MAX_DEPTH = 100
 
+_NESTED = frozenset({dict, list})
 _P = TypeVar("_P", bound=Part)
 
 
@@ -63,6 +65,7 @@ def document_class(raw: RawDocument) -> type[Part]:
     return KINDS[str(kind)]
 
 
+@kept()
 def validate_all(
     raws: Sequence[RawDocument],
 ) -> tuple[list[tuple[RawDocument, Part]], list[Problem]]:
@@ -100,14 +103,26 @@ def validate(raw: RawDocument, cls: type[_P]) -> _P:
 
 
 def _frozen(value: Any, levels: int) -> Any:
-    """Turn lists into tuples, which is what strict parts accept."""
-    if levels < 0:
+    """Turn lists into tuples, which is what strict parts accept; what has none stays the same.
+
+    ``value`` is a list or mapping; one of a million others in a large cluster, so that nothing is
+    called for what it holds unless that is one as well.
+    """
+    if value and not levels:
         raise RecursionError
-    if isinstance(value, dict):
-        return {key: _frozen(item, levels - 1) for key, item in value.items()}
-    if isinstance(value, list):
-        return tuple(_frozen(item, levels - 1) for item in value)
-    return value
+    if value.__class__ is list:
+        return tuple(
+            [_frozen(item, levels - 1) if item.__class__ in _NESTED else item for item in value]
+        )
+    frozen = value
+    for key, item in value.items():
+        if item.__class__ in _NESTED:
+            below = _frozen(item, levels - 1)
+            if below is not item:
+                if frozen is value:
+                    frozen = value.copy()
+                frozen[key] = below
+    return frozen
 
 
 def _problems(details: list[ErrorDetails], raw: RawDocument, cls: type[Part]) -> list[Problem]:

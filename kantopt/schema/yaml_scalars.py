@@ -5,6 +5,7 @@ That library reads YAML 1.1 without base-60 numbers and leaves timestamps as the
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from typing import Any
@@ -77,12 +78,15 @@ def key_text(key: Any) -> str | None:
 def _float_key(key: float) -> str:
     """Write the shortest decimal of the nearest 32-bit float, as that library does."""
     try:
-        target = struct.pack("f", key)
+        target = struct.pack("<f", key)
     except OverflowError:
-        return ".inf" if key > 0 else "-.inf"
+        key = math.copysign(math.inf, key)
+    if not math.isfinite(key):
+        return ".nan" if math.isnan(key) else ".inf" if key > 0 else "-.inf"
+    (key,) = struct.unpack("<f", target)
     for digits in range(1, 10):
         mantissa, _, exponent = f"{key:.{digits - 1}e}".partition("e")
-        if struct.pack("f", float(f"{mantissa}e{exponent}")) == target:
+        if struct.pack("<f", float(f"{mantissa}e{exponent}")) == target:
             break
     power = int(exponent)
     if -4 <= power < 6:

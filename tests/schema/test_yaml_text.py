@@ -10,100 +10,7 @@ import yaml
 from kantopt.errors import BadDataError
 from kantopt.schema import yaml_text
 from kantopt.schema.yaml_text import parse_yaml
-
-# What sigs.k8s.io/yaml makes of unquoted scalars.
-SCALARS: list[tuple[str, Any]] = [
-    ("", None),
-    ("~", None),
-    ("null", None),
-    ("Null", None),
-    ("NULL", None),
-    ("nUll", "nUll"),
-    ("true", True),
-    ("True", True),
-    ("TRUE", True),
-    ("tRUE", "tRUE"),
-    ("yes", True),
-    ("Yes", True),
-    ("on", True),
-    ("ON", True),
-    ("y", True),
-    ("Y", True),
-    ("no", False),
-    ("No", False),
-    ("off", False),
-    ("Off", False),
-    ("n", False),
-    ("N", False),
-    ("false", False),
-    ("nope", "nope"),
-    ("0", 0),
-    ("-0", 0),
-    ("12", 12),
-    ("+12", 12),
-    ("-12", -12),
-    ("1_000", 1000),
-    ("010", 8),
-    ("0o10", 8),
-    ("0O10", 8),
-    ("0x1F", 31),
-    ("-0x1f", -31),
-    ("0x_0A_74_AE", 685230),
-    ("0b101", 5),
-    ("-0b101", -5),
-    ("08", 8.0),
-    ("0o8", "0o8"),
-    ("0xg", "0xg"),
-    ("9223372036854775807", 2**63 - 1),
-    ("18446744073709551615", 2**64 - 1),
-    ("18446744073709551616", 2.0**64),
-    ("1.5", 1.5),
-    ("1.", 1.0),
-    (".5", 0.5),
-    ("-.5", -0.5),
-    ("1e3", 1000.0),
-    ("1E3", 1000.0),
-    ("1e+3", 1000.0),
-    ("685_230.15", 685230.15),
-    ("1e400", "1e400"),
-    ("1:30", "1:30"),
-    ("190:20:30", "190:20:30"),
-    ("2026-09-01", "2026-09-01"),
-    ("2026-09-01T03:00:00Z", "2026-09-01T03:00:00Z"),
-    ("2026-09-01 03:00:00", "2026-09-01 03:00:00"),
-    ("500m", "500m"),
-    ("16Gi", "16Gi"),
-    ("1.2.3", "1.2.3"),
-    ("-a", "-a"),
-    (".", "."),
-    ("+", "+"),
-    ("1__", 1),
-    ("=", "="),
-    ("a b", "a b"),
-    ("'1'", "1"),
-    ('"yes"', "yes"),
-    ("!!str 1", "1"),
-    ("!!int '3'", 3),
-    ("!!float 3", 3.0),
-    ("!!null ''", None),
-    ("!!timestamp 2026-09-01", "2026-09-01"),
-]
-
-KEYS = [
-    ("1", "1"),
-    ("0x10", "16"),
-    ("true", "true"),
-    ("yes", "true"),
-    ("y", "true"),
-    ("off", "false"),
-    ("3.3", "3.3"),
-    ("1e36", "1e+36"),
-    ("1000000.5", "1.0000005e+06"),
-    ("0.00001", "1e-05"),
-    ("1_0", "10"),
-    ("'1'", "1"),
-    ("nvidia.com/gpu", "nvidia.com/gpu"),
-]
+from tests.yaml_scalars import KEYS, SCALARS
 
 
 def refusal(text: str) -> str:
@@ -122,6 +29,19 @@ def test_a_scalar_means_what_it_means_to_kubectl(text: str, value: Any) -> None:
 @pytest.mark.parametrize(("text", "key"), KEYS)
 def test_a_key_becomes_a_string(text: str, key: str) -> None:
     assert parse_yaml(f"{text}: v\n", "f") == [{key: "v"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [("1e39", ".inf"), ("-3.5e38", "-.inf"), ("1e-50", "0"), ("16777217.0", "1.6777216e+07")],
+)
+def test_a_key_that_is_a_float_has_32_bits(text: str, key: str) -> None:
+    assert parse_yaml(f"{text}: v\n", "f") == [{key: "v"}]
+
+
+@pytest.mark.parametrize("text", [".inf", "-.inf", ".nan"])
+def test_a_key_that_is_no_finite_number_is_refused(text: str) -> None:
+    assert "expected a finite number" in refusal(f"{text}: v")
 
 
 @pytest.mark.parametrize("text", [".inf", "-.inf", "+.Inf", ".NaN", ".nan", ".INF"])

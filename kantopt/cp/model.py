@@ -13,6 +13,7 @@ from ortools.sat.python.cp_model import (
     LinearExprT,
 )
 
+from kantopt.cp.around import Around
 from kantopt.cp.metrics import EXPRESSIONS
 from kantopt.cp.rules import CONSTRAINTS
 from kantopt.cp.variables import Variables, weighted
@@ -40,6 +41,8 @@ class PlacementModel:
     moves
         Whether running pods may move. Without moves the model is smaller, but what is proved in
         it holds only for plans without moves.
+    around
+        Leave everything off some nodes as it is in a placement.
     """
 
     def __init__(
@@ -49,10 +52,11 @@ class PlacementModel:
         rules: Iterable[Rule] | None = None,
         forbidden: Iterable[Placement] = (),
         moves: bool = True,
+        around: Around | None = None,
     ) -> None:
         chosen = [rule for rule in Rule if instance.on(rule)] if rules is None else rules
         self.instance = instance
-        self.variables = Variables(instance, frozenset(chosen), moves=moves)
+        self.variables = Variables(instance, frozenset(chosen), moves=moves, around=around)
         for rule in Rule:
             if rule in self.variables.rules:
                 CONSTRAINTS[rule](self.variables)

@@ -16,21 +16,21 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.verify.metrics import bounds, measure
 
-_PROVING = 0.4
-"""Share of a tier's time in which the search is for a proof rather than for better plans."""
-
 
 @dataclass(frozen=True, slots=True)
 class Budget:
     """What the search may spend.
 
     ``work`` is a limit in CP-SAT's deterministic seconds, for runs that must be repeatable.
+    ``proving`` is the share of a tier's time in which the search is for a proof rather than for
+    better plans.
     """
 
     deadline: Deadline
     seed: int = 0
     workers: int = 2
     work: float | None = None
+    proving: float = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +182,9 @@ class _Run:
         incumbent; then they are kept, and the search goes on from there.
         """
         share = 1.0 if i + 1 == len(self.tiers) else 0.5
-        for keep, part in ((False, share * _PROVING), (True, share * (1 - _PROVING))):
-            if keep and self.spent():
+        proving = share * self.budget.proving
+        for keep, part in ((False, proving), (True, share - proving)):
+            if part <= 0 or (keep and self.spent()):
                 break
             floor = max(floor, self._solve(i, floor, part, keep=keep))
             if self.infeasible or (self.values and self.values[i] <= floor):

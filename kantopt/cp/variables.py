@@ -7,12 +7,13 @@ from math import gcd
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr, LinearExprT
 
+from kantopt.cp.around import Around
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.schema.model import Rule
 from kantopt.verify.room import distinct_groups
-from kantopt.verify.step import Loads
+from kantopt.verify.step import Loads, Step
 
 Terms = list[tuple[LinearExprT, int]]
 """Summands of an expression with their coefficients."""
@@ -50,10 +51,18 @@ class Variables:
     variable: absence is the constraint. Running pods that neither stay nor arrive are evicted.
     """
 
-    def __init__(self, instance: Instance, rules: frozenset[Rule], *, moves: bool = True) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        rules: frozenset[Rule],
+        *,
+        moves: bool = True,
+        around: Around | None = None,
+    ) -> None:
         self.instance = instance
         self.rules = rules
         self.moves = moves
+        self.around = around
         self.cp = CpModel()
         self.stay: list[dict[Spot, IntVar]] = []
         self.arrive: list[dict[int, IntVar]] = []
@@ -71,6 +80,7 @@ class Variables:
         self.on_node = self._by_node()
         self.on_device = self._by_device()
         self.standing = Loads.of(instance, instance.current)
+        self.before = Step(instance, instance.current, instance.current)
 
     def pinned(self, podset: PodSet) -> bool:
         """Whether the pods of a running pod set stay where they are, whatever happens."""
@@ -81,6 +91,14 @@ class Variables:
             and not podset.movable
         )
 
+    def may_lose(self, podset: PodSet) -> bool:
+        """Whether pods of a pod set may be evicted: they run, and not all are held."""
+        return (
+            podset.running
+            and (podset.preemptible or Rule.PINNED not in self.rules)
+            and (self.around is None or self.around.free(podset) > 0)
+        )
+
     def may_arrive(self, podset: PodSet) -> bool:
         """Whether pods of a pod set may go somewhere: pending ones, and movable running ones."""
         if podset.running:
@@ -89,20 +107,22 @@ class Variables:
 
     def _add(self, podset: PodSet) -> None:
         s, cp = podset.index, self.cp
-        low = self.pinned(podset)
-        self.stay.append(
-            {
-                spot: cp.new_int_var(pods if low else 0, pods, f"stay[{s},{spot.node},{i}]")
-                for i, (spot, pods) in enumerate(sorted(podset.current.items()))
-            }
-        )
+        stay: dict[Spot, IntVar] = {}
+        self.stay.append(stay)
+        for i, (spot, pods) in enumerate(sorted(podset.current.items())):
+            low, high = self._stays(podset, spot, pods)
+            stay[spot] = cp.new_int_var(low, high, f"stay[{s},{spot.node},{i}]")
         arrive: dict[int, IntVar] = {}
         use: dict[tuple[int, int], IntVar] = {}
         self.arrive.append(arrive)
         self.use.append(use)
         if not self.may_arrive(podset):
             return
-        for n in range(len(self.instance.nodes)):
+        nodes: Iterable[int] = range(len(self.instance.nodes))
+        if self.around is not None:
+            self._hold(self.around, podset)  # off the nodes, pods have arrived already
+            nodes = sorted(self.around.nodes) if self.around.free(podset) else ()
+        for n in nodes:
             if Rule.ELIGIBILITY in self.rules and n not in podset.allowed:
                 continue
             most = self._most(podset, n)
@@ -118,6 +138,23 @@ class Variables:
         if arrive:
             total = [*arrive.values(), *self.stay[s].values()]
             cp.add(LinearExpr.sum(total) <= podset.count)
+
+    def _stays(self, podset: PodSet, spot: Spot, pods: int) -> tuple[int, int]:
+        """Fewest and most pods that stay on a spot."""
+        if self.around is not None and spot.node not in self.around.nodes:
+            pods = min(pods, self.around.placement.podsets[podset.index].get(spot, 0))
+            return pods, pods
+        return (pods if self.pinned(podset) else 0), pods
+
+    def _hold(self, around: Around, podset: PodSet) -> None:
+        s = podset.index
+        pods, use = around.arrived(podset)
+        for n, k in pods.items():
+            self.arrive[s][n] = self.cp.new_int_var(k, k, f"arrive[{s},{n}]")
+            for need in podset.devices:
+                for d in self.instance.nodes[n].devices_of(need.device_class):
+                    k = use.get((n, d), 0)
+                    self.use[s][n, d] = self.cp.new_int_var(k, k, f"use[{s},{n},{d}]")
 
     def _most(self, podset: PodSet, n: int) -> int:
         """Most pods that could arrive on a node beside those that never leave it."""

@@ -12,6 +12,7 @@ from kantopt.schema.base import Part
 from kantopt.schema.consistency import check_documents
 from kantopt.schema.extends import load_model, resolve_model
 from kantopt.schema.files import load_raw
+from kantopt.schema.garbage import kept
 from kantopt.schema.jobs import Job, JobList
 from kantopt.schema.model import Model
 from kantopt.schema.plan import Plan
@@ -51,7 +52,8 @@ class Question:
 
     def instance(self, model: Model) -> Instance:
         """Freeze the question under a model."""
-        return build_instance(self.snapshot, self.pending, model, source=self.source)
+        with kept():
+            return build_instance(self.snapshot, self.pending, model, source=self.source)
 
 
 def read_question(paths: Sequence[str], how: Import = Import()) -> Question:
@@ -76,6 +78,11 @@ def read_question(paths: Sequence[str], how: Import = Import()) -> Question:
 
 def question_of(raws: Sequence[RawDocument], how: Import = Import()) -> Question:
     """Make a question of documents that have been read; as :func:`read_question`."""
+    with kept():
+        return _question_of(raws, how)
+
+
+def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     native = [raw for raw in raws if not is_kubernetes(raw.data)]
     foreign = [raw for raw in raws if is_kubernetes(raw.data)]
     pairs, problems = validate_all(native)

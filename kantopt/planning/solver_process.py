@@ -226,24 +226,31 @@ def _search(task: SearchTask, line: Connection) -> Done:
     from importlib.metadata import version
 
     from kantopt.cp.solve import Budget
+    from kantopt.problem.classes import merge_pods
     from kantopt.search.stages.desk import Desk, Line
     from kantopt.search.stages.run import run_stages
+
+    merged = merge_pods(task.instance)
+
+    def found(placement: Placement) -> None:
+        line.send(Found(merged.expand(placement).podsets))
 
     def news() -> Placement | None:
         latest: Placement | None = None
         while line.poll():
             latest = Placement(line.recv().podsets)
-        return latest
+        return None if latest is None else merged.shrink(latest)
 
-    out = Line(
-        found=lambda placement: line.send(Found(placement.podsets)),
-        bound=line.send,
-        note=lambda text: line.send(Note(text)),
-        news=news,
-    )
+    out = Line(found=found, bound=line.send, note=lambda text: line.send(Note(text)), news=news)
     line.send(Started(version("ortools")))
-    budget = Budget(task.deadline, task.seed, task.workers, task.work)
-    desk = Desk(task.instance, task.tiers, task.start, task.forbidden, budget, out)
+    desk = Desk(
+        merged.instance,
+        merged.tiers(task.tiers),
+        None if task.start is None else merged.shrink(task.start),
+        [merged.shrink(placement) for placement in task.forbidden],
+        Budget(task.deadline, task.seed, task.workers, task.work),
+        out,
+    )
     infeasible = run_stages(desk)
     # CP-SAT stops a little early where it expects the clock to ring before it would look again.
     return Done(infeasible, clocked=task.deadline.less(_CLOSE).over())

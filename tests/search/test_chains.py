@@ -183,7 +183,7 @@ def test_crumbs_of_room_on_two_nodes_become_room_for_one_more_pod() -> None:
     packing = Packing(scope, tiers, measure(instance, instance.current, tiers), 0)
     settle(packing, [], 0.0, None, lambda: False)
     assert packing.value() == (0, 1, 0, 0)
-    assert gather(packing, random.Random(0)) == []
+    assert gather(packing, random.Random(0), lambda: False)
     after = scope.placement(packing.snapshot())
     assert check(instance, after) == []
     assert measure(instance, after, tiers) == (0, 0, 2)

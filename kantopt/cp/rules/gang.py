@@ -6,7 +6,6 @@ from ortools.sat.python.cp_model import IntVar
 
 from kantopt.cp.variables import Variables, weighted
 from kantopt.problem.job import Job
-from kantopt.verify.step import Step
 
 
 def add_gang(m: Variables) -> None:
@@ -27,9 +26,8 @@ def add_gang(m: Variables) -> None:
 
 def stands_short(m: Variables, job: Job) -> bool:
     """Whether some pods of a gang run, but fewer than its minimum."""
-    step = Step(m.instance, m.instance.current, m.instance.current)
     runs = any(m.instance.podsets[s].running for s in job.podsets)
-    return runs and not step.full(job)
+    return runs and not m.before.full(job)
 
 
 def untouched_end(m: Variables, job: Job) -> IntVar:

@@ -25,12 +25,7 @@ def add_priority(m: Variables) -> None:
     if not m.instance.strict:
         return
     for job in m.instance.jobs:
-        running = [
-            s
-            for s in job.podsets
-            if m.instance.podsets[s].running
-            and (m.instance.podsets[s].preemptible or Rule.PINNED not in m.rules)
-        ]
+        running = [s for s in job.podsets if m.may_lose(m.instance.podsets[s])]
         if running:
             _add_victim(m, job, running)
 

@@ -1,23 +1,35 @@
-"""Crumbs of room on many nodes become room for one more pod on one of them: by swaps."""
+"""Crumbs of room on many nodes become room for one more pod on one of them."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import numpy as np
 
 from kantopt.search.chains.key import NEVER
 from kantopt.search.chains.packing import Packing
-from kantopt.search.chains.restore import restore_nodes
+from kantopt.search.chains.pairs import carry_over, share_out
+from kantopt.search.shapes import Ints
 
-SWAPS = 24
-"""Most swaps for one pod."""
+SCHED = [(0.005,) * 3]
+MINMU = 1
+PARTNERS = 64
+"""Most nodes to go round."""
+EXCHANGES = 4
+"""Most placed pods that give way to smaller ones so that there is room at all."""
+MOVES = (0.1, 0.05, 0.02, 0.01, 0.005)
+"""What a pod away from home counts against room for a pod of mean size, round after round.
+
+First only bargains are taken; what is still lacking then may cost more.
+"""
+_NO_LIMIT = 2**50
 
 
-def gather(packing: Packing, rng: random.Random) -> list[int]:
-    """Make room on one node for a pod that waits: larger pods there for smaller ones elsewhere.
+def gather(packing: Packing, rng: random.Random, over: Callable[[], bool]) -> bool:
+    """Make room on one node for a pod that waits: share out pods between it and others in turn.
 
-    Where that fails, nothing is changed.
+    Returns whether that went well; where not, nothing is changed. Gives up when ``over``.
     """
     waiting = [
         g
@@ -26,21 +38,91 @@ def gather(packing: Packing, rng: random.Random) -> list[int]:
         and packing.effects[g].placing < NEVER
         and not packing.fixed_place[g]
     ]
-    if not waiting:
-        return restore_nodes(packing, rng)
-    g = min(rng.sample(waiting, min(len(waiting), 3)), key=lambda g: packing.size[g])
-    n = _node(packing, g, rng)
-    if n is None:
-        return []
     mark = len(packing.journal)
-    for _ in range(SWAPS):
-        if packing.fits(g, n):
-            packing.add(g, n)
-            return []
-        if not _swap(packing, g, n, rng.choice((0.0, 0.02, 0.1))):
-            break
+    g = _exchange(packing, waiting, rng) if waiting else None
+    if g is not None and gather_for(packing, g, rng, over):
+        return True
     packing.undo(mark)
-    return []
+    return False
+
+
+def gather_for(packing: Packing, g: int, rng: random.Random, over: Callable[[], bool]) -> bool:
+    """Make room for a pod of a group and place it; where that fails, pods may have moved."""
+    n = _node(packing, g, rng)
+    if n is None or not _go_round(packing, g, n, rng, over):
+        return False
+    return not (packing.limited and packing.broken())
+
+
+def reunite(packing: Packing, rng: random.Random) -> None:
+    """Share out pods between the nodes where they are and their homes, so that more are at home."""
+    pairs = {
+        (here, home)
+        for g, spots in enumerate(packing.on)
+        for here, pods in spots.items()
+        if pods > packing.home[g].get(here, 0)
+        for home in packing.vacant_homes(g)
+    }
+    shuffled = sorted(pairs)
+    rng.shuffle(shuffled)
+    nothing: Ints = np.zeros(packing.resources, dtype=np.int64)
+    for here, home in shuffled:
+        changes = share_out(packing, here, home, nothing, packing.fixed_place, 1.0, rng)
+        carry_over(packing, here, home, changes)
+
+
+def _room(packing: Packing) -> Ints:
+    """Amount of each resource that is free on all nodes together."""
+    return np.asarray(packing.free.clip(0, _NO_LIMIT).sum(axis=1), dtype=np.int64)
+
+
+def _exchange(packing: Packing, waiting: list[int], rng: random.Random) -> int | None:
+    """Return a group that waits and that all free room would hold a pod of.
+
+    Where there is none, pods that count as much give way to smaller ones that wait.
+    """
+    for _ in range(EXCHANGES + 1):
+        room = _room(packing)
+        able = [g for g in waiting if (packing.ask[g] <= room).all()]
+        if able:
+            return min(rng.sample(able, min(len(able), 3)), key=lambda g: packing.size[g])
+        lack = np.maximum(0, packing.ask[waiting] - room) @ packing.weight
+        lack *= 1.0 + 0.2 * packing.noise(len(waiting))
+        g = waiting[int(lack.argmin())]
+        waiting = _give_way(packing, g, waiting, room)
+        if not waiting:
+            return None
+    return None
+
+
+def _give_way(packing: Packing, g: int, waiting: list[int], room: Ints) -> list[int]:
+    """Exchange a placed pod for one that waits, for more room for group ``g``; return who waits.
+
+    No group if there is no such exchange.
+    """
+    lack = np.maximum(0, packing.ask[g] - room) * packing.weight
+    best: tuple[float, int, int] | None = None
+    for coming in waiting:
+        if coming == g and packing.most[g] - packing.placed[g] < 2:
+            continue
+        same = packing.alike(coming)
+        slots = (packing.makes_room(coming) & same[packing.group_at]).nonzero()[0]
+        if not len(slots):
+            continue
+        going = packing.group_at[slots]
+        more = (packing.ask[going] - packing.ask[coming]) * packing.weight
+        gain = np.minimum(more, lack).sum(axis=1) * (1.0 + 0.5 * packing.noise(len(slots)))
+        at = int(gain.argmax())
+        if gain[at] > 0 and (best is None or gain[at] > best[0]):
+            best = float(gain[at]), coming, int(slots[at])
+    if best is None:
+        return []
+    _, coming, slot = best
+    gone, n = int(packing.group_at[slot]), int(packing.node_at[slot])
+    packing.remove(gone, n)
+    packing.add(coming, n)
+    left = [x for x in waiting if packing.placed[x] < packing.most[x]]
+    return left if gone in left else [*left, gone]
 
 
 def _node(packing: Packing, g: int, rng: random.Random) -> int | None:
@@ -57,39 +139,21 @@ def _node(packing: Packing, g: int, rng: random.Random) -> int | None:
     return int(rng.choice(few))
 
 
-def _swap(packing: Packing, g: int, n: int, moves: float) -> bool:
-    """Exchange a pod of a node for one elsewhere so that less is lacking for a pod of ``g``."""
-    closed = packing.shut_for(g)
-    own = [(i, x) for i, x in packing.slot[n].items() if not closed[i]]
-    if not own:
-        return False
-    groups = np.array([i for i, _ in own])
-    slots = np.array([x for _, x in own])
-    there, node_at = packing.group_at, packing.node_at
-    rows = ~closed[there] & (node_at != n)
-    others = rows.nonzero()[0]
-    if not len(others):
-        return False
-    theirs, nodes = there[others], node_at[others]
-    fits = packing.admitted(theirs, n)[None, :] & packing.admitted_at(groups, nodes)
-    lacking = np.zeros(fits.shape)
-    now = 0.0
-    for r in range(packing.resources):
-        gain = packing.asks[r, groups][:, None] - packing.asks[r, theirs]
-        fits &= gain <= packing.free[r, nodes]
-        fits &= gain >= -packing.free[r, n]
-        lack = int(packing.ask[g, r] - packing.free[r, n])
-        lacking += packing.weight[r] * np.maximum(0, lack - gain)
-        now += float(packing.weight[r]) * max(0, lack)
-    price = lacking + moves * (packing.leaves_home[slots][:, None] + packing.leaves_home[others])
-    price[~fits | (lacking >= now)] = np.inf
-    best = int(price.argmin())
-    if not np.isfinite(price.flat[best]):
-        return False
-    row, column = divmod(best, len(others))
-    i, j, m = int(groups[row]), int(theirs[column]), int(nodes[column])
-    packing.remove(i, n)
-    packing.remove(j, m)
-    packing.add(j, n)
-    packing.add(i, m)
-    return True
+def _go_round(
+    packing: Packing, g: int, n: int, rng: random.Random, over: Callable[[], bool]
+) -> bool:
+    """Collect room on a node from the others until a pod fits, and place it."""
+    wanted, shut = packing.ask[g], packing.shut_for(g)
+    for moves in MOVES:
+        price = packing.scale @ packing.free.clip(max=2**59)
+        price = price * (0.3 + packing.noise(packing.nodes))
+        price[n] = -np.inf
+        for other in np.argsort(-price, kind="stable")[: min(PARTNERS, packing.nodes - 1)].tolist():
+            if packing.fits(g, n) or over():
+                break
+            changes = share_out(packing, other, n, wanted, shut, moves, rng)
+            carry_over(packing, other, n, changes)
+        if packing.fits(g, n):
+            packing.add(g, n)
+            return True
+    return False

@@ -11,10 +11,11 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.chains.chain import settle
-from kantopt.search.chains.gather import gather
+from kantopt.search.chains.gather import gather, reunite
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.restore import leave_out, loosen_moved, loosen_slack, restore_nodes
 from kantopt.search.chains.scope import Scope, scope_of
+from kantopt.search.chains.select import select
 from kantopt.search.chains.strict import evictions_hold
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check
@@ -24,7 +25,6 @@ OPERATORS = (
     (loosen_moved, 15),
     (loosen_slack, 15),
     (leave_out, 10),
-    (gather, 15),
 )
 """What to take apart, and how often of 100 times."""
 NOISES = (0.0, 0.1, 0.3, 0.6)
@@ -39,6 +39,14 @@ DETOURS = (3, 6, 10, 15)
 """By how much a tier of disruption may be worse on the way while the search is wide."""
 SHORTER = 0.3
 """How often rather one pod more may stay unplaced on the way."""
+PAIRS_PER_ITERATION = 2
+"""How often two nodes are shared out, at first, per iteration: about half of the time."""
+MEANWHILE = 5
+"""Iterations between two gatherings at least."""
+FURTHER = 0.25
+"""How often to gather from the best rather than from where the search is."""
+RELUCTANT = 5
+"""By how many times less at last, where it is in vain."""
 _JUDGED_EVERY = 30
 _WORK_PER_SECOND = 4_000_000
 """Of a deterministic run; an iteration counts as 20,000 and its groups times nodes."""
@@ -125,12 +133,13 @@ class _Run:
         self.values = measure(instance, start, tiers)
         self.faults = len(check(instance, start))
         self.iterations = 0
+        first = [i for i, tier in enumerate(tiers, 1) if tier.metric in _DISRUPTION]
+        self.disruption = min(first, default=len(self.tiers) + 1)
+        """First entry of a key that counts disruption."""
 
     def over(self) -> bool:
-        """Whether the time is up; a deterministic run only heeds a signal."""
-        if self.deadline.deterministic:
-            return self.deadline.stop.signal is not None
-        return self.deadline.over()
+        """Whether the time is up; a deterministic run counts its work instead."""
+        return self.deadline.cuts()
 
     def done(self) -> bool:
         """Whether nothing is left to gain, as arithmetic or others know."""
@@ -147,7 +156,7 @@ class _Run:
         deterministic = self.deadline.deterministic
         if not cells or cells > (_MOST_CELLS_DETERMINISTIC if deterministic else _MOST_CELLS):
             return
-        seconds = 10.0 if self.deadline.at is None else self.deadline.at
+        seconds = 10.0 if self.deadline.asked is None else self.deadline.asked
         most = 20 + int(seconds * _WORK_PER_SECOND) // (cells + 20_000)
         self.most = most if deterministic else None
         self._begin(scope)
@@ -162,14 +171,34 @@ class _Run:
         self.packing = Packing(scope, self.tiers, self.values, self.seed)
         self.local = self.judged = self.packing.value()
         self.kept = self.judged_counts = self.packing.snapshot()
-        self.limit = self.local
-        self.wide = False
+        self._rest_on_best()
+
+    def _rest_on_best(self) -> None:
+        """Iterate around the best from now on."""
+        self.base, self.base_counts = self.local, self.kept
+        self.limit, self.wide = self.local, False
+        self.vain = 0
+        self.next_gathering = self.iterations
 
     def _adopt(self, placement: Placement) -> None:
-        """Go on from a placement that someone else has found."""
+        """Go on from a placement that someone else has found.
+
+        Where it places more pods than are placed around here, the search stays where there is room.
+        """
         self.best, self.values = placement, measure(self.instance, placement, self.tiers)
         self.faults = len(check(self.instance, placement))
-        self._begin(scope_of(self.instance, placement))
+        scope = scope_of(self.instance, placement)
+        if not scope.like(self.packing.scope):
+            self._begin(scope)
+            return
+        self.packing.load([dict(group.start) for group in scope.groups])
+        self.local = self.judged = self.packing.value()
+        self.kept = self.judged_counts = self.packing.snapshot()
+        if self.local[: self.disruption] < self.base[: self.disruption]:
+            self.packing.load(self.base_counts)
+            self.limit, self.wide = self.base, False
+        else:
+            self._rest_on_best()
 
     def _restart(self) -> None:
         """Chains from the start and from the snapshot, at first without and then with noise."""
@@ -194,7 +223,7 @@ class _Run:
                 self.local, self.kept = packing.value(), packing.snapshot()
                 self._judge()
         packing.load(self.kept)
-        self.limit = self.local
+        self._rest_on_best()
 
     def _iterate(self, patience: int | None) -> None:
         packing, rng = self.packing, self.rng
@@ -202,12 +231,15 @@ class _Run:
         shares = [share for _, share in OPERATORS]
         since = unjudged = 0
         while not self.over():
-            if self.iterations == self.most or since == patience:
+            spent = self.iterations + packing.looked // PAIRS_PER_ITERATION
+            if (self.most is not None and spent >= self.most) or since == patience:
                 return
             self.iterations += 1
             since += 1
             if since % PHASE == 0:
                 self._turn()
+            if self.iterations >= self.next_gathering and not self.wide:
+                since = 0 if self._gather() else since
             loose = rng.choices(operators, shares)[0](packing, rng)
             packing.taste, packing.patient = rng.choice(TASTES), rng.random() < PATIENT
             sensible = settle(packing, loose, rng.choice(NOISES), self.limit, self.over)
@@ -228,28 +260,59 @@ class _Run:
                 return
 
     def _accept(self) -> bool:
-        """Go on from what the packing has; say whether it is the best so far."""
+        """Go on from what the packing has; say whether that is better than ever around here."""
         value = self.packing.value()
         self.packing.forget()
-        if value < self.local:
-            self.local, self.kept = value, self.packing.snapshot()
+        if value < self.base:
+            self.base, self.base_counts = value, self.packing.snapshot()
             self.limit, self.wide = value, False
+            self.vain = 0
+            if value < self.local:
+                self.local, self.kept = value, self.base_counts
             return True
         return False
+
+    def _gather(self) -> bool:
+        """Place more pods, whatever moves that takes; say whether that makes a new best.
+
+        The search goes on from where it was: where room is left, few moves are found sooner.
+        """
+        packing, looked = self.packing, self.packing.looked
+        further = self.kept is not self.base_counts and self.rng.random() < FURTHER
+        if further:
+            packing.load(self.kept)
+        rng, over = self.rng, self.over
+        while not over() and (gather(packing, rng, over) or select(packing, rng, over)):
+            pass
+        better = False
+        if packing.journal and evictions_hold(packing):
+            if packing.value()[: self.disruption] <= self.local[: self.disruption]:
+                reunite(packing, self.rng)
+            better = packing.value() < self.local and evictions_hold(packing)
+            if better:
+                self.local, self.kept = packing.value(), packing.snapshot()
+        if further:
+            packing.load(self.base_counts)
+        else:
+            packing.undo()
+        self.vain = 0 if better else min(self.vain + 1, RELUCTANT)
+        pause = MEANWHILE + (packing.looked - looked) // PAIRS_PER_ITERATION
+        self.next_gathering = self.iterations + pause * (1 + self.vain)
+        return better
 
     def _turn(self) -> None:
         """Allow detours, or come back to the best and allow none."""
         self.wide = not self.wide
         if not self.wide:
-            self.packing.load(self.kept)
-            self.limit = self.local
+            self.packing.load(self.base_counts)
+            self.limit = self.base
             return
         loose = [i for i, tier in enumerate(self.tiers, 1) if tier.metric in _DISRUPTION]
-        limit = list(self.local)
+        limit = list(self.base)
         short = [
             i
             for i, tier in enumerate(self.tiers, 1)
-            if tier.metric is Metric.UNPLACED and self.local[i]
+            if tier.metric is Metric.UNPLACED and self.base[i]
         ]
         if short and self.rng.random() < SHORTER:
             limit[short[-1]] += 1
@@ -272,5 +335,5 @@ class _Run:
                 self.found(placement)
             return
         self.local, self.kept = self.judged, self.judged_counts
-        self.limit, self.wide = self.local, False
+        self._rest_on_best()
         self.packing.load(self.kept)

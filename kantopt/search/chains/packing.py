@@ -39,6 +39,8 @@ class Packing(Rooms):
         """How much chains prefer small pods (below 0: large ones) for ejection."""
         self.patient = False
         """Whether chains may have one ejection more than the fewest."""
+        self.looked = 0
+        """How often pods of two nodes were shared out, as a measure of work."""
         self.version = 0
         """Differs whenever something has changed."""
         self._build_ranks()
@@ -55,6 +57,7 @@ class Packing(Rooms):
         self._shut: dict[int, Mask] = {}
         self._reached = (-1, 0)
         self._lesser: dict[tuple[int, int], tuple[int, ...]] = {}
+        self._shares: dict[tuple[int, int, int, int], Ints] = {}
         limits = self.scope.instance.model.limits
         self.limited = limits.evictions is not None or limits.moves is not None
 
@@ -95,6 +98,37 @@ class Packing(Rooms):
         ]
         if not found:
             return None
+        mask = np.zeros(self.count + 1, dtype=np.bool_)
+        mask[found] = True
+        return mask
+
+    def shares(self, g: int, most: int, first: int, second: int) -> Ints:
+        """What 0, 1, ... pods of a group on one node mean if the others are on a second one.
+
+        A row per resource says what those on the first node ask for, the last how many of both are
+        at home.
+        """
+        home = self.home[g]
+        here, there = home.get(first, 0), home.get(second, 0)
+        key = g, most, here, there
+        if key not in self._shares:
+            found = np.zeros((self.resources + 1, most + 1), dtype=np.int64)
+            found[:-1] = self.ask[g][:, None] * np.arange(most + 1)
+            found[-1] = [min(i, here) + min(most - i, there) for i in range(most + 1)]
+            self._shares[key] = found
+        return self._shares[key]
+
+    def alike(self, g: int) -> Mask:
+        """Groups of which a pod may give way to one of group ``g`` that counts as much."""
+        mine = self.effects[g]
+        found = [
+            i
+            for i, other in enumerate(self.effects)
+            if (other.placing, other.value) == (mine.placing, mine.value)
+            and i != g
+            and self.placed[i] > self.least[i]
+            and (self.placed[i] > self.running[i] or self._may_evict(g, i))
+        ]
         mask = np.zeros(self.count + 1, dtype=np.bool_)
         mask[found] = True
         return mask

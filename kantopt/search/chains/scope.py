@@ -51,6 +51,12 @@ class Scope:
     room: tuple[tuple[int, ...], ...]
     """Per resource and node: capacity less what all other pods take."""
 
+    def like(self, other: Scope) -> bool:
+        """Whether the same groups have the same room, wherever their pods are."""
+        return self.room == other.room and [_bounds(g) for g in self.groups] == [
+            _bounds(g) for g in other.groups
+        ]
+
     def placement(self, counts: list[dict[int, int]]) -> Placement:
         """Return the placement with these pods of each group on each node.
 
@@ -79,6 +85,10 @@ class Scope:
         return self.start.replace(
             {s: spots for s, spots in changes.items() if spots != self.start.podsets[s]}
         )
+
+
+def _bounds(group: Group) -> tuple[tuple[int, ...], int, int]:
+    return group.podsets, group.least, group.most
 
 
 def scope_of(instance: Instance, start: Placement) -> Scope:

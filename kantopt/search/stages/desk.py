@@ -95,7 +95,20 @@ class Desk:
 
     def done(self) -> bool:
         """Whether the time is up or nothing is left to gain."""
-        return self.over() or (self.best is not None and self.known.optimal(self.values))
+        if self.over():
+            return True
+        if self.best is None or not self.known.optimal(self.values):
+            return False
+        self.tell_arithmetic()
+        return True
+
+    def tell_arithmetic(self) -> None:
+        """Pass on what arithmetic says here: of pods merged it may say more than of each alone."""
+        for i in range(len(self.tiers)):
+            bound = self.known.bound(i, self.values)
+            if bound.source == "arithmetic" and bound.bound and not self.forbidden:
+                locks = self.values[:i]
+                self._line.bound(Bound(i, bound.bound, locks, "relaxation-search"))
 
     def over(self) -> bool:
         """Whether the time is up; a deterministic search counts its work instead."""

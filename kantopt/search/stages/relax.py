@@ -8,6 +8,7 @@ from kantopt.search.stages.desk import Desk
 
 def relax(desk: Desk) -> None:
     """Prove what merged nodes and merged pods prove; takes milliseconds, seconds at most."""
+    desk.tell_arithmetic()
     locks = desk.values
 
     def bound(tier: int, value: int) -> None:

@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.search.parts.division import parts_of, summed
 from kantopt.search.stages.apart import apart
 from kantopt.search.stages.desk import Desk
 from kantopt.search.stages.disruption import disruption, disrupts
+from kantopt.search.stages.nearby import nearby
 from kantopt.search.stages.relax import relax
 from kantopt.search.stages.whole import whole
 
 QUICK = 0.25
 """Share of the time left for the whole question: small ones are proved by then."""
 LONG = 0.6
-"""Share for evictions and moves, which need their time, while more pods may yet be placed."""
+"""Share for evictions and moves, which need their time and then change a lot."""
+TURN = 0.4
+"""Share for each of the other stages in turn after that."""
 SHORT = 0.5
 """Seconds that are not worth dividing."""
-TWICE = 0.05
-"""Seconds under which a stage that comes back has not worked at all."""
 
 
 def run_stages(desk: Desk) -> bool:
@@ -55,19 +56,19 @@ def _undivided(desk: Desk) -> bool:
         return False
     if budget.work is not None:
         return whole(desk, budget.deadline)
-    whole(desk, _after(desk, QUICK))
+    whole(desk, _after(desk, QUICK), proving=1.0)
     turn = 0
     while not desk.done():
         desk.refresh()
-        began = elapsed()
-        last = budget.deadline.remaining() < SHORT
-        if turn % 2 == 0 and disrupts(desk):
-            _attempt(desk, disruption, budget.deadline if last else _after(desk, LONG))
-        else:
-            whole(desk, budget.deadline if last else _after(desk, QUICK))
-            if elapsed() - began < TWICE:
-                # Too large for a model: without news there is nothing more to do here.
-                return False
+        share = (LONG, TURN, TURN)[turn % 3] if budget.deadline.remaining() > SHORT else 1.0
+        until = _after(desk, share)
+        match turn % 3:
+            case 0 if disrupts(desk):
+                _attempt(desk, disruption, until)
+            case 1:
+                _attempt(desk, nearby, until)
+            case 2:
+                whole(desk, until, proving=1.0)
         turn += 1
     return False
 

@@ -16,8 +16,10 @@ LARGEST = 500_000
 """Most counts in a model; beyond, building it alone would eat the time and the memory."""
 
 
-def whole(desk: Desk, deadline: Deadline) -> bool:
+def whole(desk: Desk, deadline: Deadline, *, proving: float = 0.4) -> bool:
     """Search the whole question; say whether it provably has no legal placement at all.
+
+    ``proving`` is the share of the time for proofs; with 1.0 others look for better plans.
 
     Where the model with moves would be too large, running pods stay or are evicted, and nothing is
     proved.
@@ -41,7 +43,7 @@ def whole(desk: Desk, deadline: Deadline) -> bool:
     outcome = solve_tiers(
         model,
         desk.tiers,
-        replace(desk.budget, deadline=deadline),
+        replace(desk.budget, deadline=deadline, proving=proving),
         desk.best,
         found=desk.found,
         closed=closed,

@@ -1,0 +1,33 @@
+"""The neighbourhood of a placement: what differs from it on some nodes only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kantopt.problem.job import PodSet
+from kantopt.problem.placement import Placement
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """A part of the placements: off these nodes everything is as in a placement."""
+
+    placement: Placement
+    nodes: frozenset[int]
+
+    def free(self, podset: PodSet) -> int:
+        """Pods of a pod set that are on the nodes or nowhere."""
+        spots = self.placement.podsets[podset.index]
+        return podset.count - sum(k for spot, k in spots.items() if spot.node not in self.nodes)
+
+    def arrived(self, podset: PodSet) -> tuple[dict[int, int], dict[tuple[int, int], int]]:
+        """Pods that arrive on other nodes, and how many of them occupy each device."""
+        pods: dict[int, int] = {}
+        use: dict[tuple[int, int], int] = {}
+        for spot, k in self.placement.podsets[podset.index].items():
+            new = k - min(k, podset.current.get(spot, 0))
+            if new and spot.node not in self.nodes:
+                pods[spot.node] = pods.get(spot.node, 0) + new
+                for d in spot.devices:
+                    use[spot.node, d] = use.get((spot.node, d), 0) + new
+        return pods, use

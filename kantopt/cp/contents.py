@@ -1,0 +1,238 @@
+"""Which content should the nodes of each class have? As a linear program, and in whole numbers.
+
+Optima and multipliers are floats: proposals for others to judge, never proofs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ortools.linear_solver import pywraplp
+from ortools.sat.python import cp_model
+
+from kantopt.cp.variables import Terms, weighted
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What contents are chosen for.
+
+    Attributes
+    ----------
+    nodes
+        Nodes of each class.
+    least, most
+        Fewest and most pods of each kind, more or fewer than there are now.
+    limits
+        What the sum of each row may be at most.
+    """
+
+    nodes: Sequence[int]
+    least: Sequence[int]
+    most: Sequence[int]
+    limits: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A content of one node of a class: its cost, and what it adds.
+
+    Attributes
+    ----------
+    arrivals
+        Pods that arrive: of contents that cost the same the one with fewer is the better.
+    change
+        Kinds and how many pods more or fewer than now.
+    rows
+        What it adds to each row.
+    """
+
+    node_class: int
+    cost: int
+    arrivals: int
+    change: Sequence[tuple[int, int]]
+    rows: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Optimum of the linear program and its multipliers.
+
+    Attributes
+    ----------
+    prices
+        Per kind, what the cost falls by if one more pod had to be placed; of any sign.
+    rows
+        Per row, what the cost falls by with one more unit of its limit; at least 0.
+    classes
+        Per class, what a node's content must cost less than, at these prices, to be of use.
+    forced
+        The multipliers are at the edge of their box: beyond it the optimum is higher.
+    """
+
+    value: float
+    prices: list[float]
+    rows: list[float]
+    classes: list[float]
+    forced: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What choosing may spend: seconds, or deterministic seconds if it must be repeatable."""
+
+    seconds: float
+    seed: int = 0
+    workers: int = 1
+    work: float | None = None
+
+
+class ContentProgram:
+    """The program over the columns known so far; it grows.
+
+    The first column of each class is the content that its nodes have now. Multipliers are kept in
+    a box, without which those of the first columns would be far off (Marsten, Hogan and
+    Blankenship 1975): pods may be too many or too few, and limits exceeded, at the prices of the
+    edges of the box.
+    """
+
+    def __init__(self, frame: Frame, pods: int) -> None:
+        self._frame = frame
+        self._columns: list[Column] = []
+        self._arrival = 0.1 / max(1, pods)  # all arrivals together cost less than half a unit
+        self._lp = pywraplp.Solver.CreateSolver("GLOP")
+        self._rows = _Rows(self._lp, frame, self._arrival)
+        self._lacking = [self._slack(row, 1.0) for row in self._rows.kinds]
+        self._beyond = [self._slack(row, -1.0) for row in self._rows.kinds]
+        self._exceeded = [self._slack(row, -1.0) for row in self._rows.limits]
+        self._value = 0.0
+
+    def _slack(self, row: pywraplp.Constraint, sign: float) -> pywraplp.Variable:
+        slack = self._lp.NumVar(0.0, self._lp.infinity(), "")
+        row.SetCoefficient(slack, sign)
+        return slack
+
+    def box(self, prices: Sequence[float], spread: float, highest: float) -> None:
+        """Keep the prices of kinds within a spread of some, those of rows up to a highest one."""
+        cost = self._rows.cost
+        for lacking, beyond, price in zip(self._lacking, self._beyond, prices, strict=True):
+            cost.SetCoefficient(lacking, spread - price)
+            cost.SetCoefficient(beyond, spread + price)
+        for slack in self._exceeded:
+            cost.SetCoefficient(slack, highest)
+
+    def add(self, column: Column) -> None:
+        """Add a column."""
+        self._columns.append(column)
+        self._rows.add(self._lp.NumVar(0.0, self._lp.infinity(), ""), column)
+
+    def solve(self) -> Point:
+        """Solve the linear program, starting from the last optimum.
+
+        Raises
+        ------
+        ValueError
+            If the solver breaks down.
+        """
+        status = self._lp.Solve()
+        if status != pywraplp.Solver.OPTIMAL:
+            raise ValueError(f"the linear program of contents ended with status {status}")
+        rows, slacks = self._rows, (*self._lacking, *self._beyond, *self._exceeded)
+        self._value = rows.cost.Value()
+        return Point(
+            self._value,
+            [-row.dual_value() for row in rows.kinds],
+            [max(0.0, -row.dual_value()) for row in rows.limits],
+            [row.dual_value() for row in rows.classes],
+            any(slack.solution_value() > 1e-6 for slack in slacks),
+        )
+
+    def choose(self, effort: Effort) -> list[int] | None:
+        """Return how many nodes take each column, at the least cost that is found.
+
+        HiGHS is by far the quicker on most of these; where it finds nothing in half the time, and
+        where the answer must be repeatable, CP-SAT starts from what is there now. ``None`` if
+        neither finds a choice in whole numbers.
+        """
+        if effort.work is None:
+            chosen = self._by_highs(effort.seconds / 2)
+            if chosen is not None:
+                return chosen
+        return self._by_cp_sat(effort)
+
+    def _by_highs(self, seconds: float) -> list[int] | None:
+        mip = pywraplp.Solver.CreateSolver("HIGHS")
+        rows = _Rows(mip, self._frame, self._arrival)
+        chosen = []
+        for column in self._columns:
+            most = self._frame.nodes[column.node_class]
+            chosen.append(mip.IntVar(0.0, float(most), ""))
+            rows.add(chosen[-1], column)
+        mip.SetTimeLimit(max(1, int(1000 * seconds)))
+        near = pywraplp.MPSolverParameters()
+        # Costs are whole numbers: what is within half of one is as good as optimal.
+        gap = 0.5 / max(1.0, abs(self._value))
+        near.SetDoubleParam(pywraplp.MPSolverParameters.RELATIVE_MIP_GAP, gap)
+        if mip.Solve(near) not in (pywraplp.Solver.OPTIMAL, pywraplp.Solver.FEASIBLE):
+            return None
+        return [round(variable.solution_value()) for variable in chosen]
+
+    def _by_cp_sat(self, effort: Effort) -> list[int] | None:
+        frame, model = self._frame, cp_model.CpModel()
+        chosen = []
+        seen: set[int] = set()
+        for column in self._columns:
+            most = frame.nodes[column.node_class]
+            chosen.append(model.new_int_var(0, most, ""))
+            model.add_hint(chosen[-1], 0 if column.node_class in seen else most)
+            seen.add(column.node_class)
+        pairs = list(zip(self._columns, chosen, strict=True))
+        for i, nodes in enumerate(frame.nodes):
+            model.add(weighted([(x, 1) for c, x in pairs if c.node_class == i]) == nodes)
+        for k, (least, most) in enumerate(zip(frame.least, frame.most, strict=True)):
+            changes: Terms = [(x, pods) for c, x in pairs for kind, pods in c.change if kind == k]
+            if changes:
+                model.add_linear_constraint(weighted(changes), least, most)
+        for j, limit in enumerate(frame.limits):
+            model.add(weighted([(x, c.rows[j]) for c, x in pairs if c.rows[j]]) <= limit)
+        unit = round(1 / self._arrival)
+        model.minimize(weighted([(x, unit * c.cost + c.arrivals) for c, x in pairs]))
+        solver = cp_model.CpSolver()
+        solver.parameters.random_seed = effort.seed
+        solver.parameters.num_workers = effort.workers
+        solver.parameters.max_time_in_seconds = max(0.01, effort.seconds / 2)
+        if effort.work is not None:
+            solver.parameters.interleave_search = True
+            solver.parameters.max_deterministic_time = effort.work
+            solver.parameters.max_time_in_seconds = max(0.01, effort.seconds)
+        status = solver.solve(model)
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return None
+        return [solver.value(x) for x in chosen]
+
+
+class _Rows:
+    """The rows of a program of either kind."""
+
+    def __init__(self, program: pywraplp.Solver, frame: Frame, arrival: float) -> None:
+        infinity = program.infinity()
+        self._arrival = arrival
+        self.cost = program.Objective()
+        self.cost.SetMinimization()
+        self.classes = [program.Constraint(float(k), float(k)) for k in frame.nodes]
+        self.kinds = [
+            program.Constraint(float(least), float(most))
+            for least, most in zip(frame.least, frame.most, strict=True)
+        ]
+        self.limits = [program.Constraint(-infinity, float(limit)) for limit in frame.limits]
+
+    def add(self, variable: pywraplp.Variable, column: Column) -> None:
+        """Put a column into the rows."""
+        self.cost.SetCoefficient(variable, column.cost + self._arrival * column.arrivals)
+        self.classes[column.node_class].SetCoefficient(variable, 1.0)
+        for kind, pods in column.change:
+            self.kinds[kind].SetCoefficient(variable, float(pods))
+        for row, amount in zip(self.limits, column.rows, strict=True):
+            if amount:
+                row.SetCoefficient(variable, float(amount))

@@ -1,0 +1,95 @@
+"""One solve of a small model: several tiers at once, weighted so that their order counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ortools.sat.python import cp_model
+
+from kantopt.cp.model import PlacementModel
+from kantopt.cp.variables import weighted
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+
+DETOUR = 40
+"""By how much tiers of the objective may be worse for the sake of those above them."""
+_LARGEST = 2**50
+"""Largest weighted sum; tiers that do not fit below it are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What a solve may spend: seconds, and deterministic seconds if it must be repeatable."""
+
+    seconds: float
+    seed: int = 0
+    work: float | None = None
+
+
+def descend(
+    model: PlacementModel,
+    tiers: Sequence[Tier],
+    start: Placement,
+    values: Sequence[int],
+    floors: Sequence[int],
+    effort: Effort,
+) -> tuple[Placement | None, bool]:
+    """Look for a placement that is better than ``start`` in the order of the tiers.
+
+    Tiers above the first one that is open are held; those below it that are open count as far as
+    the weights reach. One worker, without probing and symmetries: for models of a few nodes.
+
+    Parameters
+    ----------
+    model
+        The placements to choose from, ``start`` among them; constraints are added to it.
+    values
+        Of the tiers, for ``start``.
+    floors
+        Of the tiers, bounds: a tier that has reached its own is not open.
+
+    Returns
+    -------
+    tuple[Placement or None, bool]
+        What was found, if anything, and whether the model has nothing better.
+    """
+    cp = model.cp
+    open_tiers = [i for i in range(len(tiers)) if values[i] > floors[i]]
+    if not open_tiers:
+        return None, True
+    for i in range(open_tiers[0]):
+        cp.add(model.expression(tiers[i]) <= values[i])
+    terms: list[tuple[cp_model.LinearExprT, int]] = []
+    product = 1
+    chosen: list[tuple[int, int]] = []
+    for i in open_tiers:
+        width = values[i] - floors[i] + (DETOUR if chosen else 0) + 1
+        if product * width > _LARGEST:
+            break
+        product *= width
+        chosen.append((i, width))
+    weight = 1
+    for i, width in reversed(chosen):
+        terms.append((model.expression(tiers[i]), weight))
+        cp.add(model.expression(tiers[i]) <= floors[i] + width - 1)
+        weight *= width
+    cp.minimize(weighted(terms))
+    for var, value in model.assignment(start) or ():
+        cp.add_hint(var, value)
+    solver = cp_model.CpSolver()
+    parameters = solver.parameters
+    parameters.num_workers = 1
+    parameters.random_seed = effort.seed
+    parameters.max_time_in_seconds = effort.seconds
+    if effort.work is not None:
+        parameters.max_deterministic_time = effort.work
+    parameters.cp_model_probing_level = 0
+    parameters.symmetry_level = 0
+    parameters.linearization_level = 1
+    status = solver.solve(cp)
+    if status == cp_model.MODEL_INVALID:
+        raise ValueError(f"a neighbourhood: {cp.validate()[:200]}")
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return None, False
+    return model.extract(solver.value), status == cp_model.OPTIMAL

@@ -1,0 +1,25 @@
+"""Neighbourhoods of the incumbent, one after the other."""
+
+from __future__ import annotations
+
+from kantopt.clock import Deadline
+from kantopt.search.neighbourhoods.neighbourhoods import Neighbourhoods
+from kantopt.search.stages.desk import Desk
+
+STEP = 0.25
+"""Seconds for one neighbourhood."""
+
+
+def nearby(desk: Desk, deadline: Deadline) -> None:
+    """Free a few nodes at a time and solve what they hold, for as long as there is time."""
+    if desk.best is None:
+        return
+    search = Neighbourhoods(
+        desk.instance, desk.tiers, desk.best, desk.budget.seed, desk.budget.deadline
+    )
+    while not deadline.over() and not desk.done():
+        if desk.refresh():
+            search.adopt(desk.best)
+        better = search.step(min(STEP, deadline.remaining()))
+        if better is not None:
+            desk.found(better)

@@ -104,7 +104,7 @@ SUITES = {
         (30.0, 60.0),
     ),
     vm_rescheduling.SUITE: Suite(
-        lambda grid: vm_rescheduling.cases(_data(vm_rescheduling.SUITE, grid)),
+        lambda grid: vm_rescheduling.cases(_data(vm_rescheduling.SUITE, grid), grid.nodes),
         vm_rescheduling.MODELS,
         vm_rescheduling.model,
         (5.0, 60.0),

@@ -1,15 +1,18 @@
 """Free 16-core slots by a bounded number of moves: the snapshot of VM2RL (EuroSys'25).
 
 The file holds two clusters. The published figures allow moves between them; ``walled`` keeps each
-VM in its own.
+VM in its own. ``generated`` is a larger cluster of our own making, see :mod:`.vm_cluster`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from kantopt.bench.case import Case, Documents
 from kantopt.bench.models import MakeModel
+from kantopt.bench.vm_cluster import MACHINES, vm_cluster
 from kantopt.errors import UsageError
 from kantopt.planning.convert import convert
 from kantopt.schema.base import API_VERSION, Metadata
@@ -25,23 +28,42 @@ OPTIMAL_SLOTS = {10: 13, 25: 24, 50: 37, 75: 50, 100: 62, 150: 78, 200: 87}
 """Most free slots by moves at most, moves between the clusters allowed; proved by two solvers on
 exact count models (CP-SAT and HiGHS). The ceiling is 87."""
 START_SLOTS = 2
+SNAPSHOT_NODES = 279
+GENERATED = range(3)
+"""Seeds of the generated clusters."""
 
 
-def cases(data: Path) -> list[Case]:
-    """List the snapshot as it is, and with a wall between its clusters."""
+def cases(data: Path, nodes: Sequence[int] = ()) -> list[Case]:
+    """List the snapshot and generated clusters, as they are and with a wall between clusters.
+
+    Parameters
+    ----------
+    data
+        Folder of the third-party data.
+    nodes
+        Sizes to list, of 279 and 1176; none for all.
+    """
     path = data / "vm_rescheduling" / FILE
-    parameters = {"nodes": "279"}
+    sources = [(SNAPSHOT_NODES, "snapshot", 0, partial(documents, path))]
+    sources += [(MACHINES, "generated", seed, partial(generated, seed)) for seed in GENERATED]
+    found = []
+    for size, name, seed, make in sources:
+        if nodes and size not in nodes:
+            continue
+        walls = "walled" if name == "snapshot" else f"{name}-walled"
+        for instance, maker in ((name, make), (walls, partial(_walled, make))):
+            parameters = {"nodes": str(size)}
+            found.append(Case(SUITE, instance, seed, parameters, maker, for_pending=False))
+    return found
 
-    def read() -> Documents:
-        return documents(path)
 
-    def read_walled() -> Documents:
-        return walled(read())
+def generated(seed: int) -> Documents:
+    """Make a generated cluster."""
+    return Documents(vm_cluster(seed))
 
-    return [
-        Case(SUITE, "snapshot", 0, parameters, read, for_pending=False),
-        Case(SUITE, "walled", 0, parameters, read_walled, for_pending=False),
-    ]
+
+def _walled(make: Callable[[], Documents]) -> Documents:
+    return walled(make())
 
 
 def documents(path: Path) -> Documents:

@@ -1,0 +1,162 @@
+"""Room is gathered from many nodes, pods are chosen anew, and nothing is lost on the way."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import numpy as np
+import pytest
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import tiers_of
+from kantopt.search.chains.chain import settle
+from kantopt.search.chains.gather import gather, reunite
+from kantopt.search.chains.packing import Packing
+from kantopt.search.chains.pairs import carry_over, share_out
+from kantopt.search.chains.scope import scope_of
+from kantopt.search.chains.select import select
+from kantopt.search.shapes import Ints
+from kantopt.verify.metrics import measure
+from kantopt.verify.rules import check
+from tests.verify.world import job, node, pods, question
+
+OBJECTIVES = ({"unplaced": {"unit": "pod"}}, {"evictions": {"by": "all"}}, "moves")
+COUNTS = {"priority": "counts"}
+
+
+def packed(instance: Instance) -> Packing:
+    tiers = tiers_of(instance)
+    scope = scope_of(instance, instance.current)
+    return Packing(scope, tiers, measure(instance, instance.current, tiers), 0)
+
+
+def never() -> bool:
+    return False
+
+
+def always() -> bool:
+    return True
+
+
+def crowd(seed: int, *, limits: dict[str, int] | None = None) -> Instance:
+    """Five nodes nearly full of pods of all sizes, and some that wait."""
+    rng = random.Random(seed)
+    jobs = []
+    free = {f"n{i}": [40, 40] for i in range(5)}
+    for i in range(40):
+        cpu, gpu = rng.randint(3, 12), rng.randint(3, 12)
+        able = [name for name, (a, b) in free.items() if a >= cpu and b >= gpu]
+        on = rng.sample(able, min(1, len(able)))
+        for name in on:
+            free[name][0] -= cpu
+            free[name][1] -= gpu
+        jobs.append(job(f"j{i}", pods(cpu=cpu, gpu=gpu, on=on)))
+    nodes = [node(name, cpu=40, gpu=40) for name in free]
+    return question(nodes, jobs, objectives=OBJECTIVES, rules=COUNTS, limits=limits)
+
+
+def best_price(packing: Packing, nodes: tuple[int, int], wanted: Ints, moves: float) -> float:
+    """The least price of all ways to share out two nodes, one after the other."""
+    first, second = nodes
+    groups = sorted({*packing.slot[first], *packing.slot[second]})
+    on = [packing.on[g].get(first, 0) for g in groups]
+    found = []
+    for chosen in product((0, 1), repeat=len(groups)):
+        gone = sum((a - b) * packing.ask[g] for g, a, b in zip(groups, on, chosen, strict=True))
+        free = packing.free[:, first] + gone, packing.free[:, second] - gone
+        stays = sum(
+            packing.home[g].get(first if here else second, 0)
+            for g, here in zip(groups, chosen, strict=True)
+        )
+        if (free[0] >= 0).all() and (free[1] >= 0).all():
+            lack = packing.weight @ np.maximum(0, wanted - free[1])
+            found.append(float(lack) - moves * stays)
+    return min(found)
+
+
+def price(packing: Packing, nodes: tuple[int, int], wanted: Ints, moves: float) -> float:
+    """The price of two nodes as they are."""
+    stays = sum(
+        min(pods, packing.home[g].get(n, 0))
+        for n in nodes
+        for g in packing.slot[n]
+        for pods in (packing.on[g][n],)
+    )
+    lack = packing.weight @ np.maximum(0, wanted - packing.free[:, nodes[1]])
+    return float(lack) - moves * stays
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_way_to_share_out_two_nodes_is_better_than_the_one_taken(seed: int) -> None:
+    packing, rng = packed(crowd(seed)), random.Random(seed)
+    for moves in (0.0, 0.05, 1.0):
+        first, second = rng.sample(range(5), 2)
+        wanted: Ints = packing.ask[rng.randrange(packing.count)]
+        expected = best_price(packing, (first, second), wanted, moves)
+        changes = share_out(packing, first, second, wanted, packing.fixed_place, moves, rng)
+        carry_over(packing, first, second, changes)
+        assert price(packing, (first, second), wanted, moves) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_gathering_is_legal_and_places_more_or_changes_nothing(seed: int) -> None:
+    instance = crowd(seed)
+    tiers = tiers_of(instance)
+    packing, rng = packed(instance), random.Random(seed)
+    settle(packing, [], 0.0, None, never)
+    for operator in (gather, select, gather, select):
+        before, counts = packing.value(), packing.snapshot()
+        if operator(packing, rng, never):
+            assert packing.value() < before
+        else:
+            assert packing.snapshot() == counts
+        placement = packing.scope.placement(packing.snapshot())
+        assert check(instance, placement) == []
+        assert measure(instance, placement, tiers) == packing.value()[1:]
+
+
+def test_gathering_places_pods_that_chains_cannot() -> None:
+    more = 0
+    for seed in range(20):
+        packing, rng = packed(crowd(seed)), random.Random(seed)
+        settle(packing, [], 0.0, None, never)
+        more += any(operator(packing, rng, never) for operator in (gather, select) * 3)
+    assert more >= 5
+
+
+def test_what_moved_for_nothing_is_reunited() -> None:
+    """x and y are on each other's node, full but for them: only a swap brings them home."""
+    instance = question(
+        [node("a", cpu=4), node("b", cpu=4)],
+        [
+            job("x", pods(cpu=2, on=["a"])),
+            job("y", pods(cpu=2, on=["b"])),
+            job("p", pods(cpu=2, on=["a"])),
+            job("q", pods(cpu=2, on=["b"])),
+        ],
+        objectives=OBJECTIVES,
+    )
+    packing = packed(instance)
+    swapped = packing.snapshot()
+    swapped[0], swapped[1] = {1: 1}, {0: 1}
+    packing.load(swapped)
+    assert packing.moved == 2
+    reunite(packing, random.Random(0))
+    assert packing.moved == 0
+
+
+def test_a_limit_on_moves_is_kept() -> None:
+    for seed in range(10):
+        packing, rng = packed(crowd(seed, limits={"moves": 2})), random.Random(seed)
+        for operator in (gather, select):
+            operator(packing, rng, never)
+            assert packing.moved <= 2
+
+
+def test_when_the_time_is_up_no_nodes_are_looked_at() -> None:
+    for seed in range(10):
+        packing, rng = packed(crowd(seed)), random.Random(seed)
+        settle(packing, [], 0.0, None, never)
+        gather(packing, rng, always)
+        assert packing.looked == 0

@@ -12,6 +12,7 @@ from kantopt.search.stages.desk import Desk
 from kantopt.search.stages.disruption import disruption, disrupts
 from kantopt.search.stages.nearby import nearby
 from kantopt.search.stages.relax import relax
+from kantopt.search.stages.slots import slots
 from kantopt.search.stages.whole import whole
 
 QUICK = 0.25
@@ -56,6 +57,9 @@ def _undivided(desk: Desk) -> bool:
         return False
     if budget.work is not None:
         return whole(desk, budget.deadline)
+    _attempt(desk, slots, _after(desk, LONG))
+    if desk.done():
+        return False
     whole(desk, _after(desk, QUICK), proving=1.0)
     turn = 0
     while not desk.done():

@@ -1,0 +1,1 @@
+"""Free slots by column generation: what nodes and their devices could hold, priced and chosen."""

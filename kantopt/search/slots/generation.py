@@ -1,0 +1,192 @@
+"""Column generation: contents priced, chosen by a linear program, priced again.
+
+The linear program's multipliers, rounded to integers, bound the optimum by Lagrangian relaxation
+of what links the nodes: the pods that there are of each kind, and the rows that are limited
+(Dantzig and Wolfe 1960). The bound is worked out in integers alone: it holds whatever the floats
+were.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from kantopt.cp.contents import Column, ContentProgram, Effort, Frame, Point
+from kantopt.problem.placement import Placement
+from kantopt.search.slots.placing import placement_of
+from kantopt.search.slots.pricing import Content, Prices, Pricing
+from kantopt.search.slots.program import Program
+from kantopt.search.slots.rooms import Rooms
+
+FINEST = 2**20
+"""Integer units in a price of one, unless prices are so high that sums would overflow."""
+NARROWEST, WIDEST = 1.0, 1e6
+"""First and last half width of the box that prices are kept in."""
+HIGHEST = 4.0
+"""Highest price of a unit of a limit, in half widths."""
+MOST_NEW = 60
+"""Most contents to add in a round: prices that are far off yet make many that are of no use."""
+LARGEST = 2**50
+"""Most that the content of a node may cost in integer units."""
+
+
+class Generation:
+    """The contents known of one program, and the best bound so far.
+
+    Attributes
+    ----------
+    bound
+        Lower bound on the tier for plans no worse than the program's values above it.
+    final
+        More rounds could not raise the bound.
+    ended
+        More rounds could not lower the linear program's optimum either.
+    """
+
+    def __init__(self, program: Program, rooms: Rooms, contents: Sequence[Content] = ()) -> None:
+        self._program = program
+        self._rooms = rooms
+        self._pricing = Pricing(program, rooms)
+        self._nodes = np.array([len(node.nodes) for node in rooms.nodes], dtype=np.int64)
+        home = self._nodes @ self._pricing.home
+        kinds = program.kinds
+        self._least = np.array([kind.least for kind in kinds], dtype=np.int64) - home
+        self._most = np.array([kind.count for kind in kinds], dtype=np.int64) - home
+        self._arrival = np.array([kind.arrival for kind in kinds], dtype=np.int64).T
+        self._missing = np.array([kind.missing for kind in kinds], dtype=np.int64).T
+        missing = self._missing @ self._most
+        self._constant = int(missing[0])
+        self._limits = np.array(program.limits[1:], dtype=np.int64) - missing[1:]
+        frame = Frame(
+            self._nodes.tolist(), self._least.tolist(), self._most.tolist(), self._limits.tolist()
+        )
+        self._lp = ContentProgram(frame, sum(kind.count for kind in kinds))
+        self.contents: list[Content] = []
+        self._known: set[Content] = set()
+        self.bound = 0
+        self._best = -math.inf
+        self._centre = self._worth()
+        self._spread = NARROWEST
+        self._lp.box(self._centre, self._spread, HIGHEST * self._spread)
+        self.final = self.ended = False
+        for i in range(len(rooms.nodes)):
+            self._add(self._as_it_is(i))
+        for content in contents:
+            self._add(content)
+
+    def round(self) -> None:
+        """Solve the linear program, price the contents, add those that would lower its optimum."""
+        point = self._lp.solve()
+        kinds, rows = self._rounded(point)
+        priced = self._pricing.best(self._prices(kinds, rows))
+        unit, total = rows[0], self._bound(priced.costs.tolist(), kinds, rows)
+        if total / unit > self._best:
+            self._best, self._centre = total / unit, point.prices
+        self.bound = max(self.bound, self._program.value(-(-total // unit)))
+        gains = unit * (np.array(point.classes) - 1e-7) - priced.costs
+        most = [i for i in np.argsort(-gains, kind="stable")[:MOST_NEW].tolist() if gains[i] > 0]
+        added = [self._add(priced.content(i)) for i in most]
+        if any(added):
+            value = self._program.value(math.ceil(point.value + self._constant - 0.1))
+            self.final = not point.forced and self.bound >= value
+        elif point.forced and self._spread < WIDEST:
+            self._spread *= 8
+            self._lp.box(self._centre, self._spread, HIGHEST * self._spread)
+        else:
+            self.final = self.ended = True
+
+    def choose(self, effort: Effort, base: Placement) -> Placement | None:
+        """Return the best placement that whole numbers of the known contents make, if any does.
+
+        Nothing is proved of it: rules beside the room of the pieces are for others to judge. Pods
+        that take nothing of the pieces are where ``base`` has them.
+        """
+        chosen = self._lp.choose(effort)
+        if chosen is None:
+            return None
+        taken = [(c, count) for c, count in zip(self.contents, chosen, strict=True) if count]
+        return placement_of(self._program, self._rooms, taken, base)
+
+    def _bound(self, costs: Sequence[int], kinds: Sequence[int], rows: Sequence[int]) -> int:
+        """Return the Lagrangian bound on row 0, in the integer units of the multipliers.
+
+        ``costs`` of the cheapest content of each class, with the multipliers of kinds and rows in.
+        """
+        nodes, least, most, limits = (
+            tuple(map(int, row)) for row in (self._nodes, self._least, self._most, self._limits)
+        )
+        total = rows[0] * self._constant
+        total += sum(n * cost for n, cost in zip(nodes, costs, strict=True))
+        total -= sum(
+            max(x * low, x * high) for x, low, high in zip(kinds, least, most, strict=True)
+        )
+        return total - sum(x * limit for x, limit in zip(rows[1:], limits, strict=True))
+
+    def _rounded(self, point: Point) -> tuple[list[int], list[int]]:
+        """Multipliers of kinds and of rows in integers; that of row 0 is their unit."""
+        program, pricing = self._program, self._pricing
+        pieces = 1 + max(pricing.several, default=1)
+        of_pod = np.abs(self._missing).sum(axis=0) + np.abs(self._arrival).sum(axis=0)
+        most = (1 + int(of_pod.max(initial=0))) * sum(pricing.shape) * pieces
+        lacking = max((int(np.abs(left).max()) for left in pricing.left.values()), default=0)
+        most += lacking * pieces * sum(program.weights)
+        highest = max(1.0, *map(abs, point.prices), *point.rows)
+        unit = max(1, min(FINEST, int(LARGEST / (highest * max(1, most)))))
+        return (
+            [round(unit * price) for price in point.prices],
+            [unit, *(round(unit * price) for price in point.rows)],
+        )
+
+    def _prices(self, kinds: Sequence[int], rows: Sequence[int]) -> Prices:
+        weights = np.array(rows, dtype=np.int64)
+        return Prices(
+            placed=np.array(kinds, dtype=np.int64) - weights @ self._missing,
+            arrival=weights @ self._arrival,
+            lacking=int(weights @ np.array(self._program.weights, dtype=np.int64)),
+        )
+
+    def _worth(self) -> list[float]:
+        """Prices to begin with: a pod costs the slots in the amount that it takes."""
+        program = self._program
+        if program.ideal is None:
+            return [0.0] * len(program.kinds)
+        slots = program.pieces.unit / program.tier.size
+        return [-slots * kind.ask.width * kind.ask.request[0] for kind in program.kinds]
+
+    def _as_it_is(self, i: int) -> Content:
+        node = self._rooms.nodes[i]
+        pieces = [self._rooms.pieces[p] for p in node.pieces]
+        requests = self._pricing.requests
+        joint = sum(pods * requests[k][0] for k, pods in node.home)
+        lacking = 0
+        for piece in pieces:
+            load = joint + sum(pods * requests[k][0] for k, pods in piece.home)
+            lacking += int(self._pricing.left[piece.beyond][piece.room[0] - load])
+        return Content(i, node.home, (), tuple((piece.home, ()) for piece in pieces), lacking)
+
+    def _add(self, content: Content) -> bool:
+        """Add a content as a column unless it is known."""
+        if content in self._known:
+            return False
+        self._known.add(content)
+        self.contents.append(content)
+        self._lp.add(self._column(content))
+        return True
+
+    def _column(self, content: Content) -> Column:
+        change = -self._pricing.home[content.node_class]
+        arrived = np.zeros_like(change)
+        for kept, new in ((content.kept, content.new), *content.pieces):
+            for k, pods in kept:
+                change[k] += pods
+            for k, pods in new:
+                change[k] += pods
+                arrived[k] += pods
+        lacking = content.lacking * np.array(self._program.weights, dtype=np.int64)
+        rows = self._arrival @ arrived - self._missing @ change + lacking
+        placed = [(k, int(change[k])) for k in np.flatnonzero(change).tolist()]
+        return Column(
+            content.node_class, int(rows[0]), int(arrived.sum()), placed, rows[1:].tolist()
+        )

@@ -1,0 +1,171 @@
+"""One tier to be minimised over what nodes could hold, with the tiers above it as inequalities.
+
+Rules other than those on the room of the pieces are left out: what is proved of more plans holds
+for the legal ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from kantopt.problem.classes import evictable
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import PodSet
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric, Rule
+from kantopt.search.slots.pieces import Ask, Pieces, pieces_of
+from kantopt.search.slots.rows import Row, limit_rows, none_of, tier_row
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Interchangeable pods.
+
+    Attributes
+    ----------
+    podsets
+        Pod sets whose pods are of the kind.
+    allowed
+        Nodes that its pods may arrive on; none if they may not move.
+    count, least
+        Pods that there are, and that stay placed in every plan.
+    arrival, missing
+        What a pod that arrives, or is not placed, adds to each row.
+    """
+
+    podsets: tuple[int, ...]
+    ask: Ask
+    allowed: frozenset[int]
+    count: int
+    least: int
+    arrival: tuple[int, ...]
+    missing: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Sums over pods and pieces: row 0 is minimised, each other row is at most its limit.
+
+    A piece adds ``lacking`` of its free amount to each row, times the row's weight. Where all that
+    is free is the same in every plan, that is less its slots; else what is free beyond whole slots.
+    """
+
+    instance: Instance
+    tier: Tier
+    pieces: Pieces
+    kinds: tuple[Kind, ...]
+    weights: tuple[int, ...]
+    """Of what pieces lack, by row."""
+    limits: tuple[int, ...]
+    grain: int
+    """Largest amount that divides a slot and all that can be free."""
+    ideal: int | None
+    """Slots that all free amounts would make in one piece, if the same in every plan."""
+
+    def lacking(self, free: int) -> int:
+        """Return what a piece with so much free adds to the tier of slots."""
+        if self.ideal is not None:
+            return -(free // self.tier.size)
+        return free % self.tier.size // self.grain
+
+    def value(self, least: int) -> int:
+        """Return what the minimised tier is at least if row 0 is."""
+        if not self.weights[0]:
+            return least
+        return least // (self.tier.size // self.grain) if self.ideal is None else self.ideal + least
+
+
+def program_of(
+    instance: Instance, tiers: Sequence[Tier], values: Sequence[int], t: int
+) -> Program | None:
+    """Return the program of tier ``t`` for plans no worse than ``values`` above it.
+
+    ``None`` if there is no tier of slots up to ``t``, if ``t`` is no sum over pods, or if the
+    pieces are such that :func:`pieces_of` gives none.
+    """
+    slots = next((x for x in tiers[: t + 1] if x.metric is Metric.FRAGMENT_RATE), None)
+    pieces = None if slots is None else pieces_of(instance, slots)
+    if slots is None or pieces is None:
+        return None
+    beyond = (piece.beyond for node in pieces.of_node for piece in node)
+    grain = gcd(slots.size, pieces.unit, *beyond)
+    ideal = _ideal(instance, slots, pieces)
+    rows = []
+    for i, tier in enumerate(tiers[: t + 1]):
+        if tier == slots:
+            most = (
+                values[i] - ideal
+                if ideal is not None
+                else (values[i] + 1) * (slots.size // grain) - 1
+            )
+            row: Row | None = Row(none_of, none_of, most, 1)
+        else:
+            row = tier_row(instance, tier, values[i])
+        if i == t and row is None:
+            return None
+        if row is not None:
+            rows.append(row)
+    rows = [rows[-1], *rows[:-1], *limit_rows(instance)]
+    return Program(
+        instance=instance,
+        tier=slots,
+        pieces=pieces,
+        kinds=_kinds(instance, pieces, rows),
+        weights=tuple(row.pieces for row in rows),
+        limits=tuple(row.limit for row in rows),
+        grain=grain,
+        ideal=ideal,
+    )
+
+
+def _kinds(instance: Instance, pieces: Pieces, rows: Sequence[Row]) -> tuple[Kind, ...]:
+    lost = evictable(instance)
+    groups: dict[Hashable, list[PodSet]] = {}
+    for s, ask in pieces.asks.items():
+        podset = instance.podsets[s]
+        adds = tuple((row.arrival(podset), row.missing(podset)) for row in rows)
+        stays = podset.running and s not in lost
+        key = (podset.running, ask, stays, _allowed(instance, podset), adds)
+        groups.setdefault(key, []).append(podset)
+    kinds = []
+    for members in groups.values():
+        first = members[0]
+        count = sum(podset.count for podset in members)
+        kinds.append(
+            Kind(
+                podsets=tuple(podset.index for podset in members),
+                ask=pieces.asks[first.index],
+                allowed=_allowed(instance, first),
+                count=count,
+                least=count if first.running and first.index not in lost else 0,
+                arrival=tuple(row.arrival(first) for row in rows),
+                missing=tuple(row.missing(first) for row in rows),
+            )
+        )
+    return tuple(kinds)
+
+
+def _allowed(instance: Instance, podset: PodSet) -> frozenset[int]:
+    if podset.running and not podset.movable and instance.on(Rule.PINNED):
+        return frozenset()
+    return (
+        podset.allowed if instance.on(Rule.ELIGIBILITY) else frozenset(range(len(instance.nodes)))
+    )
+
+
+def _ideal(instance: Instance, tier: Tier, pieces: Pieces) -> int | None:
+    """Slots in all that is free, if no pod can be evicted or bound and no piece is overfull."""
+    lost = evictable(instance)
+    if any(s in lost or not instance.podsets[s].running for s in pieces.asks):
+        return None
+    if any(piece.beyond < 0 for node in pieces.of_node for piece in node):
+        return None
+    taken = sum(
+        instance.podsets[s].count * ask.width * ask.request[0] for s, ask in pieces.asks.items()
+    )
+    offered = sum(
+        piece.beyond + pieces.unit * piece.room[0] for node in pieces.of_node for piece in node
+    )
+    return (offered - pieces.unit * taken) // tier.size

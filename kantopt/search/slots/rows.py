@@ -1,0 +1,91 @@
+"""Tiers and limits as sums over pods: what each pod adds that arrives or is not placed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job, PodSet
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric
+from kantopt.verify.metrics.unplaced import weight
+
+Each = Callable[[PodSet], int]
+"""What one pod of a pod set adds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A sum over pods and what it may be at most; never more than what it stands for."""
+
+    arrival: Each
+    missing: Each
+    limit: int
+    pieces: int = 0
+    """Weight of what pieces lack."""
+
+
+def none_of(podset: PodSet) -> int:
+    """Return 0: such pods add nothing."""
+    return 0
+
+
+def limit_rows(instance: Instance) -> list[Row]:
+    """Return the model's limits as rows."""
+    limits, rows = instance.model.limits, []
+
+    def running(podset: PodSet) -> int:
+        return int(podset.running)
+
+    if limits.moves is not None:
+        rows.append(Row(running, none_of, limits.moves))
+    if limits.evictions is not None:
+        rows.append(Row(none_of, running, limits.evictions))
+    return rows
+
+
+def tier_row(instance: Instance, tier: Tier, value: int) -> Row | None:
+    """Return a tier as a row; ``None`` for one that is no sum over pods.
+
+    Pods of gangs of several, and of jobs that are evicted as a whole, add nothing: what such a job
+    costs is no sum over its pods.
+    """
+
+    def counted(podset: PodSet) -> bool:
+        return tier.priority in (None, instance.job_of(podset.index).priority)
+
+    def moved(podset: PodSet) -> int:
+        return int(podset.running and counted(podset))
+
+    def cost(podset: PodSet) -> int:
+        job = instance.job_of(podset.index)
+        if not podset.running or not counted(podset):
+            return 0
+        if job.all_victims:
+            return job.disruption_cost if _single(job) else 0
+        return podset.disruption_cost
+
+    def missing(podset: PodSet) -> int:
+        job = instance.job_of(podset.index)
+        if not counted(podset) or tier.surplus:
+            return 0
+        if tier.unit == "jobs":
+            return int(_single(job))
+        return weight(tier, podset) if _single(job) or not job.is_gang else 0
+
+    match tier.metric:
+        case Metric.MOVES:
+            return Row(moved, none_of, value)
+        case Metric.EVICTIONS:
+            return Row(none_of, cost, value)
+        case Metric.DISRUPTION_COST:
+            return Row(moved, lambda podset: 2 * moved(podset), value)
+        case Metric.UNPLACED:
+            return Row(none_of, missing, value)
+        case _:
+            return None
+
+
+def _single(job: Job) -> bool:
+    return sum(role.count for role in job.roles) == 1

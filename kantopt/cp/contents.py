@@ -13,6 +13,13 @@ from ortools.sat.python import cp_model
 
 from kantopt.cp.variables import Terms, weighted
 
+LOOSE = 1.25
+"""Arrivals that a choice in whole numbers may have, over those of the linear program."""
+
+
+NEAR = 0.85
+"""Distance to a bound at which HiGHS may stop."""
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -26,12 +33,15 @@ class Frame:
         Fewest and most pods of each kind, more or fewer than there are now.
     limits
         What the sum of each row may be at most.
+    arrival
+        Cost of an arrival: so little that all there could be cost a tenth of a unit.
     """
 
     nodes: Sequence[int]
     least: Sequence[int]
     most: Sequence[int]
     limits: Sequence[int]
+    arrival: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +107,16 @@ class ContentProgram:
     edges of the box.
     """
 
-    def __init__(self, frame: Frame, pods: int) -> None:
+    def __init__(self, frame: Frame) -> None:
         self._frame = frame
         self._columns: list[Column] = []
-        self._arrival = 0.1 / max(1, pods)  # all arrivals together cost less than half a unit
         self._lp = pywraplp.Solver.CreateSolver("GLOP")
-        self._rows = _Rows(self._lp, frame, self._arrival)
+        self._rows = _Rows(self._lp, frame)
         self._lacking = [self._slack(row, 1.0) for row in self._rows.kinds]
         self._beyond = [self._slack(row, -1.0) for row in self._rows.kinds]
         self._exceeded = [self._slack(row, -1.0) for row in self._rows.limits]
-        self._value = 0.0
+        self._taken: list[pywraplp.Variable] = []
+        self._value = self._arrivals = 0.0
 
     def _slack(self, row: pywraplp.Constraint, sign: float) -> pywraplp.Variable:
         slack = self._lp.NumVar(0.0, self._lp.infinity(), "")
@@ -125,7 +135,8 @@ class ContentProgram:
     def add(self, column: Column) -> None:
         """Add a column."""
         self._columns.append(column)
-        self._rows.add(self._lp.NumVar(0.0, self._lp.infinity(), ""), column)
+        self._taken.append(self._lp.NumVar(0.0, self._lp.infinity(), ""))
+        self._rows.add(self._taken[-1], column)
 
     def solve(self) -> Point:
         """Solve the linear program, starting from the last optimum.
@@ -140,6 +151,8 @@ class ContentProgram:
             raise ValueError(f"the linear program of contents ended with status {status}")
         rows, slacks = self._rows, (*self._lacking, *self._beyond, *self._exceeded)
         self._value = rows.cost.Value()
+        pairs = zip(self._columns, self._taken, strict=True)
+        self._arrivals = sum(c.arrivals * x.solution_value() for c, x in pairs if c.arrivals)
         return Point(
             self._value,
             [-row.dual_value() for row in rows.kinds],
@@ -163,20 +176,33 @@ class ContentProgram:
 
     def _by_highs(self, seconds: float) -> list[int] | None:
         mip = pywraplp.Solver.CreateSolver("HIGHS")
-        rows = _Rows(mip, self._frame, self._arrival)
+        rows = _Rows(mip, self._frame)
         chosen = []
         for column in self._columns:
-            most = self._frame.nodes[column.node_class]
-            chosen.append(mip.IntVar(0.0, float(most), ""))
+            chosen.append(mip.IntVar(0.0, float(self._frame.nodes[column.node_class]), ""))
             rows.add(chosen[-1], column)
+        most = LOOSE * self._arrivals + 10
+        if not self._arrivals_limited(most):
+            # Without a limit on moves the choices are too many: some more than it takes will do.
+            few = mip.Constraint(-mip.infinity(), most)
+            for column, variable in zip(self._columns, chosen, strict=True):
+                few.SetCoefficient(variable, float(column.arrivals))
         mip.SetTimeLimit(max(1, int(1000 * seconds)))
         near = pywraplp.MPSolverParameters()
-        # Costs are whole numbers: what is within half of one is as good as optimal.
-        gap = 0.5 / max(1.0, abs(self._value))
+        # Costs are whole numbers: what is nearer than one to a bound is optimal. The cost of
+        # arrivals, which is not whole, takes its part of that.
+        gap = NEAR / max(1.0, abs(self._value))
         near.SetDoubleParam(pywraplp.MPSolverParameters.RELATIVE_MIP_GAP, gap)
         if mip.Solve(near) not in (pywraplp.Solver.OPTIMAL, pywraplp.Solver.FEASIBLE):
             return None
         return [round(variable.solution_value()) for variable in chosen]
+
+    def _arrivals_limited(self, most: float) -> bool:
+        """Whether some row limits arrivals to so many."""
+        return any(
+            limit <= most and all(column.rows[j] == column.arrivals for column in self._columns)
+            for j, limit in enumerate(self._frame.limits)
+        )
 
     def _by_cp_sat(self, effort: Effort) -> list[int] | None:
         frame, model = self._frame, cp_model.CpModel()
@@ -196,7 +222,7 @@ class ContentProgram:
                 model.add_linear_constraint(weighted(changes), least, most)
         for j, limit in enumerate(frame.limits):
             model.add(weighted([(x, c.rows[j]) for c, x in pairs if c.rows[j]]) <= limit)
-        unit = round(1 / self._arrival)
+        unit = round(1 / frame.arrival)
         model.minimize(weighted([(x, unit * c.cost + c.arrivals) for c, x in pairs]))
         solver = cp_model.CpSolver()
         solver.parameters.random_seed = effort.seed
@@ -215,9 +241,9 @@ class ContentProgram:
 class _Rows:
     """The rows of a program of either kind."""
 
-    def __init__(self, program: pywraplp.Solver, frame: Frame, arrival: float) -> None:
+    def __init__(self, program: pywraplp.Solver, frame: Frame) -> None:
         infinity = program.infinity()
-        self._arrival = arrival
+        self._arrival = frame.arrival
         self.cost = program.Objective()
         self.cost.SetMinimization()
         self.classes = [program.Constraint(float(k), float(k)) for k in frame.nodes]

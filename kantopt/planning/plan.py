@@ -20,7 +20,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema import plan as docs
 from kantopt.schema.model import Model, Rule
-from kantopt.search.construct import best_of
+from kantopt.search.portfolio import best_of
 from kantopt.search.reasons import first_reason
 from kantopt.search.sequence import sequence
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
@@ -254,9 +254,9 @@ class _Run:
         )
 
     def _strategy(self) -> str:
-        """Name what made the fast path's plan: a strategy, and chains if they bettered it."""
-        chained = "chains" in self.incumbents.finders
-        return f"{self.strategy} and chains" if chained else self.strategy
+        """Name what made the fast path's plan: a strategy, and the moves that bettered it."""
+        by = [name for name in ("chains", "repair") if name in self.incumbents.finders]
+        return " and ".join([self.strategy, *by])
 
     def _say_what_ended(self, proved: bool) -> None:
         number = self.deadline.stop.signal

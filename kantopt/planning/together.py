@@ -109,10 +109,17 @@ def _task(
 
 
 def _promising(incumbents: Incumbents) -> bool:
-    """Whether chains have anything to do: else the exact search gets all workers."""
+    """Whether moves of single pods may help: else the exact search gets all workers."""
     from kantopt.search.chains.improve import promising
 
-    return promising(incumbents.instance, incumbents.best.placement)
+    return _repairs(incumbents) or promising(incumbents.instance, incumbents.best.placement)
+
+
+def _repairs(incumbents: Incumbents) -> bool:
+    """Whether pods with devices wait that moves of others may find room for."""
+    from kantopt.search.repair.improve import promising
+
+    return promising(incumbents.instance, incumbents.best.placement, incumbents.tiers)
 
 
 def _chains(
@@ -127,17 +134,22 @@ def _chains(
 
     Beside the exact search this goes on until the time is up, else until it has long been in vain.
     """
-    from kantopt.search.chains.improve import improve
+    by = "repair" if _repairs(incumbents) else "chains"
+    if by == "repair":
+        from kantopt.search.repair.improve import improve
+    else:
+        from kantopt.search.chains.improve import improve
 
     def found(placement: Placement) -> None:
         before = incumbents.best
-        incumbents.offer(placement, "chains")
+        incumbents.offer(placement, by)
         if incumbents.best is not before:
             bettered()
             if exact is not None and not incumbents.best.missing:
                 exact.offer(placement)
 
     pods = sum(podset.count for podset in incumbents.instance.podsets)
+    patience = 2 if by == "repair" else min(100 + 10 * pods, 5000)
     try:
         improve(
             incumbents.instance,
@@ -146,10 +158,10 @@ def _chains(
             deadline,
             options.seed,
             found,
-            patience=min(100 + 10 * pods, 5000) if exact is None else None,
+            patience=patience if exact is None else None,
             news=(lambda: None) if exact is None else exact.look,
             enough=lambda values: incumbents.known.optimal(values),
         )
     except Exception as error:  # a fault of the search must not cost the plan that is there
-        ending.warnings.append(f"the search by chains failed: {type(error).__name__}: {error}")
+        ending.warnings.append(f"the search by {by} failed: {type(error).__name__}: {error}")
     ending.cut = ending.cut or deadline.cuts()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from kantopt.problem.cluster import Amounts, Spot
@@ -72,11 +72,11 @@ class PodSet:
     movable: bool
     disruption_cost: int
     budgets: tuple[int, ...]
+    running: bool = field(init=False)
+    """Whether the pods run now."""
 
-    @property
-    def running(self) -> bool:
-        """Whether the pods run now."""
-        return bool(self.current)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "running", bool(self.current))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +88,12 @@ class Role:
     min_count: int
     running: int | None
     pending: int | None
+    podsets: tuple[int, ...] = field(init=False)
+    """Indices of the pod sets, running first."""
 
-    @property
-    def podsets(self) -> tuple[int, ...]:
-        """Indices of the pod sets, running first."""
-        return tuple(s for s in (self.running, self.pending) if s is not None)
+    def __post_init__(self) -> None:
+        podsets = tuple(s for s in (self.running, self.pending) if s is not None)
+        object.__setattr__(self, "podsets", podsets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +114,17 @@ class Job:
     """Evicting one pod evicts them all."""
     disruption_cost: int
     waited_seconds: int
+    podsets: tuple[int, ...] = field(init=False)
+    """Indices of the pod sets of all roles."""
+    is_gang: bool = field(init=False)
+    """Whether fewer than some number of pods are worth nothing."""
 
-    @property
-    def podsets(self) -> tuple[int, ...]:
-        """Indices of the pod sets of all roles."""
-        return tuple(s for role in self.roles for s in role.podsets)
-
-    @property
-    def is_gang(self) -> bool:
-        """Whether fewer than some number of pods are worth nothing."""
-        return self.min_count > 0 or any(role.min_count > 0 for role in self.roles)
+    def __post_init__(self) -> None:
+        # Asked for all the time: worked out once.
+        gang = self.min_count > 0 or any(role.min_count > 0 for role in self.roles)
+        podsets = tuple(s for role in self.roles for s in role.podsets)
+        object.__setattr__(self, "podsets", podsets)
+        object.__setattr__(self, "is_gang", gang)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from kantopt.schema.quantity import from_base, gpu_milli
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import State, rooms
 
+_MANY = 2**31
+"""More pods than a node ever holds."""
 FITS = ""
 """Cause of a node that takes a pod."""
 
@@ -28,7 +31,7 @@ def refusal(instance: Instance, podset: PodSet, n: int) -> str:
 
 
 class Causes:
-    """The cause of each node for one pod set, in a state."""
+    """The cause of each node for one pod set, in a state; the same for pods that ask the same."""
 
     def __init__(self, state: State, s: int) -> None:
         self.state = state
@@ -59,13 +62,14 @@ class Causes:
     def _class(self) -> str:
         return "/".join(need.device_class for need in self.podset.devices)
 
-    @property
+    @cached_property
     def rule(self) -> Rule:
         """Rule that most of the full nodes fail by."""
         devices = f"{self._class()} devices"
         by_devices = int((self.room_cause[self.full] == devices).sum())
         return Rule.DEVICES if 2 * by_devices > int(self.full.sum()) else Rule.CAPACITY
 
+    @cached_property
     def counts(self) -> str:
         """Number of nodes that fit and, per cause, of those that do not."""
         found = Counter(str(cause) for cause in self.room_cause)
@@ -75,6 +79,7 @@ class Causes:
         listed = ", ".join(f"{k} {cause}" for cause, k in ranked)
         return f"{text}: {listed}" if listed else text
 
+    @cached_property
     def witness(self) -> str:
         """Name the node that is closest to taking a pod, and what it is short of."""
         nodes = np.flatnonzero(self.full)
@@ -95,7 +100,7 @@ class Causes:
         """Name the first node with room and what it lacks for one pod more than that."""
         fitting = np.flatnonzero(self.room_cause == FITS)
         for n in fitting[:1].tolist():
-            room = int(rooms(self.state, self.state.shape[self.s], self.podset.count)[n])
+            room = int(rooms(self.state, self.state.shape[self.s], _MANY)[n])
             for r, amount in self.state.shape[self.s].asks:
                 wanted = (room + 1) * amount
                 free, limit = int(self.state.free[r, n]), int(self.state.capacity[r, n])

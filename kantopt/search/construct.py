@@ -6,21 +6,19 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import groupby, islice
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 from kantopt.search.gangs import Placer
 from kantopt.search.preempt import Preemption
 from kantopt.search.relocate import Relocation
 from kantopt.search.scores import Scores
 from kantopt.search.state import Change, State
-from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
-from kantopt.verify.metrics import bounds, measure
+from kantopt.search.strategy import Strategy
 from kantopt.verify.rules import check
 
 _MOST_REPAIRS = 3
@@ -60,11 +58,11 @@ def construct(
     order = _order(instance, seed=seed, in_order=in_order)
     how = _How(strategy, preempt, relocate)
     placement = _legal_run(instance, deadline, how, order)
-    lacking = _lacking(instance, placement)
+    lacking = missing_jobs(instance, placement)
     if lacking and not deadline.cuts():
         urgent = sorted(order, key=lambda j: j not in instance.required)
         other = _legal_run(instance, deadline, how, urgent)
-        if _lacking(instance, other) < lacking:
+        if missing_jobs(instance, other) < lacking:
             return other
     return placement
 
@@ -76,7 +74,7 @@ class _How:
     relocate: bool
 
 
-def _lacking(instance: Instance, placement: Placement) -> int:
+def missing_jobs(instance: Instance, placement: Placement) -> int:
     """Jobs that must be placed and are not."""
     return len(check(instance, placement, (Rule.REQUIRED,))) if instance.required else 0
 
@@ -89,44 +87,13 @@ def _legal_run(instance: Instance, deadline: Deadline, how: _How, order: list[in
         run = _Run(instance, deadline, how)
         run.work([j for j in order if j not in banned])
         placement = run.state.placement()
-        if _legal(instance, placement):
+        if is_legal(instance, placement):
             return placement
         legal, culprit = run.longest_legal()
         if _pods(legal) > _pods(best):
             best = legal
         banned.add(culprit)
     return best
-
-
-def best_of(
-    instance: Instance,
-    deadline: Deadline,
-    strategies: Sequence[Strategy],
-    tiers: Sequence[Tier],
-    *,
-    seed: int = 0,
-) -> tuple[Placement, Strategy]:
-    """Construct with several strategies and keep the placement with the best objectives.
-
-    Without strategies, those of :data:`DEFAULT_PORTFOLIO`. Stops early when the best meets the
-    arithmetic bounds, or when the time left is shorter than a strategy took.
-    """
-    chosen = tuple(strategies) or DEFAULT_PORTFOLIO
-    best: tuple[tuple[int, ...], Placement, Strategy] | None = None
-    for strategy in chosen:
-        began = elapsed()
-        placement = construct(instance, deadline, strategy, seed=seed, relocate=True)
-        values = measure(instance, placement, tiers)
-        lacking = _lacking(instance, placement)
-        if best is None or (lacking, *values) < best[0]:
-            best = (lacking, *values), placement, strategy
-            if not lacking and values == bounds(instance, tiers, values):
-                break
-        took = elapsed() - began
-        if deadline.cuts() or (not deadline.deterministic and deadline.remaining() < 2 * took):
-            break
-    assert best is not None
-    return best[1], best[2]
 
 
 def _order(instance: Instance, *, seed: int, in_order: bool) -> list[int]:
@@ -165,7 +132,8 @@ def _pods(placement: Placement) -> int:
     return sum(sum(spots.values()) for spots in placement.podsets)
 
 
-def _legal(instance: Instance, placement: Placement) -> bool:
+def is_legal(instance: Instance, placement: Placement) -> bool:
+    """Whether nothing is wrong with a placement but required jobs that are missing."""
     return all(violation.rule == Rule.REQUIRED for violation in check(instance, placement))
 
 
@@ -185,21 +153,51 @@ class _Run:
 
     def work(self, order: Sequence[int]) -> None:
         """Place minima first, then the members above them."""
+        for key, group in groupby(order, self._alike):
+            jobs = list(group)
+            if key is not None and len(jobs) > 1:
+                jobs = self._place_alike(jobs)
+            for j in jobs:
+                if self.deadline.cuts():
+                    return
+                if not self._disturbed(j):
+                    self._place(j)
+                    self._done.append((j, self.state.mark()))
         for j in order:
             if self.deadline.cuts():
                 return
-            if not self._disturbed(j):
-                self._place(j)
-                self._done.append((j, self.state.mark()))
-        for j in order:
-            if self.deadline.cuts():
-                return
-            if self.placer.is_gang(j) and not self._disturbed(j) and self._runs(j):
+            if self._grows(j) and not self._disturbed(j) and self._runs(j):
                 self.placer.place_more(j)
                 self._done.append((j, self.state.mark()))
-        if self.relocate and order and self.preemption and any(self.preemption.victims.units()):
+        if self.relocate and order and self.preemption and self.preemption.victims.gone.pods():
             self._relocation.rescue()
             self._done.append((order[-1], self.state.mark()))
+
+    def _alike(self, j: int) -> tuple[object, ...] | None:
+        """Return all that tells a job of a single free pod from others; of other jobs nothing."""
+        job = self.instance.jobs[j]
+        podset = self.instance.podsets[job.podsets[0]]
+        if (
+            len(job.podsets) > 1
+            or podset.running
+            or podset.count > 1
+            or not self.placer.anywhere(j)
+        ):
+            return None
+        return (
+            job.priority,
+            job.may_preempt,
+            job.queue,
+            self.state.shape[podset.index].index,
+            podset.allowed,
+        )
+
+    def _place_alike(self, jobs: list[int]) -> list[int]:
+        """Place jobs that differ in nothing, all at once; return those that are left."""
+        before = self.state.mark()
+        placed = self.placer.place_alike(jobs)
+        self._done += [(j, before + i) for i, j in enumerate(jobs[:placed], start=1)]
+        return jobs[placed:]
 
     def _place(self, j: int) -> None:
         key = self._key(j)
@@ -255,6 +253,14 @@ class _Run:
             for s in self.instance.jobs[j].podsets
         )
 
+    def _grows(self, j: int) -> bool:
+        """Whether pods of a gang are still to be placed."""
+        return self.placer.is_gang(j) and any(
+            self.state.placed[s] < self.instance.podsets[s].count
+            for s in self.instance.jobs[j].podsets
+            if not self.instance.podsets[s].running
+        )
+
     def _runs(self, j: int) -> bool:
         job = self.instance.jobs[j]
         return self.placer.missing(j) == 0 and all(
@@ -271,7 +277,7 @@ class _Run:
         while high - low > 1:
             middle = (low + high) // 2
             placement = self._replayed(self._done[middle][1])
-            if _legal(self.instance, placement):
+            if is_legal(self.instance, placement):
                 low, legal = middle, placement
             else:
                 high = middle

@@ -1,8 +1,9 @@
-"""Pods of one pod set onto nodes: which nodes, how many on each."""
+"""Pods of one shape onto nodes: which nodes, how many on each."""
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -34,9 +35,28 @@ def fill(scores: Scores, s: int, pods: int, within: Mask | None = None) -> int:
         case Strategy.KUBE_DEFAULT:
             return _by_replicas(scores, s, pods, mask)
         case Strategy.LEAST_ALLOCATED:
-            return _one_by_one(scores, s, pods, mask)
+            return _one_by_one(scores, [s] * pods, mask)
+        case Strategy.E_BINPACK:
+            return _on_fewest(scores, s, pods, mask)
         case _:
-            return _packed(scores, s, pods, mask)
+            return _packed(scores, [s] * pods, mask)
+
+
+def fill_alike(scores: Scores, podsets: Sequence[int]) -> int:
+    """Place one pod each of pod sets that differ in nothing, as if one after the other.
+
+    Returns how many are placed, the first ones.
+    """
+    state = scores.state
+    first = state.instance.podsets[podsets[0]]
+    queue = state.instance.jobs[first.job].queue
+    podsets = podsets[: state.quotas.room(queue, first.demand, len(podsets))]
+    if not podsets:
+        return 0
+    mask = state.allowed(first.index)
+    if scores.fills_up:
+        return _packed(scores, podsets, mask)
+    return _one_by_one(scores, podsets, mask)
 
 
 def room_for(state: State, s: int, most: int, within: Mask | None = None) -> Ints:
@@ -59,18 +79,18 @@ def room_for(state: State, s: int, most: int, within: Mask | None = None) -> Int
     return room
 
 
-def place_on(scores: Scores, s: int, n: int, pods: int) -> int:
-    """Place up to ``pods`` pods on one node that has the room; return how many are placed."""
+def _place_on(scores: Scores, podsets: Sequence[int], n: int) -> int:
+    """Place a pod of each pod set on one node that has the room; return how many are placed."""
     state = scores.state
-    if not state.shape[s].needs:
-        state.add(s, Spot(n), pods)
-        return pods
-    for placed in range(pods):
+    if not state.shape[podsets[0]].needs and podsets[0] == podsets[-1]:
+        state.add(podsets[0], Spot(n), len(podsets))
+        return len(podsets)
+    for placed, s in enumerate(podsets):
         devices = scores.devices(s, n)
         if devices is None:
             return placed
         state.add(s, Spot(n, devices), 1)
-    return pods
+    return len(podsets)
 
 
 def _place_one(scores: Scores, s: int, mask: Mask) -> bool:
@@ -87,49 +107,65 @@ def _place_one(scores: Scores, s: int, mask: Mask) -> bool:
         for n, replicas in replicas_on(state, s).items():
             counts[n] = replicas
         score = np.where(mask, score, 0) + spread_term(counts, mask)
-    return place_on(scores, s, int(np.where(mask, score, WORST).argmax()), 1) == 1
+    return _place_on(scores, [s], int(np.where(mask, score, WORST).argmax())) == 1
 
 
-def _packed(scores: Scores, s: int, pods: int, mask: Mask) -> int:
-    """Fill the best node, then the next; for ``e-binpack`` use as few nodes as possible."""
+def _packed(scores: Scores, podsets: Sequence[int], mask: Mask) -> int:
+    """Fill the best node, then the next."""
+    shape = scores.state.shape[podsets[0]]
+    fits, score = scores.of(shape)
+    nodes = np.flatnonzero(mask & fits)
+    nodes = nodes[np.lexsort((nodes, -score[nodes]))]
+    # Every node takes a pod at least: more nodes than pods are not needed.
+    nodes = nodes[: len(podsets)]
+    placed = 0
+    for n, room in zip(
+        nodes.tolist(), rooms(scores.state, shape, len(podsets), nodes).tolist(), strict=True
+    ):
+        if placed == len(podsets):
+            break
+        placed += _place_on(scores, podsets[placed : placed + room], n)
+    return placed
+
+
+def _on_fewest(scores: Scores, s: int, pods: int, mask: Mask) -> int:
+    """Use as few nodes as possible: the roomiest while they are needed whole, then the best."""
     state = scores.state
     fits, score = scores.of(state.shape[s])
     nodes = np.flatnonzero(mask & fits)
     room = rooms(state, state.shape[s], pods, nodes)
     rank = score[nodes]
-    fewest = scores.strategy is Strategy.E_BINPACK
-    keys = (nodes, -rank, -room) if fewest else (nodes, -rank)
     left = pods
-    order = np.lexsort(keys)
+    order = np.lexsort((nodes, -rank, -room))
     for position, i in enumerate(order):
         if not left:
             break
-        if fewest and room[i] >= left:
+        if room[i] >= left:
             rest = order[position:]
             enough = rest[room[rest] >= left]
             i = enough[np.lexsort((nodes[enough], -rank[enough]))[0]]
-            left -= place_on(scores, s, int(nodes[i]), left)
+            left -= _place_on(scores, [s] * left, int(nodes[i]))
             if left:  # devices ran out early: the others take the rest
                 others = mask.copy()
                 others[nodes[i]] = False
-                left -= _packed(scores, s, left, others)
+                left -= _on_fewest(scores, s, left, others)
             break
-        left -= place_on(scores, s, int(nodes[i]), int(min(room[i], left)))
+        left -= _place_on(scores, [s] * int(room[i]), int(nodes[i]))
     return pods - left
 
 
-def _one_by_one(scores: Scores, s: int, pods: int, mask: Mask) -> int:
+def _one_by_one(scores: Scores, podsets: Sequence[int], mask: Mask) -> int:
     """Always the best node as it stands then; only the node that changed is scored anew."""
-    fits, score = scores.of(scores.state.shape[s])
+    fits, score = scores.of(scores.state.shape[podsets[0]])
     nodes = np.flatnonzero(mask & fits)
     heap = list(zip((-score[nodes]).tolist(), nodes.tolist(), strict=True))
     heapq.heapify(heap)
     placed = 0
-    while heap and placed < pods:
+    while heap and placed < len(podsets):
         _, n = heapq.heappop(heap)
-        if place_on(scores, s, n, 1):
+        if _place_on(scores, podsets[placed : placed + 1], n):
             placed += 1
-            again = _again(scores, s, n)
+            again = _again(scores, podsets[0], n)
             if again is not None:
                 heapq.heappush(heap, (-again, n))
     return placed
@@ -145,7 +181,7 @@ def _by_replicas(scores: Scores, s: int, pods: int, mask: Mask) -> int:
     placed = 0
     while placed < pods and (best := queue.pop()) is not None:
         n, replicas = best
-        if place_on(scores, s, n, 1):
+        if _place_on(scores, [s], n):
             placed += 1
             again = _again(scores, s, n)
             if again is not None:
@@ -155,7 +191,5 @@ def _by_replicas(scores: Scores, s: int, pods: int, mask: Mask) -> int:
 
 def _again(scores: Scores, s: int, n: int) -> int | None:
     """Score of a node for the next pod; ``None`` if it is full."""
-    shape, node = scores.state.shape[s], np.array([n])
-    if rooms(scores.state, shape, 1, node)[0] < 1:
-        return None
-    return int(scores.score(shape, node)[0])
+    fits, score = scores.of(scores.state.shape[s])
+    return int(score[n]) if fits[n] else None

@@ -12,7 +12,7 @@ from kantopt.problem.job import TopologyNeed
 from kantopt.problem.tiers import finest_level
 from kantopt.schema.model import Rule
 from kantopt.search.domains import Domains, used_domains
-from kantopt.search.fill import fill, room_for
+from kantopt.search.fill import fill, fill_alike, room_for
 from kantopt.search.scores import Scores
 from kantopt.search.shapes import Mask
 from kantopt.search.strategy import Strategy
@@ -109,6 +109,18 @@ class Placer:
             whole = [Want(w.s, w.role, w.most, w.most) for w in wants]
             return self._try(j, whole, within)
         return False
+
+    def anywhere(self, j: int) -> bool:
+        """Whether neither topology nor neighbours have a say in where a job goes."""
+        return (
+            j not in self.needs
+            and self._group_level is None
+            and not any(map(self.state.neighbours.concern, self.state.instance.jobs[j].podsets))
+        )
+
+    def place_alike(self, jobs: list[int]) -> int:
+        """Place jobs of a single pod that differ in nothing; return how many, the first ones."""
+        return fill_alike(self.scores, [self.state.instance.jobs[j].podsets[0] for j in jobs])
 
     def place_more(self, j: int) -> None:
         """Place members of a gang above its minimum, as many as fit."""

@@ -62,29 +62,18 @@ class Preemption:
             if any(int(c.sum()) < w.least for c, w in zip(could, wants, strict=True)):
                 continue
             best: tuple[list[int], list[Change]] | None = None
-            version = self.victims.version
             for region in self._regions(j, wants, now, could, level):
                 mark = self.state.mark()
                 if self._try(j, wants, place, region, level, (now, could)):
-                    harm = self._harm()
+                    harm = self.victims.gone.harm()
                     if best is None or harm < best[0]:
                         best = harm, self.state.journal[mark:]
                 self.state.undo(mark)
-                self.victims.version = version
             if best is not None:
                 for change in best[1]:
                     self.state.add(*change)
-                self.victims.changed()
                 return True
         return False
-
-    def _harm(self) -> list[int]:
-        """Cost of all evictions by priority, the highest first."""
-        cost: dict[int, int] = {}
-        for job, unit in self.victims.units():
-            pods = sum(self.victims.cost(s, k) for (s, _), k in unit.items())
-            cost[job.priority] = cost.get(job.priority, 0) + pods
-        return [cost.get(priority, 0) for priority in self.state.instance.priorities]
 
     def _regions(
         self, j: int, wants: list[Want], now: list[Ints], could: list[Ints], level: int
@@ -125,13 +114,16 @@ class Preemption:
         level: int,
         rooms: tuple[list[Ints], list[Ints]],
     ) -> bool:
+        seen = len(self.state.touched)
         if not self._free_quota(j, wants, level):
             return False
         if not self._free_nodes(wants, place, region, level, rooms):
             return False
-        self._put_back.reprieve()
-        gone = {s for _, unit in self.victims.units() for s, _ in unit}
-        return self._put_back.holds() and self.state.neighbours.spread_holds(sorted(gone))
+        self._put_back.reprieve(self.state.touched[seen:])
+        if not self._put_back.holds(self.state.touched[seen:]):
+            return False
+        spreads = self.state.instance.spreads
+        return not spreads or self.state.neighbours.spread_holds(self.victims.gone.podsets())
 
     def _free_quota(self, j: int, wants: list[Want], level: int) -> bool:
         """Evict from the job's queue and its cohort until the job is within quota."""
@@ -183,7 +175,7 @@ class Preemption:
             while queue and missing > 0:
                 n = queue.pop(0)
                 missing -= int(gain[n])
-                batch += [x for x in self.victims.on_node.get(n, ()) if x[0] <= level]
+                batch += [x for x in self.victims.on_node(n) if x[0] <= level]
             more = [x for x in batch if self.victims.evict(x[1], x[2])]
             if place(region):
                 return True

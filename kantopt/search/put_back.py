@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cached_property
+
 import numpy as np
 
 from kantopt.problem.cluster import Spot
@@ -19,24 +22,27 @@ class PutBack:
         self.victims = victims
         self.state = victims.state
 
-    def reprieve(self) -> None:
-        """Put back evicted pods that still fit, the most important and the dearest first."""
+    def reprieve(self, nodes: Iterable[int]) -> None:
+        """Put back evicted pods that still fit, the most important and the dearest first.
+
+        Some nodes changed since all that fits was put back last: only there it can fit again.
+        """
         units = sorted(
-            self.victims.units(),
+            self.victims.units(nodes),
             key=lambda u: (-u[0].priority, -self._cost(u[1]), u[0].index, sorted(u[1])),
         )
         for _, unit in units:
-            if self._restore(unit):
-                self.victims.changed()
+            self._restore(unit)
 
     def _cost(self, unit: Unit) -> int:
-        return sum(self.victims.cost(s, pods) for (s, _), pods in unit.items())
+        podsets = self.state.instance.podsets
+        return sum(podsets[s].disruption_cost * pods for (s, _), pods in unit.items())
 
     def _restore(self, unit: Unit) -> bool:
         mark = self.state.mark()
         for (s, spot), pods in sorted(unit.items()):
             for _ in range(pods):
-                if not self._fits(s, spot):
+                if not self.victims.evicted(s) or not self._fits(s, spot):
                     self.state.undo(mark)
                     return False
                 self.state.add(s, spot, 1)
@@ -65,12 +71,15 @@ class PutBack:
             for row, amount in need.ask
         )
 
-    def holds(self) -> bool:
-        """Whether every evicted pod is away for good reason: without lesser pods it has no room."""
+    def holds(self, nodes: Iterable[int]) -> bool:
+        """Whether every evicted pod is away for good reason: without lesser pods it has no room.
+
+        Some nodes changed since that held last.
+        """
         if not self.state.instance.strict or not self.state.instance.on(Rule.PRIORITY):
             return True
         lesser: dict[int, _Lesser] = {}
-        for job, unit in self.victims.units():
+        for job, unit in self.victims.units(nodes):
             if job.priority not in lesser:
                 lesser[job.priority] = _Lesser(self.state, job)
             if lesser[job.priority].fits_back(job, unit):
@@ -84,19 +93,36 @@ class _Lesser:
     def __init__(self, state: State, victim: Job) -> None:
         self._state = state
         self._victim = victim
-        instance = state.instance
-        self._usage = [list(usage) for usage in state.quotas.usage]
-        self._neighbours: list[tuple[int, int, int]] = []
-        for podset in instance.podsets:
-            s = podset.index
-            if podset.running or not state.placed[s] or not self._is_lesser(s):
-                continue
-            queue = instance.jobs[podset.job].queue
+
+    @cached_property
+    def _placed(self) -> list[int]:
+        """Pod sets of lesser pods that are placed now."""
+        state = self._state
+        pending = (p.index for p in state.instance.podsets if not p.running)
+        return [s for s in pending if state.placed[s] and self._is_lesser(s)]
+
+    @cached_property
+    def _usage(self) -> list[list[int]]:
+        """Use of each queue without the lesser pods."""
+        instance = self._state.instance
+        usage = [list(used) for used in self._state.quotas.usage]
+        for s in self._placed:
+            queue = instance.job_of(s).queue
             if queue is not None:
-                for r, amount in enumerate(podset.demand):
-                    self._usage[queue][r] -= state.placed[s] * amount
-            if state.neighbours.concern(s):
-                self._neighbours += [(s, x.node, pods) for x, pods in state.spots[s].items()]
+                for r, amount in enumerate(instance.podsets[s].demand):
+                    usage[queue][r] -= self._state.placed[s] * amount
+        return usage
+
+    @cached_property
+    def _neighbours(self) -> list[tuple[int, int, int]]:
+        """Pod set, node and number of the lesser pods that neighbours look at."""
+        state = self._state
+        return [
+            (s, spot.node, pods)
+            for s in self._placed
+            if state.neighbours.concern(s)
+            for spot, pods in state.spots[s].items()
+        ]
 
     def _is_lesser(self, s: int) -> bool:
         instance = self._state.instance
@@ -114,7 +140,8 @@ class _Lesser:
         for (s, _), pods in unit.items():
             for r, amount in enumerate(instance.podsets[s].demand):
                 extra[r] += pods * amount
-        if not state.quotas.allows_back(job.queue, extra, self._usage):
+        limited = job.queue is not None and instance.on(Rule.QUOTA)
+        if limited and not state.quotas.allows_back(job.queue, extra, self._usage):
             return False
         return not any(
             state.neighbours.repelled(s, spot.node, self._neighbours)

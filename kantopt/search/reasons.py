@@ -61,18 +61,9 @@ class Reasons:
     def __init__(self, instance: Instance, placement: Placement) -> None:
         self.instance = instance
         self.domains = Domains(instance)
-        self.now = State(instance)
-        self.empty = State(instance)
-        for s, spots in enumerate(placement.podsets):
-            before = instance.podsets[s].current
-            if spots is not before:
-                for spot in sorted({*before, *spots}):
-                    more = spots.get(spot, 0) - before.get(spot, 0)
-                    if more:
-                        self.now.add(s, spot, more)
-        for s, spots in enumerate(instance.current.podsets):
-            for spot, pods in sorted(spots.items()):
-                self.empty.add(s, spot, -pods)
+        self.now = State(instance, placement)
+        self.empty = State(instance, instance.nowhere)
+        self._known: dict[tuple[object, ...], Causes] = {}
 
     def of(self, j: int) -> tuple[str, str]:
         """Return rule and sentence for one job."""
@@ -106,6 +97,14 @@ class Reasons:
         pods = wants[0][1]
         return NOT_EXAMINED, f"{pods} of {_pods(pods)} would fit by themselves"
 
+    def _causes(self, state: State, s: int) -> Causes:
+        """Return the causes of each node, found out once for all pods that ask the same."""
+        podset = self.instance.podsets[s]
+        key = (state is self.now, state.shape[s].index, podset.allowed, podset.spread_over)
+        if key not in self._known:
+            self._known[key] = Causes(state, s)
+        return self._known[key]
+
     def _wants(self, j: int) -> list[tuple[int, int]]:
         """Pending pod sets with the pods that would be worth placing: the least of a gang."""
         job = self.instance.jobs[j]
@@ -130,17 +129,17 @@ class Reasons:
     def _eligibility(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:
         if self.now.allowed(s).any():
             return None
-        causes = Causes(self.empty, s)
+        causes = self._causes(self.empty, s)
         first = f"{self.instance.nodes[0].name} ({causes.room_cause[0]})"
         return Rule.ELIGIBILITY, (
-            f"{causes.counts()}; for example node {first}; short of {_pods(pods)}"
+            f"{causes.counts}; for example node {first}; short of {_pods(pods)}"
         )
 
     def _hardware(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:
         room = int((rooms(self.empty, self.empty.shape[s], pods) * self.empty.allowed(s)).sum())
         if room >= pods:
             return None
-        causes = Causes(self.empty, s)
+        causes = self._causes(self.empty, s)
         return causes.rule, _sentence("never on this hardware", causes, room, pods)
 
     def _quota(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:
@@ -253,16 +252,16 @@ class Reasons:
         room = int(room_for(self.now, s, pods).sum())
         if room >= pods:
             return None
-        causes = Causes(self.now, s)
+        causes = self._causes(self.now, s)
         return causes.rule, _sentence("", causes, room, pods)
 
 
 def _sentence(start: str, causes: Causes, room: int, pods: int) -> str:
     """Pods that fit, nodes by cause, the closest node, and how many pods are short."""
-    counts = causes.counts()
+    counts = causes.counts
     if room:
         counts = f"{room} of {_pods(pods)} fit; {counts}"
-    parts = [f"{start}: {counts}" if start else counts, causes.witness()]
+    parts = [f"{start}: {counts}" if start else counts, causes.witness]
     return "; ".join(part for part in parts if part) + _short(pods, room)
 
 

@@ -13,11 +13,14 @@ from kantopt.schema.model import Rule
 from kantopt.search.fill import fill, room_for
 from kantopt.search.gangs import Placer, Want
 from kantopt.search.shapes import Ints, Mask
+from kantopt.search.state import UNLIMITED
 
 _MOST_REGIONS = 6
 """Domains, or single nodes, that are tried for one job."""
 _MOST_CHOICES = 3
 """Sets of nodes to clear that are tried in one region."""
+_PATIENCE = 300
+"""Sets of nodes tried in vain, one after the other, after which no more are tried at all."""
 
 
 class Relocation:
@@ -52,6 +55,7 @@ class Relocation:
         self._devices = np.zeros_like(self.state.devices)
         self._toll: Ints = np.zeros(self.state.size, dtype=np.int64)
         """Pods that may still move from each node, and what they hold there."""
+        self._failed = 0
         self._seen = len(self.state.touched)
         for n in range(self.state.size):
             self._weigh(n)
@@ -63,7 +67,9 @@ class Relocation:
             wants = [Want(want.s, want.role, want.most, want.most) for want in wants]
         self._refresh()
         need = max(sum(want.least for want in wants), self.placer.missing(j))
-        if not need or not self._toll.any():
+        if not need or not self._toll.any() or not self._enough(wants):
+            return False
+        if self._failed >= _PATIENCE:
             return False
         now = np.sum([room_for(self.state, want.s, want.most) for want in wants], axis=0)
         with self._without():
@@ -72,9 +78,20 @@ class Relocation:
             for nodes in self._choices(region, now, np.sum(could, axis=0), need):
                 mark = self.state.mark()
                 if self._clear(j, region, nodes):
+                    self._failed = 0
                     return True
                 self.state.undo(mark)
+                self._failed += 1
         return False
+
+    def _enough(self, wants: list[Want]) -> bool:
+        """Whether as much is free, wherever it is, as is asked for: moves bring no more."""
+        state = self.state
+        asked = sum((want.least * state.shape[want.s].demand for want in wants), start=0)
+        free = np.minimum(np.maximum(state.free, 0), UNLIMITED // max(1, state.size)).sum(axis=1)
+        for row, r in enumerate(state.device_resources):
+            free[r] += np.maximum(state.devices[row], 0).sum()
+        return bool((free >= asked).all())
 
     def rescue(self) -> None:
         """Move evicted pods rather than have them gone, where there is room elsewhere."""
@@ -86,18 +103,17 @@ class Relocation:
             for s in short:
                 fill(self.placer.scores, s, self._short(s))
             whole = job.is_gang or job.all_victims
-            if (whole and any(map(self._short, short))) or self._moved() > self._most():
+            if (whole and any(map(self._short, short))) or not self._within_limit():
                 self.state.undo(mark)
 
     def _short(self, s: int) -> int:
         podset = self.state.instance.podsets[s]
         return podset.count - self.state.placed[s] if podset.running else 0
 
-    def _most(self) -> int:
-        return 2**60 if self._limit is None else self._limit
-
-    def _moved(self) -> int:
-        """Pods that have moved so far."""
+    def _within_limit(self) -> bool:
+        """Whether no more pods have moved so far than may."""
+        if self._limit is None:
+            return True
         moved = 0
         for podset in self.state.instance.podsets:
             s = podset.index
@@ -107,7 +123,7 @@ class Relocation:
                     for spot, pods in self.state.spots[s].items()
                 )
                 moved += self.state.placed[s] - stay
-        return moved
+        return moved <= self._limit
 
     # -- what could leave
 
@@ -217,7 +233,7 @@ class Relocation:
                 back += 1
             if fill(self.placer.scores, s, pods - back, elsewhere) < pods - back:
                 return False
-        return self._moved() <= self._most()
+        return self._within_limit()
 
     def _fits(self, s: int, spot: Spot) -> bool:
         """Whether one pod fits on a spot beside what is there now."""

@@ -39,6 +39,15 @@ class Scores:
         self._shift = [max(0, (most // _PRECISE).bit_length()) for most in self._largest]
         self._stranded = Stranded(state, state.instance.mix)
 
+    @property
+    def fills_up(self) -> bool:
+        """Whether the best node stays the best until it is full."""
+        return self.strategy in (
+            Strategy.BEST_FIT,
+            Strategy.MOST_ALLOCATED,
+            Strategy.E_BINPACK,
+        )
+
     def of(self, shape: PodShape) -> tuple[Mask, Ints]:
         """Return which nodes hold one more pod of a shape, and the scores of those."""
         state = self.state

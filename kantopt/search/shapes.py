@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,3 +65,9 @@ class Shapes:
                 needs=needs,
             )
         return self._known[key]
+
+    def table(self, of: Literal["request", "demand"]) -> Ints:
+        """Return requests or demands of all shapes so far, a row each."""
+        resources = max((len(requests) for requests, _ in self._known), default=0)
+        rows = [getattr(shape, of) for shape in self._known.values()]
+        return np.array(rows, dtype=np.int64).reshape(-1, resources)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -28,10 +29,11 @@ class State:
     """Where pods are while a placement is built, and what they leave free.
 
     ``free`` has a row per resource and a column per node; ``devices`` an array of nodes x device
-    indices per resource that devices offer, -1 where there is no such device.
+    indices per resource that devices offer, -1 where there is no such device. It starts with the
+    snapshot's placement if no other is given.
     """
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, placement: Placement | None = None) -> None:
         self.instance = instance
         nodes, resources = instance.nodes, instance.resources
         self.capacity: Ints = (
@@ -60,6 +62,8 @@ class State:
             self.shapes.of(p.requests, p.devices if needs else (), p.demand)
             for p in instance.podsets
         ]
+        self._requests = self.shapes.table("request")
+        self._demands = self.shapes.table("demand")
         self.spots: list[dict[Spot, int]] = [{} for _ in instance.podsets]
         self.placed = [0] * len(instance.podsets)
         self.bound_on: dict[int, dict[tuple[int, Spot], int]] = {}
@@ -67,10 +71,55 @@ class State:
         self.journal: list[Change] = []
         self.touched: list[int] = []
         """Nodes in the order in which they changed, for those who remember scores."""
+        self.shifted: list[tuple[int, Spot]] = []
+        """Running pods that came or went, in that order, for those who remember evictions."""
         self._allowed: dict[frozenset[int], Mask] = {}
-        for podset in instance.podsets:
-            for spot, pods in podset.current.items():
-                self._apply(podset.index, spot, pods)
+        self._start(instance.current if placement is None else placement)
+
+    def _start(self, placement: Placement) -> None:
+        """Place all pods of a placement at once."""
+        for podset, spots in zip(self.instance.podsets, placement.podsets, strict=True):
+            if not spots:
+                continue
+            s = podset.index
+            self.spots[s] = dict(spots)
+            self.placed[s] = sum(spots.values())
+            self.quotas.add(self.instance.jobs[podset.job].queue, podset.demand, self.placed[s])
+            if self.neighbours.concern(s):
+                for spot, pods in spots.items():
+                    self.neighbours.add(s, spot.node, pods, arrival=not podset.running)
+            if not podset.running:
+                for spot, pods in spots.items():
+                    self.bound_on.setdefault(spot.node, {})[s, spot] = pods
+        taken = [
+            (s, spot, -k) for s, spots in enumerate(placement.podsets) for spot, k in spots.items()
+        ]
+        self.give(taken, self.free, self.devices)
+        self._add(taken, self._demands, self.left)
+
+    def give(self, pods: Iterable[Change], free: Ints, devices: Ints) -> None:
+        """Add what some pods take of nodes and devices to arrays shaped like the state's own."""
+        pods = list(pods)
+        self._add(pods, self._requests, free)
+        for s, spot, k in pods:
+            if spot.devices:
+                self._give_devices(s, spot, k, devices)
+
+    def _add(self, pods: Sequence[Change], amounts: Ints, total: Ints) -> None:
+        """Add what some pods take by shape to rows of resources with a column per node."""
+        nodes = np.array([spot.node for _, spot, _ in pods], dtype=np.int64)
+        shapes = np.array([self.shape[s].index for s, _, _ in pods], dtype=np.int64)
+        counts = np.array([k for _, _, k in pods], dtype=np.int64)
+        for r in np.flatnonzero(amounts.any(axis=0)).tolist():
+            np.add.at(total[r], nodes, counts * amounts[shapes, r])
+
+    def _give_devices(self, s: int, spot: Spot, pods: int, devices: Ints) -> None:
+        n = spot.node
+        for need in self.shape[s].needs:
+            for d in spot.devices:
+                if d < self.device_class.shape[1] and self.device_class[n, d] == need.device_class:
+                    for row, amount in need.ask:
+                        devices[row, n, d] += pods * amount
 
     def _build_devices(self) -> None:
         nodes = self.instance.nodes
@@ -129,17 +178,15 @@ class State:
         podset, shape, n = self.instance.podsets[s], self.shape[s], spot.node
         self.free[:, n] -= pods * shape.request
         self.left[:, n] -= pods * shape.demand
-        for need in shape.needs:
-            for d in spot.devices:
-                if d < self.device_class.shape[1] and self.device_class[n, d] == need.device_class:
-                    for row, amount in need.ask:
-                        self.devices[row, n, d] -= pods * amount
+        self._give_devices(s, spot, -pods, self.devices)
         self.quotas.add(self.instance.jobs[podset.job].queue, podset.demand, pods)
         if self.neighbours.concern(s):
             self.neighbours.add(s, n, pods, arrival=not podset.running)
         _count(self.spots[s], spot, pods)
         self.placed[s] += pods
-        if not podset.running:
+        if podset.running:
+            self.shifted.append((s, spot))
+        else:
             _count(self.bound_on.setdefault(n, {}), (s, spot), pods)
         self.touched.append(n)
 
@@ -224,12 +271,13 @@ def _groups(slots: Ints, k: int, most: int) -> Ints:
 def best_devices(state: State, s: int, n: int) -> tuple[int, ...] | None:
     """Return the devices of a node with least left that take one pod; ``None`` if too few do."""
     chosen: list[int] = []
+    classes = state.device_class[n].tolist()
     for need in state.shape[s].needs:
-        able = np.flatnonzero(state.device_class[n] == need.device_class)
+        able = [(0, d) for d, c in enumerate(classes) if c == need.device_class]
         for row, amount in need.ask:
-            able = able[state.devices[row, n, able] >= amount]
+            free = state.devices[row, n].tolist()
+            able = [(left + free[d], d) for left, d in able if free[d] >= amount]
         if len(able) < need.count:
             return None
-        left = state.devices[[row for row, _ in need.ask]][:, n, able].sum(axis=0)
-        chosen += able[np.lexsort((able, left))][: need.count].tolist()
+        chosen += [d for _, d in sorted(able)[: need.count]]
     return tuple(sorted(chosen))

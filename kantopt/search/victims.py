@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import count
-
-import numpy as np
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
+from kantopt.search.gone import Gone
 from kantopt.search.shapes import Ints
 from kantopt.search.state import State
 
@@ -31,32 +29,38 @@ class Victims:
             for job in instance.jobs
             if (job.all_victims and instance.on(Rule.GANG_VICTIMS)) or job.index in sliced
         }
+        self._gangs = instance.on(Rule.GANG)
         self.jobs: list[Job] = []
         """Jobs of which at least one pod may be evicted, if something important needs the room."""
-        self.on_node: dict[int, list[tuple[int, int, Spot]]] = {}
-        """Priority, pod set and spot of pods that may be evicted."""
+        able: dict[int, list[int]] = {}
         top = max((job.priority for job in instance.jobs), default=0)
         for job in instance.jobs:
+            if job.priority >= top:
+                continue
             running = [s for s in job.podsets if instance.podsets[s].running]
-            able = [s for s in running if self._evictable(s)]
-            if job.priority >= top or not able:
-                continue
-            if self._must_go_whole(job) and len(able) < len(running):
-                continue
-            self.jobs.append(job)
-            for s in able:
-                for spot in sorted(instance.podsets[s].current):
-                    self.on_node.setdefault(spot.node, []).append((job.priority, s, spot))
-        for pods in self.on_node.values():
-            pods.sort(key=lambda x: (x[0], self._toll(x[1]), x[1], x[2]))
-        self._extra: dict[int, tuple[int, Ints, Ints, Ints]] = {}
-        self.version = 0
-        """Which pods are evicted; each set of them has a number of its own."""
-        self._versions = count(1)
+            going = [s for s in running if self._evictable(s)]
+            if going and not (len(going) < len(running) and self._must_go_whole(job)):
+                self.jobs.append(job)
+                able[job.index] = going
+        self._priorities = sorted({job.priority for job in self.jobs})
+        self._here: dict[int, list[tuple[int, Spot]]] = {}
+        for s in (s for going in able.values() for s in going):
+            for spot in instance.podsets[s].current:
+                self._here.setdefault(spot.node, []).append((s, spot))
+        self._on_node: dict[int, list[tuple[int, int, Spot]]] = {}
+        tied = self._rigid | {job.index for job in self.jobs if self._gang(job)}
+        self.gone = Gone(state, able, tied, self._must_go_whole)
+        self._bound = {job.index for job in self.jobs if self._held_elsewhere(job)}
+        """Jobs for whose return more than the room on their nodes counts."""
 
-    def changed(self) -> None:
-        """Note that pods were evicted or put back."""
-        self.version = next(self._versions)
+    def on_node(self, n: int) -> list[tuple[int, int, Spot]]:
+        """Priority, pod set and spot of the pods on a node that may be evicted, in that order."""
+        if n not in self._on_node:
+            here = self._here.get(n, ())
+            found = [(self.state.instance.job_of(s).priority, s, x) for s, x in here]
+            found.sort(key=lambda each: (each[0], self._toll(each[1]), each[1], each[2]))
+            self._on_node[n] = found
+        return self._on_node[n]
 
     def _evictable(self, s: int) -> bool:
         instance = self.state.instance
@@ -80,7 +84,7 @@ class Victims:
         return 1
 
     def _gang(self, job: Job) -> bool:
-        return job.is_gang and self.state.instance.on(Rule.GANG)
+        return job.is_gang and self._gangs
 
     def _slack(self, job: Job, s: int | None = None) -> int:
         """Pods that a gang can lose, at most, before it falls below its minimum."""
@@ -98,11 +102,7 @@ class Victims:
 
     def priorities_below(self, priority: int) -> list[int]:
         """Priorities of jobs that may be evicted for a job of some priority, the lowest first."""
-        return sorted({job.priority for job in self.jobs if job.priority < priority})
-
-    def cost(self, s: int, pods: int) -> int:
-        """Cost of evicting pods of a pod set, as the evictions metric counts it."""
-        return self.state.instance.podsets[s].disruption_cost * pods
+        return [level for level in self._priorities if level < priority]
 
     def evicted(self, s: int) -> int:
         """Pods of a running pod set that are evicted now."""
@@ -121,7 +121,7 @@ class Victims:
     def _limit_left(self) -> int:
         if self._limit is None:
             return 2**62
-        return self._limit - sum(self.evicted(s) for job in self.jobs for s in job.podsets)
+        return self._limit - self.gone.pods()
 
     def evict(self, s: int, spot: Spot) -> bool:
         """Evict the pods of a pod set on a spot, with all that must go along.
@@ -142,7 +142,6 @@ class Victims:
         going = min(pods, spare, self._budget_left(s), self._limit_left())
         if going > 0:
             state.add(s, spot, -going)
-            self.changed()
         return 0 < going < pods
 
     def _evict_job(self, job: Job) -> None:
@@ -158,73 +157,39 @@ class Victims:
                 return
             for spot, pods in sorted(state.spots[s].items()):
                 state.add(s, spot, -pods)
-        self.changed()
 
-    def units(self) -> Iterator[tuple[Job, Unit]]:
-        """Evicted pods as they would come back: a gang that is gone as a whole, others singly."""
+    def units(self, nodes: Iterable[int]) -> Iterator[tuple[Job, Unit]]:
+        """Evicted pods as they would come back: a gang that is gone as a whole, others singly.
+
+        Only those that were on some nodes at least in part, and those that a quota or neighbours
+        keep away as well.
+        """
         state = self.state
-        for job in self.jobs:
-            gone = [s for s in job.podsets if self.evicted(s)]
-            if not gone:
+        for j, spots in sorted(self.gone.by_job(set(nodes), self._bound)):
+            job = state.instance.jobs[j]
+            if (job.is_gang or job.all_victims) and not any(state.placed[s] for s in job.podsets):
+                yield job, self.gone.of(job)
                 continue
-            placed = any(state.placed[s] for s in job.podsets)
-            if (job.is_gang or job.all_victims) and not placed:
-                yield (
-                    job,
-                    {
-                        (s, spot): pods
-                        for s in gone
-                        for spot, pods in state.instance.podsets[s].current.items()
-                    },
-                )
-                continue
-            for s in gone:
-                for spot, pods in sorted(state.instance.podsets[s].current.items()):
-                    for _ in range(pods - state.spots[s].get(spot, 0)):
-                        yield job, {(s, spot): 1}
+            for s, spot in sorted(spots):
+                for _ in range(self.gone.at(s, spot)):
+                    yield job, {(s, spot): 1}
+
+    def _held_elsewhere(self, job: Job) -> bool:
+        limited = job.queue is not None and self.state.instance.on(Rule.QUOTA)
+        return limited or any(self.state.neighbours.concern(s) for s in job.podsets)
 
     @contextmanager
     def without(self, priority: int) -> Iterator[None]:
         """Pretend that all pods up to a priority that may be evicted are gone from their nodes."""
-        _, free, devices, _ = self._room_of(priority)
-        self.state.free += free
-        self.state.devices += devices
+        room = self.gone.room(priority)
+        self.state.free += room.free
+        self.state.devices += room.devices
         try:
             yield
         finally:
-            self.state.free -= free
-            self.state.devices -= devices
+            self.state.free -= room.free
+            self.state.devices -= room.devices
 
     def costs(self, priority: int) -> Ints:
         """Cost by node of evicting everything up to a priority; whole gangs where they must go."""
-        return self._room_of(priority)[3]
-
-    def _room_of(self, priority: int) -> tuple[int, Ints, Ints, Ints]:
-        known = self._extra.get(priority)
-        if known is not None and known[0] == self.version:
-            return known
-        state = self.state
-        free, devices = np.zeros_like(state.free), np.zeros_like(state.devices)
-        costs: Ints = np.zeros(state.size, dtype=np.int64)
-        for job in self.jobs:
-            if job.priority > priority:
-                continue
-            whole = None
-            if self._must_go_whole(job):
-                whole = sum(self.cost(s, state.placed[s]) for s in job.podsets)
-            for s in job.podsets:
-                if not state.instance.podsets[s].running or not self._evictable(s):
-                    continue
-                for spot, pods in state.spots[s].items():
-                    free[:, spot.node] += pods * state.shape[s].request
-                    for need in state.shape[s].needs:
-                        for d in spot.devices:
-                            if (
-                                d < state.device_class.shape[1]
-                                and state.device_class[spot.node, d] == need.device_class
-                            ):
-                                for row, amount in need.ask:
-                                    devices[row, spot.node, d] += pods * amount
-                    costs[spot.node] += self.cost(s, pods) if whole is None else whole
-        self._extra[priority] = (self.version, free, devices, costs)
-        return self._extra[priority]
+        return self.gone.room(priority).costs

@@ -61,29 +61,43 @@ def _judge(
 ) -> Iterator[Violation]:
     first = _apply(instance.current, done)
     crowded = _apply(first, beside, leave=False)
+    # A wave may run before those beside it, with them or after them: a gang that starts half in
+    # one and half in another would look whole if all of them were always taken as there.
+    starts = [first, crowded, _apply(first, beside)] if beside else [first]
+    settled = [Step(instance, start, _apply(start, actions)) for start in starts]
+    if any(action.source is not None for action in actions):
+        held, shared = _before_done(instance, crowded, actions)
+    else:  # nothing leaves: the wave is as crowded while it runs as when it is done
+        held, shared = [settled[len(starts) // 2]], []
+    found: dict[Violation, None] = {}
+    for rule in STATE_RULES:
+        if instance.on(rule):
+            steps = settled
+            if rule in _HELD_RULES:
+                steps = held
+            elif rule in _SHARED_RULES:
+                steps = [*settled, *shared]
+            for step in steps:
+                found.update(dict.fromkeys(CHECKS[rule](step)))
+    yield from found
+    if instance.on(Rule.DISRUPTION):
+        yield from _in_flight(instance, [*done, *beside, *actions], [*beside, *actions])
+
+
+def _before_done(
+    instance: Instance, crowded: Placement, actions: Sequence[Action]
+) -> tuple[list[Step], list[Step]]:
+    """What rules must hold in while a wave runs: for places on nodes, and for what is shared."""
     restarts = [a for a in actions if _restarts(instance, a)]
     held = _apply(_apply(crowded, restarts, arrive=False), actions, leave=False)
     # Pods that restart leave together before any of them is back, but nothing else waits for it.
     others = [a for a in actions if not _restarts(instance, a)]
     early = _apply(crowded, others, leave=False)
     shared = _apply(crowded, [a for a in actions if a.kind != "evict"])
-    # A wave may run before those beside it, with them or after them: a gang that starts half in
-    # one and half in another would look whole if all of them were always taken as there.
-    starts = [first, crowded, _apply(first, beside)] if beside else [first]
-    settled = [Step(instance, start, _apply(start, actions)) for start in starts]
-    found: dict[Violation, None] = {}
-    for rule in STATE_RULES:
-        if instance.on(rule):
-            steps = settled
-            if rule in _HELD_RULES:
-                steps = [Step(instance, crowded, held), Step(instance, crowded, early)]
-            elif rule in _SHARED_RULES:
-                steps = [*settled, Step(instance, crowded, shared)]
-            for step in steps:
-                found.update(dict.fromkeys(CHECKS[rule](step)))
-    yield from found
-    if instance.on(Rule.DISRUPTION):
-        yield from _in_flight(instance, [*done, *beside, *actions], [*beside, *actions])
+    return (
+        [Step(instance, crowded, held), Step(instance, crowded, early)],
+        [Step(instance, crowded, shared)],
+    )
 
 
 def _in_flight(
@@ -117,11 +131,17 @@ def _apply(
 ) -> Placement:
     changes: dict[int, dict[Spot, int]] = {}
     for action in actions:
-        spots = changes.setdefault(action.podset, dict(placement.podsets[action.podset]))
-        if leave and action.source is not None:
-            spots[action.source] = spots.get(action.source, 0) - action.pods
-        if arrive and action.target is not None:
-            spots[action.target] = spots.get(action.target, 0) + action.pods
+        source = action.source if leave else None
+        target = action.target if arrive else None
+        if source is None and target is None:
+            continue
+        spots = changes.get(action.podset)
+        if spots is None:
+            spots = changes[action.podset] = dict(placement.podsets[action.podset])
+        if source is not None:
+            spots[source] = spots.get(source, 0) - action.pods
+        if target is not None:
+            spots[target] = spots.get(target, 0) + action.pods
     return placement.replace(changes) if changes else placement
 
 

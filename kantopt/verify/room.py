@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
 from kantopt.problem.cluster import Amounts, Node
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import DeviceNeed, Job, PodSet
+from kantopt.problem.job import DeviceNeed, Job, PodSet, TopologyNeed
 from kantopt.schema.model import Rule
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
 from kantopt.verify.rules.topology import domains_used
@@ -57,30 +58,46 @@ def distinct_groups(slots: list[int], k: int) -> int:
     return low
 
 
-def podset_room(instance: Instance, podset: PodSet, nodes: Iterable[int]) -> int:
-    """Pods of a pod set that some nodes hold, each as if it were empty.
+@lru_cache(maxsize=4)
+def _alike(instance: Instance) -> list[int]:
+    """Number the nodes so that those with the same capacity and devices have the same number."""
+    numbers: dict[tuple[object, ...], int] = {}
+    return [
+        numbers.setdefault((node.capacity, node.devices), len(numbers)) for node in instance.nodes
+    ]
 
-    Nodes where pods of the set run now hold at least those.
+
+@lru_cache(maxsize=1024)
+def _regions(
+    instance: Instance, allowed: frozenset[int] | None, level: int | None
+) -> list[Counter[int]]:
+    """Allowed nodes by what they offer: of each domain of a level, or of the whole cluster.
+
+    Of nodes that offer the same the number stands for all; it is that of :func:`_alike`.
     """
-    here: dict[int, int] = {}
-    for spot, pods in podset.current.items():
-        here[spot.node] = here.get(spot.node, 0) + pods
-    room = 0
-    for n in nodes:
-        fits = 0
-        if n in podset.allowed or not instance.on(Rule.ELIGIBILITY):
-            needs = podset.devices if instance.on(Rule.DEVICES) else ()
-            fits = node_room(
-                instance.nodes[n],
-                podset.requests,
-                needs,
-                podset.count,
-                capacity=instance.on(Rule.CAPACITY),
-            )
-        room += max(fits, here.get(n, 0))
-        if room >= podset.count:
-            break
-    return room
+    alike = _alike(instance)
+    domains: Iterable[Iterable[int]] = [range(len(instance.nodes))]
+    if level is not None:
+        domains = (domain.nodes for domain in instance.topology.domains[level])
+    return [
+        Counter(alike[n] for n in nodes if allowed is None or n in allowed) for nodes in domains
+    ]
+
+
+@lru_cache(maxsize=4096)
+def _rooms(
+    instance: Instance, requests: Amounts, devices: tuple[DeviceNeed, ...], most: int
+) -> dict[int, int]:
+    """Pods of a shape that an empty node of each kind holds, but no more than ``most``."""
+    first: dict[int, Node] = {}
+    for node, kind in zip(instance.nodes, _alike(instance), strict=True):
+        first.setdefault(kind, node)
+    needs = devices if instance.on(Rule.DEVICES) else ()
+    counted = instance.on(Rule.CAPACITY)
+    return {
+        kind: node_room(node, requests, needs, most, capacity=counted)
+        for kind, node in first.items()
+    }
 
 
 @lru_cache(maxsize=200_000)
@@ -94,16 +111,33 @@ def most_pods(instance: Instance, j: int, role: int) -> int:
     if any(podset.running for podset in podsets):
         return job.roles[role].count  # what runs stays whatever the rules say now
     podset = podsets[0]
-    regions: list[Iterable[int]] = [range(len(instance.nodes))]
+    level = None
     if instance.on(Rule.TOPOLOGY):
-        for need in instance.topology_needs:
-            if need.job != job.index or role not in need.roles or need.required is None:
+        for need in _needs(instance).get(j, ()):
+            if role not in need.roles or need.required is None:
                 continue
             # Members that run in several domains already may go on doing so.
             if len(domains_used(instance, need, need.required, instance.current)) < 2:
-                regions = [d.nodes for d in instance.topology.domains[need.required]]
-    best = max((podset_room(instance, podset, nodes) for nodes in regions), default=0)
-    return min(best, _quota_room(instance, job, podset))
+                level = need.required
+    allowed = podset.allowed if instance.on(Rule.ELIGIBILITY) else None
+    rooms = _rooms(instance, podset.requests, podset.devices, podset.count)
+    best = max(
+        (
+            sum(number * rooms[kind] for kind, number in region.items())
+            for region in _regions(instance, allowed, level)
+        ),
+        default=0,
+    )
+    return min(best, podset.count, _quota_room(instance, job, podset))
+
+
+@lru_cache(maxsize=4)
+def _needs(instance: Instance) -> dict[int, list[TopologyNeed]]:
+    """Topology needs by job."""
+    found: dict[int, list[TopologyNeed]] = {}
+    for need in instance.topology_needs:
+        found.setdefault(need.job, []).append(need)
+    return found
 
 
 def _quota_room(instance: Instance, job: Job, podset: PodSet) -> int:

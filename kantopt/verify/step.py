@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, Role
 from kantopt.problem.placement import Placement, Spots
+
+_NOTHING: Spots = {}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -44,11 +46,12 @@ class Loads:
         for r, amount in enumerate(podset.requests):
             if amount:
                 load[r] += pods * amount
-        for device, request in self.device_requests(s, spot):
-            taken = self.device[spot.node][device]
-            for r, amount in enumerate(request):
-                if amount:
-                    taken[r] += pods * amount
+        if spot.devices:
+            for device, request in self.device_requests(s, spot):
+                taken = self.device[spot.node][device]
+                for r, amount in enumerate(request):
+                    if amount:
+                        taken[r] += pods * amount
         queue = self.instance.jobs[podset.job].queue
         if queue is not None:
             usage = self.queue[queue]
@@ -59,19 +62,55 @@ class Loads:
     def device_requests(self, s: int, spot: Spot) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Devices of a spot with what one pod takes of each."""
         devices = self.instance.nodes[spot.node].devices
-        requests = {need.device_class: need.request for need in self.instance.podsets[s].devices}
+        needs = self.instance.podsets[s].devices
         for device in spot.devices:
-            if device < len(devices) and devices[device].device_class in requests:
-                yield device, requests[devices[device].device_class]
+            if device < len(devices):
+                for need in needs:
+                    if need.device_class == devices[device].device_class:
+                        yield device, need.request
+
+    def copy(self) -> Loads:
+        """Return the same loads, to be changed apart."""
+        twin = Loads.__new__(Loads)
+        twin.instance = self.instance
+        twin.node = [load[:] for load in self.node]
+        twin.device = [[taken[:] for taken in devices] for devices in self.device]
+        twin.queue = [usage[:] for usage in self.queue]
+        return twin
 
     @classmethod
     def of(cls, instance: Instance, placement: Placement) -> Loads:
         """Return the loads of a placement."""
-        loads = cls(instance)
-        for s, spots in enumerate(placement.podsets):
-            for spot, pods in spots.items():
-                loads.add(s, spot, pods)
+        changed = [
+            (s, old, new)
+            for s, (old, new) in enumerate(
+                zip(instance.current.podsets, placement.podsets, strict=True)
+            )
+            if new is not old
+        ]
+        if 2 * len(changed) > len(placement.podsets):
+            loads = cls(instance)
+            for s, spots in enumerate(placement.podsets):
+                for spot, pods in spots.items():
+                    loads.add(s, spot, pods)
+            return loads
+        loads = _standing(instance).copy()
+        for s, old, new in changed:
+            for spot in {**old, **new}:
+                more = new.get(spot, 0) - old.get(spot, 0)
+                if more:
+                    loads.add(s, spot, more)
         return loads
+
+
+@lru_cache(maxsize=4)
+def _standing(instance: Instance) -> Loads:
+    """Loads of what runs; not to be changed."""
+    loads = Loads(instance)
+    for s, spots in enumerate(instance.current.podsets):
+        for spot, pods in spots.items():
+            loads.add(s, spot, pods)
+    return loads
 
 
 class Step:
@@ -87,24 +126,35 @@ class Step:
         self.after = after
 
     @cached_property
+    def changed(self) -> tuple[int, ...]:
+        """Pod sets of which pods arrive or leave, at most."""
+        both = zip(self.before.podsets, self.after.podsets, strict=True)
+        return tuple(s for s, (old, new) in enumerate(both) if new is not old)
+
+    @cached_property
+    def changed_jobs(self) -> tuple[Job, ...]:
+        """Jobs of which pods arrive or leave, at most, in their order."""
+        podsets = self.instance.podsets
+        return tuple(self.instance.jobs[j] for j in sorted({podsets[s].job for s in self.changed}))
+
+    @cached_property
     def arrivals(self) -> tuple[Spots, ...]:
         """Pods per spot that are there after and were not before; indexed by pod set."""
-        return tuple(
-            {}
-            if new is old
-            else {x: k - old.get(x, 0) for x, k in new.items() if k > old.get(x, 0)}
-            for old, new in zip(self.before.podsets, self.after.podsets, strict=True)
-        )
+        return self._more(self.before, self.after)
 
     @cached_property
     def departures(self) -> tuple[Spots, ...]:
         """Pods per spot that were there before and are gone; indexed by pod set."""
-        return tuple(
-            {}
-            if new is old
-            else {x: k - new.get(x, 0) for x, k in old.items() if k > new.get(x, 0)}
-            for old, new in zip(self.before.podsets, self.after.podsets, strict=True)
-        )
+        return self._more(self.after, self.before)
+
+    def _more(self, fewer: Placement, more: Placement) -> tuple[Spots, ...]:
+        found: list[Spots] = [_NOTHING] * len(more.podsets)
+        for s in self.changed:
+            few = fewer.podsets[s]
+            found[s] = {
+                x: k - few.get(x, 0) for x, k in more.podsets[s].items() if k > few.get(x, 0)
+            }
+        return tuple(found)
 
     @cached_property
     def placed(self) -> tuple[int, ...]:
@@ -120,8 +170,11 @@ class Step:
     def started(self) -> tuple[Job, ...]:
         """Jobs of which pending pods are bound, the most important first."""
         podsets = self.instance.podsets
-        found = {p.job for p in podsets if not p.running and self.bound(p.index)}
-        jobs = (self.instance.jobs[j] for j in found)
+        jobs = (
+            job
+            for job in self.changed_jobs
+            if any(not podsets[s].running and self.bound(s) for s in job.podsets)
+        )
         return tuple(sorted(jobs, key=lambda job: (-job.priority, job.index)))
 
     @cached_property
@@ -167,8 +220,8 @@ class Step:
     def arrived_on(self) -> dict[int, list[tuple[int, Spot, int]]]:
         """Arrivals by node: pod set, spot and pods."""
         found: dict[int, list[tuple[int, Spot, int]]] = {}
-        for s, spots in enumerate(self.arrivals):
-            for spot, pods in sorted(spots.items()):
+        for s in self.changed:
+            for spot, pods in sorted(self.arrivals[s].items()):
                 found.setdefault(spot.node, []).append((s, spot, pods))
         return dict(sorted(found.items()))
 

@@ -180,7 +180,7 @@ def test_what_is_left_after_a_fault_is_searched_as_a_whole(
     instance, planner = two_pools(), Planner()
     parent = os.getpid()
 
-    def fails_in_parts(desk: Desk, deadline: Deadline) -> bool:
+    def fails_in_parts(desk: Desk, deadline: Deadline, **_: object) -> bool:
         if os.getpid() != parent:
             raise ValueError("no such luck")
         return whole(desk, deadline)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
@@ -248,3 +250,21 @@ def test_if_repairs_do_not_suffice_the_longest_legal_part_is_kept(
     placement = built(instance)
     assert where(instance, placement, "first") == {"a": 1}
     assert sum(len(spots) for spots in placement.podsets) == 1
+
+
+@pytest.mark.parametrize("strategy", list(Strategy), ids=str)
+def test_equal_jobs_are_placed_together_as_one_after_the_other(
+    strategy: Strategy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random(7)
+    shapes = [(1, 0), (2, 1), (3, 0), (5, 2)]
+    jobs = [
+        job(f"{cpu}-{gpu}-{i}", pods(cpu=cpu, gpu=gpu))
+        for cpu, gpu in shapes
+        for i in range(rng.randint(3, 9))
+    ]
+    nodes = [node(f"n{i}", cpu=rng.randint(4, 16), gpu=rng.choice((0, 2, 4))) for i in range(6)]
+    instance = question(nodes, jobs)
+    together = built(instance, strategy)
+    monkeypatch.setattr("kantopt.search.gangs.Placer.anywhere", lambda *_: False)
+    assert built(instance, strategy).podsets == together.podsets

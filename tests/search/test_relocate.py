@@ -10,7 +10,8 @@ from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
-from kantopt.search.construct import best_of, construct
+from kantopt.search.construct import construct
+from kantopt.search.portfolio import best_of
 from kantopt.search.sequence import sequence
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure

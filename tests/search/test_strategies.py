@@ -13,7 +13,7 @@ import pytest
 from kantopt.problem.cluster import Spot
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric
-from kantopt.search.construct import best_of
+from kantopt.search.portfolio import best_of
 from kantopt.search.state import State, rooms
 from kantopt.search.stranded import Stranded
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -23,6 +23,8 @@ MOVES = (0.1, 0.05, 0.02, 0.01, 0.005)
 
 First only bargains are taken; what is still lacking then may cost more.
 """
+HOMEWARDS = (0.3, 0.1, 0.05, 0.02)
+"""The same for a pod that comes home."""
 _NO_LIMIT = 2**50
 
 
@@ -69,6 +71,25 @@ def reunite(packing: Packing, rng: random.Random) -> None:
     for here, home in shuffled:
         changes = share_out(packing, here, home, nothing, packing.fixed_place, 1.0, rng)
         carry_over(packing, here, home, changes)
+
+
+def come_home(packing: Packing, rng: random.Random, over: Callable[[], bool]) -> bool:
+    """Bring one pod home: share out pods between its home and other nodes until it has room there.
+
+    Returns whether that went well; whether others have moved for it the key tells.
+    """
+    ways = [
+        (g, here, home)
+        for g, spots in enumerate(packing.on)
+        for here, pods in spots.items()
+        if pods > packing.home[g].get(here, 0)
+        for home in packing.vacant_homes(g)
+    ]
+    if not ways:
+        return False
+    g, here, home = rng.choice(ways)
+    packing.remove(g, here)
+    return _go_round(packing, g, home, rng, over, HOMEWARDS, here)
 
 
 def _room(packing: Packing) -> Ints:
@@ -140,14 +161,22 @@ def _node(packing: Packing, g: int, rng: random.Random) -> int | None:
 
 
 def _go_round(
-    packing: Packing, g: int, n: int, rng: random.Random, over: Callable[[], bool]
+    packing: Packing,
+    g: int,
+    n: int,
+    rng: random.Random,
+    over: Callable[[], bool],
+    prices: Sequence[float] = MOVES,
+    first: int | None = None,
 ) -> bool:
-    """Collect room on a node from the others until a pod fits, and place it."""
+    """Collect room on a node from the others, one of them first, until a pod fits; place it."""
     wanted, shut = packing.ask[g], packing.shut_for(g)
-    for moves in MOVES:
+    for moves in prices:
         price = packing.scale @ packing.free.clip(max=2**59)
         price = price * (0.3 + packing.noise(packing.nodes))
         price[n] = -np.inf
+        if first is not None:
+            price[first] = np.inf
         for other in np.argsort(-price, kind="stable")[: min(PARTNERS, packing.nodes - 1)].tolist():
             if packing.fits(g, n) or over():
                 break

@@ -11,7 +11,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.chains.chain import settle
-from kantopt.search.chains.gather import gather, reunite
+from kantopt.search.chains.gather import come_home, gather, reunite
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.restore import leave_out, loosen_moved, loosen_slack, restore_nodes
 from kantopt.search.chains.scope import Scope, scope_of
@@ -33,6 +33,8 @@ TASTES = (1.0, 1.0, 0.0, -1.0)
 PATIENT = 0.1
 """How often chains may be longer than needed."""
 RESTARTS = 3
+HOMECOMING = 400
+"""How often to share out two nodes in a row to bring pods home."""
 PHASE = 300
 """Iterations without improvement after which to widen the search, and to narrow it again."""
 DETOURS = (3, 6, 10, 15)
@@ -41,6 +43,7 @@ SHORTER = 0.3
 """How often rather one pod more may stay unplaced on the way."""
 PAIRS_PER_ITERATION = 2
 """How often two nodes are shared out, at first, per iteration: about half of the time."""
+HOME_PAIRS = 6
 MEANWHILE = 5
 """Iterations between two gatherings at least."""
 FURTHER = 0.25
@@ -133,6 +136,8 @@ class _Run:
         self.values = measure(instance, start, tiers)
         self.faults = len(check(instance, start))
         self.iterations = 0
+        self.homeless = 0
+        self.next_homecoming = 0
         first = [i for i, tier in enumerate(tiers, 1) if tier.metric in _DISRUPTION]
         self.disruption = min(first, default=len(self.tiers) + 1)
         """First entry of a key that counts disruption."""
@@ -238,8 +243,11 @@ class _Run:
             since += 1
             if since % PHASE == 0:
                 self._turn()
-            if self.iterations >= self.next_gathering and not self.wide:
-                since = 0 if self._gather() else since
+            if not self.wide:
+                if self.iterations >= self.next_gathering:
+                    since = 0 if self._gather() else since
+                if self.iterations >= self.next_homecoming:
+                    since = 0 if self._bring_home() else since
             loose = rng.choices(operators, shares)[0](packing, rng)
             packing.taste, packing.patient = rng.choice(TASTES), rng.random() < PATIENT
             sensible = settle(packing, loose, rng.choice(NOISES), self.limit, self.over)
@@ -298,6 +306,30 @@ class _Run:
         self.vain = 0 if better else min(self.vain + 1, RELUCTANT)
         pause = MEANWHILE + (packing.looked - looked) // PAIRS_PER_ITERATION
         self.next_gathering = self.iterations + pause * (1 + self.vain)
+        return better
+
+    def _bring_home(self) -> bool:
+        """Bring pods home in the best packing, for a while; say whether that makes a new best."""
+        packing, looked = self.packing, self.packing.looked
+        packing.load(self.kept)
+        value = self.local
+        while not self.over() and packing.moved and packing.looked - looked < HOMECOMING:
+            home = come_home(packing, self.rng, self.over)
+            if home and packing.value() <= value and evictions_hold(packing):
+                value = packing.value()
+                packing.forget()
+            packing.undo()
+        better = value < self.local
+        settled = self.kept is self.base_counts
+        if value <= self.local:
+            self.local, self.kept = value, packing.snapshot()
+        if settled:
+            self._rest_on_best()
+        else:
+            packing.load(self.base_counts)
+        self.homeless = 0 if better else min(self.homeless + 1, 1)
+        pause = MEANWHILE + (packing.looked - looked) // HOME_PAIRS
+        self.next_homecoming = self.iterations + pause * (1 + self.homeless)
         return better
 
     def _turn(self) -> None:

@@ -9,6 +9,7 @@ were.
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from kantopt.cp.contents import Column, ContentProgram, Effort, Frame, Point
 from kantopt.problem.placement import Placement
 from kantopt.search.slots.placing import placement_of
-from kantopt.search.slots.pricing import Content, Prices, Pricing
+from kantopt.search.slots.pricing import Content, Priced, Prices, Pricing
 from kantopt.search.slots.program import Program
 from kantopt.search.slots.rooms import Rooms
 
@@ -28,6 +29,10 @@ HIGHEST = 4.0
 """Highest price of a unit of a limit, in half widths."""
 MOST_NEW = 60
 """Most contents to add in a round: prices that are far off yet make many that are of no use."""
+FEWER = 0.1
+"""Cost of all pods arriving: of plans that are equal otherwise, those with few moves are sought."""
+SHAKE = 0.05
+"""Most by which prices are changed to find other contents that are nearly as cheap."""
 LARGEST = 2**50
 """Most that the content of a node may cost in integer units."""
 
@@ -59,14 +64,20 @@ class Generation:
         missing = self._missing @ self._most
         self._constant = int(missing[0])
         self._limits = np.array(program.limits[1:], dtype=np.int64) - missing[1:]
+        self._pods = max(1, sum(kind.count for kind in kinds))
         frame = Frame(
-            self._nodes.tolist(), self._least.tolist(), self._most.tolist(), self._limits.tolist()
+            self._nodes.tolist(),
+            self._least.tolist(),
+            self._most.tolist(),
+            self._limits.tolist(),
+            FEWER / self._pods,
         )
-        self._lp = ContentProgram(frame, sum(kind.count for kind in kinds))
+        self._lp = ContentProgram(frame)
         self.contents: list[Content] = []
         self._known: set[Content] = set()
         self.bound = 0
         self._best = -math.inf
+        self._point: Point | None = None
         self._centre = self._worth()
         self._spread = NARROWEST
         self._lp.box(self._centre, self._spread, HIGHEST * self._spread)
@@ -78,24 +89,48 @@ class Generation:
 
     def round(self) -> None:
         """Solve the linear program, price the contents, add those that would lower its optimum."""
-        point = self._lp.solve()
-        kinds, rows = self._rounded(point)
-        priced = self._pricing.best(self._prices(kinds, rows))
-        unit, total = rows[0], self._bound(priced.costs.tolist(), kinds, rows)
-        if total / unit > self._best:
-            self._best, self._centre = total / unit, point.prices
-        self.bound = max(self.bound, self._program.value(-(-total // unit)))
+        self._point = point = self._lp.solve()
+        priced, unit = self._priced(point.prices, point.rows)
         gains = unit * (np.array(point.classes) - 1e-7) - priced.costs
         most = [i for i in np.argsort(-gains, kind="stable")[:MOST_NEW].tolist() if gains[i] > 0]
         added = [self._add(priced.content(i)) for i in most]
         if any(added):
-            value = self._program.value(math.ceil(point.value + self._constant - 0.1))
+            value = self._program.value(math.ceil(point.value + self._constant - FEWER))
             self.final = not point.forced and self.bound >= value
         elif point.forced and self._spread < WIDEST:
             self._spread *= 8
             self._lp.box(self._centre, self._spread, HIGHEST * self._spread)
         else:
             self.final = self.ended = True
+
+    def widen(self, rng: random.Random) -> None:
+        """Add contents that cost little more than the cheapest: whole numbers may need them.
+
+        They are the cheapest at prices near those of the linear program.
+        """
+        point = self._point or self._lp.solve()
+        prices, rows = (
+            [price * rng.uniform(1 - SHAKE, 1 + SHAKE) for price in each]
+            for each in (point.prices, point.rows)
+        )
+        priced, _ = self._priced(prices, rows)
+        for i, least in enumerate(point.classes):
+            content = priced.content(i)
+            column = self._column(content)
+            cost = column.cost + sum(point.prices[k] * pods for k, pods in column.change)
+            cost += sum(x * amount for x, amount in zip(point.rows, column.rows, strict=True))
+            if cost < least + 1:
+                self._add(content)
+
+    def _priced(self, prices: Sequence[float], rows: Sequence[float]) -> tuple[Priced, int]:
+        """Price the contents and take the bound; return also the integer unit of costs."""
+        kinds, weights = self._rounded(prices, rows)
+        priced = self._pricing.best(self._prices(kinds, weights))
+        unit, total = weights[0], self._bound(priced.costs.tolist(), kinds, weights)
+        if total / unit > self._best:
+            self._best, self._centre = total / unit, list(prices)
+        self.bound = max(self.bound, self._program.value(-(-total // unit)))
+        return priced, unit
 
     def choose(self, effort: Effort, base: Placement) -> Placement | None:
         """Return the best placement that whole numbers of the known contents make, if any does.
@@ -112,19 +147,26 @@ class Generation:
     def _bound(self, costs: Sequence[int], kinds: Sequence[int], rows: Sequence[int]) -> int:
         """Return the Lagrangian bound on row 0, in the integer units of the multipliers.
 
-        ``costs`` of the cheapest content of each class, with the multipliers of kinds and rows in.
+        ``costs`` of the cheapest content of each class, with the multipliers of kinds and rows in,
+        and with the cost of arrivals, of which there are no more than pods.
         """
         nodes, least, most, limits = (
             tuple(map(int, row)) for row in (self._nodes, self._least, self._most, self._limits)
         )
-        total = rows[0] * self._constant
+        total = rows[0] * self._constant - self._fewer(rows[0]) * self._pods
         total += sum(n * cost for n, cost in zip(nodes, costs, strict=True))
         total -= sum(
             max(x * low, x * high) for x, low, high in zip(kinds, least, most, strict=True)
         )
         return total - sum(x * limit for x, limit in zip(rows[1:], limits, strict=True))
 
-    def _rounded(self, point: Point) -> tuple[list[int], list[int]]:
+    def _fewer(self, unit: int) -> int:
+        """Cost of an arrival in integer units."""
+        return round(unit * FEWER / self._pods)
+
+    def _rounded(
+        self, prices: Sequence[float], rows: Sequence[float]
+    ) -> tuple[list[int], list[int]]:
         """Multipliers of kinds and of rows in integers; that of row 0 is their unit."""
         program, pricing = self._program, self._pricing
         pieces = 1 + max(pricing.several, default=1)
@@ -132,18 +174,18 @@ class Generation:
         most = (1 + int(of_pod.max(initial=0))) * sum(pricing.shape) * pieces
         lacking = max((int(np.abs(left).max()) for left in pricing.left.values()), default=0)
         most += lacking * pieces * sum(program.weights)
-        highest = max(1.0, *map(abs, point.prices), *point.rows)
+        highest = max(1.0, *map(abs, prices), *rows)
         unit = max(1, min(FINEST, int(LARGEST / (highest * max(1, most)))))
         return (
-            [round(unit * price) for price in point.prices],
-            [unit, *(round(unit * price) for price in point.rows)],
+            [round(unit * price) for price in prices],
+            [unit, *(round(unit * price) for price in rows)],
         )
 
     def _prices(self, kinds: Sequence[int], rows: Sequence[int]) -> Prices:
         weights = np.array(rows, dtype=np.int64)
         return Prices(
             placed=np.array(kinds, dtype=np.int64) - weights @ self._missing,
-            arrival=weights @ self._arrival,
+            arrival=weights @ self._arrival + self._fewer(rows[0]),
             lacking=int(weights @ np.array(self._program.weights, dtype=np.int64)),
         )
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from kantopt.clock import Deadline
 from kantopt.search.parts.division import parts_of, summed
 from kantopt.search.stages.apart import apart
+from kantopt.search.stages.ceiling import ceiling
 from kantopt.search.stages.desk import Desk
 from kantopt.search.stages.disruption import disruption, disrupts
 from kantopt.search.stages.nearby import nearby
@@ -57,6 +58,7 @@ def _undivided(desk: Desk) -> bool:
         return False
     if budget.work is not None:
         return whole(desk, budget.deadline)
+    _attempt(desk, ceiling, _after(desk, LONG))
     _attempt(desk, slots, _after(desk, LONG))
     if desk.done():
         return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 from kantopt.clock import Deadline
 from kantopt.cp.contents import Effort
 from kantopt.search.slots.generation import Generation
@@ -11,12 +13,18 @@ from kantopt.search.slots.rooms import rooms_of
 from kantopt.search.stages.desk import Desk
 from kantopt.verify.rules import check
 
+TRIES = 4
+"""Placements to make from contents, more contents each time."""
+SHAKES = 5
+"""Rounds of more contents before each further one."""
+
 
 def slots(desk: Desk, deadline: Deadline) -> None:
     """Bound and better each open tier that counts slots, or counts pods below one that does.
 
-    For each tier in turn: columns until the bound is final, then a placement from them; if that
-    does not meet the bound, columns until there are no more, then another.
+    For each tier in turn: columns until there are no more that the linear program needs, then a
+    placement from them; if that does not meet the bound, more columns that are nearly as good,
+    and another one.
     """
     contents: list[Content] = []
     kinds: tuple[Kind, ...] = ()
@@ -36,23 +44,19 @@ def slots(desk: Desk, deadline: Deadline) -> None:
 
 
 def _generate(desk: Desk, t: int, generation: Generation, deadline: Deadline) -> None:
-    """Work on one tier until it is closed, nothing more can be generated or the time is up."""
+    """Work on one tier until it is closed, nothing more is tried or the time is up."""
     locks = desk.values[:t]
-    chosen_from = 0
+    rng = random.Random(desk.budget.seed)
     while not (deadline.over() or generation.ended):
         generation.round()
-        first = generation.final and not chosen_from
-        if not (generation.ended or first):
-            continue
+    for _ in range(TRIES):
         if generation.bound > desk.known.bound(t, locks).bound:
             desk.proved(t, generation.bound, locks, "column-generation")
-        if len(generation.contents) > chosen_from:
-            chosen_from = len(generation.contents)
-            _choose(desk, generation, deadline)
-            if desk.values[: t + 1] <= (*locks, generation.bound):
-                return
-    if generation.bound > desk.known.bound(t, locks).bound:
-        desk.proved(t, generation.bound, locks, "column-generation")
+        if desk.values[: t + 1] <= (*locks, generation.bound) or deadline.over():
+            return
+        _choose(desk, generation, deadline)
+        for _ in range(SHAKES):
+            generation.widen(rng)
 
 
 def _choose(desk: Desk, generation: Generation, deadline: Deadline) -> None:

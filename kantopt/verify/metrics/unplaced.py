@@ -77,9 +77,24 @@ def missing(tier: Tier, step: Step, job: Job) -> int:
     )
 
 
+@lru_cache(maxsize=256)
+def _concerned(tier: Tier, instance: Instance) -> list[Job]:
+    """Jobs that a tier counts and that have pods of any weight in it."""
+    jobs = counted(tier, instance)
+    if tier.unit == "jobs":
+        return jobs
+    return [job for job in jobs if any(role_weights(tier, instance, job))]
+
+
+@lru_cache(maxsize=256)
+def _cores(tier: Tier, instance: Instance) -> list[int]:
+    """Weight of what each job that a tier counts cannot do without, the heaviest first."""
+    return sorted((core(tier, instance, job) for job in _concerned(tier, instance)), reverse=True)
+
+
 def measure_unplaced(tier: Tier, step: Step) -> int:
     """What is wanted and not placed, running jobs that lose their place included."""
-    jobs = counted(tier, step.instance)
+    jobs = _concerned(tier, step.instance)
     if tier.unit == "jobs":
         return sum(not step.satisfied(job) for job in jobs)
     if tier.surplus:
@@ -94,11 +109,21 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
     required topology, the best domain's). GPUs placed at the tier's priority are at most those of
     the cluster less those that the tiers above, at their values, have placed.
     """
-    jobs = counted(tier, instance)
     if tier.surplus:
         return 0
+    hopeless = _hopeless(tier, instance)
+    if tier.unit == "jobs":
+        return max(hopeless, _fewest_jobs(tier, instance, above))
+    if tier.unit != "milli-GPU" or not _gpus_are_limited(instance):
+        return hopeless
+    return max(hopeless, sum(_cores(tier, instance)) - _left(tier, instance, above))
+
+
+@lru_cache(maxsize=256)
+def _hopeless(tier: Tier, instance: Instance) -> int:
+    """What there is not even room for on an empty cluster."""
     hopeless = 0
-    for job in jobs:
+    for job in _concerned(tier, instance):
         if tier.unit == "jobs":
             hopeless += never_placed(instance, job)
         elif not job.is_gang:
@@ -109,13 +134,7 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
             )
         elif _starts_whole(instance, job) and never_placed(instance, job):
             hopeless += core(tier, instance, job)
-    if tier.unit == "jobs":
-        return max(hopeless, _fewest_jobs(tier, instance, above))
-    if tier.unit != "milli-GPU" or not _gpus_are_limited(instance):
-        return hopeless
-    return max(
-        hopeless, sum(core(tier, instance, job) for job in jobs) - _left(tier, instance, above)
-    )
+    return hopeless
 
 
 def _room(instance: Instance, job: Job) -> list[int]:
@@ -142,8 +161,7 @@ def _fewest_jobs(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> i
         if same and other.unit == "milli-GPU" and not other.surplus:
             lacking = bound_unplaced(other, instance, higher)
             jobs = 0
-            masses = (core(other, instance, job) for job in counted(other, instance))
-            for mass in sorted(masses, reverse=True):
+            for mass in _cores(other, instance):
                 if lacking <= 0:
                     break
                 lacking -= mass
@@ -174,8 +192,7 @@ def _left(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
             and tier.priority is not None
             and other.priority != tier.priority
         ):
-            wanted = sum(core(other, instance, job) for job in counted(other, instance))
-            taken[other.priority] = wanted - value
+            taken[other.priority] = sum(_cores(other, instance)) - value
     return max(0, _most_gpus(instance) - sum(taken.values()))
 
 

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from kantopt.problem.cluster import Node
+from kantopt.problem.job import DeviceNeed
 from kantopt.schema.model import Rule
 from kantopt.verify.step import Step, Violation
+
+
+def _as_wanted(node: Node, needs: Sequence[DeviceNeed], devices: Sequence[int]) -> bool:
+    """Whether devices are distinct and of the classes asked for, as many as are asked for."""
+    known = len(node.devices)
+    given = [node.devices[d].device_class if d < known else "none" for d in devices]
+    if len(needs) == 1 == len(given):
+        return needs[0].count == 1 and given[0] == needs[0].device_class
+    wanted = {need.device_class: need.count for need in needs}
+    return wanted == Counter(given) and len(set(devices)) == len(devices)
 
 
 def check_devices(step: Step) -> Iterator[Violation]:
@@ -19,12 +31,8 @@ def check_devices(step: Step) -> Iterator[Violation]:
             podset = instance.podsets[s]
             if not podset.devices and not spot.devices:
                 continue
-            wanted = {need.device_class: need.count for need in podset.devices}
-            given = Counter(
-                node.devices[d].device_class if d < len(node.devices) else "none"
-                for d in spot.devices
-            )
-            if wanted != given or len(set(spot.devices)) < len(spot.devices):
+            if not _as_wanted(node, podset.devices, spot.devices):
+                wanted = {need.device_class: need.count for need in podset.devices}
                 job = instance.jobs[podset.job].name
                 yield Violation(
                     Rule.DEVICES,

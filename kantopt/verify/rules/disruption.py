@@ -29,7 +29,7 @@ def check_disruption(step: Step) -> Iterator[Violation]:
             )
         elif budget.allowed == 0 and (moved := sum(restarts(step, s) for s in budget.podsets)):
             yield Violation(Rule.DISRUPTION, f"budget {budget.name}", f"{moved} of 0 restarts")
-    for podset in instance.podsets:
+    for podset in (instance.podsets[s] for s in step.changed):
         disrupted = step.evicted(podset.index) + restarts(step, podset.index)
         if podset.running and len(podset.budgets) > 1 and disrupted:
             names = ", ".join(instance.budgets[b].name for b in podset.budgets)

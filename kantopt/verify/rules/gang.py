@@ -13,7 +13,7 @@ def check_gang(step: Step) -> Iterator[Violation]:
 
     No role loses running pods and gains pending ones at once: that would be a move in disguise.
     """
-    for job in step.instance.jobs:
+    for job in step.changed_jobs:
         if job.is_gang and any(step.evicted(s) or step.bound(s) for s in job.podsets):
             counts = {role.name: step.role_placed(role) for role in job.roles}
             total = sum(counts.values())

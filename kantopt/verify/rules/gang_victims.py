@@ -10,7 +10,7 @@ from kantopt.verify.step import Step, Violation
 
 def check_gang_victims(step: Step) -> Iterator[Violation]:
     """A job with disruptionMode all is evicted as a whole or not at all."""
-    for job in step.instance.jobs:
+    for job in step.changed_jobs:
         if job.all_victims and any(step.evicted(s) for s in job.podsets):
             left = sum(step.placed[s] for s in job.podsets)
             if left:

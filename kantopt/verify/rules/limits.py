@@ -11,7 +11,7 @@ from kantopt.verify.step import Step, Violation
 def check_limits(step: Step) -> Iterator[Violation]:
     """A plan evicts and moves no more pods than the model's limits."""
     limits = step.instance.model.limits
-    running = [podset.index for podset in step.instance.podsets if podset.running]
+    running = [s for s in step.changed if step.instance.podsets[s].running]
     evicted = sum(step.evicted(s) for s in running)
     moved = sum(step.moved(s) for s in running)
     if limits.evictions is not None and evicted > limits.evictions:

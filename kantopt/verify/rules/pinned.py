@@ -10,7 +10,7 @@ from kantopt.verify.step import Step, Violation
 
 def check_pinned(step: Step) -> Iterator[Violation]:
     """Pods that are not preemptible are not evicted, pods that are not movable are not moved."""
-    for podset in step.instance.podsets:
+    for podset in (step.instance.podsets[s] for s in step.changed):
         if not podset.running:
             continue
         subject = f"job {step.instance.jobs[podset.job].name} pod set {podset.name}"

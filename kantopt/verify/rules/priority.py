@@ -26,7 +26,7 @@ def check_priority(step: Step) -> Iterator[Violation]:
     if not instance.strict:
         return
     remaining: dict[int, tuple[Loads, Pods]] = {}
-    for job in instance.jobs:
+    for job in step.changed_jobs:
         victims = [s for s in job.podsets if step.evicted(s)]
         if not victims:
             continue
@@ -68,18 +68,21 @@ def _units(step: Step, job: Job, victims: list[int]) -> Iterator[Pods]:
 
 
 def _without_lesser(step: Step, victim: Job) -> tuple[Loads, Pods]:
-    """Loads and pods after the step without the new pods that may not evict the victim."""
+    """Loads after the step without the new pods that may not evict the victim.
+
+    And the other pods, as far as anti-affinity names them.
+    """
     instance = step.instance
-    loads = Loads.of(instance, step.after)
+    loads = step.loads.copy()
+    named = {s for term in instance.anti_affinities for s in (term.owner, *term.others)}
     pods: Pods = {}
-    for s, spots in enumerate(step.after.podsets):
-        podset = instance.podsets[s]
-        lesser = not podset.running and not instance.may_evict_for(podset.job, victim.index)
-        for spot, k in spots.items():
-            if lesser:
+    for podset, spots in zip(instance.podsets, step.after.podsets, strict=True):
+        s = podset.index
+        if not podset.running and not instance.may_evict_for(podset.job, victim.index):
+            for spot, k in spots.items():
                 loads.add(s, spot, -k)
-            else:
-                pods[s, spot] = k
+        elif s in named:
+            pods.update(((s, spot), k) for spot, k in spots.items())
     return loads, pods
 
 

@@ -12,8 +12,9 @@ from kantopt.verify.step import Step, Violation
 def check_slices(step: Step) -> Iterator[Violation]:
     """Each domain of the slice level holds whole slices of pods."""
     instance = step.instance
+    changed = {job.index for job in step.changed_jobs}
     for need in instance.topology_needs:
-        if need.slice_level is None:
+        if need.slice_level is None or need.job not in changed:
             continue
         subject = need_subject(instance, need)
         level = instance.topology.levels[need.slice_level]

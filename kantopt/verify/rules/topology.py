@@ -47,8 +47,9 @@ def arrives_outside(step: Step, need: TopologyNeed, level: int) -> Iterator[str]
 def check_topology(step: Step) -> Iterator[Violation]:
     """The pods share one domain of the required level; running members fix it unless all move."""
     instance = step.instance
+    changed = {job.index for job in step.changed_jobs}
     for need in instance.topology_needs:
-        if need.required is None:
+        if need.required is None or need.job not in changed:
             continue
         subject = need_subject(instance, need)
         level = instance.topology.levels[need.required]

@@ -1,0 +1,217 @@
+"""What is evicted and what more could be: kept up to date from change to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.job import Job
+from kantopt.search.shapes import Ints
+from kantopt.search.state import State
+
+_MOST_ROOMS = 16
+"""Priorities for which the room is kept up to date; for others it is added up anew."""
+
+_Place = tuple[int, Spot]
+
+
+@dataclass(slots=True)
+class Room:
+    """What evicting all pods up to a priority would free on each node, and what it would cost."""
+
+    free: Ints
+    devices: Ints
+    costs: Ints
+
+
+class Gone:
+    """Evicted pods by job and by node, their cost, and the room that the others could still give.
+
+    Parameters
+    ----------
+    state
+        Tells which running pods came or went since it was last looked at.
+    able
+        Pod sets that may be evicted, by job.
+    tied
+        Jobs that may have to go as a whole.
+    whole
+        Whether one of those has to as it stands.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        able: Mapping[int, list[int]],
+        tied: Container[int],
+        whole: Callable[[Job], bool],
+    ) -> None:
+        self._state = state
+        self._able = able
+        self._tied = tied
+        self._whole = whole
+        self._read = len(state.shifted)
+        self._lost: dict[_Place, int] = {}
+        """Pods that left a spot, by pod set and spot; less than 0 where pods arrived."""
+        self._gone: dict[int, int] = {}
+        """Pods that run nowhere any more, by pod set."""
+        self._jobs: dict[int, set[_Place]] = {}
+        self._nodes: dict[int, set[int]] = {}
+        self._harm: dict[int, int] = {}
+        self._pods = 0
+        self._rooms: dict[int, Room] = {}
+        self._costs: dict[int, dict[int, int]] = {}
+        """Cost by node of tied jobs, as it is in the rooms."""
+
+    # -- what is gone
+
+    def pods(self) -> int:
+        """Pods that are gone."""
+        self._sync()
+        return self._pods
+
+    def at(self, s: int, spot: Spot) -> int:
+        """Pods that left a spot and run nowhere, at most."""
+        return min(self._lost.get((s, spot), 0), self._gone.get(s, 0))
+
+    def of(self, job: Job) -> dict[_Place, int]:
+        """All places that pods of a job left."""
+        return {place: self._lost[place] for place in sorted(self._jobs.get(job.index, ()))}
+
+    def harm(self) -> list[int]:
+        """Cost of all evictions by priority, the highest first."""
+        self._sync()
+        return [self._harm.get(p, 0) for p in self._state.instance.priorities]
+
+    def podsets(self) -> list[int]:
+        """Pod sets of which pods are gone."""
+        self._sync()
+        return sorted(s for s, gone in self._gone.items() if gone)
+
+    def by_job(self, nodes: set[int], anywhere: set[int]) -> list[tuple[int, list[_Place]]]:
+        """Places that pods left on some nodes, by job; of some jobs on any node."""
+        self._sync()
+        jobs = {j for n in nodes for j in self._nodes.get(n, ())}
+        jobs |= anywhere & self._jobs.keys()
+        return [
+            (j, [x for x in self._jobs[j] if j in anywhere or x[1].node in nodes]) for j in jobs
+        ]
+
+    # -- what more could go
+
+    def room(self, priority: int) -> Room:
+        """Return the room that all pods up to a priority could still give."""
+        self._sync()
+        if priority not in self._rooms:
+            if len(self._rooms) >= _MOST_ROOMS:
+                del self._rooms[next(iter(self._rooms))]
+            self._rooms[priority] = self._added_up(priority)
+        return self._rooms[priority]
+
+    def _added_up(self, priority: int) -> Room:
+        state = self._state
+        room = Room(
+            np.zeros_like(state.free),
+            np.zeros_like(state.devices),
+            np.zeros(state.size, dtype=np.int64),
+        )
+        jobs = [state.instance.jobs[j] for j in self._able]
+        jobs = [job for job in jobs if job.priority <= priority]
+        for job in jobs:
+            costs = self._costs.get(job.index) or self._costs_of(job)
+            if job.index in self._tied:
+                self._costs[job.index] = costs
+            for n, cost in costs.items():
+                room.costs[n] += cost
+        pods = [
+            (s, spot, pods)
+            for job in jobs
+            for s in self._able[job.index]
+            for spot, pods in state.spots[s].items()
+        ]
+        state.give(pods, room.free, room.devices)
+        return room
+
+    def _costs_of(self, job: Job) -> dict[int, int]:
+        """Cost of clearing each node of a job's pods; of one that must go whole, of all of it."""
+        state, podsets = self._state, self._state.instance.podsets
+        whole = None
+        if job.index in self._tied and self._whole(job):
+            whole = sum(podsets[s].disruption_cost * state.placed[s] for s in job.podsets)
+        costs: dict[int, int] = {}
+        for s in self._able[job.index]:
+            each = podsets[s].disruption_cost
+            for spot, pods in state.spots[s].items():
+                more = each * pods if whole is None else whole
+                costs[spot.node] = costs.get(spot.node, 0) + more
+        return costs
+
+    # -- keeping up
+
+    def _sync(self) -> None:
+        state = self._state
+        if self._read == len(state.shifted):
+            return
+        places = dict.fromkeys(state.shifted[self._read :])
+        self._read = len(state.shifted)
+        shifted = [(s, spot, -more) for s, spot in places if (more := self._shift(s, spot))]
+        for s in dict.fromkeys(s for s, _, _ in shifted):
+            self._count(s)
+        instance = state.instance
+        able = [x for x in shifted if x[0] in self._able.get(instance.podsets[x[0]].job, ())]
+        for priority, room in self._rooms.items():
+            pods = [x for x in able if instance.job_of(x[0]).priority <= priority]
+            state.give(pods, room.free, room.devices)
+            for s, spot, came in pods:
+                if instance.podsets[s].job not in self._tied:
+                    room.costs[spot.node] += came * instance.podsets[s].disruption_cost
+        for j in dict.fromkeys(instance.podsets[s].job for s, _, _ in able):
+            self._revalue(instance.jobs[j])
+
+    def _shift(self, s: int, spot: Spot) -> int:
+        """Note how many pods are gone from a spot; return by how many that are more."""
+        podset = self._state.instance.podsets[s]
+        lost = podset.current.get(spot, 0) - self._state.spots[s].get(spot, 0)
+        more = lost - self._lost.get((s, spot), 0)
+        if more:
+            self._lost[s, spot] = lost
+            self._list(podset.job, (s, spot), gone=lost > 0)
+        return more
+
+    def _list(self, j: int, place: _Place, *, gone: bool) -> None:
+        places, n = self._jobs.setdefault(j, set()), place[1].node
+        if gone:
+            places.add(place)
+            self._nodes.setdefault(n, set()).add(j)
+            return
+        places.discard(place)
+        if not any(spot.node == n for _, spot in places):
+            self._nodes.get(n, set()).discard(j)
+        if not places:
+            del self._jobs[j]
+
+    def _count(self, s: int) -> None:
+        """Count the pods of a pod set that run nowhere: those that moved are not evicted."""
+        podset = self._state.instance.podsets[s]
+        gone = podset.count - self._state.placed[s]
+        more = gone - self._gone.get(s, 0)
+        self._gone[s] = gone
+        self._pods += more
+        priority = self._state.instance.jobs[podset.job].priority
+        self._harm[priority] = self._harm.get(priority, 0) + more * podset.disruption_cost
+
+    def _revalue(self, job: Job) -> None:
+        """Renew the cost of a tied job."""
+        before = self._costs.get(job.index)
+        if before is None:
+            return
+        after = self._costs[job.index] = self._costs_of(job)
+        for n in before.keys() | after.keys():
+            more = after.get(n, 0) - before.get(n, 0)
+            if more:
+                for priority, room in self._rooms.items():
+                    if job.priority <= priority:
+                        room.costs[n] += more

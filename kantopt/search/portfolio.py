@@ -1,0 +1,76 @@
+"""Several strategies, one after the other, and what can be placed around the best of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kantopt.clock import Deadline, elapsed
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.search.construct import construct, is_legal, missing_jobs
+from kantopt.search.recreate import recreate
+from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
+from kantopt.verify.metrics import bounds, measure
+
+_PORTFOLIO_SHARE = 1 / 3
+"""Of the time, for strategies after the first."""
+_RECREATE_SHARE = 1 / 3
+"""Of the time that is left then, for placing more of the pods."""
+
+
+def best_of(
+    instance: Instance,
+    deadline: Deadline,
+    strategies: Sequence[Strategy],
+    tiers: Sequence[Tier],
+    *,
+    seed: int = 0,
+) -> tuple[Placement, Strategy]:
+    """Construct with several strategies, keep the best placement, and place more around it.
+
+    Without strategies, those of :data:`DEFAULT_PORTFOLIO`. Stops early when the best meets the
+    arithmetic bounds, or when another strategy would take too much of the time.
+    """
+    chosen = tuple(strategies) or DEFAULT_PORTFOLIO
+    start, most = elapsed(), deadline.remaining() * _PORTFOLIO_SHARE
+    best: _Built | None = None
+    for strategy in chosen:
+        began = elapsed()
+        placement = construct(instance, deadline, strategy, seed=seed, relocate=True)
+        built = _built(instance, placement, strategy, tiers)
+        if best is None or built.key < best.key:
+            best = built
+            if best.key == (0, *bounds(instance, tiers, best.values)):
+                return best.placement, best.strategy
+        now = elapsed()
+        late = not deadline.deterministic and 2 * now - began - start > most
+        if deadline.cuts() or late:
+            break
+    assert best is not None
+    ending = deadline.less(deadline.remaining() * (1 - _RECREATE_SHARE))
+    placement = recreate(instance, best.placement, tiers, ending, seed=seed)
+    if placement is not best.placement and is_legal(instance, placement):
+        best = min(best, _built(instance, placement, best.strategy, tiers), key=lambda b: b.key)
+    return best.placement, best.strategy
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """A placement, and its key to compare it by: required jobs it lacks, then the tiers."""
+
+    placement: Placement
+    strategy: Strategy
+    key: tuple[int, ...]
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        return self.key[1:]
+
+
+def _built(
+    instance: Instance, placement: Placement, strategy: Strategy, tiers: Sequence[Tier]
+) -> _Built:
+    key = (missing_jobs(instance, placement), *measure(instance, placement, tiers))
+    return _Built(placement, strategy, key)

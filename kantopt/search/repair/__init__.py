@@ -1,0 +1,1 @@
+"""Repair with few moves: pods with devices change places so that pods that wait find room."""

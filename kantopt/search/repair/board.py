@@ -1,0 +1,236 @@
+"""Where pods are that may change places, as arrays over all of them, beside the state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job
+from kantopt.problem.placement import Placement
+from kantopt.search.shapes import Ints, Mask, PodShape
+from kantopt.search.state import Change, State
+
+_MORE = 1024
+"""Rows that arrays grow by."""
+
+
+def restless(instance: Instance) -> list[bool]:
+    """Say of each pod set whether its pods may change places one by one.
+
+    Pods stay whose place matters to others: topology asked for, anti-affinity, spread, a
+    disruption budget. Those that are not movable stay, too, and pods of gangs that wait.
+    """
+    tied = {s for need in instance.topology_needs for s in instance.jobs[need.job].podsets}
+    tied |= {s for term in instance.anti_affinities for s in (term.owner, *term.others)}
+    tied |= {s for spread in instance.spreads for s in (spread.owner, *spread.counted)}
+    return [
+        podset.index not in tied
+        and not podset.budgets
+        and (podset.movable if podset.running else _alone(instance.job_of(podset.index)))
+        for podset in instance.podsets
+    ]
+
+
+def _alone(job: Job) -> bool:
+    """Whether each pod of a job counts by itself."""
+    return not job.is_gang or sum(role.count for role in job.roles) == 1
+
+
+class Board:
+    """A state whose restless pods are rows: pod set and spot, and how many pods are there.
+
+    Rows stay once they are there; those without pods have a count of 0.
+
+    Attributes
+    ----------
+    node, shape, podset, count
+        Of each row; ``size`` rows are in use.
+    home
+        Pods that ran there in the snapshot; each that is gone is a move.
+    request, asked
+        What a pod takes of its node (resources x rows) and devices (resources x rows x devices).
+    fixed
+        1 where pods arrived that must not move once more: their moves might then wait for each
+        other in a circle.
+    moves
+        Running pods that are away from home.
+    """
+
+    def __init__(self, instance: Instance, start: Placement) -> None:
+        self.instance = instance
+        self.state = State(instance)
+        self.restless = restless(instance)
+        self.live = [instance.job_of(p.index).move_mode == "live" for p in instance.podsets]
+        self.moves = 0
+        self.watchers: list[Callable[[int, int], None]] = []
+        """Told pod set and number whenever restless pods come or go."""
+        self.size = 0
+        self.shapes: list[PodShape] = []
+        for shape in self.state.shape:
+            if shape.index == len(self.shapes):
+                self.shapes.append(shape)
+        self.row: dict[tuple[int, Spot], int] = {}
+        self.rows_on: list[list[int]] = [[] for _ in instance.nodes]
+        self.spot: list[Spot] = []
+        self._allocate(_MORE)
+        for podset in instance.podsets:
+            if self.restless[podset.index]:
+                for spot, pods in sorted(podset.current.items()):
+                    row = self.row_of(podset.index, spot)
+                    self.home[row] = self.count[row] = pods
+        self.go_to(start)
+
+    def _allocate(self, rows: int) -> None:
+        resources, devices = len(self.instance.resources), self.state.device_class.shape[1]
+        planes = len(self.state.device_resources)
+        old = self.size
+        fields: dict[str, tuple[int, ...]] = {
+            "node": (rows,),
+            "shape": (rows,),
+            "podset": (rows,),
+            "count": (rows,),
+            "home": (rows,),
+            "fixed": (rows,),
+            "request": (resources, rows),
+            "asked": (planes, rows, devices),
+        }
+        for name, form in fields.items():
+            new = np.zeros(form, dtype=np.int64)
+            if old:
+                before = getattr(self, name)
+                if name in ("request", "asked"):
+                    new[:, :old] = before[:, :old]
+                else:
+                    new[:old] = before[:old]
+            setattr(self, name, new)
+
+    node: Ints
+    shape: Ints
+    podset: Ints
+    count: Ints
+    home: Ints
+    fixed: Ints
+    request: Ints
+    asked: Ints
+
+    def row_of(self, s: int, spot: Spot) -> int:
+        """Row of a pod set on a spot, made if there is none yet."""
+        row = self.row.get((s, spot))
+        if row is not None:
+            return row
+        if self.size == len(self.node):
+            self._allocate(self.size + max(_MORE, self.size // 4))
+        row = self.size
+        self.size += 1
+        shape = self.state.shape[s]
+        self.row[s, spot] = row
+        self.spot.append(spot)
+        self.rows_on[spot.node].append(row)
+        self.node[row], self.shape[row], self.podset[row] = spot.node, shape.index, s
+        podset = self.instance.podsets[s]
+        self.fixed[row] = podset.running and self.live[s] and spot not in podset.current
+        self.request[:, row] = shape.request
+        for need in shape.needs:
+            for d in spot.devices:
+                if self.is_of(spot.node, d, need.device_class):
+                    for plane, amount in need.ask:
+                        self.asked[plane, row, d] += amount
+        return row
+
+    def is_of(self, n: int, d: int, device_class: int) -> bool:
+        """Whether a node has a device with an index, of a class."""
+        classes = self.state.device_class
+        return d < classes.shape[1] and int(classes[n, d]) == device_class
+
+    def go_to(self, placement: Placement) -> None:
+        """Make the placement the state's."""
+        for s, (now, then) in enumerate(zip(self.state.spots, placement.podsets, strict=True)):
+            if now == then:
+                continue
+            for spot in sorted({*now, *then}):
+                more = then.get(spot, 0) - now.get(spot, 0)
+                if more:
+                    self.redo(s, spot, more)
+
+    def redo(self, s: int, spot: Spot, pods: int) -> None:
+        """Place pods of any pod set on a spot, or take them away; can be undone."""
+        if self.restless[s]:
+            self.add(s, spot, pods)
+        else:
+            self.state.add(s, spot, pods)
+
+    def add(self, s: int, spot: Spot, pods: int) -> None:
+        """Place pods of a restless pod set on a spot, or take them away; can be undone."""
+        self.state.add(s, spot, pods)
+        self._count(s, self.row_of(s, spot), pods)
+
+    def _count(self, s: int, row: int, pods: int) -> None:
+        for watch in self.watchers:
+            watch(s, pods)
+        away = min(self.count[row], self.home[row])
+        self.count[row] += pods
+        self.moves += int(away - min(self.count[row], self.home[row]))
+
+    def loose(self, rows: Ints) -> Mask:
+        """Whether each row has a pod that may go."""
+        return np.asarray((self.count[rows] > 0) & (self.fixed[rows] == 0), dtype=np.bool_)
+
+    def mark(self) -> int:
+        """Return a point to come back to with :meth:`undo`."""
+        return self.state.mark()
+
+    def undo(self, mark: int) -> None:
+        """Take back all changes since a mark."""
+        for s, spot, pods in self.since(mark):
+            if self.restless[s]:
+                self._count(s, self.row[s, spot], -pods)
+        self.state.undo(mark)
+
+    def since(self, mark: int) -> list[Change]:
+        """Return all changes since a mark."""
+        return self.state.journal[mark:]
+
+    def send_home(self) -> None:
+        """Take pods back to where they ran, wherever there is room for them now."""
+        again = True
+        while again:
+            again = False
+            rows = np.flatnonzero(self.count[: self.size] < self.home[: self.size])
+            for row in rows.tolist():
+                s, spot = int(self.podset[row]), self.spot[row]
+                away = [x for x in sorted(self.state.spots[s]) if x not in self.spots_of(s)]
+                if away and self.room_at(s, spot):
+                    self.add(s, away[0], -1)
+                    self.add(s, spot, 1)
+                    again = True
+
+    def spots_of(self, s: int) -> Mapping[Spot, int]:
+        """Where the pods of a pod set ran."""
+        return self.instance.podsets[s].current
+
+    def room_at(self, s: int, spot: Spot) -> bool:
+        """Whether one more pod fits on a spot."""
+        state, n = self.state, spot.node
+        shape = state.shape[s]
+        if any(state.free[r, n] < amount for r, amount in shape.asks):
+            return False
+        return all(
+            state.devices[plane, n, d] >= amount
+            for need in shape.needs
+            for d in spot.devices
+            if self.is_of(n, d, need.device_class)
+            for plane, amount in need.ask
+        )
+
+    def lift(self, row: int) -> int:
+        """Take one pod of a row away; return its pod set."""
+        s = int(self.podset[row])
+        self.add(s, self.spot[row], -1)
+        return s
+
+    def cost(self, rows: Ints) -> Ints:
+        """Moves that taking one pod away from each row adds."""
+        return np.asarray(self.count[rows] <= self.home[rows], dtype=np.int64)

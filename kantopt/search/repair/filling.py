@@ -1,0 +1,175 @@
+"""Pods that wait onto what is free: what it is worth, over many rooms at once, and doing it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kantopt.problem.cluster import Spot
+from kantopt.search.repair.board import Board
+from kantopt.search.shapes import Ints, Mask, PodShape
+from kantopt.search.state import UNLIMITED, best_devices
+
+
+@dataclass(slots=True)
+class Kind:
+    """Pods that wait and that nothing but their names tells apart."""
+
+    shape: PodShape
+    allowed: Mask
+    everywhere: bool
+    worth: int
+    podsets: list[int]
+    left: int = 0
+
+
+@dataclass(slots=True)
+class Rooms:
+    """What candidates leave free of one node each; changed by :meth:`Filling.worth`."""
+
+    node: Ints
+    free: Ints
+    """Resources x candidates."""
+    devices: Ints
+    """Device resources x candidates x devices."""
+
+
+class Filling:
+    """Fills nodes with pods that wait, those that count most first, of these the lightest."""
+
+    def __init__(self, board: Board, weights: Sequence[int]) -> None:
+        self.board = board
+        state, instance = board.state, board.instance
+        size = state.offered.sum(axis=1).clip(1)
+        kinds: dict[tuple[int, frozenset[int] | None, int | None, int], Kind] = {}
+        self.kind_of: dict[int, Kind] = {}
+        for podset in instance.podsets:
+            s = podset.index
+            if podset.running or not weights[s] or not board.restless[s]:
+                continue
+            shape, mask = state.shape[s], state.allowed(s)
+            everywhere = bool(mask.all())
+            queue = instance.job_of(s).queue
+            key = (shape.index, None if everywhere else podset.allowed, queue, weights[s])
+            if key not in kinds:
+                kinds[key] = Kind(shape, mask, everywhere, weights[s], [])
+            kinds[key].podsets.append(s)
+            self.kind_of[s] = kinds[key]
+        self.kinds = sorted(
+            kinds.values(), key=lambda k: (-k.worth, float((k.shape.demand / size).sum()))
+        )
+        for kind in self.kinds:
+            kind.left = sum(self.waiting(s) for s in kind.podsets)
+        board.watchers.append(self._watch)
+
+    def _watch(self, s: int, pods: int) -> None:
+        kind = self.kind_of.get(s)
+        if kind is not None:
+            kind.left -= pods
+
+    def waiting(self, s: int) -> int:
+        """Pods of a pod set that are not placed."""
+        return self.board.instance.podsets[s].count - self.board.state.placed[s]
+
+    def worth(self, rooms: Rooms) -> Ints:
+        """Return what the pods that wait could add to each room, by itself; uses the rooms up."""
+        classes = self.board.state.device_class
+        total: Ints = np.zeros(len(rooms.node), dtype=np.int64)
+        largest = rooms.devices.max(axis=2, initial=0)
+        for k, kind in enumerate(self.kinds):
+            if kind.left <= 0:
+                continue
+            rows = np.flatnonzero(self._perhaps(k, rooms, largest))
+            if not kind.everywhere:
+                rows = rows[kind.allowed[rooms.node[rows]]]
+            for _ in range(kind.left):
+                rows = _able(kind.shape, rooms, classes, rows)
+                if not len(rows):
+                    break
+                _take(kind.shape, rooms, classes, rows)
+                total[rows] += kind.worth
+                for r, amount in kind.shape.asks:
+                    rows = rows[rooms.free[r, rows] >= amount]
+        return total
+
+    def reserve(self, rooms: Rooms, shapes: Ints) -> Mask:
+        """Take one pod of the given shape from each room; say where it fits."""
+        classes = self.board.state.device_class
+        fine = np.zeros(len(shapes), dtype=np.bool_)
+        for k in np.unique(shapes).tolist():
+            shape = self.board.shapes[k]
+            rows = np.flatnonzero(shapes == k)
+            for r, amount in shape.asks:
+                rows = rows[rooms.free[r, rows] >= amount]
+            rows = _able(shape, rooms, classes, rows)
+            if len(rows):
+                _take(shape, rooms, classes, rows)
+                fine[rows] = True
+        return fine
+
+    def _perhaps(self, k: int, rooms: Rooms, largest: Ints) -> Mask:
+        """Rooms that have what a pod asks for, and one device of some class that does."""
+        mask = np.ones(len(rooms.node), dtype=np.bool_)
+        for r, amount in self.kinds[k].shape.asks:
+            mask &= rooms.free[r] >= amount
+        for need in self.kinds[k].shape.needs:
+            for plane, amount in need.ask:
+                mask &= largest[plane] >= amount
+        return mask
+
+    def fill(self, n: int) -> int:
+        """Place pods that wait on a node; return what they count."""
+        total = 0
+        for kind in self.kinds:
+            while kind.left > 0 and kind.allowed[n] and self.place(kind, n):
+                total += kind.worth
+        return total
+
+    def place(self, kind: Kind, n: int) -> bool:
+        """Place a pod that waits on a node if there is room; return whether there was."""
+        state = self.board.state
+        if any(state.free[r, n] < amount for r, amount in kind.shape.asks):
+            return False
+        devices = best_devices(state, kind.podsets[0], n)
+        if devices is None:
+            return False
+        for s in kind.podsets:
+            if self.waiting(s) > 0:
+                podset = self.board.instance.podsets[s]
+                queue = self.board.instance.job_of(s).queue
+                if not state.quotas.room(queue, podset.demand, 1):
+                    return False
+                self.board.add(s, Spot(n, devices), 1)
+                return True
+        return False
+
+
+def _able(shape: PodShape, rooms: Rooms, classes: Ints, rows: Ints) -> Ints:
+    """Those of some rooms whose devices take one pod."""
+    for need in shape.needs:
+        if not len(rows):
+            break
+        able = classes[rooms.node[rows]] == need.device_class
+        for plane, amount in need.ask:
+            able &= rooms.devices[plane, rows] >= amount
+        rows = rows[able.sum(axis=1) >= need.count]
+    return rows
+
+
+def _take(shape: PodShape, rooms: Rooms, classes: Ints, rows: Ints) -> None:
+    """Take what one pod asks for from rooms that have it: of the devices those with least left."""
+    for r, amount in shape.asks:
+        rooms.free[r, rows] -= amount
+    for need in shape.needs:
+        left = rooms.devices[[plane for plane, _ in need.ask]][:, rows].sum(axis=0)
+        able = classes[rooms.node[rows]] == need.device_class
+        for plane, amount in need.ask:
+            able &= rooms.devices[plane, rows] >= amount
+        left = np.where(able, left, UNLIMITED)
+        for _ in range(need.count):
+            d = left.argmin(axis=1)
+            left[np.arange(len(rows)), d] = UNLIMITED
+            for plane, amount in need.ask:
+                rooms.devices[plane, rows, d] -= amount

@@ -1,0 +1,192 @@
+"""An anytime search: the changes that are worth most per move, then others in place of the last."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+from kantopt.clock import Deadline
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric, Rule
+from kantopt.search.repair.board import Board, restless
+from kantopt.search.repair.fit import Fit
+from kantopt.search.repair.greedy import Greedy
+from kantopt.verify.metrics import bounds, measure
+from kantopt.verify.metrics.unplaced import weight
+from kantopt.verify.rules import check
+
+NOISES = (0.1, 0.3, 0.6)
+KEPT = (0.0, 0.9)
+"""Share of the changes that stay when the others are undone, to draw from."""
+_DISRUPTION = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
+_TURNS = 3
+"""Of a deterministic run."""
+_NO_LIMIT = 2**60
+
+
+def improve(
+    instance: Instance,
+    start: Placement,
+    tiers: Sequence[Tier],
+    deadline: Deadline,
+    seed: int = 0,
+    found: Callable[[Placement], None] = lambda _: None,
+    *,
+    patience: int | None = None,
+    news: Callable[[], Placement | None] = lambda: None,
+    enough: Callable[[tuple[int, ...]], bool] = lambda _: False,
+) -> Placement:
+    """Move pods so that others which wait find room, with few moves, until the time is up.
+
+    Serves the tiers of what is unplaced that come before any tier of disruption, in their order.
+    Nobody is evicted. Pods move one by one: into free room, in the place of another pod that does,
+    or in exchange with one; those of gangs and of devices as well, as long as their place matters
+    to no other pod. Only pods that count by themselves are bound.
+
+    Parameters
+    ----------
+    start
+        A legal placement, but for required jobs that may be missing.
+    deadline
+        When to be done; a deterministic one makes the work depend on the question alone.
+    found
+        Told each improvement; it was judged before.
+    patience
+        Turns without improvement after which to give up; ``None``: go on.
+    news
+        Asked after each turn for a better placement, judged, that someone else has found.
+    enough
+        Whether tier values are known to be as good as they can be.
+
+    Returns
+    -------
+    Placement
+        The best one found, judged legal and better than ``start``, or ``start`` itself.
+    """
+    if not promising(instance, start, tiers):
+        return start
+    run = _Run(instance, start, tiers, deadline, seed, found, enough)
+    run.work(patience, news)
+    return run.best
+
+
+def promising(instance: Instance, start: Placement, tiers: Sequence[Tier]) -> bool:
+    """Whether a pod with devices waits that :func:`improve` may place, and another may move."""
+    loose = restless(instance)
+    targets = _targets(instance, tiers)
+    return any(podset.running and loose[podset.index] for podset in instance.podsets) and any(
+        loose[podset.index]
+        and podset.devices
+        and not podset.running
+        and start.placed(podset.index) < podset.count
+        and any(weights[podset.index] for weights in targets)
+        for podset in instance.podsets
+    )
+
+
+def _targets(instance: Instance, tiers: Sequence[Tier]) -> list[list[int]]:
+    """What a pod of each pod set counts in each tier that is served."""
+    found = []
+    for tier in tiers:
+        if tier.metric in _DISRUPTION:
+            break
+        if tier.metric is Metric.UNPLACED and not tier.surplus:
+            found.append(
+                [
+                    weight(tier, podset)
+                    if tier.priority in (None, instance.job_of(podset.index).priority)
+                    else 0
+                    for podset in instance.podsets
+                ]
+            )
+    return found
+
+
+class _Run:
+    """The best placement as the judge knows it, and the board on which others are tried."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        start: Placement,
+        tiers: Sequence[Tier],
+        deadline: Deadline,
+        seed: int,
+        found: Callable[[Placement], None],
+        enough: Callable[[tuple[int, ...]], bool],
+    ) -> None:
+        self.instance = instance
+        self.tiers = tuple(tiers)
+        self.deadline = deadline
+        self.found = found
+        self.enough = enough
+        self.best = start
+        self.values = measure(instance, start, tiers)
+        self.missing = len(check(instance, start))
+        self.rng = random.Random(seed)
+        self.board = Board(instance, start)
+        limit = instance.model.limits.moves if instance.on(Rule.LIMITS) else None
+        most = _NO_LIMIT if limit is None else limit
+        fit = Fit(self.board)
+        self.passes = [
+            Greedy(self.board, fit, weights, most, deadline.cuts, self.rng)
+            for weights in _targets(instance, tiers)
+        ]
+        self.marks: list[int] = []
+
+    def work(self, patience: int | None, news: Callable[[], Placement | None]) -> None:
+        """Place what can be placed, then try again from somewhere on the way."""
+        turns = since = 0
+        while not self.deadline.cuts() and not self._done():
+            if since == patience or (self.deadline.deterministic and turns == _TURNS):
+                return
+            better = self._turn(first=turns == 0)
+            turns, since = turns + 1, 0 if better else since + 1
+            other = news()
+            if other is not None:
+                self.best, self.values = other, measure(self.instance, other, self.tiers)
+                self.missing = len(check(self.instance, other))
+                self.board.go_to(other)
+                self.marks = []
+
+    def _done(self) -> bool:
+        return self.values == bounds(self.instance, self.tiers, self.values) or self.enough(
+            self.values
+        )
+
+    def _turn(self, *, first: bool) -> bool:
+        """Undo the last changes, carry out others, and keep them if they are better."""
+        board = self.board
+        low, high = KEPT
+        kept = int(len(self.marks) * (low + (high - low) * self.rng.random()))
+        mark = self.marks[kept] if kept < len(self.marks) else board.mark()
+        before, marks = board.since(mark), self.marks
+        board.undo(mark)
+        self.marks = marks[:kept]
+        if first:
+            board.send_home()
+        for work in self.passes:
+            self.marks += work.work(0.0 if first else self.rng.choice(NOISES))
+        board.send_home()
+        if self._judge():
+            return True
+        board.undo(mark)
+        for s, spot, pods in before:
+            board.redo(s, spot, pods)
+        self.marks = marks
+        return False
+
+    def _judge(self) -> bool:
+        """Take what is on the board if it is legal and better than the best."""
+        placement = self.board.state.placement()
+        values = measure(self.instance, placement, self.tiers)
+        if values >= self.values:
+            return False
+        faults = check(self.instance, placement)
+        if len(faults) > self.missing or any(fault.rule != Rule.REQUIRED for fault in faults):
+            return False
+        self.best, self.values, self.missing = placement, values, len(faults)
+        self.found(placement)
+        return True

@@ -1,0 +1,112 @@
+"""Pods that are free to go anywhere make room for each other; what runs or is tied stays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kantopt.clock import Deadline
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import tiers_of
+from kantopt.schema.model import Rule
+from kantopt.search.construct import construct
+from kantopt.search.recreate import recreate
+from kantopt.search.strategy import Strategy
+from kantopt.verify.metrics import measure
+from kantopt.verify.rules import check
+from tests.generate import random_instance
+from tests.search.helpers import FOREVER, built, where
+from tests.verify.world import Document, job, node, pods, question
+
+
+def card(share: str, cpu: int = 1, **more: Any) -> Document:
+    """A pod that takes a share of one GPU."""
+    return pods(cpu=cpu, devices=[{"class": "gpu", "requests": {"gpu": share}}], **more)
+
+
+def host(name: str, cpu: int = 8, cards: int = 1) -> Document:
+    return node(name, cpu, devices=[{"class": "gpu", "count": cards, "capacity": {"gpu": 1}}])
+
+
+def again(instance: Instance, placement: Placement, **more: Any) -> Placement:
+    """Recreate, and insist on a legal placement."""
+    found = recreate(instance, placement, tiers_of(instance), FOREVER, **more)
+    assert check(instance, found) == []
+    return found
+
+
+def test_a_large_pod_gives_way_to_two_that_fill_the_gpu() -> None:
+    """Largest first takes 0.8 of a GPU of which 0.5 and 0.5 take all."""
+    jobs = [job("large", card("0.8")), job("one", card("0.5")), job("two", card("0.5"))]
+    instance = question([host("a")], jobs)
+    first = built(instance)
+    assert where(instance, first, "large") == {"a": 1}
+    found = again(instance, first)
+    assert where(instance, found, "large") == {}
+    assert where(instance, found, "one") == where(instance, found, "two") == {"a": 1}
+
+
+def test_pods_change_nodes_so_that_one_more_fits() -> None:
+    """6 + 3 + 3 and 4 + 4 + 4 cores fill both nodes; the largest first go together with a 4."""
+    jobs = [job(f"j{i}", pods(cpu=cpu)) for i, cpu in enumerate((6, 4, 4, 4, 3, 3))]
+    instance = question([node("a", cpu=12), node("b", cpu=12)], jobs)
+    first = built(instance)
+    assert [] in [list(spots) for spots in first.podsets]
+    assert all(again(instance, first).podsets)
+
+
+@pytest.mark.parametrize("kept", ["priority", "required"])
+def test_the_more_important_pod_keeps_its_place(kept: str) -> None:
+    large = job("large", card("0.8"), priority=9 if kept == "priority" else 0)
+    jobs = [large, job("one", card("0.5"), priority=0), job("two", card("0.5"), priority=0)]
+    required = ["large"] if kept == "required" else []
+    instance = question([host("a")], jobs, required=required)
+    first = built(instance)
+    assert again(instance, first) is first
+
+
+def test_what_runs_stays_and_so_does_a_gang() -> None:
+    jobs = [
+        job("runs", card("0.8", on=[("a", 0)])),
+        job("gang", card("0.8", count=2)),
+        *(job(f"j{i}", card("0.5")) for i in range(6)),
+    ]
+    instance = question([host("a"), host("b"), host("c")], jobs)
+    first = built(instance)
+    assert where(instance, first, "gang") == {"b": 1, "c": 1}
+    assert again(instance, first) is first
+
+
+def test_room_that_was_made_by_eviction_is_not_given_to_others() -> None:
+    jobs = [
+        job("victim", card("1", on=[("a", 0)]), priority=0),
+        job("urgent", card("0.8"), priority=9),
+        job("one", card("0.5"), priority=9),
+        job("two", card("0.5"), priority=9),
+    ]
+    instance = question([host("a")], jobs)
+    first = built(instance)
+    assert where(instance, first, "urgent") == {"a": 1}
+    assert again(instance, first) is first
+
+
+def test_no_time_changes_nothing() -> None:
+    jobs = [job("large", card("0.8")), job("one", card("0.5")), job("two", card("0.5"))]
+    instance = question([host("a")], jobs)
+    first = built(instance)
+    assert recreate(instance, first, tiers_of(instance), Deadline(0.0)) is first
+
+
+@pytest.mark.parametrize("seeds", [range(k, k + 20) for k in range(0, 100, 20)], ids=str)
+def test_what_comes_out_is_legal_never_worse_and_the_same_each_time(seeds: range) -> None:
+    for seed in seeds:
+        instance = random_instance(seed)
+        tiers = tiers_of(instance)
+        start = construct(instance, FOREVER, Strategy.LEAST_ALLOCATED)
+        found = recreate(instance, start, tiers, FOREVER, seed=seed)
+        missing = check(instance, start, (Rule.REQUIRED,))
+        assert check(instance, found) == missing
+        assert measure(instance, found, tiers) <= measure(instance, start, tiers) or found is start
+        assert recreate(instance, start, tiers, FOREVER, seed=seed).podsets == found.podsets

@@ -1,0 +1,228 @@
+"""Repairs with few moves: legal, within the limit, and better by as much as tries of all say."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kantopt.bench import openb
+from kantopt.clock import Deadline
+from kantopt.problem.build import build_instance
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import tiers_of
+from kantopt.schema.model import Rule
+from kantopt.search.construct import construct
+from kantopt.search.repair.bound import repair_bound
+from kantopt.search.repair.improve import improve, promising
+from kantopt.search.sequence import sequence
+from kantopt.search.strategy import Strategy
+from kantopt.verify.metrics import bounds, measure
+from kantopt.verify.rules import check
+from kantopt.verify.step import Step
+from tests.generate import random_instance
+from tests.oracle import best
+from tests.questions import question
+from tests.search.repair_questions import few_moves, full_cluster, gpu_job, gpu_node
+
+BRIEF = Deadline(1.0, deterministic=True)
+UNLIMITED = Deadline(None)
+
+
+def repaired(instance: Instance, start: Placement | None = None, seed: int = 0) -> Placement:
+    begin = instance.current if start is None else start
+    found = improve(instance, begin, tiers_of(instance), BRIEF, seed)
+    assert check(instance, found) == []
+    return found
+
+
+def values(instance: Instance, placement: Placement) -> tuple[int, ...]:
+    return measure(instance, placement, tiers_of(instance))
+
+
+def asked(
+    nodes: list[dict[str, Any]],
+    running: list[dict[str, Any]],
+    pending: list[dict[str, Any]],
+    moves: int,
+) -> Instance:
+    return question(nodes, running, pending).instance(few_moves(moves))
+
+
+def test_a_pod_goes_where_there_is_room() -> None:
+    """320 of each GPU are free; the smaller pod's going makes room for 650."""
+    instance = asked(
+        [gpu_node("n1", 1, 8), gpu_node("n2", 1, 8)],
+        [gpu_job("a", 320, 1, ("n1", (0,))), gpu_job("b", 650, 1, ("n2", (0,)))],
+        [gpu_job("new", 1000, 1)],
+        1,
+    )
+    assert values(instance, repaired(instance)) == (0, 1)
+
+
+def test_a_pod_takes_the_place_of_another_that_goes_where_there_is_room() -> None:
+    """The large pod fits only where the small one is, and the small one only on the third GPU."""
+    instance = asked(
+        [gpu_node("n1", 1, 8), gpu_node("n2", 1, 8), gpu_node("n3", 1, 1)],
+        [
+            gpu_job("large", 810, 2, ("n1", (0,))),
+            gpu_job("small", 190, 1, ("n2", (0,))),
+            gpu_job("other", 650, 0, ("n3", (0,))),
+        ],
+        [gpu_job("new", 1000, 8)],
+        2,
+    )
+    assert values(instance, repaired(instance))[0] == 0
+
+
+def test_pods_change_places_for_the_sake_of_the_nodes_cpu() -> None:
+    """A GPU is free on n1 but no cpu, on n2 it is the other way round: one exchange does it."""
+    running = [
+        gpu_job("heavy", 1000, 8, ("n1", (0,))),
+        gpu_job("light", 1000, 1, ("n2", (0,))),
+        gpu_job("stays", 1000, 1, ("n2", (1,)), movable=False),
+    ]
+    nodes = [gpu_node("n1", 2, 8), gpu_node("n2", 2, 10)]
+    instance = asked(nodes, running, [gpu_job("new", 1000, 6)], 2)
+    placement = repaired(instance)
+    assert values(instance, placement) == (0, 2)
+    assert sequence(instance, placement) is not None
+    # Neither can move before the other where both must be up all the time.
+    live = [{**job, "moveMode": "live"} for job in running]
+    instance = asked(nodes, live, [gpu_job("new", 1000, 6)], 2)
+    assert repaired(instance) is instance.current
+    # And one move alone does not do it.
+    instance = asked(nodes, running, [gpu_job("new", 1000, 6)], 1)
+    assert repaired(instance) is instance.current
+
+
+def test_pods_go_home_once_their_being_away_is_of_no_use() -> None:
+    instance = asked(
+        [gpu_node("n1", 1, 8), gpu_node("n2", 1, 8), gpu_node("n3", 1, 8)],
+        [gpu_job("a", 320, 1, ("n1", (0,))), gpu_job("b", 810, 1, ("n2", (0,)))],
+        [gpu_job("new", 1000, 1), gpu_job("newer", 1000, 1)],
+        1,
+    )
+    start = instance.current.replace({0: {Spot(2, (0,)): 1}})
+    assert values(instance, start) == (2000, 1)
+    assert values(instance, repaired(instance, start)) == (1000, 0)
+
+
+@pytest.mark.parametrize("seeds", [range(k, k + 20) for k in range(0, 80, 20)], ids=str)
+def test_whatever_is_asked_the_result_is_legal_and_never_worse(seeds: range) -> None:
+    for seed in seeds:
+        instance = random_instance(seed)
+        tiers = tiers_of(instance)
+        built = construct(instance, UNLIMITED, Strategy.BEST_FIT)
+        for start in (built, instance.current):
+            told: list[Placement] = []
+            found = improve(instance, start, tiers, BRIEF, seed, told.append)
+            assert found is (told[-1] if told else start)
+            assert measure(instance, found, tiers) <= measure(instance, start, tiers)
+            faults = check(instance, found)
+            assert [fault for fault in faults if fault.rule != Rule.REQUIRED] == []
+            assert len(faults) <= len(check(instance, start))
+
+
+def test_full_clusters_are_repaired_within_the_limit() -> None:
+    better = 0
+    for seed in range(12):
+        for moves in (0, 2, 6):
+            instance = full_cluster(seed, nodes=8, gpus=4, running=80, pending=20, moves=moves)
+            start = construct(instance, UNLIMITED, Strategy.BEST_FIT)
+            placement = repaired(instance, start, seed)
+            step = Step(instance, instance.current, placement)
+            moved = sum(step.moved(p.index) for p in instance.podsets if p.running)
+            assert moved <= moves
+            assert placement is start or sequence(instance, placement) is not None
+            better += values(instance, placement)[0] < values(instance, start)[0]
+            assert repaired(instance, start, seed) == placement
+    assert better >= 12
+
+
+def test_no_plan_beats_the_bound_nor_does_the_bound_say_nothing() -> None:
+    """Against all placements of tiny clusters, and against arithmetic."""
+    beaten = tight = 0
+    for seed in range(40):
+        instance = full_cluster(seed, nodes=2, gpus=2, running=5, pending=2, moves=seed % 3)
+        tiers = tiers_of(instance)
+        now = values(instance, instance.current)
+        value, _ = best(instance, now)
+        least = now[0] if value is None else value[0]
+        proved = repair_bound(instance, tiers, now, turns=40)
+        assert proved <= least
+        beaten += proved > bounds(instance, tiers, now)[0]
+        tight += proved == least
+    assert beaten >= 10
+    assert tight >= 10
+
+
+def test_the_bound_holds_for_any_prices() -> None:
+    for seed in range(12):
+        instance = full_cluster(seed, nodes=2, gpus=2, running=5, pending=2, moves=2)
+        tiers = tiers_of(instance)
+        now = values(instance, instance.current)
+        value, _ = best(instance, now)
+        least = now[0] if value is None else value[0]
+        for gain in (0, now[0]):
+            for turns in (1, 2, 5, 13):
+                assert repair_bound(instance, tiers, (now[0] - gain, 0), turns=turns) <= least
+
+
+def test_without_a_limit_of_moves_or_with_evictions_the_bound_is_that_of_arithmetic() -> None:
+    instance = full_cluster(3, nodes=2, gpus=2, running=5, pending=2, moves=0)
+    tiers = tiers_of(instance)
+    now = values(instance, instance.current)
+    floor = bounds(instance, tiers, now)[0]
+    assert repair_bound(instance, tiers, now) > floor
+    for update in ({"moves": None}, {"evictions": None}):
+        limits = instance.model.limits.model_copy(update=update)
+        other = replace(instance, model=instance.model.model_copy(update={"limits": limits}))
+        assert repair_bound(other, tiers, now) == floor
+
+
+def test_nothing_is_promised_where_nothing_waits_or_nothing_may_move() -> None:
+    nodes = [gpu_node("n1", 1, 8)]
+    run = gpu_job("a", 320, 1, ("n1", (0,)))
+    for running, pending in (
+        ([run], []),
+        ([{**run, "movable": False}], [gpu_job("new", 1000, 1)]),
+        ([run], [gpu_job("new", 0, 20)]),
+    ):
+        instance = asked(nodes, running, pending, 1)
+        assert not promising(instance, instance.current, tiers_of(instance))
+        assert repaired(instance) is instance.current
+
+
+@pytest.mark.data
+def test_half_a_percent_of_moves_allocates_most_of_what_it_can() -> None:
+    folder = os.environ.get("KANTOPT_DATA")
+    if not folder or not (Path(folder) / "openb").is_dir():
+        pytest.skip("KANTOPT_DATA does not name a folder with openb")
+    case = next(case for case in openb.cases(Path(folder)) if case.instance == "repair-fgd")
+    documents = case.make()
+    instance = build_instance(
+        documents.snapshot, documents.pending, openb.model("moves-0.5")(documents)
+    )
+    tiers = tiers_of(instance)
+    now = values(instance, instance.current)
+    found: list[Placement] = []
+    placement = improve(
+        instance,
+        instance.current,
+        tiers,
+        UNLIMITED,
+        found=found.append,
+        enough=lambda values: values < now,
+    )
+    after = values(instance, placement)
+    assert check(instance, placement) == []
+    assert sequence(instance, placement) is not None
+    ceiling = now[0] - repair_bound(instance, tiers, after, turns=60)
+    assert now[0] - after[0] >= 30_000
+    assert ceiling <= 46_000

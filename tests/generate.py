@@ -113,7 +113,16 @@ OBJECTIVES: tuple[tuple[list[Any], str], ...] = (
         ],
         "crossing",
     ),
-    (["unplaced", "fragmented_nodes", "evictions", "moves"], "move"),
+    (
+        [
+            "unplaced",
+            "fragmented_nodes",
+            "evictions",
+            "moves",
+            {"domains_in_use": {"level": "rack"}},
+        ],
+        "move",
+    ),
     (
         [{"unplaced": {"unit": "pod"}}, "nodes_in_use", {"disruption_cost": {"by": "priority"}}],
         "eviction",

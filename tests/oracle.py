@@ -124,7 +124,7 @@ class _Search:
         self.value: Value | None = None
         self.placement: Placement | None = None
         self.limit = below
-        first = [tier.metric in SUMS_OVER_JOBS for tier in self.tiers]
+        first = [tier.metric in SUMS_OVER_JOBS and not tier.target for tier in self.tiers]
         self.prefix = first.index(False) if False in first else len(first)
         """Tiers at the front that are sums over jobs."""
         self.base = measure(instance, instance.current, self.tiers[: self.prefix])

@@ -14,7 +14,7 @@ from ortools.sat.python.cp_model import (
 )
 
 from kantopt.cp.around import Around
-from kantopt.cp.metrics import EXPRESSIONS
+from kantopt.cp.metrics import tier_expr
 from kantopt.cp.rules import CONSTRAINTS
 from kantopt.cp.variables import Variables, weighted
 from kantopt.problem.cluster import Spot
@@ -72,7 +72,7 @@ class PlacementModel:
     def expression(self, tier: Tier) -> LinearExprT:
         """Return the expression of a tier, made at the first call."""
         if tier not in self._expressions:
-            self._expressions[tier] = EXPRESSIONS[tier.metric](self.variables, tier)
+            self._expressions[tier] = tier_expr(self.variables, tier)
         return self._expressions[tier]
 
     def assignment(self, placement: Placement) -> list[tuple[IntVar, int]] | None:

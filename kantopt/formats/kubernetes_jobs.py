@@ -15,6 +15,9 @@ from kantopt.formats.pods import Pod
 from kantopt.formats.priorities import Priorities
 from kantopt.schema.jobs import Assignment, Job, PodSet, TopologyRequest
 
+_DAEMONS = ("DaemonSet", "Node")
+"""Kinds of owners whose pods belong to their nodes; static pods are owned by the node itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class Member:
@@ -95,6 +98,7 @@ class JobsReader:
             preemption_policy=gang.preemption_policy or first.preemption_policy,  # type: ignore[arg-type]
             preemptible=not whole,
             movable=not whole,
+            daemon=all(pod.owner_kind in _DAEMONS for pod in pods),
             disruption_mode=gang.disruption,
             min_count=minimum if len(sets) > 1 and minimum else None,
             topology_request=self._request(wish, seen, first),

@@ -12,7 +12,7 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.schema.dump import canonical_digest, dump_data
 from kantopt.schema.plan import Binding, Eviction, Move, Plan, Standing, Unplaced
 from kantopt.schema.plan import Tier as Row
-from kantopt.verify.metrics import BOUNDS, bounds, measure
+from kantopt.verify.metrics import bound_of, bounds, measure
 from kantopt.verify.rules.priority import preemptor
 from kantopt.verify.step import Step, Violation
 
@@ -198,7 +198,7 @@ def _tiers(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standin
             continue
         if row.bound > bound:
             yield _claim(f"{subject} bound by arithmetic", row.bound, bound)
-        elif not row.given and row.bound > BOUNDS[tiers[i].metric](tiers[i], instance, {}):
+        elif not row.given and row.bound > bound_of(tiers[i], instance, {}):
             yield _claim(f"{subject} given", "nothing", _list(names[:i]))
 
 

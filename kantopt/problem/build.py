@@ -161,11 +161,11 @@ def _unknown(
     levels = list(dict.fromkeys(known))
     problems = []
     for i, objective in enumerate(model.objectives or ()):
-        groups, slots = objective.excess_groups, objective.fragment_rate
-        if groups is not None and groups.level is not None and groups.level not in levels:
-            problems.append(
-                _misnamed(source, f"objectives[{i}].excess_groups.level", groups.level, levels)
-            )
+        slots = objective.fragment_rate
+        for groups in (objective.excess_groups, objective.domains_in_use):
+            if groups is not None and groups.level is not None and groups.level not in levels:
+                path = f"objectives[{i}].{objective.name}.level"
+                problems.append(_misnamed(source, path, groups.level, levels))
         if slots is not None and slots.resource not in resources:
             path = f"objectives[{i}].fragment_rate.resource"
             problems.append(_misnamed(source, path, slots.resource, resources))

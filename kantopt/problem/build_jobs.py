@@ -141,6 +141,8 @@ class JobsBuilder:
         demand = demand_of(requests, devices)
         places = self._places_of(podset)
         cost = podset.disruption_cost
+        preemptible = job.preemptible if podset.preemptible is None else podset.preemptible
+        movable = job.movable if podset.movable is None else podset.movable
         s = len(self.podsets)
         self.podsets.append(
             PodSet(
@@ -156,10 +158,11 @@ class JobsBuilder:
                 current=current,
                 allowed=places.allowed,
                 spread_over=places.spread_over,
-                preemptible=job.preemptible if podset.preemptible is None else podset.preemptible,
-                movable=job.movable if podset.movable is None else podset.movable,
+                preemptible=preemptible and not job.daemon,
+                movable=movable and not job.daemon,
                 disruption_cost=job.disruption_cost if cost is None else cost,
                 budgets=(),
+                daemon=job.daemon,
             )
         )
         self.labels.append(PodLabels(s, job.namespace, podset))

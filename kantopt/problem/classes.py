@@ -203,6 +203,7 @@ def _key(instance: Instance, podset: PodSet) -> Hashable:
         podset.movable,
         _cost(job, podset),
         podset.budgets,
+        podset.daemon,
     )
 
 

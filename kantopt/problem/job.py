@@ -72,6 +72,8 @@ class PodSet:
     movable: bool
     disruption_cost: int
     budgets: tuple[int, ...]
+    daemon: bool = False
+    """Belongs to its node: a node with nothing else is empty."""
     running: bool = field(init=False)
     """Whether the pods run now."""
 

@@ -230,6 +230,7 @@ class _Cut:
             movable=podset.movable,
             disruption_cost=podset.disruption_cost,
             budgets=tuple([self.budget_of[b] for b in podset.budgets]),
+            daemon=podset.daemon,
         )
 
     def _subset(self, nodes: frozenset[int]) -> frozenset[int]:

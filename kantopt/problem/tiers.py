@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from kantopt.problem.instance import Instance
 from kantopt.problem.mix import Shape, shape_of
 from kantopt.schema.model import (
+    ClusterObjective,
+    DomainsObjective,
     FragmentObjective,
     GroupsObjective,
     Metric,
@@ -33,6 +35,10 @@ class Tier:
     size: int = 0
     device_class: str | None = None
     mix: tuple[Shape, ...] = ()
+    target: int | None = None
+    """A goal: the value of the tier is what the metric has above it; ``None``: no goal."""
+    scope: str = ""
+    """What the metric is restricted to, in words."""
 
     @property
     def name(self) -> str:
@@ -42,7 +48,19 @@ class Tier:
             parts.append(self.unit)
         if self.surplus:
             parts.append("above minCount")
+        if self.scope:
+            parts.append(self.scope)
+        if self.target is not None:
+            parts.append(f"goal {self.target}")
         return f"{self.metric}[{', '.join(parts)}]" if parts else self.metric.value
+
+    def above_target(self, measured: int) -> int:
+        """Value of the tier where the metric has a value, or a bound of it from one of those."""
+        return max(0, measured - (self.target or 0))
+
+    def most(self, value: int) -> int:
+        """Most that the metric is measured at where the tier has no more than a value."""
+        return value + (self.target or 0)
 
 
 def tiers_of(instance: Instance) -> tuple[Tier, ...]:
@@ -96,6 +114,7 @@ def _of_priority(
                 yield replace(tier, unit="cost") if metric is not Metric.MOVES else tier
             continue
         parameters = objective.unplaced or UnplacedObjective()
+        tier = replace(tier, target=parameters.target)
         if parameters.unit == "job":
             yield replace(tier, unit="jobs")
             continue
@@ -126,14 +145,22 @@ def _cluster_wide(instance: Instance, name: str, parameters: object) -> Tier:
         mix = instance.mix
         if parameters.mix:
             mix = tuple(shape_of(instance.resources, shape) for shape in parameters.mix)
-        return Tier(metric, "milli-GPU x mix", mix=mix)
+        target = None
+        if parameters.target is not None:
+            weight = sum(shape.weight for shape in mix)
+            target = weight * to_base("gpu", parameters.target, up=False)
+        return Tier(metric, "milli-GPU x mix", mix=mix, target=target)
+    if isinstance(parameters, DomainsObjective):
+        named = instance.topology.level(parameters.level)
+        scope = instance.topology.levels[named]
+        return Tier(metric, "domains", level=named, target=parameters.target, scope=scope)
     if isinstance(parameters, GroupsObjective):
         level = (
             instance.topology.level(parameters.level)
             if parameters.level is not None
             else finest_level(instance)
         )
-        return Tier(metric, "groups", level=level)
+        return Tier(metric, "groups", level=level, target=parameters.target)
     if isinstance(parameters, FragmentObjective):
         return Tier(
             metric,
@@ -141,8 +168,10 @@ def _cluster_wide(instance: Instance, name: str, parameters: object) -> Tier:
             resource=instance.resources.index(parameters.resource),
             size=to_base(parameters.resource, parameters.size),
             device_class=parameters.device_class,
+            target=parameters.target,
         )
-    return Tier(metric, _UNITS[metric])
+    target = parameters.target if isinstance(parameters, ClusterObjective) else None
+    return Tier(metric, _UNITS[metric], target=target)
 
 
 _UNITS = {

@@ -174,6 +174,11 @@ class Job(Part):
     )
     preemptible: bool = Field(default=True, description="may be evicted for something important")
     movable: bool = Field(default=True, description="may be migrated to another node")
+    daemon: bool = Field(
+        default=False,
+        description="its pods belong to their nodes (DaemonSets, static pods): they are neither "
+        "evicted nor moved, and a node with no others is empty",
+    )
     move_mode: Literal["restart", "live"] = Field(
         default="restart",
         description="restart: gone before it is back; live: both places are held during the move",

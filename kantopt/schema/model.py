@@ -47,6 +47,7 @@ class Metric(StrEnum):
     EXCESS_GROUPS = "excess_groups"
     WAITING = "waiting"
     FRAGMENT_RATE = "fragment_rate"
+    DOMAINS_IN_USE = "domains_in_use"
 
 
 Switch = Literal["required", "off"]
@@ -89,6 +90,9 @@ class UnplacedObjective(ModelPart):
 
     by: Literal["priority", "all"] = Field(default="priority", description="one tier per priority")
     unit: Literal["gpu", "job", "pod"] = Field(default="gpu", description="what is counted")
+    target: Literal[0] | None = Field(
+        default=None, description="0: a goal, which a plan misses that leaves any"
+    )
 
 
 class PerPriorityObjective(ModelPart):
@@ -111,21 +115,41 @@ class MixShape(Part):
     devices: tuple[DeviceRequest, ...] = Field(default=(), description="devices of each pod")
 
 
+class ClusterObjective(ModelPart):
+    """A metric of the whole cluster: minimised, or a goal to be reached."""
+
+    target: Count | None = Field(
+        default=None,
+        description="a goal: this much is good enough, and only what is above it counts",
+    )
+
+
 class StrandedObjective(ModelPart):
     """GPUs that the job mix cannot be expected to use."""
+
+    target: Quantity | None = Field(
+        default=None,
+        description="a goal, in GPUs: this much is good enough, and only what is above it counts",
+    )
 
     mix: tuple[MixShape, ...] = Field(
         default=(), description="shapes of pods; default: the commonest GPU pods of the instance"
     )
 
 
-class GroupsObjective(ModelPart):
+class GroupsObjective(ClusterObjective):
     """Topology level whose domains are the groups."""
 
     level: str | None = Field(default=None, description="level; default: the finest above nodes")
 
 
-class FragmentObjective(ModelPart):
+class DomainsObjective(ClusterObjective):
+    """Topology level whose domains are counted."""
+
+    level: str = Field(description="level, by its name or its node label")
+
+
+class FragmentObjective(ClusterObjective):
     """Free slots of one size, per node or per device."""
 
     resource: str = Field(default="cpu", description="resource that a slot needs")
@@ -175,18 +199,20 @@ class Objective(PriorityObjective):
     each_priority: Annotated[tuple[PriorityObjective, ...], Field(min_length=1)] | None = Field(
         default=None, description="metrics to work through for each priority, the highest first"
     )
-    domains_crossed: NoParameters | None = Field(
+    domains_crossed: ClusterObjective | None = Field(
         default=None, description="preferred domains used over the minimum"
     )
-    fragmented_nodes: NoParameters | None = Field(
+    fragmented_nodes: ClusterObjective | None = Field(
         default=None, description="nodes whose GPUs are partly used (GFR)"
     )
     stranded_gpus: StrandedObjective | None = Field(
         default=None, description="GPUs that the job mix cannot use (FGD)"
     )
-    nodes_in_use: NoParameters | None = Field(default=None, description="nodes with pods")
-    allocation: NoParameters | None = Field(default=None, description="GPUs not allocated (GAR)")
-    excess_nodes: NoParameters | None = Field(
+    nodes_in_use: ClusterObjective | None = Field(default=None, description="nodes with pods")
+    allocation: ClusterObjective | None = Field(
+        default=None, description="GPUs not allocated (GAR)"
+    )
+    excess_nodes: ClusterObjective | None = Field(
         default=None, description="nodes used by jobs over the minimum (JTTED's D_node)"
     )
     excess_groups: GroupsObjective | None = Field(
@@ -197,6 +223,9 @@ class Objective(PriorityObjective):
     )
     fragment_rate: FragmentObjective | None = Field(
         default=None, description="free slots of a size that are missing"
+    )
+    domains_in_use: DomainsObjective | None = Field(
+        default=None, description="domains of a topology level with pods"
     )
 
 

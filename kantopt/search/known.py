@@ -8,7 +8,7 @@ from typing import Literal
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.verify.metrics import BOUNDS
+from kantopt.verify.metrics import bound_of
 
 Source = Literal["arithmetic", "relaxation-search", "column-generation", "cp-sat"]
 """What proves a bound: formulas; a search in a relaxed question; a linear program over patterns of
@@ -62,9 +62,9 @@ class Known:
     def _by_arithmetic(self, i: int, above: tuple[int, ...]) -> Bound:
         if above not in self._arithmetic:
             tier = self._tiers[i]
-            alone = BOUNDS[tier.metric](tier, self._instance, {})
+            alone = bound_of(tier, self._instance, {})
             values = dict(zip(self._tiers[:i], above, strict=True))
-            given = BOUNDS[tier.metric](tier, self._instance, values)
+            given = bound_of(tier, self._instance, values)
             found = Bound(i, given, above, "arithmetic")
             self._arithmetic[above] = found if given > alone else Bound(i, alone, (), "arithmetic")
         return self._arithmetic[above]

@@ -12,7 +12,9 @@ from kantopt.schema.model import Metric, Rule
 
 def may_leave(instance: Instance, podset: PodSet) -> bool:
     """Whether pods of a running pod set may be evicted or moved at all."""
-    return podset.preemptible or podset.movable or not instance.on(Rule.PINNED)
+    limits, pinned = instance.model.limits, instance.on(Rule.PINNED)
+    evicts = (podset.preemptible or not pinned) and limits.evictions != 0
+    return evicts or ((podset.movable or not pinned) and limits.moves != 0)
 
 
 def most_moves(instance: Instance, above: Mapping[Tier, int]) -> int:

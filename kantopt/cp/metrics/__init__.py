@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ortools.sat.python.cp_model import LinearExprT
+from ortools.sat.python.cp_model import IntVar, LinearExprT
 
 from kantopt.cp.metrics.allocation import allocation_expr
 from kantopt.cp.metrics.disruption_cost import disruption_cost_expr
 from kantopt.cp.metrics.domains_crossed import domains_crossed_expr
+from kantopt.cp.metrics.domains_in_use import domains_in_use_expr
 from kantopt.cp.metrics.evictions import evictions_expr
 from kantopt.cp.metrics.excess_groups import excess_groups_expr
 from kantopt.cp.metrics.excess_nodes import excess_nodes_expr
@@ -26,6 +27,9 @@ from kantopt.cp.metrics.waiting import waiting_expr
 from kantopt.cp.variables import Variables
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
+
+MOST = 2**50
+"""Most that any metric of a tier with a target may be above it."""
 
 EXPRESSIONS: dict[Metric, Callable[[Variables, Tier], LinearExprT]] = {
     Metric.UNPLACED: unplaced_expr,
@@ -41,4 +45,19 @@ EXPRESSIONS: dict[Metric, Callable[[Variables, Tier], LinearExprT]] = {
     Metric.EXCESS_GROUPS: excess_groups_expr,
     Metric.WAITING: waiting_expr,
     Metric.FRAGMENT_RATE: fragment_rate_expr,
+    Metric.DOMAINS_IN_USE: domains_in_use_expr,
 }
+
+
+def tier_expr(m: Variables, tier: Tier) -> LinearExprT:
+    """Value of a tier: the expression of its metric, or what that is above the tier's target."""
+    expr = EXPRESSIONS[tier.metric](m, tier)
+    if not tier.target:
+        return expr
+
+    def make() -> IntVar:
+        over = m.cp.new_int_var(0, MOST, f"over[{tier.name}]")
+        m.cp.add(over >= expr - tier.most(0))
+        return over
+
+    return m.once(("over", tier), make)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ortools.sat.python.cp_model import LinearExprT
 
+from kantopt.cp.metrics import MOST
 from kantopt.cp.relaxed.crossing import Gang, beyond_fewest
 from kantopt.cp.relaxed.kinds import JobKind
 from kantopt.cp.relaxed.model import Relaxation
@@ -22,9 +23,19 @@ from kantopt.verify.metrics.waiting import waits
 def expression(m: Relaxation, tier: Tier) -> LinearExprT | None:
     """Return a lower bound of a tier as an expression; ``None`` if there is nothing to say.
 
-    For every legal plan the relaxation has a solution in which all expressions are at most what
-    the plan is measured at.
+    For every legal plan the relaxation has a solution in which all expressions are at most the
+    values of the plan.
     """
+    expr = _of_metric(m, tier)
+    if expr is None or not tier.target:
+        return expr
+    over = m.cp.new_int_var(0, MOST, f"over[{tier.name}]")
+    m.cp.add(over >= expr - tier.target)
+    return over
+
+
+def _of_metric(m: Relaxation, tier: Tier) -> LinearExprT | None:
+    """Lower bound of the metric itself."""
     match tier.metric:
         case Metric.UNPLACED:
             return _unplaced_jobs(m, tier) if tier.unit == "jobs" else _unplaced(m, tier)
@@ -145,13 +156,17 @@ def _allocation(m: Relaxation) -> LinearExprT:
     return free
 
 
-def _nodes_in_use(m: Relaxation) -> LinearExprT:
+def _nodes_in_use(m: Relaxation) -> LinearExprT | None:
     terms = Terms()
     stays: dict[int, set[int]] = {}
     for kind in m.kinds.pods:
+        if not kind.fixed and any(m.instance.podsets[s].daemon for s in kind.podsets):
+            return None  # what they take of their nodes does not keep these in use
         if kind.fixed:
             for s in kind.podsets:
                 for spot in m.instance.podsets[s].current:
+                    if m.instance.podsets[s].daemon:
+                        continue
                     stays.setdefault(m.classes.class_of[spot.node], set()).add(spot.node)
     for c in m.classes.classes:
         used = m.cp.new_int_var(len(stays.get(c.index, ())), len(c.nodes), f"in_use[{c.index}]")

@@ -43,11 +43,12 @@ def parts_of(instance: Instance, tiers: Sequence[Tier]) -> tuple[Part, ...]:
 def summed(instance: Instance, tiers: Sequence[Tier]) -> int:
     """Return how many tiers, from the first on, are sums over nodes and jobs up to a constant.
 
-    Two metrics need not be: ``fragment_rate`` rounds a sum over all nodes, and ``allocation``
-    counts no less than 0, which shows if pods hold more GPUs than there are.
+    Some need not be: what is above a target, domains, which may lie in several parts,
+    ``fragment_rate``, which rounds a sum over all nodes, and ``allocation``, which counts no less
+    than 0, as shows if pods hold more GPUs than there are.
     """
     for i, tier in enumerate(tiers):
-        if tier.metric is Metric.FRAGMENT_RATE:
+        if tier.target or tier.metric in (Metric.FRAGMENT_RATE, Metric.DOMAINS_IN_USE):
             return i
         if tier.metric is Metric.ALLOCATION and not _gpus_hold(instance):
             return i

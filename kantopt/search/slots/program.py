@@ -54,6 +54,8 @@ class Program:
 
     instance: Instance
     tier: Tier
+    """Of slots."""
+    minimised: Tier
     pieces: Pieces
     kinds: tuple[Kind, ...]
     weights: tuple[int, ...]
@@ -73,8 +75,9 @@ class Program:
     def value(self, least: int) -> int:
         """Return what the minimised tier is at least if row 0 is."""
         if not self.weights[0]:
-            return least
-        return least // (self.tier.size // self.grain) if self.ideal is None else self.ideal + least
+            return self.minimised.above_target(least)
+        lacking = least // (self.tier.size // self.grain)
+        return self.minimised.above_target(lacking if self.ideal is None else self.ideal + least)
 
 
 def program_of(
@@ -94,15 +97,12 @@ def program_of(
     ideal = _ideal(instance, slots, pieces)
     rows = []
     for i, tier in enumerate(tiers[: t + 1]):
+        value = tier.most(values[i])
         if tier == slots:
-            most = (
-                values[i] - ideal
-                if ideal is not None
-                else (values[i] + 1) * (slots.size // grain) - 1
-            )
+            most = value - ideal if ideal is not None else (value + 1) * (slots.size // grain) - 1
             row: Row | None = Row(none_of, none_of, most, 1)
         else:
-            row = tier_row(instance, tier, values[i])
+            row = tier_row(instance, tier, value)
         if i == t and row is None:
             return None
         if row is not None:
@@ -111,6 +111,7 @@ def program_of(
     return Program(
         instance=instance,
         tier=slots,
+        minimised=tiers[t],
         pieces=pieces,
         kinds=_kinds(instance, pieces, rows),
         weights=tuple(row.pieces for row in rows),

@@ -17,6 +17,7 @@ from kantopt.verify.metrics.domains_crossed import (
     bound_domains_crossed,
     measure_domains_crossed,
 )
+from kantopt.verify.metrics.domains_in_use import bound_domains_in_use, measure_domains_in_use
 from kantopt.verify.metrics.evictions import bound_evictions, measure_evictions
 from kantopt.verify.metrics.excess_groups import bound_excess_groups, measure_excess_groups
 from kantopt.verify.metrics.excess_nodes import bound_excess_nodes, measure_excess_nodes
@@ -46,10 +47,12 @@ MEASURES: dict[Metric, Callable[[Tier, Step], int]] = {
     Metric.EXCESS_GROUPS: measure_excess_groups,
     Metric.WAITING: measure_waiting,
     Metric.FRAGMENT_RATE: measure_fragment_rate,
+    Metric.DOMAINS_IN_USE: measure_domains_in_use,
 }
 
 Above = Mapping[Tier, int]
-"""Values of the tiers above: plans that are worse in one of them need not be considered."""
+"""Most that the metrics of the tiers above are measured at: plans that are worse in one of them
+need not be considered."""
 
 BOUNDS: dict[Metric, Callable[[Tier, Instance, Above], int]] = {
     Metric.UNPLACED: bound_unplaced,
@@ -65,22 +68,32 @@ BOUNDS: dict[Metric, Callable[[Tier, Instance, Above], int]] = {
     Metric.EXCESS_GROUPS: bound_excess_groups,
     Metric.WAITING: bound_waiting,
     Metric.FRAGMENT_RATE: bound_fragment_rate,
+    Metric.DOMAINS_IN_USE: bound_domains_in_use,
 }
 
 
 def measure(instance: Instance, placement: Placement, tiers: Sequence[Tier]) -> tuple[int, ...]:
-    """Return the value of each tier for going from the snapshot's placement to another."""
+    """Return the value of each tier for going from the snapshot's placement to another.
+
+    That is what its metric is measured at; of a tier with a target, what that is above it.
+    """
     step = Step(instance, instance.current, placement)
-    return tuple(MEASURES[tier.metric](tier, step) for tier in tiers)
+    return tuple(tier.above_target(MEASURES[tier.metric](tier, step)) for tier in tiers)
+
+
+def bound_of(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
+    """Return a number below which no legal plan can go in a tier, by arithmetic alone.
+
+    It holds for plans that are no worse than the values ``above`` in the tiers above; nothing is
+    taken for granted of tiers that are not among them.
+    """
+    most = {other: other.most(value) for other, value in above.items()}
+    return tier.above_target(BOUNDS[tier.metric](tier, instance, most))
 
 
 def bounds(instance: Instance, tiers: Sequence[Tier], values: Sequence[int]) -> tuple[int, ...]:
-    """Return for each tier a number below which no legal plan can go, by arithmetic alone.
-
-    The bound of a tier holds for plans that are no worse than ``values`` in the tiers above it.
-    """
-    found = []
-    for i, tier in enumerate(tiers):
-        above = dict(zip(tiers[:i], values[:i], strict=True))
-        found.append(BOUNDS[tier.metric](tier, instance, above))
-    return tuple(found)
+    """Return the bound of each tier for plans that are no worse than ``values`` above it."""
+    return tuple(
+        bound_of(tier, instance, dict(zip(tiers[:i], values[:i], strict=True)))
+        for i, tier in enumerate(tiers)
+    )

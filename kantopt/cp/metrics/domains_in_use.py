@@ -1,0 +1,27 @@
+"""M14 domains in use."""
+
+from __future__ import annotations
+
+from ortools.sat.python.cp_model import LinearExprT
+
+from kantopt.cp.metrics.nodes_in_use import counted_on
+from kantopt.cp.variables import Terms, Variables, weighted
+from kantopt.problem.tiers import Tier
+from kantopt.verify.metrics.domains_in_use import domains_of
+
+
+def domains_in_use_expr(m: Variables, tier: Tier) -> LinearExprT:
+    """Domains of a topology level with at least one pod that is no daemon's."""
+    pods: dict[int, Terms] = {}
+    most: dict[int, int] = {}
+    for n, domain in enumerate(domains_of(m.instance, tier)):
+        if domain is not None:
+            for s, var in counted_on(m, n):
+                pods.setdefault(domain, []).append((var, 1))
+                most[domain] = most.get(domain, 0) + m.instance.podsets[s].count
+    return weighted(
+        [
+            (m.positive(("in_use", tier.level, domain), weighted(terms), most[domain]), 1)
+            for domain, terms in pods.items()
+        ]
+    )

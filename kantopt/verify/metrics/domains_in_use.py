@@ -1,0 +1,30 @@
+"""M14 domains in use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import Tier
+from kantopt.verify.metrics.nodes_in_use import fewest_in_use, used_nodes
+from kantopt.verify.step import Step
+
+
+def measure_domains_in_use(tier: Tier, step: Step) -> int:
+    """Domains of a topology level with at least one pod that is no daemon's."""
+    domain_of = domains_of(step.instance, tier)
+    return len({domain_of[n] for n in used_nodes(step)} - {None})
+
+
+def bound_domains_in_use(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
+    """Domains in use now, less those that may be emptied: each takes all its pods to leave.
+
+    A domain with a pod that can neither be evicted nor moved stays in use.
+    """
+    return fewest_in_use(instance, domains_of(instance, tier), above)
+
+
+def domains_of(instance: Instance, tier: Tier) -> tuple[int | None, ...]:
+    """Return the domain of each node at a tier's level; ``None`` for nodes in none."""
+    assert tier.level is not None, "a tier of domains has a level"
+    return instance.topology.domain_of[tier.level]

@@ -1,0 +1,130 @@
+"""Goals: with targets, values, bounds and optima are those that brute force finds."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kantopt.clock import Deadline, elapsed
+from kantopt.cp.model import PlacementModel
+from kantopt.cp.solve import Budget, solve_tiers
+from kantopt.problem.classes import merge_pods
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import tiers_of
+from kantopt.schema.model import Limits, Metric, Model
+from kantopt.search.known import Bound
+from kantopt.search.stages.desk import Desk, Line
+from kantopt.search.stages.run import run_stages
+from kantopt.verify.metrics import bounds, measure
+from kantopt.verify.rules import check
+from tests.drafts import GPU
+from tests.generate import random_instance
+from tests.oracle import Value, best
+from tests.questions import document
+
+SEEDS = 96
+BLOCKS = 8
+
+
+def goals(rng: random.Random, instance: Instance) -> list[dict[str, Any]]:
+    """One or two goals, with targets around what the cluster is measured at now."""
+    kinds: list[tuple[str, dict[str, Any]]] = [
+        ("nodes_in_use", {}),
+        ("domains_in_use", {"level": "rack"}),
+        ("fragment_rate", {"resource": "cpu", "size": rng.randint(2, 3)}),
+        ("fragmented_nodes", {}),
+    ]
+    if GPU in instance.resources:
+        shape = {"requests": {"cpu": 1, GPU: rng.randint(1, 2)}}
+        kinds += [
+            ("stranded_gpus", {"mix": [{"count": 2, **shape}]}),
+            ("fragment_rate", {"resource": GPU, "size": 2}),
+        ]
+    found = []
+    for name, parameters in rng.sample(kinds, rng.choice((1, 1, 2))):
+        found.append({name: {**parameters, "target": rng.randint(0, 2)}})
+    return found
+
+
+def with_goals(seed: int) -> Instance:
+    """A random question that asks for goals first, then for few evictions and moves."""
+    rng = random.Random(seed)
+    instance = random_instance(seed)
+    objectives = [*goals(rng, instance), "moves", {"evictions": {"by": "all"}}]
+    data = {"kind": "Model", "objectives": objectives}
+    model: Model = document(data, Model)
+    limits = Limits(evictions=rng.choice((0, 0, None)), moves=rng.choice((None, None, 1, 2)))
+    rules = instance.model.rules
+    podsets = instance.podsets
+    if rng.random() < 0.6:
+        podsets = tuple(replace(podset, movable=True) for podset in podsets)
+    model = model.model_copy(update={"limits": limits, "rules": rules})
+    return replace(instance, podsets=podsets, model=model)
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_all_that_search_proves_of_goals_holds(block: int) -> None:
+    for seed in range(block, SEEDS, BLOCKS):
+        instance = with_goals(seed)
+        tiers = tiers_of(instance)
+        value, _ = best(instance)
+        if value is None:
+            continue
+        assert all(b <= v for b, v in zip(bounds(instance, tiers, value), value, strict=True))
+        start = None if check(instance, instance.current) else instance.current
+        outcome = solve_tiers(
+            PlacementModel(instance),
+            tiers,
+            Budget(Deadline(None), workers=1),
+            start,
+            found=lambda _: None,
+            closed=lambda *_: None,
+        )
+        assert outcome.placement is not None
+        assert measure(instance, outcome.placement, tiers) == value, f"seed {seed}"
+        assert tuple(row.bound for row in outcome.bounds) == value, f"seed {seed}"
+        _stages_agree(seed, instance, value)
+
+
+def _stages_agree(seed: int, instance: Instance, value: Value) -> None:
+    """No bound that any stage tells is above the optimum, and the stages find that."""
+    merged = merge_pods(instance)
+    tiers = merged.tiers(tiers_of(instance))
+    told: list[Bound] = []
+    line = Line(found=lambda _: None, bound=told.append, note=lambda _: None)
+    start = merged.instance.current
+    if check(merged.instance, start):
+        return
+    desk = Desk(
+        merged.instance, tiers, start, (), Budget(Deadline(elapsed() + 5.0), workers=1), line
+    )
+    run_stages(desk)
+    for bound in told:
+        if all(v <= lock for v, lock in zip(value[: bound.tier], bound.locks, strict=False)):
+            assert bound.bound <= value[bound.tier], f"seed {seed}: {bound}"
+    assert desk.best is not None
+    placement = merged.expand(desk.best)
+    assert measure(instance, placement, tiers_of(instance)) == value, f"seed {seed}"
+    assert not check(instance, placement), f"seed {seed}"
+
+
+def test_the_goals_are_worth_asking() -> None:
+    reached = missed = moved = 0
+    for seed in range(SEEDS):
+        instance = with_goals(seed)
+        value, _ = best(instance)
+        if value is None:
+            continue
+        tiers = tiers_of(instance)
+        now = measure(instance, instance.current, tiers)
+        goal = [i for i, tier in enumerate(tiers) if tier.target is not None]
+        reached += any(now[i] and not value[i] for i in goal)
+        missed += any(value[i] for i in goal)
+        pairs = zip(tiers, value, strict=True)
+        moved += any(tier.metric is Metric.MOVES and moves for tier, moves in pairs)
+    assert reached >= SEEDS / 10
+    assert missed >= SEEDS / 10
+    assert moved >= SEEDS / 10

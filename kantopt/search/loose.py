@@ -16,7 +16,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.schema.quantity import gpu_milli
-from kantopt.verify.metrics.unplaced import weight
+from kantopt.verify.metrics.weight import weight
 from kantopt.verify.step import Loads, Step
 
 _UNLIMITED = 2**61

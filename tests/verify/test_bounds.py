@@ -77,7 +77,7 @@ def test_gpus_that_the_tiers_above_have_are_gone() -> None:
     ]
     assert bound_at_best(question([node("n", gpu=8)], jobs)) == {
         "unplaced[priority=2, milli-GPU]": (0, 0),
-        "unplaced[priority=1, milli-GPU]": (2000, 4000),
+        "unplaced[priority=1, milli-GPU]": (4000, 4000),
     }
 
 

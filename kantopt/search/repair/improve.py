@@ -14,7 +14,7 @@ from kantopt.search.repair.board import Board, restless
 from kantopt.search.repair.fit import Fit
 from kantopt.search.repair.greedy import Greedy
 from kantopt.verify.metrics import bounds, measure
-from kantopt.verify.metrics.unplaced import weight
+from kantopt.verify.metrics.weight import weight
 from kantopt.verify.rules import check
 
 NOISES = (0.1, 0.3, 0.6)

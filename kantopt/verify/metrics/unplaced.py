@@ -6,23 +6,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import Job, PodSet
+from kantopt.problem.job import Job
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import gpu_milli
+from kantopt.verify.metrics.shortage import bound_shortage
+from kantopt.verify.metrics.weight import weight
 from kantopt.verify.room import most_pods
 from kantopt.verify.step import Loads, Step
-
-
-def weight(tier: Tier, podset: PodSet) -> int:
-    """Weight of one pod in a tier's unit."""
-    match tier.unit:
-        case "milli-GPU":
-            return podset.gpu_milli
-        case "CPU-only pods":
-            return 1 if podset.gpu_milli == 0 else 0
-        case _:
-            return 1
 
 
 def role_weights(tier: Tier, instance: Instance, job: Job) -> list[int]:
@@ -106,17 +97,18 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
     """What no plan can place: jobs that fit nowhere, and GPUs beyond those that there are.
 
     A pod set has room for the sum over its nodes of what an otherwise empty node holds (for a
-    required topology, the best domain's). GPUs placed at the tier's priority are at most those of
+    required topology, the best domain's). What all nodes together have room for is in
+    :mod:`kantopt.verify.metrics.shortage`. GPUs placed at the tier's priority are at most those of
     the cluster less those that the tiers above, at their values, have placed.
     """
     if tier.surplus:
         return 0
-    hopeless = _hopeless(tier, instance)
+    least = max(_hopeless(tier, instance), bound_shortage(tier, instance, above))
     if tier.unit == "jobs":
-        return max(hopeless, _fewest_jobs(tier, instance, above))
+        return max(least, _fewest_jobs(tier, instance, above))
     if tier.unit != "milli-GPU" or not _gpus_are_limited(instance):
-        return hopeless
-    return max(hopeless, sum(_cores(tier, instance)) - _left(tier, instance, above))
+        return least
+    return max(least, sum(_cores(tier, instance)) - _left(tier, instance, above))
 
 
 @lru_cache(maxsize=256)

@@ -1,0 +1,215 @@
+"""What the cluster is too small for: merged capacity, priced by multipliers of its resources."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import gcd
+
+from kantopt.problem.cluster import Amounts
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric, Rule
+from kantopt.verify.metrics.weight import weight
+from kantopt.verify.step import Loads
+
+MIXTURES = 16
+"""Two resources are weighed against each other in so many steps."""
+SCARCE = 3
+"""At most so many resources are looked at: those of which the largest share is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Pods, or jobs, of one kind: what one weighs in its tier and asks of each resource."""
+
+    weight: int
+    asks: Amounts
+
+
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    """Items of a tier under multipliers, those first that free most room for their weight."""
+
+    items: tuple[tuple[int, int, int], ...]
+    """Weight, price and number of each kind."""
+    price: int
+    """Of all of them."""
+    step: int
+    """Every sum of weights is a multiple of this."""
+
+    def most_freed(self, weight: int) -> int:
+        """Highest price of items of so much weight, of the last kind in part."""
+        freed = 0
+        for one, price, count in self.items:
+            if one * count >= weight:
+                return freed - (-price * weight // one)
+            weight -= one * count
+            freed += price * count
+        return freed
+
+    def least_weight(self, price: int) -> int:
+        """Least weight of items of so high a price."""
+        least = 0
+        for one, each, count in self.items:
+            if price <= 0:
+                break
+            if each * count >= price:
+                least -= -one * price // each  # the last kind in part, rounded up
+                break
+            price -= each * count
+            least += one * count
+        return -(-least // self.step) * self.step
+
+
+def bound_shortage(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
+    """Least that stays unplaced because the whole cluster has no room for it.
+
+    The best of :func:`shortage` over single resources and mixtures of two of the scarcest.
+    """
+    if not instance.on(Rule.CAPACITY):
+        return 0
+    held = tuple(other for other in above if _holds(other))
+    values = tuple(above[other] for other in held)
+    return max(
+        (shortage(tier, instance, held, values, m) for m in _mixtures(tier, instance, held)),
+        default=0,
+    )
+
+
+def shortage(
+    tier: Tier,
+    instance: Instance,
+    held: tuple[Tier, ...],
+    values: Sequence[int],
+    multipliers: Amounts,
+) -> int:
+    """Least weight that stays unplaced in a tier, by one price of all resources together.
+
+    All nodes are taken as one. What is placed costs no more than the cluster offers; what the
+    tiers above count is placed but for their values, of which the dearest are left out.
+
+    Parameters
+    ----------
+    held, values
+        Tiers of ``unplaced`` above this one, and what they may leave unplaced.
+    multipliers
+        What a unit of each resource costs; any integers from 0 on make a valid bound.
+    """
+    room = taken = 0
+    for m, offer in zip(multipliers, _offers(instance), strict=True):
+        if m and offer is None:
+            return 0  # there is as much of it as anybody wants
+        room += m * (offer or 0)
+    for i, (other, value) in enumerate(zip(held, values, strict=True)):
+        priced = _priced(other, instance, held[:i], multipliers)
+        taken += priced.price - priced.most_freed(value)
+    priced = _priced(tier, instance, held, multipliers)
+    return priced.least_weight(taken + priced.price - room)
+
+
+def _holds(tier: Tier) -> bool:
+    return tier.metric is Metric.UNPLACED and not tier.surplus
+
+
+@lru_cache(maxsize=4)
+def _offers(instance: Instance) -> tuple[int | None, ...]:
+    """What all nodes together offer of each resource; ``None`` if one has no limit.
+
+    What is overcommitted now may stay so.
+    """
+    standing = Loads.of(instance, instance.current).node
+    offers: list[int | None] = []
+    for r in range(len(instance.resources)):
+        limits = [node.capacity[r] for node in instance.nodes]
+        offers.append(
+            None
+            if any(limit is None for limit in limits)
+            else sum(max(limit or 0, standing[n][r]) for n, limit in enumerate(limits))
+        )
+    return tuple(offers)
+
+
+def _kinds(tier: Tier, instance: Instance) -> Iterator[tuple[tuple[int, int], int, int, Amounts]]:
+    """Yield job and role, weight, number and requests of what a tier cannot do without."""
+    for job in instance.jobs:
+        if tier.priority not in (None, job.priority) or job.min_count:
+            continue  # a minimum over all roles may be met in many ways
+        for i, role in enumerate(job.roles):
+            podset = instance.podsets[role.podsets[0]]
+            count = role.min_count if job.is_gang else role.count
+            each = weight(tier, podset)
+            if each and count:
+                yield (job.index, i), each, count, podset.requests
+
+
+@lru_cache(maxsize=256)
+def _items(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> tuple[tuple[Item, int], ...]:
+    """Items of a tier and their number, without those that a tier above counts as well."""
+    others = {key for other in held for key, *_ in _kinds(other, instance)}
+    counts: Counter[Item] = Counter()
+    if tier.unit != "jobs":
+        for key, each, count, requests in _kinds(tier, instance):
+            if key not in others:
+                counts[Item(each, requests)] += count
+        return tuple(counts.items())
+    whole: dict[int, list[int]] = {}
+    for key, _, count, requests in _kinds(tier, instance):
+        if key not in others:
+            sums = whole.setdefault(key[0], [0] * len(requests))
+            for r, amount in enumerate(requests):
+                sums[r] += count * amount
+    for sums in whole.values():
+        counts[Item(1, tuple(sums))] += 1
+    return tuple(counts.items())
+
+
+@lru_cache(maxsize=4096)
+def _priced(
+    tier: Tier, instance: Instance, held: tuple[Tier, ...], multipliers: Amounts
+) -> _Priced:
+    priced = [
+        (item.weight, sum(m * ask for m, ask in zip(multipliers, item.asks, strict=True)), count)
+        for item, count in _items(tier, instance, held)
+    ]
+    # Two fractions of such weights differ by one over this at least: whole numbers compare them.
+    scale = max((one for one, _, _ in priced), default=1) ** 2
+    priced.sort(key=lambda item: (-(item[1] * scale // item[0]), item[0]))
+    return _Priced(
+        items=tuple(item for item in priced if item[1]),
+        price=sum(price * count for _, price, count in priced),
+        step=gcd(*(one for one, _, _ in priced)) or 1,
+    )
+
+
+@lru_cache(maxsize=256)
+def _mixtures(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> tuple[Amounts, ...]:
+    """Multipliers worth trying: each scarce resource alone, and any two of them mixed."""
+    offers = _offers(instance)
+    wanted = [0] * len(offers)
+    for i, other in enumerate((*held, tier)):
+        for item, count in _items(other, instance, held[:i]):
+            for r, ask in enumerate(item.asks):
+                wanted[r] += count * ask
+    # No mixture says anything if there is enough of everything.
+    short = [r for r, offer in enumerate(offers) if offer is not None and wanted[r] > offer]
+    if not short:
+        return ()
+    scarce = sorted(
+        (r for r, offer in enumerate(offers) if offer),
+        key=lambda r: (-wanted[r] * 10**6 // (offers[r] or 1), r),
+    )
+    found = [_multipliers(len(offers), {r: 1}) for r in short]
+    for a, r in enumerate(scarce[:SCARCE]):
+        for q in scarce[a + 1 : SCARCE]:
+            for step in range(1, MIXTURES):
+                # Each is priced by the other's amount, so that equal steps weigh all of it alike.
+                mixture = {r: step * (offers[q] or 0), q: (MIXTURES - step) * (offers[r] or 0)}
+                found.append(_multipliers(len(offers), mixture))
+    return tuple(found)
+
+
+def _multipliers(resources: int, of: Mapping[int, int]) -> Amounts:
+    return tuple(of.get(r, 0) for r in range(resources))

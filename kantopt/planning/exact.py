@@ -20,12 +20,17 @@ from kantopt.planning.solver_process import (
 from kantopt.problem.placement import Placement
 from kantopt.search.known import Bound
 
-GRACE = 0.2
-"""Seconds before the deadline at which the process is to stop, so that its last word is heard."""
+_GRACE = 0.2
+_GRACE_SHARE = 20
 _EVERY = 0.02
 """Seconds between two looks at the line while something else is being done."""
 _SHORT = 0.05
 """Most seconds to wait at once: a signal only sets a flag, and the flag must be seen soon."""
+
+
+def grace(seconds: float) -> float:
+    """Return how long before its end a search of so many seconds is to stop: for its last word."""
+    return min(_GRACE, seconds / _GRACE_SHARE)
 
 
 class Exact:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kantopt.clock import Deadline
-from kantopt.planning.exact import GRACE, Exact
+from kantopt.planning.exact import Exact, grace
 from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.options import Options
 from kantopt.planning.solver_process import SearchTask, SolverProcess
@@ -101,7 +101,7 @@ def _task(
         tiers=incumbents.tiers,
         start=None if best.missing else best.placement,
         forbidden=tuple(forbidden),
-        deadline=deadline.less(GRACE),
+        deadline=deadline.less(grace(deadline.remaining())),
         seed=options.seed,
         workers=options.workers if alone else options.workers - 1,
         work=work,

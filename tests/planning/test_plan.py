@@ -149,7 +149,10 @@ def test_deterministic_runs_give_the_same_bytes_with_a_tier_left_open(
 def test_an_illegal_placement_of_the_solver_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     class Liar:
         def __init__(self) -> None:
-            self.lies: list[object] = [Found(({Spot(0): 1}, {Spot(0): 1})), Done(False)]
+            self.lies: list[object] = [
+                Found(({Spot(0): 1}, {Spot(1): 1}, {Spot(0): 1})),
+                Done(False),
+            ]
 
         def begin(self, _: object) -> None: ...
         def offer(self, _: object) -> None: ...
@@ -159,9 +162,9 @@ def test_an_illegal_placement_of_the_solver_is_refused(monkeypatch: pytest.Monke
             return self.lies.pop(0)
 
     monkeypatch.setattr(exact, "SolverProcess", Liar)
-    asked = question([node("a", 4)], [], [job("one", 3), job("two", 3)])
-    result = planned(asked, model(*PODS_FIRST))
-    assert result.plan.summary.placed_pods == 1
+    jobs = [job("one", 3), job("two", 3), job("three", 2)]  # as much as there is, in two pieces
+    result = planned(question([node("a", 4), node("b", 4)], [], jobs), model(*PODS_FIRST))
+    assert result.plan.summary.placed_pods == 2
     assert any("refused" in w for w in result.plan.warnings)
 
 

@@ -131,14 +131,13 @@ def test_bounds_of_parts_that_stay_open_are_added() -> None:
     desk = planner.desk(instance, instance.current)
 
     def proves_a_little(desk: Desk) -> bool:
-        pods_to_place = desk.values[0]
-        desk.proved(0, pods_to_place - 1, (), "column-generation")
+        desk.proved(0, 1, (), "column-generation")
         return False
 
     search_apart(desk, proves_a_little)
     assert desk.values == (3, 0, 0)
-    assert desk.known.bound(0, desk.values) == Bound(0, 1, (), "column-generation")
-    assert desk.known.bounds(desk.values) == (1, 0, 0)
+    assert desk.known.bound(0, desk.values) == Bound(0, 2, (), "column-generation")
+    assert desk.known.bounds(desk.values) == (2, 0, 0)
 
 
 def test_a_search_that_fails_costs_a_note_and_its_part_alone() -> None:

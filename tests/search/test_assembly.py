@@ -82,8 +82,8 @@ def two_halves() -> tuple[Instance, Assembly]:
 def test_bounds_of_the_first_open_tier_add_up() -> None:
     _, assembly = two_halves()
     for member in assembly.members:
-        member.prove(Bound(0, 1, (), "cp-sat"))
-    assert next(assembly.bounds((4, 0))) == Bound(0, 2, (), "cp-sat")
+        member.prove(Bound(0, 2, (), "cp-sat"))
+    assert next(assembly.bounds((4, 0))) == Bound(0, 4, (), "cp-sat")
 
 
 def test_below_an_open_tier_only_what_holds_in_spite_of_the_slack_adds_up() -> None:

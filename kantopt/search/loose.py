@@ -16,8 +16,8 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.schema.quantity import gpu_milli
-from kantopt.verify.metrics.weight import weight
 from kantopt.verify.step import Loads, Step
+from kantopt.verify.weight import weight
 
 _UNLIMITED = 2**61
 _CPU_ONLY = -100.0

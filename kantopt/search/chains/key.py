@@ -9,7 +9,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.search.chains.scope import Group
-from kantopt.verify.metrics.weight import weight
+from kantopt.verify.weight import weight
 
 NEVER = 10**6
 """Rank of what matters to no tier."""

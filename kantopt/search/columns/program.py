@@ -23,7 +23,7 @@ from kantopt.schema.model import Metric, Rule
 from kantopt.search.chains.scope import Group, Scope
 from kantopt.search.shapes import Ints, Mask
 from kantopt.verify.metrics.unplaced import core, role_weights
-from kantopt.verify.metrics.weight import weight
+from kantopt.verify.weight import weight
 
 DISRUPTION = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
 

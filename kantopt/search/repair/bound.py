@@ -14,7 +14,7 @@ from kantopt.schema.model import Metric, Rule
 from kantopt.search.repair.ground import Ground, ground_of
 from kantopt.search.repair.prices import BITS, Answer, Prices, Pricing
 from kantopt.verify.metrics import bounds, measure
-from kantopt.verify.metrics.weight import weight
+from kantopt.verify.weight import weight
 
 TURNS = 120
 """How often to change the prices."""

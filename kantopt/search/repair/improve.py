@@ -14,8 +14,8 @@ from kantopt.search.repair.board import Board, restless
 from kantopt.search.repair.fit import Fit
 from kantopt.search.repair.greedy import Greedy
 from kantopt.verify.metrics import bounds, measure
-from kantopt.verify.metrics.weight import weight
 from kantopt.verify.rules import check
+from kantopt.verify.weight import weight
 
 NOISES = (0.1, 0.3, 0.6)
 KEPT = (0.0, 0.9)

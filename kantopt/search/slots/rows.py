@@ -9,7 +9,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
-from kantopt.verify.metrics.weight import weight
+from kantopt.verify.weight import weight
 
 Each = Callable[[PodSet], int]
 """What one pod of a pod set adds."""

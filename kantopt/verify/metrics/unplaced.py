@@ -10,10 +10,10 @@ from kantopt.problem.job import Job
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import gpu_milli
-from kantopt.verify.metrics.shortage import bound_shortage
-from kantopt.verify.metrics.weight import weight
 from kantopt.verify.room import most_pods
+from kantopt.verify.shortage import bound_shortage
 from kantopt.verify.step import Loads, Step
+from kantopt.verify.weight import weight
 
 
 def role_weights(tier: Tier, instance: Instance, job: Job) -> list[int]:
@@ -98,7 +98,7 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
 
     A pod set has room for the sum over its nodes of what an otherwise empty node holds (for a
     required topology, the best domain's). What all nodes together have room for is in
-    :mod:`kantopt.verify.metrics.shortage`. GPUs placed at the tier's priority are at most those of
+    :mod:`kantopt.verify.shortage`. GPUs placed at the tier's priority are at most those of
     the cluster less those that the tiers above, at their values, have placed.
     """
     if tier.surplus:

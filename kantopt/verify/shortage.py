@@ -12,8 +12,8 @@ from kantopt.problem.cluster import Amounts
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
-from kantopt.verify.metrics.weight import weight
 from kantopt.verify.step import Loads
+from kantopt.verify.weight import weight
 
 MIXTURES = 16
 """Two resources are weighed against each other in so many steps."""

@@ -9,6 +9,7 @@ import sys
 import typer
 
 from kantopt.cli.bench import bench
+from kantopt.cli.certify import certify
 from kantopt.cli.convert import convert
 from kantopt.cli.metrics import metrics
 from kantopt.cli.models import models
@@ -28,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (plan, verify, metrics, convert, render, models, schema, bench):
+for command in (plan, certify, verify, metrics, convert, render, models, schema, bench):
     app.command()(command)
 
 

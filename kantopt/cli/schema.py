@@ -16,7 +16,8 @@ def schema(
         str,
         typer.Argument(
             metavar="KIND",
-            help="ClusterSnapshot (or snapshot), JobList (or jobs), Model or Plan; in any case.",
+            help="ClusterSnapshot (or snapshot), JobList (or jobs), Model, Plan or Certificate; in "
+            "any case.",
             show_default=False,
         ),
     ],

@@ -6,12 +6,21 @@ import typer
 
 from kantopt.cli import options as opt
 from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
+from kantopt.errors import UsageError
 
 Form = Literal["table", "json", "yaml", "name"]
 
 
 def verify(
     files: opt.Files,
+    certificate: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CERT",
+            help="A certificate to judge instead: its digests, all its figures, its bounds by "
+            "arithmetic worked out again.",
+        ),
+    ] = None,
     model: opt.ModelName = None,
     gated: opt.Gated = False,
     pending: opt.Pending = None,
@@ -30,15 +39,24 @@ def verify(
     With a snapshot and a plan, every step is replayed under the plan's own model (or --model);
     its figures, bounds by arithmetic, embedded jobs and reasons to evict are found out again, its
     bounds by cp-sat are not. A snapshot alone: what is wrong with it as it stands.
-    Without a snapshot: only the documents. Needs no solver. Exit codes: 0 nothing found against
-    a plan, 12 findings, 64 usage, 65 bad data, 66 missing input.
+    Without a snapshot: only the documents. With --certificate, FILE... are what it speaks of.
+    Needs no solver. Exit codes: 0 nothing found against a plan or certificate, 12 findings, 64
+    usage, 65 bad data, 66 missing input.
     """
-    from kantopt.planning.judge import judge
     from kantopt.planning.question import Import
 
     check_output_file(output_file)
     how = Import(gated, tuple(pending or ()), tuple(topology or ()))
-    verdict = judge(files, model, how)
+    if certificate is not None:
+        from kantopt.planning.check_certificate import judge_certificate
+
+        if model is not None:
+            raise UsageError("verify: --certificate judges under the certificate's own model")
+        verdict = judge_certificate(certificate, files, how)
+    else:
+        from kantopt.planning.judge import judge
+
+        verdict = judge(files, model, how)
     form = format_of(output, output_file, "table")
     if form == "table":
         from kantopt.cli.screen import shown

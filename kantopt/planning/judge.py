@@ -50,17 +50,18 @@ def judge(paths: Sequence[str], model: str | None = None, how: Import | None = N
         instance = question.instance(_model(question, model) or load_model("mixed"))
         standing = check_standing(instance)
         note = "no plan among the files: what is listed is wrong with the snapshot as it stands"
-        return _verdict("snapshot", (), standing, (*question.notes, note))
+        return verdict_of("snapshot", (), standing, (*question.notes, note))
     label = next(raw.label for raw in raws if raw.data.get("kind") == "Plan")
-    return _judge_plan(question, question.plan, model, label)
+    return judge_plan(question, question.plan, _model(question, model), label)
 
 
-def _verdict(
+def verdict_of(
     judged: str,
     findings: Sequence[Standing],
     standing: Sequence[Violation],
     notes: Sequence[str],
 ) -> Verdict:
+    """Write a verdict down."""
     return Verdict.model_validate(
         {
             "api_version": API_VERSION,
@@ -89,16 +90,29 @@ def _judge_documents(raws: Sequence[RawDocument]) -> Verdict:
         elif isinstance(document, Model):
             resolve_model(document, raw.file)
     note = "no snapshot among the files: only the documents were judged"
-    return _verdict("documents", findings, (), (note,))
+    return verdict_of("documents", findings, (), (note,))
 
 
 def _model(question: Question, name: str | None) -> Model | None:
     return question.model if name is None else load_model(name)
 
 
-def _judge_plan(question: Question, plan: Plan, model: str | None, label: str) -> Verdict:
+def judge_plan(question: Question, plan: Plan, model: Model | None, label: str) -> Verdict:
+    """Judge a plan: its actions step by step under a model, what it says under its own.
+
+    Parameters
+    ----------
+    question
+        The documents that the plan belongs to.
+    plan
+        The plan.
+    model
+        The model to judge under; ``None`` is the plan's own.
+    label
+        Name of the plan in errors.
+    """
     own = resolve_model(plan.model, label)
-    asked = _model(question, model) or own
+    asked = model or own
     own_instance = question.instance(own)
     instance = own_instance if asked == own else question.instance(asked)
     notes = list(question.notes)
@@ -123,7 +137,7 @@ def _judge_plan(question: Question, plan: Plan, model: str | None, label: str) -
             Standing(rule="actions", subject=problem.path, message=_found(problem))
             for problem in problems
         ]
-        return _verdict("plan", findings, standing, notes)
+        return verdict_of("plan", findings, standing, notes)
     violations, final = replay(instance, waves)
     for violation in dict.fromkeys(violations):
         # A plan may miss what is required, unless it claims that nothing is better.
@@ -132,7 +146,7 @@ def _judge_plan(question: Question, plan: Plan, model: str | None, label: str) -
         else:
             findings.append(_standing(violation))
     findings += false_figures(question, own_instance, plan, final)
-    return _verdict("plan", findings, standing, notes)
+    return verdict_of("plan", findings, standing, notes)
 
 
 def _found(problem: Problem) -> str:

@@ -90,7 +90,7 @@ def make_plan(
     """
     required = tuple(dict.fromkeys((*model.required, *options.require)))
     instance = question.instance(model.model_copy(update={"required": required}))
-    run = _Run(instance, tiers_of(instance), options, deadline, tell, solver)
+    run = Run(instance, tiers_of(instance), options, deadline, tell, solver)
     run.warnings += question.notes
     if deadline.over():
         what = "memory" if deadline.stop.lacks_memory() else "time"
@@ -105,8 +105,11 @@ def make_plan(
     return Result(plan, instance, run.tiers, run.infeasible)
 
 
-class _Run:
-    """One run: the incumbents so far and what is known about them."""
+class Run:
+    """One run: the incumbents so far and what is known about them.
+
+    ``start`` is a legal placement to better, by default the snapshot's own, and who made it.
+    """
 
     def __init__(
         self,
@@ -116,6 +119,7 @@ class _Run:
         deadline: Deadline,
         tell: Tell,
         solver: SolverProcess | None,
+        start: tuple[Placement, str] | None = None,
     ) -> None:
         self.asked = instance
         self.infeasible = any(never_placed(instance, instance.jobs[j]) for j in instance.required)
@@ -132,7 +136,8 @@ class _Run:
         self.cut = False
         """The clock or a signal has ended something before its time."""
         began = elapsed()
-        self.incumbents = Incumbents(self.instance, tiers, instance.current, "nobody")
+        placement, by = start or (instance.current, "nobody")
+        self.incumbents = Incumbents(self.instance, tiers, placement, by)
         self.standing = tuple(check_standing(instance))
         self.reserve = min(0.1 + 6 * (elapsed() - began), 0.5 * deadline.remaining())
         """Seconds to keep for ordering, verifying and writing, from how long judging takes."""

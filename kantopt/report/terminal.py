@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table, escaped
 from kantopt.report.names import joined, on_devices, places
-from kantopt.report.units import in_unit, plural, thousandths
+from kantopt.report.tiers import tier_label, tier_number
+from kantopt.report.units import plural
 from kantopt.schema.plan import Binding, Eviction, Move, Plan, Standing, Tier
 
 Action = Binding | Eviction | Move
@@ -117,28 +118,16 @@ def _quality(plan: Plan, scales: Mapping[str, int]) -> Paragraph:
     first = open_tiers[0]
     gap = "nothing is known of better ones"
     if first.bound is not None:
-        value, bound = _number(first, first.value, scales), _number(first, first.bound, scales)
+        value, bound = (
+            tier_number(first.name, first.unit, number, scales)
+            for number in (first.value, first.bound)
+        )
         gap = f"it is {value}, and no plan gets below {bound}"
     proved = plan.objectives.index(first)
     above = "; the objective above it is proved" if proved == 1 else ""
     if proved > 1:
         above = f"; the {proved} objectives above it are proved"
-    return Paragraph(f"FEASIBLE: {_label(first)} is open: {gap}{above}.", "warn")
-
-
-def _label(tier: Tier) -> str:
-    return tier.name.replace("milli-GPU", "GPUs").replace("priority=", "")
-
-
-def _number(tier: Tier, value: int | None, scales: Mapping[str, int]) -> str:
-    if value is None:
-        return "-"
-    scale = scales.get(tier.name)
-    if scale:
-        # The nearest thousandth; a value that is not zero never looks like zero.
-        milli = (2000 * value + scale) // (2 * scale)
-        return thousandths(milli) if milli or not value else "<0.001"
-    return in_unit(value, tier.unit)
+    return Paragraph(f"FEASIBLE: {tier_label(first.name)} is open: {gap}{above}.", "warn")
 
 
 def _tiers(tiers: Sequence[Tier], scales: Mapping[str, int], wide: bool) -> Iterator[Block]:
@@ -151,8 +140,11 @@ def _tiers(tiers: Sequence[Tier], scales: Mapping[str, int], wide: bool) -> Iter
     unproved = frozenset(tier.name for tier in tiers if tier.status != "OPTIMAL")
     rows, styles = [], []
     for tier in shown:
-        numbers = [_number(tier, value, scales) for value in (tier.before, tier.value, tier.bound)]
-        rows.append((_label(tier), *numbers, _proof(tier, unproved)))
+        numbers = [
+            tier_number(tier.name, tier.unit, value, scales)
+            for value in (tier.before, tier.value, tier.bound)
+        ]
+        rows.append((tier_label(tier.name), *numbers, _proof(tier, unproved)))
         style: Style = "" if tier.status == "OPTIMAL" else "warn"
         styles.append(style)
     yield Table(

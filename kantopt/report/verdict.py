@@ -47,6 +47,12 @@ def _headline(verdict: Verdict) -> Paragraph:
             "reasons to evict hold. Bounds by cp-sat were not proved again."
         )
         return Paragraph(text, "good")
+    if verdict.judged == "certificate":
+        text = (
+            "VALID: it is the certificate of these documents; its plan is legal at every step, and "
+            "all its figures and bounds by arithmetic hold."
+        )
+        return Paragraph(text, "good")
     if verdict.pre_existing:
         count = plural(len(verdict.pre_existing), "violation")
         return Paragraph(f"SOUND, with {count} as it stands:", "warn")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kantopt.errors import Problem
 from kantopt.schema.base import Part
+from kantopt.schema.certificate import Certificate
 from kantopt.schema.hints import one_of, quote
 from kantopt.schema.job_consistency import (
     check_amount,
@@ -20,7 +21,14 @@ from kantopt.schema.plan import Plan
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.snapshot import ClusterSnapshot, Node, PodDisruptionBudget, Queue
 
-__all__ = ["check_documents", "check_jobs", "check_model", "check_plan", "check_snapshot"]
+__all__ = [
+    "check_certificate",
+    "check_documents",
+    "check_jobs",
+    "check_model",
+    "check_plan",
+    "check_snapshot",
+]
 
 
 def check_documents(pairs: Sequence[tuple[RawDocument, Part]]) -> list[Problem]:
@@ -37,6 +45,8 @@ def check_documents(pairs: Sequence[tuple[RawDocument, Part]]) -> list[Problem]:
             problems += check_model(part, raw.label)
         elif isinstance(part, Plan):
             problems += check_plan(part, raw.label)
+        elif isinstance(part, Certificate):
+            problems += check_certificate(part, raw.label)
     return problems
 
 
@@ -159,6 +169,14 @@ def check_plan(doc: Plan, file: str) -> list[Problem]:
             problems.append(Problem(file, path, found, "every action in one wave"))
     problems += check_model(doc.model, file, "model.")
     return problems + check_jobs(doc.jobs, None, file, "jobs")
+
+
+def check_certificate(doc: Certificate, file: str) -> list[Problem]:
+    """Find what is contradictory in the documents that a certificate embeds."""
+    problems = check_model(doc.model, file, "model.") + check_plan(doc.plan, f"{file}: plan")
+    if doc.counter_example is not None:
+        problems += check_plan(doc.counter_example.plan, f"{file}: counterExample.plan")
+    return problems
 
 
 def _check_waves(doc: Plan, ids: set[str], file: str) -> Iterator[Problem]:

@@ -73,9 +73,10 @@ class Verdict(Part):
 
     api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Verdict"] = Field(description="Verdict")
-    judged: Literal["documents", "snapshot", "plan"] = Field(
+    judged: Literal["documents", "snapshot", "plan", "certificate"] = Field(
         description="documents: sound, nothing more to judge; snapshot: what is wrong as it "
-        "stands; plan: its legality at every step and its claims"
+        "stands; plan: its legality at every step and its claims; certificate: all that it claims "
+        "and that needs no search"
     )
     findings: tuple[Standing, ...] = Field(default=(), description="what is wrong with the plan")
     pre_existing: tuple[Standing, ...] = Field(

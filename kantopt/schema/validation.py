@@ -10,6 +10,7 @@ from pydantic_core import ErrorDetails
 
 from kantopt.errors import BadDataError, Problem
 from kantopt.schema.base import API_VERSION, Part
+from kantopt.schema.certificate import Certificate
 from kantopt.schema.expected import (
     Spec,
     describe,
@@ -32,6 +33,7 @@ KINDS: dict[str, type[Part]] = {
     "JobList": JobList,
     "Model": Model,
     "Plan": Plan,
+    "Certificate": Certificate,
 }
 MAX_DEPTH = 100
 

@@ -1,0 +1,176 @@
+"""``kantopt certify``."""
+
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from kantopt.cli import limits as lim
+from kantopt.cli import options as opt
+from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
+from kantopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from kantopt.planning.certify import Certified
+    from kantopt.planning.question import Question
+    from kantopt.schema.model import Model
+
+Form = Literal["table", "wide", "json", "yaml", "name"]
+_CODES = {"OPTIMAL": 0, "BETTER": 10, "OPEN": 11, "ILLEGAL": 12}
+
+
+def certify(
+    files: opt.Files,
+    plan: Annotated[
+        str | None,
+        typer.Option("--plan", metavar="FILE", help="The plan to judge; it may be among FILE too."),
+    ] = None,
+    after: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--after",
+            metavar="FILE",
+            help="A later snapshot, or `kubectl get` output: what became of the cluster is judged "
+            "in place of a plan. Repeatable.",
+        ),
+    ] = None,
+    model: opt.ModelName = None,
+    time_limit: lim.TimeLimit = "10s",  # type: ignore[assignment]
+    memory_limit: lim.MemoryLimit = None,
+    seed: lim.Seed = 0,
+    deterministic: lim.Deterministic = False,
+    workers: lim.Workers = None,
+    require: lim.Require = None,
+    gated: opt.Gated = False,
+    pending: opt.Pending = None,
+    topology: opt.Levels = None,
+    output: Annotated[
+        Form | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="wide: the better plan as well; name: the verdict and its tier.",
+            show_default="table",
+        ),
+    ] = None,
+    output_file: Annotated[
+        str | None,
+        typer.Option(
+            "--output-file",
+            "-O",
+            metavar="FILE",
+            help="Write there, whole or not at all. Without -o the file gets the certificate "
+            "(YAML; JSON if it ends in .json) and stdout the table.",
+        ),
+    ] = None,
+    counter_example: Annotated[
+        str | None,
+        typer.Option(
+            "--counter-example",
+            metavar="FILE",
+            help="Write the better plan there, if there is one.",
+        ),
+    ] = None,
+    log_format: lim.LogFormat = "text",
+    color: opt.ColourOption = "auto",
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+) -> int:
+    """Judge how good a plan or placement is: legal, optimal, or beaten by a better plan.
+
+    Judges the plan given, ours or another's; with --after, what another scheduler has made of the
+    cluster; without either, the snapshot as it stands, as if nothing were done. First every step is
+    replayed, then each objective bounded, then a better plan searched for. `kantopt verify
+    --certificate` checks the certificate without a solver. Exit codes: 0 certified optimal, 10 a
+    better plan was found, 11 neither within the limit, 12 illegal or untrue, 64 usage, 65 bad data,
+    66 missing input, 73 cannot create, 74 write failed, 130 and 143 interrupted (the certificate
+    is written).
+    """
+    from kantopt.cli.progress import Progress
+    from kantopt.cli.signals import stop_on_signals
+
+    if output_file == "-":
+        output, output_file = output or "yaml", None
+    check_output_file(output_file)
+    check_output_file(counter_example)
+    if plan is not None and after:
+        raise UsageError("certify: --plan and --after: give one of them")
+    deadline = lim.deadline_of(time_limit, memory_limit, deterministic=deterministic, quiet=quiet)
+    with stop_on_signals(deadline.stop):
+        progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
+        with progress, contextlib.ExitStack() as ending:
+            progress.reach("reading")
+            from kantopt.planning.solver_process import SolverProcess
+
+            solver = ending.enter_context(SolverProcess())
+            from kantopt.planning.certify import certify as judge
+            from kantopt.planning.options import Options
+            from kantopt.planning.question import Import, read_question
+
+            how = Import(gated, tuple(pending or ()), tuple(topology or ()))
+            question = read_question([*files, *([plan] if plan is not None else [])], how)
+            later = read_question(after, how) if after else None
+            progress.reach("planning")
+            settings = Options(seed=seed, require=tuple(require or ()))
+            if workers is not None:
+                settings = replace(settings, workers=workers)
+            result = judge(
+                question,
+                _model(question, model),
+                settings,
+                deadline,
+                later=later,
+                tell=lambda news: progress.tell(news.seconds, news.by, news.values, news.bounds),
+                solver=solver,
+            )
+            progress.end(result.certificate.verdict)
+        better = result.certificate.counter_example
+        if counter_example is not None and better is not None:
+            emit(dumped(better.plan, format_of(None, counter_example, "yaml")), counter_example)
+        _write(result, output, output_file, color, quiet)
+    if deadline.stop.signal is not None:
+        return 128 + deadline.stop.signal
+    return _CODES[result.certificate.verdict]
+
+
+def _model(question: "Question", name: str | None) -> "Model":
+    """Return the model to judge under: the one named, among the files, the plan's own, mixed."""
+    from kantopt.planning.question import chosen_model
+    from kantopt.schema.extends import resolve_model
+
+    if name is None and question.model is None and question.plan is not None:
+        return resolve_model(question.plan.model, "the plan")
+    return chosen_model(question, name)
+
+
+def _write(
+    result: "Certified", form: Form | None, path: str | None, color: opt.Colour, quiet: bool
+) -> None:
+    document_too = form is None and path is not None
+    if document_too:
+        emit(dumped(result.certificate, format_of(None, path, "yaml")), path)
+        path = None
+    shown = form or "table"
+    if not (document_too and quiet):
+        emit(_text(result, shown, color, to_file=path is not None), path)
+    if not quiet and (path is not None or shown not in ("table", "wide")):
+        complain("warning", result.certificate.warnings)
+
+
+def _text(result: "Certified", form: Form, color: opt.Colour, *, to_file: bool) -> str:
+    if form in ("json", "yaml"):
+        return dumped(result.certificate, form)
+    from kantopt.report.certificate import certificate_blocks, certificate_line
+
+    if form == "name":
+        return certificate_line(result.certificate)
+    from kantopt.cli.screen import shown
+
+    scales = {
+        tier.name: 1000 * sum(shape.weight for shape in tier.mix)
+        for tier in result.tiers
+        if tier.mix
+    }
+    blocks = certificate_blocks(result.certificate, wide=form == "wide", scales=scales)
+    return shown(blocks, color, to_file=to_file)

@@ -1,0 +1,64 @@
+"""What a run may take, and how its choices are made: options that searches share."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from kantopt.cli import options as opt
+from kantopt.cli.output import complain
+
+if TYPE_CHECKING:
+    from kantopt.clock import Deadline
+
+TimeLimit = Annotated[
+    float,
+    typer.Option(
+        "--time-limit",
+        metavar="DURATION",
+        parser=opt.parse_duration,
+        help="From the start of the program to the written answer: 10s, 500ms, 2m.",
+    ),
+]
+MemoryLimit = Annotated[
+    int | None,
+    typer.Option(
+        "--memory-limit",
+        metavar="SIZE",
+        parser=opt.parse_size,
+        help="Of kantopt and its solver together: 4Gi. Near it the search ends.",
+        show_default="what the cgroup leaves",
+    ),
+]
+Seed = Annotated[
+    int, typer.Option(metavar="N", min=0, max=2**31 - 1, help="Seed of every random choice.")
+]
+Deterministic = Annotated[
+    bool, typer.Option("--deterministic", help="Same input, same bytes: limits count work.")
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, max=256, help="Threads of the solver.", show_default="2"),
+]
+Require = Annotated[
+    list[str] | None,
+    typer.Option(metavar="JOB", help="A job that must be placed. Repeatable."),
+]
+LogFormat = Annotated[
+    Literal["text", "json"],
+    typer.Option("--log-format", help="json: each better plan as a line of JSON on stderr."),
+]
+
+
+def deadline_of(
+    seconds: float, memory_bytes: int | None, *, deterministic: bool, quiet: bool
+) -> "Deadline":
+    """Return the deadline of a run; it is over as well near the memory limit."""
+    from kantopt.clock import Deadline, Stop
+    from kantopt.memory import MemoryLimit as Limit
+    from kantopt.memory import cgroup_limit, is_told
+
+    memory = cgroup_limit() if memory_bytes is None else Limit(memory_bytes)
+    if memory is not None and not is_told() and not quiet:
+        text = "the memory limit has no effect: this system does not tell what is in use"
+        complain("warning", [text])
+    return Deadline(seconds, deterministic, Stop(memory=memory))

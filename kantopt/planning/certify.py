@@ -1,0 +1,207 @@
+"""How good is a plan? Its legality, its bounds, and a better one if it is not the best."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import kantopt
+from kantopt.clock import Deadline
+from kantopt.planning.actions import waves_of
+from kantopt.planning.document import plan_document
+from kantopt.planning.judged import Judged, judged_plan
+from kantopt.planning.options import Options
+from kantopt.planning.plan import Run, Tell
+from kantopt.planning.question import Question
+from kantopt.planning.solver_process import SolverProcess
+from kantopt.planning.tiers import tier_rows
+from kantopt.planning.witnesses import certified_tiers
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.schema.base import API_VERSION
+from kantopt.schema.certificate import (
+    Certificate,
+    CertificateMetadata,
+    CounterExample,
+    Judgement,
+    Search,
+    Subject,
+)
+from kantopt.schema.dump import canonical_digest
+from kantopt.schema.model import Model, Rule
+from kantopt.verify.metrics import measure
+from kantopt.verify.replay import replay
+from kantopt.verify.rules import check
+
+
+@dataclass(frozen=True, slots=True)
+class Certified:
+    """A certificate and how the run ended."""
+
+    certificate: Certificate
+    tiers: tuple[Tier, ...]
+
+
+def subject_of(question: Question, model: Model, judged: Judged) -> Subject:
+    """Name what a certificate speaks of by digests."""
+    pending = sorted(question.pending, key=lambda job: (job.namespace, job.name))
+    return Subject(
+        snapshot=canonical_digest(question.snapshot),
+        jobs=canonical_digest(*pending),
+        model=canonical_digest(model),
+        plan=canonical_digest(judged.plan),
+        judged=judged.given,
+    )
+
+
+def certify(
+    question: Question,
+    model: Model,
+    options: Options,
+    deadline: Deadline,
+    *,
+    later: Question | None = None,
+    tell: Tell = lambda _: None,
+    solver: SolverProcess | None = None,
+) -> Certified:
+    """Judge a plan, bound each of its objectives, and look for a better one.
+
+    Parameters
+    ----------
+    question
+        The documents; the plan among them is judged.
+    model
+        Rules and objectives to judge under, with ``extends`` resolved.
+    options, deadline, tell, solver
+        As for :func:`kantopt.planning.plan.make_plan`; the judged plan is the one to beat.
+    later
+        Without a plan: what became of the cluster, which is judged instead. Without either the
+        snapshot is judged as it stands.
+
+    Raises
+    ------
+    BadDataError
+        If the documents contradict each other.
+    """
+    required = tuple(dict.fromkeys((*model.required, *options.require)))
+    model = model.model_copy(update={"required": required})
+    judged = judged_plan(question, model, later)
+    certificate = Certificate(
+        api_version=API_VERSION,
+        kind="Certificate",
+        metadata=CertificateMetadata(
+            name=question.snapshot.metadata.name,
+            certificate_id="",
+            kantopt_version=kantopt.__version__,
+        ),
+        subject=subject_of(question, model, judged),
+        verdict="ILLEGAL",
+        findings=judged.verdict.findings,
+        search=Search(
+            seed=options.seed, workers=options.workers, deterministic=deadline.deterministic
+        ),
+        warnings=(*judged.notes, *judged.verdict.notes),
+        steps=len(judged.plan.waves),
+        model=model,
+        plan=judged.plan,
+    )
+    if judged.verdict.findings:
+        return Certified(sealed(certificate), ())
+    instance = question.instance(model)
+    waves, _ = waves_of(instance, judged.plan, "the plan")
+    run = _Certification(question, instance, replay(instance, waves)[1], options, deadline)
+    return Certified(sealed(run.complete(certificate, tell, solver)), run.tiers)
+
+
+def sealed(certificate: Certificate) -> Certificate:
+    """Give a certificate its identity: the digest of all the rest."""
+    bare = certificate.metadata.model_copy(update={"certificate_id": ""})
+    digest = canonical_digest(certificate.model_copy(update={"metadata": bare}))
+    named = certificate.metadata.model_copy(update={"certificate_id": digest})
+    return certificate.model_copy(update={"metadata": named})
+
+
+class _Certification:
+    """The search for something better than one placement."""
+
+    def __init__(
+        self,
+        question: Question,
+        instance: Instance,
+        final: Placement,
+        options: Options,
+        deadline: Deadline,
+    ) -> None:
+        self.question = question
+        self.instance = instance
+        self.final = final
+        self.options = options
+        self.deadline = deadline
+        self.tiers = tiers_of(instance)
+
+    def complete(
+        self, certificate: Certificate, tell: Tell, solver: SolverProcess | None
+    ) -> Certificate:
+        """Search, and write down what that says of the placement."""
+        run = Run(
+            self.instance,
+            self.tiers,
+            self.options,
+            self.deadline,
+            tell,
+            solver,
+            start=(self.final, "the plan judged"),
+        )
+        first = run.incumbents.best
+        better: CounterExample | None = None
+        if self.deadline.over():
+            run.warnings.append("not examined: reading took all the time")
+            run.cut = True
+        else:
+            run.construct()
+            run.search()
+            if run.incumbents.best.key < first.key:
+                better = self._better(run, (first.missing, *first.values))
+        before = measure(self.instance, self.instance.current, self.tiers)
+        values = first.values
+        known = run.incumbents.known
+        tiers = certified_tiers(self.instance, tier_rows(self.tiers, before, values, known), values)
+        lacking = bool(first.missing) and not run.infeasible
+        proved = all(tier.status == "OPTIMAL" for tier in tiers) and not lacking
+        verdict: Judgement = "OPEN"
+        if better is not None:
+            verdict = "BETTER"
+        elif proved:
+            verdict = "OPTIMAL"
+        warnings = dict.fromkeys((*certificate.warnings, *run.warnings))
+        search = certificate.search.model_copy(update={"ortools_version": run.ortools_version})
+        return certificate.model_copy(
+            update={
+                "verdict": verdict,
+                "tiers": tiers,
+                "counter_example": better,
+                "search": search,
+                "warnings": tuple(warnings),
+                "required_impossible": run.infeasible,
+            }
+        )
+
+    def _better(self, run: Run, key: tuple[int, ...]) -> CounterExample | None:
+        """Return the best plan that was found and has a legal order, if it is better."""
+        placement, waves = run.ordered()
+        lacking = len(check(self.instance, placement, (Rule.REQUIRED,)))
+        values = measure(self.instance, placement, self.tiers)
+        if (lacking, *values) >= key:
+            return None
+        answer = run.answer(placement, waves, examined=True)
+        plan = plan_document(self.question, self.instance, answer)
+        differs = [
+            tier.name for tier, a, b in zip(self.tiers, values, key[1:], strict=True) if a != b
+        ]
+        tier = differs[0] if lacking == key[0] else Rule.REQUIRED.value
+        return CounterExample(
+            tier=tier,
+            values=values,
+            optimal=plan.solver.status == "OPTIMAL",
+            plan=plan,
+        )

@@ -1,0 +1,280 @@
+"""Is all that a certificate claims true, as far as no search is needed to say so?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kantopt.errors import BadDataError, Problem
+from kantopt.planning.actions import waves_of
+from kantopt.planning.certify import sealed, subject_of
+from kantopt.planning.judge import judge_plan, verdict_of
+from kantopt.planning.judged import Judged
+from kantopt.planning.question import Import, Question, question_of
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.schema.certificate import Certificate, CertifiedTier
+from kantopt.schema.dump import canonical_digest
+from kantopt.schema.files import load_raw
+from kantopt.schema.model import Rule
+from kantopt.schema.plan import Plan, Standing
+from kantopt.schema.raw import RawDocument, is_kubernetes
+from kantopt.schema.reports import Verdict
+from kantopt.schema.validation import validate_all
+from kantopt.verify.metrics import measure
+from kantopt.verify.metrics.unplaced import never_placed
+from kantopt.verify.replay import replay
+from kantopt.verify.rules import check
+from kantopt.verify.witness.check import proved_bound
+
+
+def judge_certificate(path: str, paths: Sequence[str], how: Import | None = None) -> Verdict:
+    """Judge a certificate: its digests, its plan, its numbers, its bounds by arithmetic.
+
+    Parameters
+    ----------
+    path
+        File of the certificate.
+    paths
+        The documents that it speaks of: a snapshot, pending jobs. A plan or a model among them
+        must be the certificate's own.
+    how
+        How Kubernetes objects are read.
+
+    Raises
+    ------
+    UsageError, MissingInputError, BadDataError
+        If a file cannot be read, a document is not sound or the snapshot is missing.
+    """
+    raw, certificate = _certificate(path)
+    raws = load_raw(paths)
+    if not any(raw.data.get("kind") == "Plan" for raw in raws):
+        # Pending jobs that are not listed elsewhere are those that the plan embeds.
+        raws.append(RawDocument(f"{raw.file}: plan", 0, raw.data["plan"]))
+    question = question_of(raws, how or Import())
+    findings = list(_digests(certificate, question))
+    notes: list[str] = []
+    if not findings:
+        judge = _Judge(certificate, question)
+        findings = list(judge.findings())
+        notes = judge.notes
+    return verdict_of("certificate", findings, (), (*question.notes, *notes))
+
+
+def _certificate(path: str) -> tuple[RawDocument, Certificate]:
+    raws = [raw for raw in load_raw([path]) if not is_kubernetes(raw.data)]
+    pairs, problems = validate_all([raw for raw in raws if raw.data.get("kind") == "Certificate"])
+    if problems:
+        raise BadDataError(problems)
+    for raw, document in pairs:
+        if isinstance(document, Certificate):
+            return raw, document
+    kinds = ", ".join(sorted({str(raw.data.get("kind")) for raw in raws})) or "nothing"
+    raise BadDataError([Problem(path, "kind", kinds, "a Certificate")])
+
+
+def _claim(subject: str, stated: object, true: object) -> Standing:
+    return Standing(rule="claims", subject=subject, message=f"{stated} stated of {true}")
+
+
+def _digests(certificate: Certificate, question: Question) -> Iterator[Standing]:
+    """Find whether the certificate was changed, or speaks of something else."""
+    stated = certificate.metadata.certificate_id
+    true = sealed(certificate).metadata.certificate_id
+    if stated != true:
+        yield _claim("metadata.certificateId", stated or "nothing", true)
+    subject = certificate.subject
+    plan = question.plan or certificate.plan
+    judged = Judged(plan, subject.judged, verdict_of("plan", (), (), ()), ())
+    given = subject_of(question, question.model or certificate.model, judged)
+    for name in ("snapshot", "jobs", "model", "plan"):
+        said, digest = getattr(subject, name), getattr(given, name)
+        if said != digest:
+            yield _claim(f"subject.{name}", said, digest)
+    for name, document in (("model", certificate.model), ("plan", certificate.plan)):
+        said, digest = getattr(subject, name), canonical_digest(document)
+        if said != digest:
+            yield _claim(f"{name} embedded", said, digest)
+
+
+class _Judge:
+    """Works a certificate's claims out again."""
+
+    def __init__(self, certificate: Certificate, question: Question) -> None:
+        self.certificate = certificate
+        self.question = question
+        self.notes: list[str] = []
+
+    def findings(self) -> Iterator[Standing]:
+        """Yield what is claimed and not so."""
+        certificate = self.certificate
+        name = self.question.snapshot.metadata.name
+        if certificate.metadata.name != name:
+            yield _claim("metadata.name", certificate.metadata.name, name)
+        verdict = self._judged(certificate.plan)
+        if certificate.findings != verdict.findings:
+            yield _claim(
+                "findings", f"{len(certificate.findings)} findings", f"{len(verdict.findings)}"
+            )
+        if certificate.steps != len(certificate.plan.waves):
+            yield _claim("steps", certificate.steps, len(certificate.plan.waves))
+        if verdict.findings or certificate.verdict == "ILLEGAL":
+            yield from self._illegal(bool(verdict.findings))
+            return
+        instance = self.question.instance(certificate.model)
+        yield from _Numbers(certificate, instance, self._values(instance, certificate.plan)).find()
+        yield from self._counter_example(instance)
+        searched = [t.name for t in certificate.tiers if t.proved_by not in ("arithmetic", "none")]
+        if searched:
+            few = ", ".join(searched[:3]) + (", ..." if len(searched) > 3 else "")
+            self.notes.append(
+                f"{len(searched)} bounds by search were not proved again: {few}; "
+                "`kantopt certify --cross-check` asks a second solver"
+            )
+        if certificate.required_impossible and not any(
+            never_placed(instance, instance.jobs[j]) for j in instance.required
+        ):
+            self.notes.append("that a required job has no place was found by search")
+
+    def _judged(self, plan: Plan) -> Verdict:
+        return judge_plan(self.question, plan, self.certificate.model, "the plan")
+
+    def _values(self, instance: Instance, plan: Plan) -> tuple[int, ...]:
+        """Required jobs that a plan leaves out, and its values."""
+        waves, _ = waves_of(instance, plan, "the plan")
+        final = replay(instance, waves)[1]
+        lacking = len(check(instance, final, (Rule.REQUIRED,)))
+        return (lacking, *measure(instance, final, tiers_of(instance)))
+
+    def _illegal(self, illegal: bool) -> Iterator[Standing]:
+        certificate = self.certificate
+        if not illegal or certificate.verdict != "ILLEGAL":
+            legal = "an illegal plan" if illegal else "a legal plan"
+            yield _claim("verdict", certificate.verdict, legal)
+        if certificate.tiers:
+            yield _claim("tiers", f"{len(certificate.tiers)}", "none of an illegal plan")
+        if certificate.counter_example is not None:
+            yield _claim("counterExample", "a plan", "none for an illegal plan")
+
+    def _counter_example(self, instance: Instance) -> Iterator[Standing]:
+        certificate = self.certificate
+        better = certificate.counter_example
+        if better is None:
+            if certificate.verdict == "BETTER":
+                yield _claim("verdict", "BETTER", "no counter-example")
+            return
+        if certificate.verdict != "BETTER":
+            yield _claim("verdict", certificate.verdict, "a counter-example")
+        faults = self._judged(better.plan).findings
+        for fault in faults:
+            where = f"counterExample: {fault.subject}"
+            yield Standing(rule=fault.rule, subject=where, message=fault.message)
+        if faults:
+            return
+        mine = self._values(instance, certificate.plan)
+        other = self._values(instance, better.plan)
+        if better.values != other[1:]:
+            yield _claim("counterExample.values", list(better.values), list(other[1:]))
+        names = [Rule.REQUIRED.value, *(tier.name for tier in tiers_of(instance))]
+        pairs = zip(names, mine, other, strict=True)
+        differs = next(((name, b < a) for name, a, b in pairs if a != b), ("", False))
+        if not differs[1]:
+            yield _claim("counterExample", "a better plan", "one that is not better")
+        elif better.tier != differs[0]:
+            yield _claim("counterExample.tier", better.tier, differs[0])
+        if better.optimal is not (better.plan.solver.status == "OPTIMAL"):
+            status = better.plan.solver.status
+            yield _claim("counterExample.optimal", str(better.optimal).lower(), status)
+
+
+class _Numbers:
+    """The tiers of a legal plan."""
+
+    def __init__(self, certificate: Certificate, instance: Instance, key: Sequence[int]) -> None:
+        self.certificate = certificate
+        self.instance = instance
+        self.tiers = tiers_of(instance)
+        self.lacking, self.values = key[0], tuple(key[1:])
+        self.before = measure(instance, instance.current, self.tiers)
+
+    def find(self) -> Iterator[Standing]:
+        """Yield what is claimed of them and not so."""
+        rows = self.certificate.tiers
+        stated, true = [row.name for row in rows], [tier.name for tier in self.tiers]
+        if stated != true:
+            yield _claim("tiers", ", ".join(stated) or "none", ", ".join(true) or "none")
+            return
+        for i, row in enumerate(rows):
+            yield from self._row(i, row, self.tiers[i])
+        closed = all(row.status == "OPTIMAL" for row in rows)
+        optimal = closed and (not self.lacking or self.certificate.required_impossible)
+        if self.certificate.counter_example is None:
+            verdict = "OPTIMAL" if optimal else "OPEN"
+            if self.certificate.verdict not in (verdict, "BETTER"):
+                yield _claim("verdict", self.certificate.verdict, verdict)
+        if self.certificate.required_impossible and not self.lacking:
+            yield _claim("requiredImpossible", "true", "a plan that places what is required")
+
+    def _row(self, i: int, row: CertifiedTier, tier: Tier) -> Iterator[Standing]:
+        subject = f"tier {row.name}"
+        facts: dict[str, object] = {
+            "metric": tier.metric.value,
+            "priority": tier.priority,
+            "unit": tier.unit,
+            "before": self.before[i],
+            "value": self.values[i],
+            "gap": None if row.bound is None else row.value - row.bound,
+            "status": "UNKNOWN"
+            if row.bound is None
+            else "OPTIMAL"
+            if row.bound == row.value
+            else "FEASIBLE",
+        }
+        for name, fact in facts.items():
+            said = getattr(row, name)
+            if said != fact:
+                yield _claim(f"{subject} {name}", _word(said), _word(fact))
+        if (row.bound is None) is not (row.proved_by == "none"):
+            yield _claim(f"{subject} provedBy", row.proved_by, f"the bound {_word(row.bound)}")
+        if (row.witness is None) is (row.proved_by == "arithmetic"):
+            yield _claim(
+                f"{subject} witness", "none" if row.witness is None else "one", row.proved_by
+            )
+        if row.bound is not None:
+            yield from self._bound(i, row, subject)
+
+    def _bound(self, i: int, row: CertifiedTier, subject: str) -> Iterator[Standing]:
+        assert row.bound is not None
+        above = tuple(tier.name for tier in self.tiers[:i])
+        if row.given not in ((), above):
+            yield _claim(f"{subject} given", ", ".join(row.given), ", ".join(above) or "nothing")
+            return
+        locks = self.values[:i] if row.given else ()
+        # A bound that a plan at hand goes below is none, whoever has proved it.
+        for name, values in self._known():
+            within = all(v <= lock for v, lock in zip(values, locks, strict=False))
+            if within and len(values) > i and values[i] < row.bound:
+                yield _claim(f"{subject} bound", row.bound, f"{values[i]} by {name}")
+                return
+        if row.witness is not None:
+            given = dict(zip(self.tiers[: len(locks)], locks, strict=True))
+            try:
+                true = proved_bound(row.witness, self.instance, self.tiers, i, given)
+            except ValueError as error:
+                yield Standing(rule="claims", subject=f"{subject} witness", message=str(error))
+                return
+            if row.bound > true:
+                yield _claim(f"{subject} bound by arithmetic", row.bound, true)
+
+    def _known(self) -> Iterator[tuple[str, Sequence[int]]]:
+        """Plans at hand that leave out nothing that is required, and their values."""
+        if not self.lacking:
+            yield "the plan judged", self.values
+        if not check(self.instance, self.instance.current, (Rule.REQUIRED,)):
+            yield "doing nothing", self.before
+        better = self.certificate.counter_example
+        if better is not None and not self.lacking:
+            yield "the counter-example", better.values
+
+
+def _word(value: object) -> str:
+    return "none" if value is None else str(value)

@@ -1,0 +1,132 @@
+"""Where the pods of a question are in a later snapshot: another scheduler's answer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from kantopt.errors import BadDataError, Problem
+from kantopt.planning.question import Question
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import Role
+from kantopt.problem.placement import Placement
+from kantopt.schema.jobs import Job
+
+_Set = tuple[int, int]
+"""Job and role."""
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A placement that was read from a later snapshot, and what could not be told from it."""
+
+    placement: Placement
+    notes: tuple[str, ...]
+
+
+def placement_in(instance: Instance, question: Question, later: Question) -> Later:
+    """Find the pods of a question in a later snapshot.
+
+    Pods are known again by their names, else by the names of their job and pod set. What counts is
+    how many pods of a role are where: running ones that are still there have stayed, others fill
+    the remaining places, first those that ran before, then pending ones. Pods that are nowhere are
+    evicted, or still pending.
+
+    Raises
+    ------
+    BadDataError
+        If pods of the question are on nodes that it does not have.
+    """
+    found, notes = _found(instance, question, later)
+    podsets: list[dict[Spot, int]] = [{} for _ in instance.podsets]
+    extra = 0
+    for job in instance.jobs:
+        for i, role in enumerate(job.roles):
+            extra += _share_out(instance, role, found.get((job.index, i), Counter()), podsets)
+    if extra:
+        notes.append(f"{extra} pods beyond what their jobs ask for are left out")
+    gone = sum(
+        podset.count - sum(podsets[podset.index].values())
+        for podset in instance.podsets
+        if podset.running
+    )
+    if gone:
+        notes.append(f"{gone} running pods are gone from the later snapshot: they count as evicted")
+    return Later(Placement(tuple(podsets)), tuple(notes))
+
+
+def _found(
+    instance: Instance, question: Question, later: Question
+) -> tuple[dict[_Set, Counter[Spot]], list[str]]:
+    """Pods of each role by place."""
+    by_pod = _roles_by_pod(question.jobs)
+    found: dict[_Set, Counter[Spot]] = {}
+    problems: list[Problem] = []
+    unknown: list[str] = []
+    for job in later.snapshot.jobs:
+        name = f"{job.namespace}/{job.name}"
+        known = instance.job_index.get(name)
+        for podset in job.pod_sets:
+            role = None if known is None else _role(instance, known, podset.name)
+            for place in podset.assignments:
+                keys = [by_pod.get((job.namespace, pod.name), role) for pod in place.pods]
+                keys += [role] * (place.count - len(keys))
+                mine = [key for key in keys if key is not None]
+                if len(mine) < len(keys):
+                    unknown.append(name)
+                node = instance.node_index.get(place.node)
+                if node is None and mine:
+                    expected = "a node of the first snapshot"
+                    problems.append(Problem(later.source, f"job {name}", place.node, expected))
+                elif node is not None:
+                    spot = Spot(node, tuple(sorted(place.devices)))
+                    for key in mine:
+                        found.setdefault(key, Counter())[spot] += 1
+    if problems:
+        raise BadDataError(problems)
+    notes = []
+    if unknown:
+        jobs = list(dict.fromkeys(unknown))
+        text = f"{len(jobs)} jobs of the later snapshot are not in the question and left out"
+        notes.append(f"{text}: {', '.join(jobs[:3])}{', ...' if len(jobs) > 3 else ''}")
+    return found, notes
+
+
+def _roles_by_pod(jobs: tuple[Job, ...]) -> dict[tuple[str, str], _Set]:
+    """Roles of the pods that are known by name."""
+    return {
+        (job.namespace, pod.name): (j, i)
+        for j, job in enumerate(jobs)
+        for i, podset in enumerate(job.pod_sets)
+        for pods in (podset.pods, *(place.pods for place in podset.assignments))
+        for pod in pods
+    }
+
+
+def _role(instance: Instance, j: int, name: str) -> _Set | None:
+    names = [role.name for role in instance.jobs[j].roles]
+    return (j, names.index(name)) if name in names else None
+
+
+def _share_out(
+    instance: Instance, role: Role, found: Counter[Spot], podsets: list[dict[Spot, int]]
+) -> int:
+    """Divide the places of a role among its running and its pending pods; return those left."""
+    left = Counter(found)
+    wanted = {s: instance.podsets[s].count for s in role.podsets}
+    if role.running is not None:
+        for spot, pods in instance.podsets[role.running].current.items():
+            stay = min(pods, left[spot])
+            if stay:
+                podsets[role.running][spot] = stay
+                left[spot] -= stay
+                wanted[role.running] -= stay
+    for s in role.podsets:
+        for spot in sorted(left):
+            taken = min(left[spot], wanted[s])
+            if taken:
+                podsets[s][spot] = podsets[s].get(spot, 0) + taken
+                left[spot] -= taken
+                wanted[s] -= taken
+    return sum(left.values())

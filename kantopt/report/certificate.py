@@ -1,0 +1,153 @@
+"""A certificate for people: legal or not, how good, by what proof, and what is better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
+from kantopt.report.terminal import plan_blocks
+from kantopt.report.tiers import tier_label, tier_number
+from kantopt.report.units import plural
+from kantopt.report.verdict import line
+from kantopt.schema.certificate import Certificate, CertifiedTier
+
+Scales = Mapping[str, int]
+
+
+def certificate_blocks(
+    certificate: Certificate, *, wide: bool = False, scales: Scales | None = None
+) -> list[Block]:
+    """Lay out a certificate; ``wide`` adds the counter-example with its actions.
+
+    ``scales`` as of :func:`kantopt.report.terminal.plan_blocks`.
+    """
+    scales = scales or {}
+    blocks: list[Block] = [_verdict(certificate, scales), _subject(certificate)]
+    if certificate.findings:
+        blocks.append(Listing("FINDINGS", tuple(map(line, certificate.findings)), "bad"))
+    blocks += _tiers(certificate, scales)
+    if certificate.warnings:
+        blocks.append(Listing("WARNINGS", certificate.warnings, "warn"))
+    if wide and certificate.counter_example is not None:
+        blocks.append(Listing("THE BETTER PLAN", ()))
+        blocks += plan_blocks(certificate.counter_example.plan, wide=True, scales=scales)
+    return blocks
+
+
+def certificate_line(certificate: Certificate) -> str:
+    """Return one line for scripts: the verdict and, where it is open or beaten, the tier."""
+    parts: list[str] = [certificate.verdict]
+    if certificate.counter_example is not None:
+        parts.append(certificate.counter_example.tier)
+    elif certificate.verdict == "OPEN":
+        parts += [tier.name for tier in certificate.tiers if tier.status != "OPTIMAL"][:1]
+    return " ".join(parts) + "\n"
+
+
+def _verdict(certificate: Certificate, scales: Scales) -> Paragraph:
+    tiers, better = certificate.tiers, certificate.counter_example
+    if certificate.verdict == "ILLEGAL":
+        count = plural(len(certificate.findings), "finding")
+        return Paragraph(f"ILLEGAL: {count}; how good it is was not looked at.", "bad")
+    if better is not None:
+        if better.tier == "required":
+            return Paragraph("BETTER PLAN FOUND: it places more of the required jobs.", "bad")
+        i = [tier.name for tier in tiers].index(better.tier)
+        mine, other = (
+            _number(tiers[i], value, scales) for value in (tiers[i].value, better.values[i])
+        )
+        text = f"BETTER PLAN FOUND: {tier_label(better.tier)} is {mine} and can be {other}"
+        return Paragraph(f"{text}{_above(i)}.", "bad")
+    if certificate.verdict == "OPTIMAL":
+        text = "CERTIFIED OPTIMAL: no legal plan is better in any objective, in this order."
+        return Paragraph(text, "good")
+    i = next((i for i, tier in enumerate(tiers) if tier.status != "OPTIMAL"), len(tiers))
+    if i == len(tiers):
+        return Paragraph("OPEN: it misses what is required; no better plan was found.", "warn")
+    gap = "no bound is known"
+    if tiers[i].bound is not None:
+        value, bound = (_number(tiers[i], x, scales) for x in (tiers[i].value, tiers[i].bound))
+        gap = f"it is {value}, and no plan gets below {bound}"
+    text = f"OPEN: no better plan was found, and {tier_label(tiers[i].name)} is not proved: {gap}"
+    return Paragraph(f"{text}{_above(i)}.", "warn")
+
+
+def _above(i: int) -> str:
+    if i == 0:
+        return ""
+    return ", all else above it equal" if i > 1 else ", the objective above it equal"
+
+
+def _subject(certificate: Certificate) -> Paragraph:
+    name = certificate.metadata.name or "the snapshot"
+    moment = certificate.plan.metadata.snapshot.captured_at
+    model = certificate.model.metadata.name or "(unnamed)"
+    judged = {
+        "plan": "the plan given",
+        "later snapshot": "what became of it in the later snapshot",
+        "snapshot as it stands": "the snapshot as it stands",
+    }[certificate.subject.judged]
+    legal = ""
+    if certificate.verdict != "ILLEGAL":
+        steps = plural(certificate.steps, "step")
+        legal = f", legal in each of its {steps}" if certificate.steps > 1 else ", legal"
+    where = f"{name} at {moment}" if moment else name
+    return Paragraph(f"{where}, model {model}; judged: {judged}{legal}.", "dim")
+
+
+def _tiers(certificate: Certificate, scales: Scales) -> Iterator[Block]:
+    tiers, better = certificate.tiers, certificate.counter_example
+    if not tiers:
+        return
+    unproved = frozenset(tier.name for tier in tiers if tier.status != "OPTIMAL")
+    rows, styles = [], []
+    for i, tier in enumerate(tiers):
+        numbers = [_number(tier, value, scales) for value in (tier.value, tier.bound, tier.gap)]
+        if better is not None:
+            numbers.append(_number(tier, better.values[i], scales))
+        rows.append((tier_label(tier.name), *numbers, _proof(tier, unproved)))
+        beaten = better is not None and better.tier == tier.name
+        style: Style = "bad" if beaten else "" if tier.status == "OPTIMAL" else "warn"
+        styles.append(style)
+    other = ("BETTER",) if better is not None else ()
+    columns = ("OBJECTIVE", "VALUE", "BOUND", "GAP", *other, "PROOF")
+    yield Table(
+        "OBJECTIVES, most important first",
+        columns,
+        tuple(rows),
+        frozenset(range(1, len(columns) - 1)),
+        tuple(styles),
+    )
+    yield Paragraph(_share(tiers), "dim")
+
+
+def _share(tiers: Sequence[CertifiedTier]) -> str:
+    """How many tiers are proved, and by what."""
+    proved: dict[str, int] = {}
+    for tier in tiers:
+        if tier.status == "OPTIMAL":
+            proved[tier.proved_by] = proved.get(tier.proved_by, 0) + 1
+    total = sum(proved.values())
+    if not total:
+        return f"none of {plural(len(tiers), 'objective')} is proved"
+    how = ", ".join(f"{count} by {source}" for source, count in proved.items())
+    checked = ""
+    if proved.get("arithmetic"):
+        checked = "; `kantopt verify --certificate` works those by arithmetic out again"
+    return f"{total} of {plural(len(tiers), 'objective')} proved: {how}{checked}"
+
+
+def _proof(tier: CertifiedTier, unproved: frozenset[str]) -> str:
+    if tier.status != "OPTIMAL":
+        by = "" if tier.bound is None else f", bound by {tier.proved_by}"
+        return f"{'unknown' if tier.bound is None else 'open'}{by}"
+    above = "" if not tier.given else ", given those above"
+    if unproved.intersection(tier.given):
+        above = ", given the open ones above"
+    opinion = tier.second_opinion
+    second = "" if opinion is None else f"; {opinion.solver} {opinion.outcome}"
+    return f"OPTIMAL by {tier.proved_by}{above}{second}"
+
+
+def _number(tier: CertifiedTier, value: int | None, scales: Scales) -> str:
+    return tier_number(tier.name, tier.unit, value, scales)

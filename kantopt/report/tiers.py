@@ -1,0 +1,24 @@
+"""Objectives and their numbers, as tables write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kantopt.report.units import in_unit, thousandths
+
+
+def tier_label(name: str) -> str:
+    """Name of a tier, shorter: what is in brackets says by itself what it is."""
+    return name.replace("milli-GPU", "GPUs").replace("priority=", "")
+
+
+def tier_number(name: str, unit: str, value: int | None, scales: Mapping[str, int]) -> str:
+    """Write a number of a tier; ``scales`` as of :func:`kantopt.report.terminal.plan_blocks`."""
+    if value is None:
+        return "-"
+    scale = scales.get(name)
+    if scale:
+        # The nearest thousandth; a value that is not zero never looks like zero.
+        milli = (2000 * value + scale) // (2 * scale)
+        return thousandths(milli) if milli or not value else "<0.001"
+    return in_unit(value, unit)

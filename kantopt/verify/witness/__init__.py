@@ -1,0 +1,1 @@
+"""Bounds worked out again from their witnesses: exact integers, and no solver."""

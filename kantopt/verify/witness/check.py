@@ -1,0 +1,44 @@
+"""What a witness proves: the bound that follows from the question and the numbers given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kantopt.problem.classes import merge_pods
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import Tier
+from kantopt.schema.certificate import Witness
+from kantopt.verify.metrics import BOUNDS
+
+
+def proved_bound(
+    witness: Witness,
+    instance: Instance,
+    tiers: Sequence[Tier],
+    i: int,
+    locks: Mapping[Tier, int],
+) -> int:
+    """Return the bound on tier ``i`` that a witness proves.
+
+    Parameters
+    ----------
+    witness
+        Formula and numbers.
+    instance, tiers
+        The question and its tiers.
+    locks
+        Values of tiers above: the bound is for plans that are no worse in them. Without any it
+        is for all plans.
+
+    Raises
+    ------
+    ValueError
+        If the witness names a row that the relaxation does not have.
+    """
+    merged = merge_pods(instance)
+    if witness.formula == "combinatorial on merged pods":
+        alike = dict(zip(tiers, merged.tiers(tiers), strict=True))
+        tier = alike[tiers[i]]
+        above = {alike[other]: value for other, value in locks.items()}
+        return BOUNDS[tier.metric](tier, merged.instance, above)
+    return BOUNDS[tiers[i].metric](tiers[i], instance, locks)

@@ -1,0 +1,142 @@
+"""``certify`` and ``verify --certificate``: verdicts, exit codes, what is written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kantopt.schema.files import load_native
+from tests.cli.conftest import SNAPSHOT, Cli
+
+BOTH = ("snap.yaml", "jobs.yaml")
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(files: Path) -> None:
+    """All of these run in the folder."""
+
+
+@pytest.fixture
+def best(cli: Cli) -> str:
+    """Path of an optimal plan."""
+    assert cli("plan", *BOTH, "-q", "-O", "best.yaml").code == 0
+    return "best.yaml"
+
+
+def test_an_optimal_plan_is_certified_and_anyone_can_check_it(cli: Cli, best: str) -> None:
+    done = cli("certify", *BOTH, "--plan", best, "-O", "cert.yaml")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("CERTIFIED OPTIMAL: no legal plan is better")
+    checked = cli("verify", "--certificate", "cert.yaml", *BOTH)
+    assert checked.code == 0
+    assert checked.out.startswith("VALID: it is the certificate of these documents")
+
+
+def test_the_plan_may_be_any_of_the_files(cli: Cli, best: str) -> None:
+    assert cli("certify", best, *BOTH, "-o", "name").out == "OPTIMAL\n"
+
+
+def test_a_snapshot_as_it_stands_is_beaten_and_the_better_plan_written(cli: Cli) -> None:
+    done = cli("certify", *BOTH, "-O", "cert.json", "--counter-example", "better.yaml")
+    assert done.code == 10
+    assert done.out.startswith("BETTER PLAN FOUND: unplaced[1000, GPUs] is 16 and can be 0.")
+    assert cli("verify", *BOTH, "better.yaml").code == 0
+    certificate = json.loads(Path("cert.json").read_text())
+    assert certificate["counterExample"]["optimal"] is True
+    assert certificate["subject"]["judged"] == "snapshot as it stands"
+    assert cli("verify", "--certificate", "cert.json", *BOTH).code == 0
+
+
+def test_a_later_snapshot_is_judged_as_what_somebody_did(cli: Cli) -> None:
+    later = yaml.safe_load(SNAPSHOT)
+    job = {
+        **yaml.safe_load(Path("jobs.yaml").read_text())["jobs"][0],
+        "priority": 1000,
+    }
+    job["podSets"][0]["assignments"] = [{"node": "gpu-002", "count": 1}]
+    later["jobs"].append(job)
+    Path("later.yaml").write_text(yaml.safe_dump(later))
+    done = cli("certify", *BOTH, "--after", "later.yaml")
+    assert done.code == 12
+    assert "gang: " in done.out
+    job["podSets"][0]["assignments"] = [{"node": "gpu-002"}, {"node": "gpu-003"}]
+    later["jobs"][0]["podSets"][0]["assignments"] = [{"node": "gpu-001", "count": 2}]
+    Path("later.yaml").write_text(yaml.safe_dump(later))
+    done = cli("certify", *BOTH, "--after", "later.yaml")
+    assert done.code == 12
+    assert "pinned: " in done.out  # it may be evicted, not moved
+    del later["jobs"][0]["podSets"][0]["assignments"][0]["count"]
+    Path("later.yaml").write_text(yaml.safe_dump(later))
+    done = cli("certify", *BOTH, "--after", "later.yaml", "-O", "cert.yaml")
+    assert done.code == 0, done.out
+    assert "1 running pods are gone from the later snapshot: they count as evicted" in done.out
+    assert cli("verify", "--certificate", "cert.yaml", *BOTH).code == 0
+
+
+def test_pods_on_a_node_that_the_first_snapshot_lacks_are_bad_data(cli: Cli) -> None:
+    Path("later.yaml").write_text(SNAPSHOT.replace("gpu-003", "gpu-004"))
+    done = cli("certify", *BOTH, "--after", "later.yaml")
+    assert done.code == 65
+    assert "later.yaml: job team-b/batch-1: found gpu-004, expected a node of the first" in done.err
+
+
+def test_an_illegal_or_untrue_plan_is_refused(cli: Cli, best: str) -> None:
+    text = Path(best).read_text().replace("gpu-002", "gpu-001")
+    Path("wrong.yaml").write_text(text)
+    done = cli("certify", *BOTH, "--plan", "wrong.yaml", "-O", "cert.yaml")
+    assert done.code == 12
+    assert done.out.startswith("ILLEGAL: ")
+    assert "capacity: wave " in done.out
+    assert cli("verify", "--certificate", "cert.yaml", *BOTH).code == 0  # so it is
+
+
+def test_without_time_nothing_is_proved_and_nothing_claimed(cli: Cli) -> None:
+    done = cli("certify", *BOTH, "--time-limit", "1ms", "-O", "cert.yaml")
+    assert done.code == 11
+    assert "OPEN: " in done.out
+    assert cli("verify", "--certificate", "cert.yaml", *BOTH).code == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "finding"),
+    [
+        ("value: 1", "value: 0", "metadata.certificateId"),
+        ("kantoptVersion: ", "kantoptVersion: x", "metadata.certificateId"),
+    ],
+)
+def test_a_changed_certificate_is_refused(
+    cli: Cli, best: str, old: str, new: str, finding: str
+) -> None:
+    cli("certify", *BOTH, "--plan", best, "-O", "cert.yaml")
+    text = Path("cert.yaml").read_text()
+    assert old in text
+    Path("cert.yaml").write_text(text.replace(old, new, 1))
+    done = cli("verify", "--certificate", "cert.yaml", *BOTH, "-o", "name")
+    assert done.code == 12
+    assert finding in done.out
+
+
+def test_a_certificate_of_something_else_is_refused(cli: Cli, best: str) -> None:
+    cli("certify", *BOTH, "--plan", best, "-O", "cert.yaml")
+    Path("snap.yaml").write_text(SNAPSHOT.replace('cpu: "96"', 'cpu: "95"'))
+    done = cli("verify", "--certificate", "cert.yaml", *BOTH, "-o", "name")
+    assert done.code == 12
+    assert "subject.snapshot" in done.out
+
+
+def test_wrong_words_are_usage_errors(cli: Cli, best: str) -> None:
+    done = cli("certify", *BOTH, "--plan", best, "--after", "snap.yaml")
+    assert done.code == 64
+    assert cli("verify", "--certificate", best, *BOTH).code == 65
+    assert cli("verify", "--certificate", "none.cert", *BOTH).code == 66
+    assert cli("certify", "jobs.yaml").code == 65
+
+
+def test_the_document_is_one_of_ours(cli: Cli, best: str) -> None:
+    cli("certify", *BOTH, "--plan", best, "-O", "cert.yaml")
+    ((_, document),) = load_native(["cert.yaml"])
+    assert document.kind == "Certificate"  # type: ignore[attr-defined]
+    assert cli("schema", "certificate").code == 0

@@ -63,3 +63,6 @@ class BadDataError(KantoptError):
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = problems
         super().__init__("\n".join(str(problem) for problem in problems))
+
+    def __reduce__(self) -> tuple[type[BadDataError], tuple[list[Problem]]]:
+        return type(self), (self.problems,)  # told apart, it is made of its problems again

@@ -11,6 +11,7 @@ import typer
 from kantopt.cli.bench import bench
 from kantopt.cli.certify import certify
 from kantopt.cli.convert import convert
+from kantopt.cli.explain import explain
 from kantopt.cli.metrics import metrics
 from kantopt.cli.models import models
 from kantopt.cli.output import complain
@@ -29,7 +30,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (plan, certify, verify, metrics, convert, render, models, schema, bench):
+for command in (
+    plan,
+    explain,
+    certify,
+    verify,
+    metrics,
+    convert,
+    render,
+    models,
+    schema,
+    bench,
+):
     app.command()(command)
 
 

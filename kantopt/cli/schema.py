@@ -16,8 +16,8 @@ def schema(
         str,
         typer.Argument(
             metavar="KIND",
-            help="ClusterSnapshot (or snapshot), JobList (or jobs), Model, Plan or Certificate; in "
-            "any case.",
+            help="ClusterSnapshot (or snapshot), JobList (or jobs), Model, Plan, Certificate or "
+            "Explanation; in any case.",
             show_default=False,
         ),
     ],
@@ -29,15 +29,14 @@ def schema(
     import json
 
     from kantopt.schema.hints import did_you_mean, one_of
-    from kantopt.schema.published import published_schema
-    from kantopt.schema.validation import KINDS
+    from kantopt.schema.published import PUBLISHED, published_schema
 
     check_output_file(output_file)
-    names = {name.casefold(): name for name in KINDS} | _ALIASES
+    names = {name.casefold(): name for name in PUBLISHED} | _ALIASES
     name = names.get(kind.casefold())
     if name is None:
         hint = did_you_mean(kind, names.values())
-        expected = one_of([*KINDS, *_ALIASES])
+        expected = one_of([*PUBLISHED, *_ALIASES])
         raise UsageError(
             f"schema: found {kind}, expected {expected}" + (f" ({hint})" if hint else "")
         )

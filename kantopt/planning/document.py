@@ -35,15 +35,9 @@ class Answer:
 def plan_document(question: Question, instance: Instance, answer: Answer) -> docs.Plan:
     """Write an answer down, with the specs of the jobs that are pending or acted on."""
     step = Step(instance, instance.current, answer.placement)
-    pods = _Pods(question, instance)
-    assignments, evictions, moves = [], [], []
-    for action in (action for wave in answer.waves for action in wave.actions):
-        if action.kind == "bind":
-            assignments.append(_binding(instance, action, pods))
-        elif action.kind == "evict":
-            evictions.append(_eviction(instance, action, pods, step))
-        else:
-            moves.append(_move(instance, action, pods))
+    assignments, evictions, moves = documented_actions(
+        question, instance, answer.placement, answer.waves
+    )
     acted = {instance.podsets[a.podset].job for wave in answer.waves for a in wave.actions}
     plan = docs.Plan(
         api_version=API_VERSION,
@@ -62,9 +56,9 @@ def plan_document(question: Question, instance: Instance, answer: Answer) -> doc
         summary=_summary(instance, step),
         solver=answer.solver,
         objectives=answer.tiers,
-        assignments=tuple(assignments),
-        evictions=tuple(evictions),
-        moves=tuple(moves),
+        assignments=assignments,
+        evictions=evictions,
+        moves=moves,
         waves=tuple(
             docs.Wave(id=wave.id, after=wave.after, actions=tuple(a.id for a in wave.actions))
             for wave in answer.waves
@@ -84,6 +78,23 @@ def plan_document(question: Question, instance: Instance, answer: Answer) -> doc
     )
     identity = plan.metadata.model_copy(update={"plan_id": canonical_digest(plan)})
     return plan.model_copy(update={"metadata": identity})
+
+
+def documented_actions(
+    question: Question, instance: Instance, placement: Placement, waves: Sequence[Wave]
+) -> tuple[tuple[docs.Binding, ...], tuple[docs.Eviction, ...], tuple[docs.Move, ...]]:
+    """Write the actions of some waves down, with the names of the pods they act on."""
+    step = Step(instance, instance.current, placement)
+    pods = _Pods(question, instance)
+    assignments, evictions, moves = [], [], []
+    for action in (action for wave in waves for action in wave.actions):
+        if action.kind == "bind":
+            assignments.append(_binding(instance, action, pods))
+        elif action.kind == "evict":
+            evictions.append(_eviction(instance, action, pods, step))
+        else:
+            moves.append(_move(instance, action, pods))
+    return tuple(assignments), tuple(evictions), tuple(moves)
 
 
 def _summary(instance: Instance, step: Step) -> docs.Summary:

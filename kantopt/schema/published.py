@@ -6,8 +6,12 @@ from functools import cache
 from typing import Any
 
 from kantopt.schema.base import Part
+from kantopt.schema.explanation import Explanation
 from kantopt.schema.model import Objective, PriorityObjective
 from kantopt.schema.validation import KINDS
+
+PUBLISHED: dict[str, type[Part]] = {**KINDS, "Explanation": Explanation}
+"""Documents whose form is published: those that are read, and answers that other tools read."""
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -23,7 +27,7 @@ def published_schema(kind: str) -> dict[str, Any]:
     return {
         "$schema": _DIALECT,
         "$id": f"urn:kantopt:v1alpha1:{kind}",
-        **_body(KINDS[kind]),
+        **_body(PUBLISHED[kind]),
     }
 
 

@@ -1,0 +1,108 @@
+"""``kantopt explain``."""
+
+import os
+from typing import Annotated, Literal
+
+import typer
+
+from kantopt.cli import options as opt
+from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
+from kantopt.errors import UsageError
+
+Form = Literal["table", "wide", "json", "yaml", "name"]
+
+
+def explain(
+    files: opt.Files,
+    job: Annotated[
+        str | None,
+        typer.Option(
+            "--job",
+            "-j",
+            metavar="NAMESPACE/NAME",
+            help="The job to explain. Default: the last argument that is no file.",
+            show_default=False,
+        ),
+    ] = None,
+    model: opt.ModelName = None,
+    time_limit: Annotated[
+        float,
+        typer.Option(
+            "--time-limit",
+            metavar="DURATION",
+            parser=opt.parse_duration,
+            help="From the start of the program to the written answer: 10s, 500ms, 2m.",
+        ),
+    ] = "10s",  # type: ignore[assignment]
+    gated: opt.Gated = False,
+    pending: opt.Pending = None,
+    topology: opt.Levels = None,
+    output: Annotated[
+        Form | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="wide: every node by name; name: the verdict in one word.",
+            show_default="table",
+        ),
+    ] = None,
+    output_file: opt.OutputFile = None,
+    color: opt.ColourOption = "auto",
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+) -> int:
+    """Explain why a job is pending, or where it runs and why, and what would change that.
+
+    Arguments are files in any order and the job, `kantopt explain cluster.json jobs.yaml
+    team-a/llm-8`. The verdict rests on plans that were verified or on proofs; what was not decided
+    in the time is said to be open. Exit codes: 0 answer written, 64 usage, 65 bad data, 66 missing
+    input, 73 cannot create, 74 write failed, 130 and 143 interrupted (what is known is written).
+    """
+    from kantopt.cli.signals import stop_on_signals
+    from kantopt.clock import Deadline, Stop
+
+    check_output_file(output_file)
+    files, name = _arguments(files, job)
+    stop = Stop()
+    deadline = Deadline(time_limit, stop=stop)
+    with stop_on_signals(stop):
+        from kantopt.planning.explain.process import explain_apart
+        from kantopt.planning.question import Import, chosen_model, read_question
+
+        how = Import(gated, tuple(pending or ()), tuple(topology or ()))
+        question = read_question(files, how)
+        told = explain_apart(question, chosen_model(question, model), name, deadline)
+    form = format_of(output, output_file, "table")
+    if form in ("table", "wide"):
+        from kantopt.cli.screen import shown
+        from kantopt.report.explanation import explanation_blocks
+
+        blocks = explanation_blocks(told, wide=form == "wide")
+        text = shown(blocks, color, to_file=output_file is not None)
+    elif form == "name":
+        text = f"{told.verdict.status}\n"
+    else:
+        text = dumped(told, form)
+    emit(text, output_file)
+    if not quiet and (form not in ("table", "wide") or output_file is not None):
+        complain("warning", told.notes)
+    return 0 if stop.signal is None else 128 + stop.signal
+
+
+def _arguments(arguments: list[str], job: str | None) -> tuple[list[str], str]:
+    """Tell the files from the job.
+
+    Raises
+    ------
+    UsageError
+        If no job is named.
+    """
+    if job is not None:
+        return arguments, job
+    named = [i for i, item in enumerate(arguments) if item != "-" and not os.path.exists(item)]
+    if not named or len(arguments) == 1:
+        raise UsageError(
+            "explain: found no job, expected its NAMESPACE/NAME behind the files, or --job"
+        )
+    last = named[-1]
+    return arguments[:last] + arguments[last + 1 :], arguments[last]

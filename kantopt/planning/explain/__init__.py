@@ -1,0 +1,1 @@
+"""The use case `explain`: why a job is where it is, and what would change that."""

@@ -1,0 +1,58 @@
+"""The histogram: why each node is out, in one line in kube-scheduler's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kantopt.planning.question import Question
+from kantopt.problem.cluster import Taint
+from kantopt.problem.instance import Instance
+from kantopt.problem.selectors import tolerates
+from kantopt.schema.explanation import Exclusion, NodesOfPodSet
+from kantopt.search.explain.places import Places, Survey, Untolerated
+
+
+def untolerated_taint(question: Question, instance: Instance) -> Untolerated:
+    """Return who finds the first taint of a node that the pods of a pod set do not tolerate."""
+
+    def find(s: int, n: int) -> Taint | None:
+        podset = instance.podsets[s]
+        tolerations = question.jobs[podset.job].pod_sets[podset.role].tolerations
+        taints = instance.nodes[n].taints
+        return next((taint for taint in taints if not tolerates(tolerations, taint)), None)
+
+    return find
+
+
+def nodes_of(survey: Survey, wanted: dict[int, int]) -> Iterator[NodesOfPodSet]:
+    """Write the histogram of each pod set down."""
+    for s, pods in wanted.items():
+        yield histogram(survey.question, survey.places(s, pods))
+
+
+def histogram(instance: Instance, places: Places) -> NodesOfPodSet:
+    """Write down where the pods of a pod set could go; the counts add up to all nodes."""
+    total = len(instance.nodes)
+    available = len(places.available)
+    parts = [f"{len(reason.nodes)} {reason.text}" for reason in places.reasons]
+    room = ""
+    if available and places.wanted > 1:
+        room = f", with room for {min(places.room, places.wanted)} of {places.wanted} pods"
+    reasons = f": {', '.join(parts)}." if parts else "."
+    return NodesOfPodSet(
+        pod_set=instance.podsets[places.podset].name,
+        wanted=places.wanted,
+        nodes=total,
+        available=available,
+        room=places.room,
+        message=f"{available}/{total} nodes are available{room}{reasons}",
+        exclusions=tuple(
+            Exclusion(
+                reason=reason.text,
+                rule=reason.rule.value,
+                count=len(reason.nodes),
+                nodes=tuple(instance.nodes[n].name for n in reason.nodes),
+            )
+            for reason in places.reasons
+        ),
+    )

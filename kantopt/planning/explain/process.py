@@ -1,0 +1,115 @@
+"""Explaining in a process of its own, which can be ended at any moment: it tells as it goes."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+
+from kantopt.clock import Deadline
+from kantopt.errors import KantoptError
+from kantopt.planning.explain.run import explain
+from kantopt.planning.question import Question
+from kantopt.schema.explanation import Explanation
+from kantopt.schema.model import Model
+
+RESERVE = 0.2
+"""Seconds kept for writing the answer."""
+_SOON = 0.1
+"""Seconds between looks at the clock and at signals."""
+
+
+class _BrokenError(RuntimeError):
+    """The other process has failed; it says how."""
+
+
+def explain_apart(question: Question, model: Model, name: str, deadline: Deadline) -> Explanation:
+    """Explain a job, in a process that the clock or a signal can end; as :func:`explain`.
+
+    What is known when the time is up is the answer, with a note that there was no more time.
+    """
+    told: Explanation | None = None
+    ending = deadline.less(RESERVE)
+    with _started(question, model, name, ending) as line:
+        while True:
+            if line.poll(_SOON):
+                item = _received(line)
+                if isinstance(item, KantoptError):
+                    raise item
+                if item is None or isinstance(item, str):
+                    failure = item
+                    break
+                told = item
+            elif ending.over() and told is not None:
+                failure = _ended(deadline)
+                break
+    if told is None:
+        raise _BrokenError(failure or "the process that explains has ended without a word")
+    if failure:
+        told = told.model_copy(update={"notes": (failure, *told.notes)})
+    return told
+
+
+def _ended(deadline: Deadline) -> str:
+    number = deadline.stop.signal
+    if number is not None:
+        return f"interrupted by {signal.Signals(number).name}: this is what was known"
+    return "the time limit ended the search: this is what was known"
+
+
+def _received(line: Connection) -> Explanation | KantoptError | str | None:
+    """Return what the other process says; ``None`` when it is done."""
+    try:
+        item: Explanation | KantoptError | str | None = line.recv()
+    except (EOFError, OSError):
+        return "the process that explains ended unexpectedly: this is what was known"
+    return item
+
+
+@contextlib.contextmanager
+def _started(
+    question: Question, model: Model, name: str, deadline: Deadline
+) -> Iterator[Connection]:
+    context = multiprocessing.get_context("fork")
+    line, far_end = context.Pipe()
+    process = context.Process(
+        target=_run, args=(far_end, line, question, model, name, deadline), daemon=True
+    )
+    process.start()
+    far_end.close()
+    try:
+        yield line
+    finally:
+        process.kill()
+        process.join()
+        line.close()
+
+
+def _run(
+    line: Connection,
+    near_end: Connection,
+    question: Question,
+    model: Model,
+    name: str,
+    deadline: Deadline,
+) -> None:
+    """Explain and send what is known; the body of the process."""
+    near_end.close()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # the parent decides
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a solver that prints must not reach stdout
+    try:
+        for told in explain(question, model, name, deadline):
+            line.send(told)
+        line.send(None)
+    except KantoptError as error:
+        line.send(error)
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # nobody listens any more
+    except Exception as error:
+        text = " ".join(str(error).split())[:200]
+        line.send(f"explaining failed: {type(error).__name__}: {text}")

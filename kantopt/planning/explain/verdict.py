@@ -1,0 +1,193 @@
+"""Ladder of questions about one job, the gentlest first, and the verdict they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kantopt.clock import Deadline
+from kantopt.planning.explain.words import counted
+from kantopt.problem.focus import limited, wanted_pods, with_model
+from kantopt.problem.instance import Instance
+from kantopt.schema.explanation import Answer, Asked, Status, Verdict
+from kantopt.schema.model import Limits, Rule
+from kantopt.search.explain.decide import Decision, decide, on_empty
+from kantopt.verify.step import Step
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """What the questions came to.
+
+    Attributes
+    ----------
+    verdict
+        The verdict.
+    decision
+        The plan that places the job, if there is one.
+    refused
+        The most generous question that is answered with no, as things stand: the one to explain.
+    """
+
+    verdict: Verdict
+    decision: Decision
+    refused: Instance | None
+
+
+def climb(question: Instance, j: int, deadline: Deadline) -> Iterator[Ladder]:
+    """Ask one question after the other until one is answered with yes; yield the state each time.
+
+    The last one yielded is complete unless the time was up.
+    """
+    steps: tuple[tuple[Status, Instance], ...] = (
+        ("FITS_NOW", limited(question, evictions=0, moves=0)),
+        ("FITS_AFTER_MOVING", limited(question, evictions=0)),
+        ("FITS_AFTER_PREEMPTING", question),
+    )
+    answers: list[Answer] = []
+    refused: Instance | None = None
+    for status, asked in steps:
+        if _same(asked, refused):
+            continue
+        decision = decide(asked, j, deadline)
+        answers.append(_answer(asked, j, decision))
+        if decision.placement is not None:
+            message = _fits(question, j, status, decision)
+            proved = decision.least and all(answer.answer == "no" for answer in answers[:-1])
+            yield Ladder(_verdict(status, message, proved, answers), decision, refused)
+            return
+        refused = asked
+        if not decision.impossible:
+            text = "Not decided in the time: no plan was found, and no proof that there is none."
+            yield Ladder(_verdict("OPEN", text, False, answers), Decision(), refused)
+        else:
+            text = "Not decided in the time beyond that it does not fit as asked so far."
+            yield Ladder(_verdict("OPEN", text, False, answers), Decision(), refused)
+    yield _blocked(question, j, deadline, answers, refused)
+
+
+def _same(asked: Instance, refused: Instance | None) -> bool:
+    return refused is not None and asked.model.limits == refused.model.limits
+
+
+def _blocked(
+    question: Instance,
+    j: int,
+    deadline: Deadline,
+    answers: list[Answer],
+    refused: Instance | None,
+) -> Ladder:
+    """Find out why a job has no place whatever the model allows to be done for it."""
+    settled = all(answer.answer == "no" for answer in answers)
+    job = question.jobs[j]
+    pods = _pods_of(question, j)
+    empty = on_empty(question, j, deadline)
+    if empty.impossible:
+        answers.append(
+            Answer(question="on an empty cluster", answer="no", message=f"{pods} have no place")
+        )
+        text = f"NEVER on this hardware: {pods} have no place even if nothing else runs."
+        return Ladder(_verdict("NEVER", text, True, answers), Decision(), refused)
+    answers.append(
+        Answer(
+            question="on an empty cluster",
+            answer="yes" if empty.placement is not None else "open",
+            message=f"{pods} would fit" if empty.placement is not None else "not decided",
+        )
+    )
+    loose: tuple[tuple[Status, Instance, str], ...] = (
+        ("OVER_QUOTA", _without_quota(question), "over the quota of its queue"),
+        (
+            "OVER_LIMIT",
+            with_model(question, limits=Limits()),
+            "over the model's limits of evictions and moves",
+        ),
+    )
+    for status, asked, words in loose:
+        if asked.model == question.model or not job.podsets:
+            continue
+        decision = decide(asked, j, deadline)
+        if decision.placement is not None:
+            name: Asked = "without quota" if status == "OVER_QUOTA" else "without limits"
+            done = _done(question, decision)
+            answers.append(Answer(question=name, answer="yes", message=f"{pods} would fit {done}"))
+            text = f"{status.replace('_', ' ')}: {pods} are {words}; without it they fit {done}."
+            return Ladder(_verdict(status, text, settled, answers), Decision(), refused)
+    if not settled:
+        text = "OPEN: no plan was found in the time, and no proof that there is none."
+        return Ladder(_verdict("OPEN", text, False, answers), Decision(), refused)
+    text = (
+        f"WAITS: {pods} fit only when something that runs ends; moves and evictions that are "
+        "allowed do not help."
+    )
+    return Ladder(
+        _verdict("WAITS", text, empty.placement is not None, answers), Decision(), refused
+    )
+
+
+def _without_quota(question: Instance) -> Instance:
+    if not question.on(Rule.QUOTA) or question.jobs[next(iter(question.required))].queue is None:
+        return question
+    return with_model(question, rules=question.model.rules.model_copy(update={"quota": "off"}))
+
+
+def _verdict(status: Status, message: str, proved: bool, answers: list[Answer]) -> Verdict:
+    return Verdict(status=status, message=message, proved=proved, answers=tuple(answers))
+
+
+def _answer(asked: Instance, j: int, decision: Decision) -> Answer:
+    limits = asked.model.limits
+    name: Asked = (
+        "as it stands"
+        if limits.evictions == 0 and limits.moves == 0
+        else "after moves"
+        if limits.evictions == 0
+        else "after evictions"
+    )
+    pods = _pods_of(asked, j)
+    if decision.placement is not None:
+        text = f"{pods} fit {_done(asked, decision)}"
+        return Answer(question=name, answer="yes", least=decision.least, message=text)
+    if decision.impossible:
+        return Answer(question=name, answer="no", message=f"{pods} have no place")
+    return Answer(question=name, answer="open", message="neither a plan nor a proof was found")
+
+
+def _pods_of(question: Instance, j: int) -> str:
+    wanted = sum(wanted_pods(question, j).values())
+    return "its 1 pod" if wanted == 1 else f"its {wanted} pods"
+
+
+def disturbance(question: Instance, decision: Decision) -> tuple[int, int]:
+    """Pods that a plan evicts and pods that it moves."""
+    if decision.placement is None:
+        return 0, 0
+    step = Step(question, question.current, decision.placement)
+    running = [s for s in step.changed if question.podsets[s].running]
+    return sum(map(step.evicted, running)), sum(map(step.moved, running))
+
+
+def _done(question: Instance, decision: Decision) -> str:
+    evicted, moved = disturbance(question, decision)
+    parts = [f"{counted(evicted, 'pod')} evicted"] if evicted else []
+    parts += [f"{counted(moved, 'pod')} moved"] if moved else []
+    return "with " + " and ".join(parts) if parts else "as it stands"
+
+
+def _fits(question: Instance, j: int, status: Status, decision: Decision) -> str:
+    wanted = sum(wanted_pods(question, j).values())
+    total = sum(p.count for p in question.podsets if p.job == j and not p.running)
+    pods = "its 1 pod" if wanted == 1 else f"{wanted} pods"
+    of = f" of {total}" if total > wanted else ""
+    evicted, moved = disturbance(question, decision)
+    if status == "FITS_NOW":
+        return f"FITS NOW: {pods}{of} {'has' if wanted == 1 else 'have'} room as it stands."
+    verb = "fits" if wanted == 1 else "fit"
+    least = ", and no plan needs less" if decision.least else ", the least that was found"
+    if status == "FITS_AFTER_MOVING":
+        return f"FITS AFTER MOVING: {pods}{of} {verb} once {counted(moved, 'pod')} moved{least}."
+    moves = f" and {counted(moved, 'pod')} moved" if moved else ""
+    return (
+        f"FITS AFTER PREEMPTING: {pods}{of} {verb} once {counted(evicted, 'pod')} "
+        f"{'is' if evicted == 1 else 'are'} evicted{moves}{least}."
+    )

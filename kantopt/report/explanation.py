@@ -1,0 +1,127 @@
+"""An explanation for people: the verdict, the nodes, what is in the way, what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
+from kantopt.report.names import joined, on_devices, places
+from kantopt.report.units import plural
+from kantopt.schema.explanation import Conflict, Explanation, NodesOfPodSet, Remedy, Steps
+from kantopt.schema.plan import Binding, Eviction, Move
+
+_STYLES: dict[str, Style] = {
+    "FITS_NOW": "good",
+    "FITS_AFTER_MOVING": "good",
+    "FITS_AFTER_PREEMPTING": "good",
+    "RUNS": "good",
+    "NEVER": "bad",
+}
+
+
+def explanation_blocks(told: Explanation, *, wide: bool = False) -> list[Block]:
+    """Lay out an explanation; ``wide`` names every node of every reason."""
+    return [
+        *_headline(told),
+        *_plan(told.plan, "PLAN, verified step by step"),
+        *_nodes(told.pod_sets, wide),
+        *_conflict(told.conflict),
+        *_remedies(told.remedies),
+        *([Listing("NOTES", told.notes, "warn")] if told.notes else []),
+    ]
+
+
+def _headline(told: Explanation) -> Iterator[Block]:
+    verdict = told.verdict
+    yield Paragraph(verdict.message, _STYLES.get(verdict.status, "warn"))
+    pods = []
+    if told.pending_pods:
+        pods.append(f"{plural(told.pending_pods, 'pod')} pending")
+    if told.running_pods:
+        pods.append(f"{plural(told.running_pods, 'pod')} running")
+    yield Paragraph(f"job {told.job}, priority {told.priority}: {', '.join(pods)}.", "dim")
+    if not verdict.answers:
+        return
+    rows = tuple((answer.question, answer.answer, answer.message) for answer in verdict.answers)
+    yield Table("DOES IT FIT?", ("ASKED", "ANSWER", "WHICH MEANS"), rows)
+
+
+def _plan(plan: Steps | None, title: str) -> Iterator[Block]:
+    if plan is None:
+        return
+    rows = tuple(
+        (str(wave), kind, f"{name}", str(pods), where)
+        for wave, kind, name, pods, where in action_rows(plan)
+    )
+    columns = ("WAVE", "ACTION", "JOB/PODSET", "PODS", "NODES")
+    yield Table(title, columns, rows, frozenset({0, 3}))
+
+
+def action_rows(plan: Steps) -> Iterator[tuple[int, str, str, int, str]]:
+    """Wave, action, pod set, pods and places; the actions of a wave on one pod set together."""
+    items: tuple[Binding | Eviction | Move, ...] = (
+        *plan.assignments,
+        *plan.evictions,
+        *plan.moves,
+    )
+    known = {item.id: item for item in items}
+    for wave in plan.waves:
+        groups: dict[tuple[str, str], list[Binding | Eviction | Move]] = {}
+        for item in (known[identity] for identity in wave.actions):
+            groups.setdefault((_kind(item), f"{item.job}/{item.pod_set}"), []).append(item)
+        for (kind, name), group in groups.items():
+            where = ", ".join(_moved(item) for item in group if isinstance(item, Move)) or places(
+                (on_devices(item.node, item.devices), item.count)
+                for item in group
+                if not isinstance(item, Move)
+            )
+            yield wave.id, kind, name, sum(item.count for item in group), where
+
+
+def _kind(item: Binding | Eviction | Move) -> str:
+    return {Binding: "bind", Eviction: "evict", Move: "move"}[type(item)]
+
+
+def _moved(item: Move) -> str:
+    source = on_devices(item.from_node, item.from_devices)
+    target = on_devices(item.to_node, item.to_devices)
+    return f"{source} -> {target}" + (f" x{item.count}" if item.count > 1 else "")
+
+
+def _nodes(pod_sets: tuple[NodesOfPodSet, ...], wide: bool) -> Iterator[Block]:
+    """Histogram of each pod set: in one line as kube-scheduler writes it, or in a table."""
+    if not pod_sets:
+        return
+    if not wide:
+        lines = tuple(
+            f"{item.pod_set}: {item.message}" if len(pod_sets) > 1 else item.message
+            for item in pod_sets
+        )
+        yield Listing("NODES as things stand", lines)
+        return
+    rows = [
+        row
+        for item in pod_sets
+        for row in (
+            (item.pod_set, str(item.available), "available", "-", "-"),
+            *(
+                (item.pod_set, str(out.count), out.reason, out.rule, joined(out.nodes))
+                for out in item.exclusions
+            ),
+        )
+    ]
+    columns = ("PODSET", "NODES", "REASON", "RULE", "NAMES")
+    yield Table("NODES as things stand", columns, tuple(rows), frozenset({1}))
+
+
+def _conflict(conflict: Conflict | None) -> Iterator[Block]:
+    if conflict is None:
+        return
+    rows = tuple((item.rule, item.subject, item.message) for item in conflict.items)
+    yield Table("CONFLICT", ("RULE", "SUBJECT", "AMOUNT"), rows)
+
+
+def _remedies(remedies: tuple[Remedy, ...]) -> Iterator[Block]:
+    if remedies:
+        rows = tuple((item.message, item.cost, item.edit or "-") for item in remedies)
+        yield Table("REMEDIES", ("DO THIS", "COST", "TRY IT: --what-if"), rows)

@@ -1,0 +1,199 @@
+"""Can a job be placed, and at what least disturbance? A plan, a proof that there is none, or open.
+
+Three ways, the cheap ones first: construct a plan; hold everything but the job and solve what is
+left, which is exact where nothing may be disturbed and a proof of impossibility where all that
+may leave is gone; solve the whole question where it is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from kantopt.clock import Deadline
+from kantopt.cp.model import PlacementModel
+from kantopt.cp.reach import reach
+from kantopt.cp.solve import Budget, TierBound, solve_tiers
+from kantopt.problem.actions import Wave
+from kantopt.problem.condensed import condensed
+from kantopt.problem.focus import is_placed, may_be_evicted, may_be_moved
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import PodSet
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import tiers_of
+from kantopt.schema.model import Rule
+from kantopt.search.construct import construct
+from kantopt.search.sequence import sequence
+from kantopt.search.strategy import Strategy
+from kantopt.verify.rules import check
+
+SMALL = 12_000
+"""Pairs of a pod set and a node that it may go to; up to here whole questions are solved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether a job can be placed: a plan, a proof that there is none, or neither.
+
+    Attributes
+    ----------
+    placement, waves
+        A legal plan that places the job, if one was found.
+    impossible
+        There provably is no legal plan that does.
+    least
+        No plan evicts fewer pods, or as many and moves fewer.
+    """
+
+    placement: Placement | None = None
+    waves: tuple[Wave, ...] = ()
+    impossible: bool = False
+    least: bool = False
+
+
+def is_small(question: Instance) -> bool:
+    """Whether a question can be solved as a whole in moments."""
+    pairs = sum(
+        len(question.nodes)
+        for podset in question.podsets
+        if podset.movable or not podset.running or not question.on(Rule.PINNED)
+    )
+    return pairs + len(question.podsets) <= SMALL
+
+
+def still(question: Instance) -> bool:
+    """Whether nothing that runs may be disturbed."""
+    return question.model.limits.evictions == 0 and question.model.limits.moves == 0
+
+
+def decide(question: Instance, j: int, deadline: Deadline) -> Decision:
+    """Decide whether a job can be placed.
+
+    Parameters
+    ----------
+    question
+        The question about this job alone, under the limits of what may be done for it.
+    deadline
+        When to end without an answer.
+    """
+    if still(question):
+        return _decide_still(question, j, deadline)
+    found = _constructed(question, j, deadline)
+    if found is None and _impossible_at_best(question, j, deadline):
+        return Decision(impossible=True)
+    if is_small(question) and not deadline.over():
+        exact = _exact(question, j, deadline)
+        if exact.impossible or exact.placement is not None:
+            return exact
+    return found or Decision()
+
+
+def _decide_still(question: Instance, j: int, deadline: Deadline) -> Decision:
+    """Nothing may be disturbed: the question about the job beside all else is the whole one."""
+    found = _constructed(question, j, deadline)
+    if found is not None:
+        return replace(found, least=True)
+    small = condensed(question, j, _nothing)
+    rules = [rule for rule in Rule if question.on(rule) and rule is not Rule.PRIORITY]
+    answer = reach(small.instance, 0, rules, deadline)
+    if answer.placement is None:
+        return Decision(impossible=answer.impossible)
+    ordered = legal_plan(question, j, small.lift(answer.placement, _nothing))
+    return Decision() if ordered is None else replace(ordered, least=True)
+
+
+def _nothing(_: PodSet) -> bool:
+    return False
+
+
+def _impossible_at_best(question: Instance, j: int, deadline: Deadline) -> bool:
+    """Whether the job has no place even if all pods that may leave were gone."""
+    small = condensed(
+        question, j, lambda p: may_be_evicted(question, p, j) or may_be_moved(question, p)
+    )
+    rules = [r for r in Rule if question.on(r) and r not in (Rule.PRIORITY, Rule.LIMITS)]
+    return reach(small.instance, 0, rules, deadline).impossible
+
+
+def _constructed(question: Instance, j: int, deadline: Deadline) -> Decision | None:
+    limits = question.model.limits
+    placement = construct(
+        question,
+        deadline,
+        Strategy.BEST_FIT,
+        preempt=limits.evictions != 0,
+        relocate=limits.moves != 0,
+    )
+    return legal_plan(question, j, placement)
+
+
+def legal_plan(question: Instance, j: int, placement: Placement) -> Decision | None:
+    """Return the plan that a placement makes if it places the job, breaks no rule and has an order.
+
+    The judge has the last word, on the placement and on every step of the plan.
+    """
+    if not is_placed(question, j, placement) or check(question, placement):
+        return None
+    waves = sequence(question, placement)
+    return None if waves is None else Decision(placement, waves)
+
+
+def _exact(question: Instance, j: int, deadline: Deadline) -> Decision:
+    """Find the least disturbance that places the job; of a target without an order, others."""
+    forbidden: list[Placement] = []
+    tiers = tiers_of(question)
+    while not deadline.over() and len(forbidden) < _TARGETS:
+        model = PlacementModel(question, forbidden=forbidden)
+        outcome = solve_tiers(
+            model,
+            tiers,
+            Budget(deadline, workers=1),
+            None,
+            found=lambda _: None,
+            closed=lambda *_: None,
+        )
+        if outcome.infeasible:
+            return Decision(impossible=not forbidden)
+        if outcome.placement is None:
+            return Decision()
+        plan = legal_plan(question, j, outcome.placement)
+        if plan is not None:
+            least = not forbidden and _is_least(outcome.bounds, len(tiers))
+            return replace(plan, least=least)
+        forbidden.append(outcome.placement)
+    return Decision()
+
+
+_TARGETS = 8
+"""Targets without an order of moves that are given up before the question is left open."""
+
+
+def _is_least(bounds: Sequence[TierBound], tiers: int) -> bool:
+    return len(bounds) == tiers and all(row.bound >= row.value for row in bounds)
+
+
+def on_empty(question: Instance, j: int, deadline: Deadline) -> Decision:
+    """Decide whether a job could be placed if nothing else ran, quota left aside.
+
+    Its placement is that of the job alone; there is no plan that leads there.
+    """
+    small = condensed(question, j, lambda p: p.job != j)
+    answer = reach(small.instance, 0, [r for r in _OWN if question.on(r)], deadline)
+    placement = None
+    if answer.placement is not None:
+        placement = small.lift(answer.placement, lambda p: p.job != j)
+    return Decision(placement, impossible=answer.impossible)
+
+
+_OWN = (
+    Rule.CAPACITY,
+    Rule.DEVICES,
+    Rule.ELIGIBILITY,
+    Rule.GANG,
+    Rule.TOPOLOGY,
+    Rule.SLICES,
+    Rule.ANTI_AFFINITY,
+    Rule.SPREAD,
+    Rule.REQUIRED,
+)
+"""Rules that a job meets on an empty cluster."""

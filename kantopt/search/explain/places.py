@@ -1,0 +1,163 @@
+"""Why each node is out for the pods of a pod set: one reason per node, in the field's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from kantopt.problem.cluster import Taint
+from kantopt.problem.instance import Instance
+from kantopt.schema.model import Rule
+from kantopt.search.causes import FITS, Causes
+from kantopt.search.domains import Domains, used_domains
+from kantopt.search.fill import room_for
+from kantopt.search.shapes import Ints, Mask
+from kantopt.search.state import State, rooms
+
+MANY = 2**31
+"""More pods than a node ever holds."""
+
+Untolerated = Callable[[int, int], Taint | None]
+"""Taint of a node that the pods of a pod set do not tolerate: pod set, node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why some nodes take no pod of a pod set.
+
+    Attributes
+    ----------
+    rule
+        Rule that keeps the pods away.
+    text
+        The reason, as kube-scheduler words it where it has a word.
+    nodes
+        Indices of the nodes.
+    """
+
+    rule: Rule
+    text: str
+    nodes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the pods of a pod set could go as things stand.
+
+    Attributes
+    ----------
+    wanted
+        Pods that must be placed at once.
+    room
+        Pods that the nodes available would hold.
+    available
+        Nodes that take a pod.
+    reasons
+        The other nodes by reason, the most frequent first: with those available, all nodes.
+    """
+
+    podset: int
+    wanted: int
+    room: int
+    available: tuple[int, ...]
+    reasons: tuple[Reason, ...]
+
+
+class Survey:
+    """Looks at every node for the pods of one job."""
+
+    def __init__(self, question: Instance, untolerated: Untolerated) -> None:
+        self.question = question
+        self.untolerated = untolerated
+        self.now = State(question)
+        self.empty = State(question, question.nowhere)
+        self.domains = Domains(question)
+
+    def places(self, s: int, wanted: int) -> Places:
+        """Return where ``wanted`` pods of a pod set could go, and why not elsewhere."""
+        question = self.question
+        room = room_for(self.now, s, max(1, wanted))
+        why: dict[tuple[Rule, str], list[int]] = {}
+        causes = Causes(self.now, s)
+        never = rooms(self.empty, self.empty.shape[s], 1) < 1
+        for n in np.flatnonzero(causes.room_cause != FITS).tolist():
+            why.setdefault(self._cause(s, n, causes, never), []).append(n)
+        for n in np.flatnonzero((causes.room_cause == FITS) & (room == 0)).tolist():
+            why.setdefault(self._neighbours(s, n), []).append(n)
+        open_nodes: Mask = room > 0
+        for key, closed in self._domains(s, wanted, room):
+            out = open_nodes & closed
+            if out.any():
+                why.setdefault(key, []).extend(np.flatnonzero(out).tolist())
+                open_nodes &= ~closed
+        reasons = sorted(
+            (Reason(rule, text, tuple(nodes)) for (rule, text), nodes in why.items()),
+            key=lambda reason: (-len(reason.nodes), reason.text),
+        )
+        assert sum(len(r.nodes) for r in reasons) + int(open_nodes.sum()) == len(question.nodes)
+        return Places(
+            podset=s,
+            wanted=wanted,
+            room=int(room[open_nodes].sum()),
+            available=tuple(np.flatnonzero(open_nodes).tolist()),
+            reasons=tuple(reasons),
+        )
+
+    def _cause(self, s: int, n: int, causes: Causes, never: Mask) -> tuple[Rule, str]:
+        cause = str(causes.room_cause[n])
+        match cause:
+            case "cordoned":
+                return Rule.ELIGIBILITY, "node(s) were unschedulable"
+            case "not ready":
+                return Rule.ELIGIBILITY, "node(s) were not ready"
+            case "taint":
+                taint = self.untolerated(s, n)
+                mark = "" if taint is None else f" {{{taint.key}: {taint.value}}}"
+                return Rule.ELIGIBILITY, f"node(s) had untolerated taint{mark}"
+            case "node selector or affinity":
+                return Rule.ELIGIBILITY, "node(s) didn't match Pod's node affinity/selector"
+            case "pods":
+                return Rule.CAPACITY, "Too many pods"
+        rule = Rule.CAPACITY if cause in self.question.resources else Rule.DEVICES
+        return rule, f"Insufficient {cause}" + (" even when empty" if never[n] else "")
+
+    def _neighbours(self, s: int, n: int) -> tuple[Rule, str]:
+        """A node with room that neighbours close, by themselves or by pods of the set's own."""
+        if self.now.neighbours.repelled(s, n, ()) or any(
+            s in (term.owner, *term.others) for term in self.question.anti_affinities
+        ):
+            return Rule.ANTI_AFFINITY, "node(s) didn't match pod anti-affinity rules"
+        return Rule.SPREAD, "node(s) didn't match pod topology spread constraints"
+
+    def _domains(self, s: int, wanted: int, room: Ints) -> list[tuple[tuple[Rule, str], Mask]]:
+        """Reasons of topology with the nodes that they close, those with room among them."""
+        podset, found = self.question.podsets[s], []
+        for need in self.question.topology_needs:
+            if need.job != podset.job or podset.role not in need.roles:
+                continue
+            for level, rule in (
+                (need.required, Rule.TOPOLOGY),
+                (need.slice_level, Rule.SLICES),
+            ):
+                if level is None or not self.question.on(rule):
+                    continue
+                name, of = self.question.topology.levels[level], self.domains.of[level]
+                label = self.question.topology.labels[level]
+                found.append(((rule, f"node(s) had no label {label} of the {name}"), of < 0))
+                totals = self.domains.totals(level, room)
+                if rule is Rule.SLICES:
+                    small = totals < need.slice_size
+                    text = f"node(s) were in a {name} without room for a slice of {need.slice_size}"
+                else:
+                    held = [d for d in used_domains(self.now, self.domains, need, level) if d >= 0]
+                    if held:
+                        other = ~np.isin(of, held)
+                        text = f"node(s) were not in the {name} of the job's running pods"
+                        found.append(((rule, text), other))
+                    small = totals < wanted
+                    text = f"node(s) were in a {name} without room for {wanted} pods"
+                closed = np.append(small, False)[of]  # those in no domain have their reason
+                found.append(((rule, text), np.asarray(closed, dtype=np.bool_)))
+        return found

@@ -1,0 +1,1 @@
+"""Tests of ``explain``: verdicts, conflicts, remedies, words."""

@@ -1,0 +1,132 @@
+"""Verdicts, each from the gentlest question that is answered with yes."""
+
+from __future__ import annotations
+
+import pytest
+
+from kantopt.errors import BadDataError, UsageError
+from kantopt.schema.explanation import Explanation
+from tests.explain.helpers import asked, explained
+from tests.verify.world import GPU, Document, job, node, pods
+
+RACKS = [node(f"n{i}", cpu=9, gpu=8, rack=f"b/{i // 2}") for i in range(4)]
+
+
+def verdict(jobs: list[Document], nodes: list[Document] = RACKS, **more: object) -> Explanation:
+    return explained(asked(nodes, jobs, **more))  # type: ignore[arg-type]
+
+
+def test_a_job_with_room_fits_now() -> None:
+    told = verdict([job("j", pods(count=2, gpu=8, topologyRequest={"required": "rack"}))])
+    assert (told.verdict.status, told.verdict.proved) == ("FITS_NOW", True)
+    assert told.verdict.message == "FITS NOW: 2 pods have room as it stands."
+    assert told.plan is not None
+    assert (told.plan.placed_pods, told.plan.evicted_pods, told.plan.moved_pods) == (2, 0, 0)
+
+
+def test_a_job_that_needs_others_to_move() -> None:
+    jobs = [
+        job("a", pods(gpu=3, on=["n0"])),
+        job("b", pods(gpu=3, on=["n1"])),
+        job("c", pods(gpu=3, on=["n2"])),
+        job("d", pods(gpu=3, on=["n3"])),
+        job("j", pods(count=1, gpu=8)),
+    ]
+    told = verdict(jobs)
+    assert (told.verdict.status, told.verdict.proved) == ("FITS_AFTER_MOVING", True)
+    assert told.verdict.message == (
+        "FITS AFTER MOVING: its 1 pod fits once 1 pod moved, and no plan needs less."
+    )
+    assert told.plan is not None
+    assert told.plan.moved_pods == 1
+
+
+def test_a_job_that_needs_evictions() -> None:
+    jobs = [job(f"r{i}", pods(gpu=8, on=[f"n{i}"]), priority=1) for i in range(4)]
+    told = verdict([*jobs, job("j", pods(gpu=8), priority=2)])
+    assert (told.verdict.status, told.verdict.proved) == ("FITS_AFTER_PREEMPTING", True)
+    assert [a.answer for a in told.verdict.answers] == ["no", "no", "yes"]
+
+
+def test_a_job_that_waits_for_others_to_end() -> None:
+    jobs = [job(f"r{i}", pods(gpu=8, on=[f"n{i}"]), priority=2) for i in range(4)]
+    told = verdict([*jobs, job("j", pods(gpu=8), priority=2)])
+    assert (told.verdict.status, told.verdict.proved) == ("WAITS", True)
+    assert told.plan is None
+
+
+def test_a_job_too_large_for_the_hardware() -> None:
+    told = verdict([job("j", pods(count=3, gpu=8, topologyRequest={"required": "rack"}))])
+    assert (told.verdict.status, told.verdict.proved) == ("NEVER", True)
+    told = verdict([job("j", pods(gpu=9))])
+    assert told.verdict.status == "NEVER"
+    assert told.pod_sets[0].message == (
+        f"0/4 nodes are available: 4 Insufficient {GPU} even when empty."
+    )
+
+
+def test_a_job_over_its_quota() -> None:
+    queues = [{"name": "q", "resources": [{"name": GPU, "nominalQuota": 7}]}]
+    told = verdict([job("j", pods(gpu=8), queueName="q")], queues=queues)
+    assert (told.verdict.status, told.verdict.proved) == ("OVER_QUOTA", True)
+
+
+def test_a_job_over_the_limits_of_the_model() -> None:
+    jobs = [job(f"r{i}", pods(gpu=8, on=[f"n{i}"]), priority=1) for i in range(4)]
+    question = asked(
+        RACKS, [*jobs, job("j", pods(gpu=8), priority=2)], {"limits": {"evictions": 0}}
+    )
+    assert explained(question).verdict.status == "OVER_LIMIT"
+
+
+def test_a_job_that_runs() -> None:
+    assert verdict([job("j", pods(gpu=8, on=["n0"]))]).verdict.status == "RUNS"
+
+
+def test_the_counts_of_nodes_add_up() -> None:
+    nodes = [
+        node("a", gpu=2),
+        node("b", gpu=8, taints=[{"key": "k", "value": "v", "effect": "NoSchedule"}]),
+        node("c", gpu=8, unschedulable=True),
+        node("d", gpu=8, ready=False),
+        node("e", gpu=8, labels={"pool": "x"}),
+        node("f", gpu=8, labels={"pool": "y"}),
+    ]
+    run = job("r", pods(gpu=5, on=["e"]))
+    told = verdict([run, job("j", pods(count=2, gpu=4, nodeSelector={"pool": "x"}))], nodes)
+    assert told.pod_sets[0].message == (
+        "0/6 nodes are available: 3 node(s) didn't match Pod's node affinity/selector, "
+        f"1 Insufficient {GPU}, 1 node(s) were not ready, 1 node(s) were unschedulable."
+    )
+    told = verdict([run, job("j", pods(count=2, gpu=4))], nodes)
+    [only] = told.pod_sets
+    assert only.available + sum(out.count for out in only.exclusions) == only.nodes == 6
+    assert only.message == (
+        "1/6 nodes are available, with room for 2 of 2 pods: "
+        f"1 Insufficient {GPU}, 1 Insufficient {GPU} even when empty, "
+        "1 node(s) had untolerated taint {k: v}, 1 node(s) were not ready, "
+        "1 node(s) were unschedulable."
+    )
+
+
+def test_a_gang_that_runs_with_its_minimum_asks_for_the_rest() -> None:
+    jobs = [job("j", pods(count=3, minCount=1, gpu=8, on=["n0"]))]
+    told = verdict(jobs)
+    assert told.verdict.status == "FITS_NOW"
+    assert told.plan is not None
+    assert told.plan.placed_pods == 2
+
+
+def test_a_job_that_is_not_there() -> None:
+    question = asked(RACKS, [job("j")])
+    with pytest.raises(UsageError, match="did you mean"):
+        explained(question, "default/jj")
+
+
+def test_errors_cross_from_process_to_process() -> None:
+    import pickle
+
+    from kantopt.errors import Problem
+
+    error = BadDataError([Problem("f", "p", "x", "y")])
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)

@@ -51,6 +51,7 @@ def import_kubernetes(
     gated: bool = False,
     pending: Sequence[str] = (),
     levels: Sequence[str] = (),
+    labels: frozenset[str] = frozenset(),
 ) -> Imported:
     """Read Kubernetes objects as a snapshot and a list of pending jobs.
 
@@ -66,6 +67,8 @@ def import_kubernetes(
         Patterns NAMESPACE/NAME of jobs or pods; if any, other pending pods are left out.
     levels
         Node labels from coarse to fine to use as topology instead of what the input describes.
+    labels
+        Pod labels to keep, beside those that a selector of the input looks at.
 
     Raises
     ------
@@ -75,7 +78,7 @@ def import_kubernetes(
         If one of the patterns matches nothing that is pending.
     """
     found = Objects(objects, file)
-    run = _Import(found, gated, pending)
+    run = _Import(found, gated, pending, labels)
     try:
         imported = run.run(levels, newest_moment(objects))
     except ValidationError as error:
@@ -95,8 +98,11 @@ def import_kubernetes(
 class _Import:
     """One run over the objects."""
 
-    def __init__(self, objects: Objects, gated: bool, pending: Sequence[str]) -> None:
+    def __init__(
+        self, objects: Objects, gated: bool, pending: Sequence[str], labels: frozenset[str]
+    ) -> None:
         self._objects = objects
+        self._labels = labels
         self._gated = gated
         self._patterns = pending
         self._matched: set[str] = set()
@@ -123,7 +129,7 @@ class _Import:
             Priorities(objects),
             queues := Queues(objects, notes),
             found,
-            _selected(kept, members),
+            _selected(kept, members) | self._labels,
             notes,
         )
         running, waiting = self._jobs(reader, members)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kantopt.planning.question import Question
+from kantopt.problem.chosen import asked_for
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
@@ -59,6 +60,7 @@ def false_jobs(question: Question, plan: Plan, *, same: bool) -> list[Standing]:
     for name, job in given.items():
         placed = {podset.name: sum(a.count for a in podset.assignments) for podset in job.pod_sets}
         pending = any(podset.count > placed[podset.name] for podset in job.pod_sets)
+        pending = pending and asked_for(job, plan.model.pending)
         if pending and name not in embedded and name not in told:
             findings.append(_claim(f"jobs {name}", "not embedded", "a pending job"))
     return findings

@@ -72,7 +72,7 @@ def plan_document(question: Question, instance: Instance, answer: Answer) -> doc
         model=instance.model,
         jobs=tuple(
             job
-            for j, job in enumerate(question.jobs)
+            for j, job in enumerate(question.documents(instance))
             if j in acted or any(not instance.podsets[s].running for s in instance.jobs[j].podsets)
         ),
     )
@@ -119,7 +119,7 @@ class _Pods:
     """Hands out the pods of the documents, each at most once."""
 
     def __init__(self, question: Question, instance: Instance) -> None:
-        self._documents = question.jobs
+        self._documents = question.documents(instance)
         self._instance = instance
         self._left: dict[tuple[int, Spot | None], list[PodRef]] = {}
 
@@ -133,7 +133,8 @@ class _Pods:
 
     def _known(self, s: int, spot: Spot | None) -> Sequence[PodRef]:
         podset = self._instance.podsets[s]
-        document = self._documents[podset.job].pod_sets[podset.role]
+        podsets = self._documents[podset.job].pod_sets
+        document = next(document for document in podsets if document.name == podset.name)
         if spot is None:
             return document.pods
         node = self._instance.nodes[spot.node].name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kantopt.errors import BadDataError, Problem
 from kantopt.problem.build import build_instance
@@ -31,6 +31,8 @@ class Import:
     """Patterns NAMESPACE/NAME of the pods or jobs that count as pending; none: all of them."""
     levels: tuple[str, ...] = ()
     """Node labels of the topology, coarse to fine; none: found out."""
+    labels: frozenset[str] = frozenset()
+    """Pod labels to keep, beside those that something selects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,13 @@ class Question:
 
     @property
     def jobs(self) -> tuple[Job, ...]:
-        """Documents of the instance's jobs, in its order."""
+        """Documents of all jobs, in order."""
         return (*self.snapshot.jobs, *self.pending)
+
+    def documents(self, instance: Instance) -> tuple[Job, ...]:
+        """Documents of the instance's jobs, in its order."""
+        by_name = {f"{job.namespace}/{job.name}": job for job in self.jobs}
+        return tuple(by_name[job.name] for job in instance.jobs)
 
     def instance(self, model: Model) -> Instance:
         """Freeze the question under a model."""
@@ -92,7 +99,8 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     if not problems:
         problems = check_documents(pairs)
     if foreign and not problems:
-        snapshot, listed, notes = _imported(foreign, how)
+        keys = {key for raw, doc in pairs for key in _exempt_keys(doc, raw.file)}
+        snapshot, listed, notes = _imported(foreign, replace(how, labels=how.labels | keys))
         file = foreign[0].file
         snapshots.append((RawDocument(file, 0, {}), snapshot))
         pending += listed.jobs
@@ -132,6 +140,19 @@ def chosen_model(question: Question, name: str | None) -> Model:
     return question.model or load_model("mixed")
 
 
+def exempt_keys(model: Model) -> frozenset[str]:
+    """Return the labels by which a model exempts pods."""
+    return frozenset(selector.partition("=")[0] for selector in model.exempt)
+
+
+def _exempt_keys(document: Part, file: str) -> frozenset[str]:
+    if isinstance(document, Plan):
+        return exempt_keys(document.model)
+    if isinstance(document, Model):
+        return exempt_keys(resolve_model(document, file))
+    return frozenset()
+
+
 def _imported(
     raws: Sequence[RawDocument], how: Import
 ) -> tuple[ClusterSnapshot, JobList, tuple[str, ...]]:
@@ -144,6 +165,7 @@ def _imported(
         gated=how.gated,
         pending=how.pending,
         levels=how.levels,
+        labels=how.labels,
     )
     return imported.snapshot, imported.pending, imported.notes
 

@@ -11,6 +11,7 @@ from kantopt.errors import BadDataError, Problem
 from kantopt.problem.affinities import build_anti_affinities, build_budgets, build_spreads
 from kantopt.problem.amounts import amounts, gpu_milli_of
 from kantopt.problem.build_jobs import JobsBuilder
+from kantopt.problem.chosen import considered
 from kantopt.problem.cluster import Device, Domain, Node, Taint, Topology
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
@@ -38,7 +39,8 @@ def build_instance(
     snapshot
         The cluster and what runs on it; checked for consistency before.
     pending
-        Jobs of job lists. Pods of the snapshot's jobs that run nowhere are pending too.
+        Jobs of job lists. Pods of the snapshot's jobs that run nowhere are pending too. Of both
+        only those are looked at that the model asks for.
     model
         Rules and objectives, with ``extends`` resolved.
     source
@@ -50,7 +52,7 @@ def build_instance(
         If documents contradict each other: a name used twice, an unknown job, level or resource,
         or amounts that overflow.
     """
-    documents = (*snapshot.jobs, *pending)
+    documents = considered((*snapshot.jobs, *pending), model.pending)
     names = [f"{job.namespace}/{job.name}" for job in documents]
     problems = [
         Problem(source, "jobs", f"{name} {times} times", "each job once")
@@ -60,7 +62,7 @@ def build_instance(
     resources = _resources(snapshot, documents)
     nodes = tuple(_node(i, node, resources) for i, node in enumerate(snapshot.nodes))
     topology = _topology(snapshot, nodes)
-    builder = JobsBuilder(snapshot, nodes, topology, resources)
+    builder = JobsBuilder(snapshot, nodes, topology, resources, model)
     for document in documents:
         builder.add(document)
     podsets = tuple(builder.podsets)

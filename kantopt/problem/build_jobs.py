@@ -8,10 +8,12 @@ from datetime import datetime
 
 from kantopt.problem.affinities import PodLabels
 from kantopt.problem.amounts import amounts, demand_of, gpu_milli_of
+from kantopt.problem.chosen import is_exempt
 from kantopt.problem.cluster import Node, Queue, Quota, Spot, Topology
 from kantopt.problem.job import DeviceNeed, Job, PodSet, Role, TopologyNeed
 from kantopt.problem.selectors import affinity_matches, tolerates
 from kantopt.schema import jobs as docs
+from kantopt.schema.model import Model
 from kantopt.schema.quantity import to_base
 from kantopt.schema.snapshot import ClusterSnapshot
 
@@ -33,6 +35,7 @@ class JobsBuilder:
         nodes: tuple[Node, ...],
         topology: Topology,
         resources: tuple[str, ...],
+        model: Model,
     ) -> None:
         self.jobs: list[Job] = []
         self.podsets: list[PodSet] = []
@@ -48,6 +51,8 @@ class JobsBuilder:
         self._default_class = next((c for c in snapshot.priority_classes if c.global_default), None)
         self._places: dict[str, _Places] = {}
         self._now = _time(snapshot.metadata.captured_at)
+        self._exempt = model.exempt
+        self._moves_per_job = model.limits.moves_per_job
 
     def add(self, document: docs.Job) -> None:
         """Add one job with its pod sets and topology needs."""
@@ -60,6 +65,8 @@ class JobsBuilder:
         roles = tuple(
             self._role(j, role, document, podset) for role, podset in enumerate(document.pod_sets)
         )
+        running = sum(place.count for podset in document.pod_sets for place in podset.assignments)
+        most = self._moves_per_job
         self.jobs.append(
             Job(
                 index=j,
@@ -73,6 +80,7 @@ class JobsBuilder:
                 all_victims=document.disruption_mode == "all",
                 disruption_cost=document.disruption_cost,
                 waited_seconds=self._waited(document),
+                most_moves=None if most is None or most >= running else most,
             )
         )
         self._need(j, document.topology_request, tuple(range(len(roles))))
@@ -143,6 +151,7 @@ class JobsBuilder:
         cost = podset.disruption_cost
         preemptible = job.preemptible if podset.preemptible is None else podset.preemptible
         movable = job.movable if podset.movable is None else podset.movable
+        stays = job.daemon or is_exempt(podset.labels, self._exempt)
         s = len(self.podsets)
         self.podsets.append(
             PodSet(
@@ -158,8 +167,8 @@ class JobsBuilder:
                 current=current,
                 allowed=places.allowed,
                 spread_over=places.spread_over,
-                preemptible=preemptible and not job.daemon,
-                movable=movable and not job.daemon,
+                preemptible=preemptible and not stays,
+                movable=movable and not stays,
                 disruption_cost=job.disruption_cost if cost is None else cost,
                 budgets=(),
                 daemon=job.daemon,

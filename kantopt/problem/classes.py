@@ -96,7 +96,8 @@ def merge_pods(instance: Instance) -> Merged:
     to one that is legal and equal in all (with the tiers of :meth:`Merged.tiers`). Left alone are
 
     - jobs of several roles, of running and pending pods, gangs of more than one pod;
-    - pods that anti-affinity, spread or a topology request names, or whose job is required;
+    - pods that anti-affinity, spread or a topology request names, or whose job is required or may
+      not have all of its pods moved;
     - jobs that the model counts as jobs, unless their pods cannot be unplaced or all of the
       tier's jobs have one pod; pending jobs whose waiting time the model counts;
     - pods that may be evicted as well as moved where an eviction must be justified by the place
@@ -138,6 +139,7 @@ class _Alone:
             or podset.index in self._named
             or job.index in self._close
             or job.index in instance.required
+            or job.most_moves is not None
         ):
             return True
         stays = podset.running and podset.index not in self._evictable
@@ -204,6 +206,7 @@ def _key(instance: Instance, podset: PodSet) -> Hashable:
         _cost(job, podset),
         podset.budgets,
         podset.daemon,
+        None if instance.model.limits.moves_per_namespace is None else job.namespace,
     )
 
 

@@ -116,10 +116,17 @@ class Job:
     """Evicting one pod evicts them all."""
     disruption_cost: int
     waited_seconds: int
+    most_moves: int | None = None
+    """Most of its pods that may move, if not all of them may."""
     podsets: tuple[int, ...] = field(init=False)
     """Indices of the pod sets of all roles."""
     is_gang: bool = field(init=False)
     """Whether fewer than some number of pods are worth nothing."""
+
+    @property
+    def namespace(self) -> str:
+        """Namespace of the job."""
+        return self.name.partition("/")[0]
 
     def __post_init__(self) -> None:
         # Asked for all the time: worked out once.

@@ -209,6 +209,7 @@ class _Cut:
             all_victims=job.all_victims,
             disruption_cost=job.disruption_cost,
             waited_seconds=job.waited_seconds,
+            most_moves=job.most_moves,
         )
 
     def _podset(self, podset: PodSet, roles: dict[int, Role], *, standing: bool) -> PodSet:

@@ -53,8 +53,8 @@ def load_model(name_or_path: str) -> Model:
 def resolve_model(model: Model, file: str) -> Model:
     """Merge a model with those that it extends; ``extends`` is then empty.
 
-    Rules and limits are merged name by name, objectives and required jobs replaced if given; the
-    name is the model's own.
+    Rules and limits are merged name by name, everything else is replaced if given; the name is
+    the model's own.
 
     Parameters
     ----------
@@ -95,8 +95,9 @@ def _merge(parent: Model, child: Model) -> Model:
     }
     if child.objectives is not None:
         update["objectives"] = child.objectives
-    if "required" in child.model_fields_set:
-        update["required"] = child.required
+    for name in ("required", "pending", "exempt", "min_benefit"):
+        if name in child.model_fields_set:
+            update[name] = getattr(child, name)
     return parent.model_copy(update=update)
 
 

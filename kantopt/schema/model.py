@@ -234,6 +234,29 @@ class Limits(ModelPart):
 
     evictions: Count | None = Field(default=None, description="pods evicted at most")
     moves: Count | None = Field(default=None, description="pods moved at most")
+    moves_per_job: Count | None = Field(
+        default=None, alias="movesPerJob", description="pods of one job moved at most"
+    )
+    moves_per_namespace: Count | None = Field(
+        default=None, alias="movesPerNamespace", description="pods of one namespace moved at most"
+    )
+    arrivals_per_node: Count | None = Field(
+        default=None, alias="arrivalsPerNode", description="moved pods that one node takes at most"
+    )
+    departures_per_node: Count | None = Field(
+        default=None,
+        alias="departuresPerNode",
+        description="running pods that leave one node at most, moved or evicted",
+    )
+
+
+Selector = Annotated[
+    str,
+    Field(
+        pattern=r"^[^=,\s]+(=[^=,\s]*)?$",
+        description="a label, KEY=VALUE, or KEY for any value of it",
+    ),
+]
 
 
 class Model(Part):
@@ -252,4 +275,18 @@ class Model(Part):
     limits: Limits = Field(default=Limits(), description="most that a plan may disrupt")
     required: tuple[str, ...] = Field(
         default=(), description="jobs (NAMESPACE/NAME or NAME) that must be placed"
+    )
+    pending: tuple[str, ...] | None = Field(
+        default=None,
+        description="patterns of the jobs (NAMESPACE/NAME or NAME, with * and ?) of which pending "
+        "pods are placed; the others are left out of the question; default: all",
+    )
+    exempt: tuple[Selector, ...] = Field(
+        default=(),
+        description="labels (KEY=VALUE or KEY) of pods that are neither moved nor evicted",
+    )
+    min_benefit: Quantity | None = Field(
+        default=None,
+        description="least that goals gain per disturbed pod (nodes, domains, slots, GPUs, jobs); "
+        "a plan that gains less is not worth it",
     )

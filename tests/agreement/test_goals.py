@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
+import re
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -11,20 +12,24 @@ import pytest
 from kantopt.clock import Deadline, elapsed
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.solve import Budget, solve_tiers
+from kantopt.problem.build import build_instance
 from kantopt.problem.classes import merge_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
-from kantopt.schema.model import Limits, Metric, Model
+from kantopt.schema.model import Metric, Model, Rule
 from kantopt.search.known import Bound
 from kantopt.search.stages.desk import Desk, Line
 from kantopt.search.stages.run import run_stages
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check
+from tests.agreement.test_encoding import admits
 from tests.drafts import GPU
-from tests.generate import random_instance
+from tests.generate import random_documents, random_instance
 from tests.oracle import Value, best
+from tests.placements import random_placement
 from tests.questions import document
 
+DEPARTURES = "departuresPerNode"
 SEEDS = 96
 BLOCKS = 8
 
@@ -52,17 +57,27 @@ def goals(rng: random.Random, instance: Instance) -> list[dict[str, Any]]:
 def with_goals(seed: int) -> Instance:
     """A random question that asks for goals first, then for few evictions and moves."""
     rng = random.Random(seed)
-    instance = random_instance(seed)
-    objectives = [*goals(rng, instance), "moves", {"evictions": {"by": "all"}}]
-    data = {"kind": "Model", "objectives": objectives}
-    model: Model = document(data, Model)
-    limits = Limits(evictions=rng.choice((0, 0, None)), moves=rng.choice((None, None, 1, 2)))
-    rules = instance.model.rules
-    podsets = instance.podsets
-    if rng.random() < 0.6:
-        podsets = tuple(replace(podset, movable=True) for podset in podsets)
-    model = model.model_copy(update={"limits": limits, "rules": rules})
-    return replace(instance, podsets=podsets, model=model)
+    snapshot, pending, old = random_documents(seed)
+    objectives = [*goals(rng, random_instance(seed)), "moves", {"evictions": {"by": "all"}}]
+    limits: dict[str, Any] = {}
+    if rng.random() < 0.7:
+        limits["evictions"] = 0
+    for name in ("moves", "movesPerJob", "movesPerNamespace", "arrivalsPerNode", DEPARTURES):
+        if rng.random() < 0.25:
+            limits[name] = rng.choice((0, 1, 1, 2))
+    data = {"kind": "Model", "objectives": objectives, "limits": limits}
+    if rng.random() < 0.4:
+        data["pending"] = rng.choice(([], ["*0"], ["default/p*"]))
+    model: Model = document(data, Model).model_copy(update={"rules": old.rules})
+    movable = rng.random() < 0.85
+    running = []
+    for job in snapshot.jobs:
+        update: dict[str, Any] = {"namespace": rng.choice(("default", "default", "other"))}
+        if movable:
+            update["movable"] = True
+        running.append(job.model_copy(update=update))
+    snapshot = snapshot.model_copy(update={"jobs": tuple(running)})
+    return build_instance(snapshot, pending.jobs, model)
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
@@ -128,3 +143,18 @@ def test_the_goals_are_worth_asking() -> None:
     assert reached >= SEEDS / 10
     assert missed >= SEEDS / 10
     assert moved >= SEEDS / 10
+
+
+def test_checker_and_encoding_agree_on_every_limit() -> None:
+    broken: Counter[str] = Counter()
+    for seed in range(SEEDS):
+        instance = with_goals(seed)
+        rng = random.Random(seed)
+        for _ in range(4):
+            placement = random_placement(rng, instance)
+            faults = check(instance, placement, (Rule.LIMITS,))
+            kinds = {re.sub(r"(job|namespace|node) \S+: ", r"\1 ", f.subject) for f in faults}
+            broken.update(kinds)
+            assert admits(instance, placement, [Rule.LIMITS]) == (not faults), f"seed {seed}"
+    kinds = {"moves", "evictions", "job moves", "namespace moves"}
+    assert broken.keys() == kinds | {"node arrivals", "node departures"}

@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
-from kantopt.cp.variables import Variables, weighted
+from collections.abc import Iterable
+
+from kantopt.cp.variables import Terms, Variables, weighted
 
 
 def add_limits(m: Variables) -> None:
     """A plan evicts and moves no more pods than the model's limits."""
-    limits = m.instance.model.limits
-    running = [podset.index for podset in m.instance.podsets if podset.running]
-    if limits.evictions is not None and running:
-        m.cp.add(weighted([(m.evicted(s), 1) for s in running]) <= limits.evictions)
-    if limits.moves is not None and running:
-        m.cp.add(weighted([(m.arrived(s), 1) for s in running]) <= limits.moves)
+    instance, limits = m.instance, m.instance.model.limits
+    evicted: Terms = []
+    moved: Terms = []
+    jobs: dict[int, Terms] = {}
+    namespaces: dict[str, Terms] = {}
+    arrivals: dict[int, Terms] = {}
+    departures: dict[int, Terms] = {}
+    for podset in instance.podsets:
+        if not podset.running:
+            continue
+        s, job = podset.index, instance.jobs[podset.job]
+        evicted.append((m.evicted(s), 1))
+        moves = (m.arrived(s), 1)
+        moved.append(moves)
+        if job.most_moves is not None:
+            jobs.setdefault(job.index, []).append(moves)
+        namespaces.setdefault(job.namespace, []).append(moves)
+        for n, var in m.arrive[s].items():
+            arrivals.setdefault(n, []).append((var, 1))
+        for spot, var in m.stay[s].items():
+            departures.setdefault(spot.node, []).append((podset.current[spot] - var, 1))
+    _add(m, [evicted], limits.evictions)
+    _add(m, [moved], limits.moves)
+    _add(m, jobs.values(), limits.moves_per_job)
+    _add(m, namespaces.values(), limits.moves_per_namespace)
+    _add(m, arrivals.values(), limits.arrivals_per_node)
+    _add(m, departures.values(), limits.departures_per_node)
+
+
+def _add(m: Variables, sums: Iterable[Terms], limit: int | None) -> None:
+    for terms in sums:
+        if limit is not None and terms:
+            m.cp.add(weighted(terms) <= limit)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kantopt.problem.cluster import Queue, Quota, Spot
 from kantopt.problem.instance import Instance
+from kantopt.problem.job import PodSet
 from kantopt.problem.parts import Share
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
@@ -162,8 +163,18 @@ class Ties:
             (limits.moves, self._freedom.arrives),
         ):
             podsets = [podset for podset in running if could[podset.index]]
-            if limit is not None and sum(podset.count for podset in podsets) > limit:
-                self._tie_jobs(podset.job for podset in podsets)
+            self._tie_beyond(podsets, limit)
+        namespaces: dict[str, list[PodSet]] = {}
+        for podset in running:
+            if self._freedom.arrives[podset.index]:
+                namespace = self._instance.jobs[podset.job].namespace
+                namespaces.setdefault(namespace, []).append(podset)
+        for podsets in namespaces.values():
+            self._tie_beyond(podsets, limits.moves_per_namespace)
+
+    def _tie_beyond(self, podsets: Sequence[PodSet], limit: int | None) -> None:
+        if limit is not None and sum(podset.count for podset in podsets) > limit:
+            self._tie_jobs(podset.job for podset in podsets)
 
     def _scarce_quotas(self) -> list[_Scarce]:
         """Return what could run short; what holds all pods at once never matters."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from kantopt.schema.model import Rule
 from kantopt.verify.step import Step, Violation
@@ -10,11 +11,32 @@ from kantopt.verify.step import Step, Violation
 
 def check_limits(step: Step) -> Iterator[Violation]:
     """A plan evicts and moves no more pods than the model's limits."""
-    limits = step.instance.model.limits
-    running = [s for s in step.changed if step.instance.podsets[s].running]
+    instance, limits = step.instance, step.instance.model.limits
+    running = [s for s in step.changed if instance.podsets[s].running]
     evicted = sum(step.evicted(s) for s in running)
-    moved = sum(step.moved(s) for s in running)
-    if limits.evictions is not None and evicted > limits.evictions:
-        yield Violation(Rule.LIMITS, "evictions", f"{evicted} of {limits.evictions} pods")
-    if limits.moves is not None and moved > limits.moves:
-        yield Violation(Rule.LIMITS, "moves", f"{moved} of {limits.moves} pods")
+    jobs: Counter[str] = Counter()
+    namespaces: Counter[str] = Counter()
+    arrivals: Counter[str] = Counter()
+    departures: Counter[str] = Counter()
+    for s in running:
+        job = instance.job_of(s)
+        jobs[f"job {job.name}: moves"] += step.moved(s)
+        namespaces[f"namespace {job.namespace}: moves"] += step.moved(s)
+        for spots, counts, what in (
+            (step.arrivals[s], arrivals, "arrivals"),
+            (step.departures[s], departures, "departures"),
+        ):
+            for spot, pods in spots.items():
+                counts[f"node {instance.nodes[spot.node].name}: {what}"] += pods
+    yield from _beyond({"evictions": evicted}, limits.evictions)
+    yield from _beyond({"moves": sum(jobs.values())}, limits.moves)
+    yield from _beyond(jobs, limits.moves_per_job)
+    yield from _beyond(namespaces, limits.moves_per_namespace)
+    yield from _beyond(arrivals, limits.arrivals_per_node)
+    yield from _beyond(departures, limits.departures_per_node)
+
+
+def _beyond(counts: Mapping[str, int], limit: int | None) -> Iterator[Violation]:
+    for subject, pods in sorted(counts.items()):
+        if limit is not None and pods > limit:
+            yield Violation(Rule.LIMITS, subject, f"{pods} of {limit} pods")

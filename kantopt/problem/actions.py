@@ -10,7 +10,10 @@ from kantopt.problem.cluster import Spot
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Bind pending pods to a spot, evict running ones from one, or move them."""
+    """Bind pending pods to a spot, evict running ones from one, or move them.
+
+    A move may be a stop-over: its pods go on from there in a later wave.
+    """
 
     id: str
     kind: Literal["bind", "evict", "move"]
@@ -18,6 +21,7 @@ class Action:
     pods: int
     source: Spot | None
     target: Spot | None
+    stopover: bool = False
 
 
 @dataclass(frozen=True, slots=True)

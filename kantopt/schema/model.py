@@ -233,7 +233,14 @@ class Limits(ModelPart):
     """Most that a plan may disrupt."""
 
     evictions: Count | None = Field(default=None, description="pods evicted at most")
-    moves: Count | None = Field(default=None, description="pods moved at most")
+    moves: Count | None = Field(
+        default=None, description="pods moved at most, each stop-over counted as well"
+    )
+    moves_per_wave: PositiveCount | None = Field(
+        default=None,
+        alias="movesPerWave",
+        description="pods on the move at any one time at most",
+    )
     moves_per_job: Count | None = Field(
         default=None, alias="movesPerJob", description="pods of one job moved at most"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,12 +15,16 @@ from kantopt.problem.placement import Placement
 
 @dataclass(frozen=True, slots=True, order=True)
 class Change:
-    """Pods of one pod set that are bound, evicted or moved; of a move always one pod."""
+    """Pods of one pod set that are bound, evicted or moved; of a move always one pod.
+
+    A move that is a stop-over takes the pod to a place that it leaves again.
+    """
 
     podset: int
     source: Spot | None
     target: Spot | None
     pods: int
+    stopover: bool = False
 
     @property
     def kind(self) -> Literal["bind", "evict", "move"]:
@@ -69,14 +74,14 @@ class Numbering:
     def __init__(self) -> None:
         self._next: Counter[str] = Counter()
 
-    def actions(self, changes: list[Change]) -> tuple[Action, ...]:
+    def actions(self, changes: Iterable[Change]) -> tuple[Action, ...]:
         """Turn the changes of one wave into actions, equal moves merged into one."""
-        merged: Counter[tuple[int, Spot | None, Spot | None]] = Counter()
+        merged: Counter[tuple[int, Spot | None, Spot | None, bool]] = Counter()
         for change in changes:
-            merged[change.podset, change.source, change.target] += change.pods
+            merged[change.podset, change.source, change.target, change.stopover] += change.pods
         rank = {"evict": 0, "move": 1, "bind": 2}
         listed = sorted(
-            (Change(s, x, y, pods) for (s, x, y), pods in merged.items()),
+            (Change(s, x, y, pods, stop) for (s, x, y, stop), pods in merged.items()),
             key=lambda c: (rank[c.kind], c.podset, c.source or (), c.target or ()),
         )
         actions = []
@@ -84,6 +89,14 @@ class Numbering:
             self._next[change.kind] += 1
             name = f"{change.kind[0]}{self._next[change.kind]}"
             actions.append(
-                Action(name, change.kind, change.podset, change.pods, change.source, change.target)
+                Action(
+                    name,
+                    change.kind,
+                    change.podset,
+                    change.pods,
+                    change.source,
+                    change.target,
+                    change.stopover,
+                )
             )
         return tuple(actions)

@@ -94,7 +94,7 @@ class Loads:
                 for spot, pods in spots.items():
                     loads.add(s, spot, pods)
             return loads
-        loads = _standing(instance).copy()
+        loads = standing_loads(instance).copy()
         for s, old, new in changed:
             for spot in {**old, **new}:
                 more = new.get(spot, 0) - old.get(spot, 0)
@@ -104,7 +104,7 @@ class Loads:
 
 
 @lru_cache(maxsize=4)
-def _standing(instance: Instance) -> Loads:
+def standing_loads(instance: Instance) -> Loads:
     """Loads of what runs; not to be changed."""
     loads = Loads(instance)
     for s, spots in enumerate(instance.current.podsets):

@@ -11,7 +11,7 @@ from kantopt.schema.model import Rule
 from kantopt.verify.step import Step, Violation
 
 
-def _as_wanted(node: Node, needs: Sequence[DeviceNeed], devices: Sequence[int]) -> bool:
+def as_wanted(node: Node, needs: Sequence[DeviceNeed], devices: Sequence[int]) -> bool:
     """Whether devices are distinct and of the classes asked for, as many as are asked for."""
     known = len(node.devices)
     given = [node.devices[d].device_class if d < known else "none" for d in devices]
@@ -31,7 +31,7 @@ def check_devices(step: Step) -> Iterator[Violation]:
             podset = instance.podsets[s]
             if not podset.devices and not spot.devices:
                 continue
-            if not _as_wanted(node, podset.devices, spot.devices):
+            if not as_wanted(node, podset.devices, spot.devices):
                 wanted = {need.device_class: need.count for need in podset.devices}
                 job = instance.jobs[podset.job].name
                 yield Violation(

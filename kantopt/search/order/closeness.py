@@ -1,0 +1,220 @@
+"""What units must wait for beside room: neighbours, the other pods of their job, quotas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import Spread
+from kantopt.schema.model import Rule
+from kantopt.search.difference import Change
+from kantopt.search.neighbours import Neighbours
+from kantopt.search.order.units import Unit, group_needs
+from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
+from kantopt.verify.rules.spread import spread_domains
+from kantopt.verify.step import standing_loads
+
+
+class Near:
+    """Anti-affinity and spread: who may come now, and whom that waits for."""
+
+    def __init__(self, instance: Instance, units: Sequence[Unit]) -> None:
+        self.instance = instance
+        changed = {change.podset for unit in units for change in unit.changes}
+        self._neighbours = Neighbours(instance)
+        self._concerned = {s for s in changed if self._neighbours.concern(s)}
+        self._terms: dict[int, list[int]] = {}
+        self._spreads: dict[int, list[int]] = {}
+        if self._concerned:
+            self._relate(units)
+            for s in sorted(self._related()):
+                for spot, pods in instance.podsets[s].current.items():
+                    self._neighbours.add(s, spot.node, pods, arrival=False)
+        self._left: dict[tuple[int, str, str], set[int]] = {}
+        """Who left, by anti-affinity term, side of it and domain."""
+        self._latest: dict[int, int] = {}
+
+    def _relate(self, units: Sequence[Unit]) -> None:
+        if self.instance.on(Rule.ANTI_AFFINITY):
+            for t, term in enumerate(self.instance.anti_affinities):
+                for s in {term.owner, *term.others} & self._concerned:
+                    self._terms.setdefault(s, []).append(t)
+        if self.instance.on(Rule.SPREAD):
+            for t, spread in enumerate(self.instance.spreads):
+                concerned = {spread.owner, *spread.counted} & self._concerned
+                if spread.owner in concerned and _may_skew(self.instance, spread, units):
+                    for s in concerned:
+                        self._spreads.setdefault(s, []).append(t)
+
+    def _related(self) -> set[int]:
+        """Pod sets that share a term or a constraint with one that changes."""
+        found: set[int] = set()
+        for term in self.instance.anti_affinities:
+            sides = {term.owner, *term.others}
+            if sides & self._concerned:
+                found |= sides
+        for spread in self.instance.spreads:
+            sides = {spread.owner, *spread.counted}
+            if sides & self._concerned:
+                found |= sides
+        return {s for s in found if self._neighbours.concern(s)}
+
+    def concerns(self, unit: Unit) -> bool:
+        """Whether neighbours matter to a unit."""
+        return any(change.podset in self._concerned for change in unit.changes)
+
+    def enter(self, unit: Unit) -> bool:
+        """Make the changes of a unit if no neighbour is offended, else leave all as it is."""
+        made: list[tuple[int, int, int, bool]] = []
+        changes = [change for change in unit.changes if change.podset in self._concerned]
+        for change in changes:
+            if change.source is not None:
+                made.append(self._add(change.podset, change.source.node, -change.pods, False))
+        for change in changes:
+            if change.target is None:
+                continue
+            s, n = change.podset, change.target.node
+            new = not self.instance.podsets[s].running
+            for _ in range(change.pods):
+                admitted = self._neighbours.admits(s)
+                if admitted is not None and not admitted[n]:
+                    for made_s, made_n, pods, arrival in reversed(made):
+                        self._add(made_s, made_n, -pods, arrival)
+                    return False
+                made.append(self._add(s, n, 1, new))
+        return True
+
+    def _add(self, s: int, n: int, pods: int, arrival: bool) -> tuple[int, int, int, bool]:
+        self._neighbours.add(s, n, pods, arrival=arrival)
+        return s, n, pods, arrival
+
+    def admits(self, s: int, n: int) -> bool:
+        """Whether one more pod on a node offends nobody."""
+        if s not in self._concerned:
+            return True
+        admitted = self._neighbours.admits(s)
+        return admitted is None or bool(admitted[n])
+
+    def waits(self, unit: Unit, v: int) -> set[int]:
+        """Return whom a unit, number ``v`` to be done, waits for, and note it as done."""
+        found: set[int] = set()
+        for change in unit.changes:
+            for t, domain in self._domains(change.podset, change.target):
+                for side in self._sides(t, change.podset):
+                    other = "owner" if side == "others" else "others"
+                    found |= self._left.get((t, other, domain), set())
+        for change in unit.changes:
+            for t, domain in self._domains(change.podset, change.source):
+                for side in self._sides(t, change.podset):
+                    self._left.setdefault((t, side, domain), set()).add(v)
+            for t in self._spreads.get(change.podset, ()):
+                if t in self._latest:
+                    found.add(self._latest[t])
+                self._latest[t] = v
+        return found - {v}
+
+    def _domains(self, s: int, spot: Spot | None) -> Iterator[tuple[int, str]]:
+        """Anti-affinity terms that look at pods of ``s``, with the domain that a spot is in."""
+        if spot is not None:
+            for t in self._terms.get(s, ()):
+                key = self.instance.anti_affinities[t].key
+                domain = self.instance.label_domain(spot.node, key)
+                if domain is not None:
+                    yield t, domain
+
+    def _sides(self, t: int, s: int) -> Iterator[str]:
+        """On which sides of a term pods of ``s`` are."""
+        term = self.instance.anti_affinities[t]
+        if s == term.owner:
+            yield "owner"
+        if s in term.others:
+            yield "others"
+
+
+def _may_skew(instance: Instance, spread: Spread, units: Sequence[Unit]) -> bool:
+    """Whether some order could break a spread constraint: if not, nobody need wait for it."""
+    over = instance.podsets[spread.owner].spread_over
+    base = dict.fromkeys(spread_domains(instance, spread), 0)
+    most, least = dict(base), dict(base)
+    arrives: set[str | None] = set()
+    for s in spread.counted:
+        for spot, pods in instance.podsets[s].current.items():
+            domain = instance.label_domain(spot.node, spread.key)
+            if spot.node in over and domain is not None:
+                most[domain] += pods
+                least[domain] += pods
+    for change in (change for unit in units for change in unit.changes):
+        for spot, sum_, pods in (
+            (change.source, least, -change.pods),
+            (change.target, most, change.pods),
+        ):
+            if spot is None:
+                continue
+            domain = instance.label_domain(spot.node, spread.key)
+            if sum_ is most and change.podset == spread.owner:
+                arrives.add(domain)
+            if domain is not None and spot.node in over and change.podset in spread.counted:
+                sum_[domain] += pods
+    floor = min(least.values(), default=0) if len(base) >= spread.min_domains else 0
+    return any(most[d] - floor > spread.max_skew for d in arrives if d is not None and d in base)
+
+
+def grouped_jobs(instance: Instance, units: Sequence[Unit]) -> dict[Unit, set[int]]:
+    """Jobs whose pods several units change in number, or in closeness, by unit."""
+    tied = {need.job for need in group_needs(instance)}
+    by_job: dict[int, list[Unit]] = {}
+    for unit in units:
+        for j in sorted({instance.podsets[change.podset].job for change in unit.changes}):
+            if j in tied or (_counts(instance, j) and not unit.moves):
+                by_job.setdefault(j, []).append(unit)
+    jobs: dict[Unit, set[int]] = {}
+    for j, found in by_job.items():
+        if len(found) > 1:
+            for unit in found:
+                jobs.setdefault(unit, set()).add(j)
+    return jobs
+
+
+def _counts(instance: Instance, j: int) -> bool:
+    """Whether it matters which of a job's pods run."""
+    job = instance.jobs[j]
+    both = any(role.running is not None and role.pending is not None for role in job.roles)
+    return instance.on(Rule.GANG) and (job.is_gang or both)
+
+
+def quota_groups(instance: Instance, units: Sequence[Unit]) -> dict[int, str]:
+    """Queues whose binds wait for all evictions of their cohort (or their own), by queue.
+
+    None if there is quota enough for all, whether or not anybody is evicted.
+    """
+    if not instance.on(Rule.QUOTA):
+        return {}
+    usage = [list(used) for used in standing_loads(instance).queue]
+    for change in (change for unit in units for change in unit.changes if change.kind == "bind"):
+        queue = instance.job_of(change.podset).queue
+        if queue is not None:
+            for r, amount in enumerate(instance.podsets[change.podset].demand):
+                usage[queue][r] += change.pods * amount
+    scarce: set[str] = set()
+    for item in instance.queues:
+        for quota in item.quotas:
+            limit = queue_limit(item, quota)
+            if limit is not None and usage[item.index][quota.resource] > limit:
+                scarce.add(_group(instance, item.index))
+    for (cohort, _), members in cohorts(instance).items():
+        if shared_use(members, usage) > shared_limit(members):
+            scarce.add(f"cohort {cohort}")
+    groups = {item.index: _group(instance, item.index) for item in instance.queues}
+    return {q: group for q, group in groups.items() if group in scarce}
+
+
+def _group(instance: Instance, q: int) -> str:
+    queue = instance.queues[q]
+    return f"cohort {queue.cohort}" if queue.cohort else f"queue {queue.name}"
+
+
+def queues_of(instance: Instance, changes: Iterable[Change], kind: str) -> set[int]:
+    """Queues of which pods are bound, or evicted."""
+    found = (instance.job_of(c.podset).queue for c in changes if c.kind == kind)
+    return {q for q in found if q is not None}

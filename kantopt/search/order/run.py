@@ -1,0 +1,194 @@
+"""One attempt at an order: do what can be done, note what it waited for, until nothing is left."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from kantopt.problem.instance import Instance
+from kantopt.search.order.closeness import Near, grouped_jobs, queues_of, quota_groups
+from kantopt.search.order.ledger import Ledger
+from kantopt.search.order.units import Key, Unit
+
+Obstacle = Key | tuple[str, object]
+"""What a unit waits for: a thing of which there is too little, or one of a few other reasons."""
+
+
+@dataclass
+class Batch:
+    """Moves that may be under way together, where the model limits them."""
+
+    limit: int | None
+    moves: int = 0
+    members: set[int] = field(default_factory=set)
+    last: set[int] = field(default_factory=set)
+    """Members of the batch before."""
+
+    def join(self, moves: int, v: int) -> set[int]:
+        """Let a unit in, or start the next batch with it; return whom it waits for."""
+        if self.limit is None or not moves:
+            return set()
+        if self.moves + moves > self.limit:
+            self.last, self.members, self.moves = self.members, set(), 0
+        self.members.add(v)
+        self.moves += moves
+        return set(self.last)
+
+
+class Run:
+    """An attempt: units are done one after the other, each as soon as it can be.
+
+    ``done`` lists them with the numbers of those that each waits for; ``before`` has bit ``w`` set
+    for each ``w`` that is done before; ``stuck`` are those that never could.
+    """
+
+    def __init__(self, instance: Instance, units: Sequence[Unit], *, evict_first: bool) -> None:
+        self.instance = instance
+        self.ledger = Ledger(instance)
+        self.near = Near(instance, units)
+        self.done: list[tuple[Unit, frozenset[int]]] = []
+        self.before: dict[int, int] = {}
+        self._number: dict[Unit, int] = {}
+        self._jobs = grouped_jobs(instance, units)
+        self._latest_of_job: dict[int, int] = {}
+        self._batch = Batch(instance.model.limits.moves_per_wave)
+        self._quotas = quota_groups(instance, units)
+        self._evicting: dict[str, set[Unit]] = {}
+        for unit in units:
+            for group in self._groups(unit, "evict"):
+                self._evicting.setdefault(group, set()).add(unit)
+        self._parked: dict[Obstacle, list[Unit]] = {}
+        self._queue = deque(unit for unit in units if evict_first or not unit.evicts)
+        self._later = deque(unit for unit in units if not (evict_first or not unit.evicts))
+        self._go()
+
+    @property
+    def stuck(self) -> list[Unit]:
+        """Units that could not be done."""
+        return [unit for units in self._parked.values() for unit in units]
+
+    def _groups(self, unit: Unit, kind: str) -> set[str]:
+        if not self._quotas:
+            return set()
+        queues = queues_of(self.instance, unit.changes, kind)
+        return {self._quotas[q] for q in queues if q in self._quotas}
+
+    def _go(self) -> None:
+        while True:
+            while self._queue:
+                unit = self._queue.popleft()
+                obstacle = self.obstacle(unit)
+                if obstacle is not None:
+                    self._parked.setdefault(obstacle, []).append(unit)
+            if self._later:
+                self._queue.append(self._later.popleft())
+            elif not self._together():
+                return
+
+    def obstacle(self, unit: Unit) -> Obstacle | None:
+        """Do a unit, or return what stands in its way."""
+        if unit.first is not None and unit.first not in self._number:
+            return "after", unit.first
+        limit = self._batch.limit
+        if limit is not None and unit.moves > limit:
+            return "limit", None
+        for group in self._groups(unit, "bind"):
+            if any(other not in self._number for other in self._evicting.get(group, ())):
+                return "quota", group
+        key = self.ledger.lacking(unit.needs)
+        if key is not None:
+            return key
+        if self.near.concerns(unit) and not self.near.enter(unit):
+            return "near", None
+        self._do(unit)
+        return None
+
+    def _do(self, unit: Unit) -> None:
+        v = len(self.done)
+        waits = self.near.waits(unit, v) | self._batch.join(unit.moves, v)
+        if unit.first is not None:
+            waits.add(self._number[unit.first])
+        for group in self._groups(unit, "bind"):
+            waits |= {self._number[other] for other in self._evicting.get(group, ())}
+        for job in self._jobs.get(unit, ()):
+            if job in self._latest_of_job:
+                waits.add(self._latest_of_job[job])
+            self._latest_of_job[job] = v
+        self.ledger.take(unit.needs, waits, self.before)
+        self.ledger.leave(unit.frees, v)
+        mask = 0
+        for w in waits:
+            mask |= self.before[w] | 1 << w
+        self.before[v] = mask
+        self._number[unit] = v
+        self.done.append((unit, frozenset(waits)))
+        self._wake(unit.frees)
+        self._wake([("after", unit), *(("quota", g) for g in self._groups(unit, "evict"))])
+        if self.near.concerns(unit):
+            self._wake([("near", None)])
+
+    def _wake(self, obstacles: Iterable[Obstacle]) -> None:
+        for obstacle in obstacles:
+            self._queue.extend(self._parked.pop(obstacle, ()))
+
+    def _together(self) -> bool:
+        """Do restarts that wait for each other in a circle at once: all leave before one is back."""
+        restarts = [unit for unit in self.stuck if unit.restarts and unit.first is None]
+        if len(restarts) < 2:
+            return False
+        for circle in circles(self, restarts):
+            if self._do_jointly(circle):
+                return True
+        return self._do_jointly(self._fitting(restarts))
+
+    def _do_jointly(self, units: Sequence[Unit]) -> bool:
+        if len(units) < 2:
+            return False
+        joint = Unit(self.instance, tuple(change for unit in units for change in unit.changes))
+        self._jobs[joint] = set().union(*(self._jobs.get(unit, ()) for unit in units))
+        if self.obstacle(joint) is not None:
+            return False
+        v = len(self.done) - 1
+        for unit in units:
+            self._number[unit] = v
+        self._parked = {
+            obstacle: rest
+            for obstacle, parked in self._parked.items()
+            if (rest := [unit for unit in parked if unit not in self._number])
+        }
+        self._queue = deque(unit for unit in self._queue if unit not in self._number)
+        return True
+
+    def _fitting(self, units: list[Unit]) -> list[Unit]:
+        """Leave out those for which there is no room although all the others leave."""
+        while units:
+            joint = Unit(self.instance, tuple(c for unit in units for c in unit.changes))
+            key = self.ledger.lacking(joint.needs)
+            if key is None:
+                return units
+            wanting = [unit for unit in units if key in unit.needs]
+            units = [unit for unit in units if unit is not wanting[-1]]
+        return []
+
+
+def circles(run: Run, units: Sequence[Unit]) -> list[list[Unit]]:
+    """Units that wait for each other in a circle, the smallest circles first.
+
+    A unit waits for all that would leave something of what it lacks.
+    """
+    import networkx as nx
+
+    leaving: dict[Key, list[Unit]] = {}
+    for unit in units:
+        for key in unit.frees:
+            leaving.setdefault(key, []).append(unit)
+    graph = nx.DiGraph()
+    graph.add_nodes_from(range(len(units)))
+    index = {unit: i for i, unit in enumerate(units)}
+    for unit in units:
+        for key, amount in unit.needs.items():
+            if amount and run.ledger.free(key) < amount:
+                graph.add_edges_from((index[unit], index[v]) for v in leaving.get(key, ()))
+    found = [sorted(c) for c in nx.strongly_connected_components(graph) if len(c) > 1]
+    return [[units[i] for i in circle] for circle in sorted(found, key=lambda c: (len(c), c))]

@@ -1,0 +1,143 @@
+"""What must be done in one wave: the smallest pieces that an order can be made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import TopologyNeed
+from kantopt.schema.model import Rule
+from kantopt.search.difference import Change, Difference
+from kantopt.verify.step import standing_loads
+
+Key = tuple[str, int, int, int]
+"""Something of which there is only so much.
+
+``("node", n, 0, r)``, ``("device", n, d, r)`` or ``("budget", b, 0, 0)``.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """Changes that belong into one wave.
+
+    ``needs`` is what must be free before it starts, ``frees`` what is free once it is done; what
+    restarting pods of the unit leave to each other is in neither.
+    """
+
+    instance: Instance
+    changes: tuple[Change, ...]
+    first: Unit | None = None
+    """The stop-over that brings the pod to where this unit takes it from."""
+
+    @cached_property
+    def moves(self) -> int:
+        """Pods that move."""
+        return sum(change.pods for change in self.changes if change.kind == "move")
+
+    @property
+    def evicts(self) -> bool:
+        """Whether all it does is to evict."""
+        return all(change.kind == "evict" for change in self.changes)
+
+    @cached_property
+    def restarts(self) -> bool:
+        """Whether all it does is to move pods that are gone before they are back."""
+        return all(_restarts(self.instance, change) for change in self.changes)
+
+    @cached_property
+    def _flows(self) -> tuple[dict[Key, int], dict[Key, int]]:
+        needs: Counter[Key] = Counter()
+        frees: Counter[Key] = Counter()
+        going: Counter[Key] = Counter()
+        coming: Counter[Key] = Counter()
+        for change in self.changes:
+            restarting = _restarts(self.instance, change)
+            for spot, sum_ in (
+                (change.source, going if restarting else frees),
+                (change.target, coming if restarting else needs),
+            ):
+                if spot is not None:
+                    for key, amount in taken(self.instance, change.podset, spot):
+                        sum_[key] += change.pods * amount
+        for key in going.keys() | coming.keys():
+            own = min(going[key], coming[key])
+            if coming[key]:
+                needs[key] += coming[key] - own
+            if going[key] > own:
+                frees[key] += going[key] - own
+        if self.instance.on(Rule.DISRUPTION):
+            for change in self.changes:
+                restarting = _restarts(self.instance, change)
+                if restarting or change.kind == "evict":
+                    for b in self.instance.podsets[change.podset].budgets:
+                        needs["budget", b, 0, 0] += change.pods
+                        if restarting:
+                            frees["budget", b, 0, 0] += change.pods
+        return dict(sorted(needs.items())), dict(sorted(frees.items()))
+
+    @property
+    def needs(self) -> dict[Key, int]:
+        """What must be free; 0 where its own pods make the room, so that nothing may be owed."""
+        return self._flows[0]
+
+    @property
+    def frees(self) -> dict[Key, int]:
+        """What is free afterwards."""
+        return self._flows[1]
+
+
+def _restarts(instance: Instance, change: Change) -> bool:
+    return change.kind == "move" and instance.job_of(change.podset).move_mode == "restart"
+
+
+def taken(instance: Instance, s: int, spot: Spot) -> Iterator[tuple[Key, int]]:
+    """What one pod takes of a spot, as far as there is a limit."""
+    node = instance.nodes[spot.node]
+    if instance.on(Rule.CAPACITY):
+        for r, amount in enumerate(instance.podsets[s].requests):
+            if amount and node.capacity[r] is not None:
+                yield ("node", spot.node, 0, r), amount
+    if spot.devices and instance.on(Rule.DEVICES):
+        for device, request in standing_loads(instance).device_requests(s, spot):
+            for r, amount in enumerate(request):
+                if amount:
+                    yield ("device", spot.node, device, r), amount
+
+
+def units_of(instance: Instance, changes: Difference) -> list[Unit]:
+    """Split changes into units: evictions, then moves, then binds.
+
+    A gang is bound in one wave, and evicted in one; pods whose closeness ties them move together.
+    """
+    tied = {need.job for need in group_needs(instance)}
+    together: dict[tuple[str, int], list[Change]] = {}
+    units: list[tuple[Change, ...]] = []
+    for change in (*changes.evictions, *changes.moves, *changes.binds):
+        job = instance.job_of(change.podset)
+        whole = job.index in tied
+        if change.kind != "move":
+            whole = whole or (instance.on(Rule.GANG) and job.is_gang) or job.all_victims
+        if not whole:
+            units.append((change,))
+            continue
+        group = together.setdefault((change.kind, job.index), [])
+        if not group:
+            units.append(())  # its place in the order; filled below
+        group.append(change)
+    groups = iter(together.values())
+    return [Unit(instance, unit or tuple(next(groups))) for unit in units]
+
+
+def group_needs(instance: Instance) -> list[TopologyNeed]:
+    """Topology needs that a rule insists on."""
+    return [
+        need
+        for need in instance.topology_needs
+        if (need.required is not None and instance.on(Rule.TOPOLOGY))
+        or (need.slice_level is not None and instance.on(Rule.SLICES))
+    ]

@@ -1,0 +1,1 @@
+"""What can be true while the waves of a plan run, in whatever order they may."""

@@ -1,0 +1,127 @@
+"""R4, R5 and R6 while waves run: does a job hold together in each state it can be in?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kantopt.problem.actions import Action, Wave
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import TopologyNeed
+from kantopt.problem.placement import Placement
+from kantopt.schema.model import Rule
+from kantopt.verify.rules.gang import check_gang
+from kantopt.verify.rules.slices import check_slices
+from kantopt.verify.rules.topology import check_topology
+from kantopt.verify.step import Step, Violation
+from kantopt.verify.waves.order import Order
+
+MOST_STATES = 500
+"""Past so many states of one job its waves must wait for each other: nobody would look at more."""
+_CHECKS = {
+    Rule.GANG: check_gang,
+    Rule.TOPOLOGY: check_topology,
+    Rule.SLICES: check_slices,
+}
+
+
+def judge_groups(instance: Instance, order: Order) -> Iterator[Violation]:
+    """Judge each job that several waves change, in every state, wave after wave.
+
+    A job that one wave changes is as before until then and as in the end from then on, which is
+    what the judge of the whole plan looks at.
+    """
+    needs: dict[int, list[TopologyNeed]] = {}
+    for need in instance.topology_needs:
+        needs.setdefault(need.job, []).append(need)
+    for j, waves in sorted(_changing(instance, order, needs).items()):
+        rules = [
+            rule
+            for rule in _CHECKS
+            if instance.on(rule) and (rule is Rule.GANG or j in needs)
+        ]
+        found: dict[Violation, None] = {}
+        for count, (before, after, p) in enumerate(_steps(instance, order, j, waves)):
+            if count > MOST_STATES:
+                ids = ", ".join(str(order.waves[p].id) for p in sorted(waves))
+                found[
+                    Violation(
+                        Rule.GANG,
+                        f"job {instance.jobs[j].name}",
+                        f"{len(waves)} waves change it in too many orders to judge: {ids}",
+                    )
+                ] = None
+                break
+            step = Step(instance, before, after)
+            for rule in rules:
+                for v in _CHECKS[rule](step):
+                    subject = f"wave {order.waves[p].id}: {v.subject}"
+                    found[Violation(v.rule, subject, v.message)] = None
+        yield from found
+
+
+def _changing(
+    instance: Instance, order: Order, needs: dict[int, list[TopologyNeed]]
+) -> dict[int, dict[int, list[Action]]]:
+    """By job: waves that change how many of its pods run or in which domains, if several do."""
+    found: dict[int, dict[int, list[Action]]] = {}
+    for p, wave in enumerate(order.waves):
+        for action in wave.actions:
+            job = instance.job_of(action.podset)
+            both = any(r.running is not None and r.pending is not None for r in job.roles)
+            counts = job.is_gang or both
+            if (action.kind != "move" and counts) or any(
+                _crosses(instance, action, need) for need in needs.get(job.index, ())
+            ):
+                found.setdefault(job.index, {}).setdefault(p, []).append(action)
+    return {j: waves for j, waves in found.items() if len(waves) > 1}
+
+
+def _crosses(instance: Instance, action: Action, need: TopologyNeed) -> bool:
+    if instance.podsets[action.podset].role not in need.roles:
+        return False
+    if action.source is None or action.target is None:
+        return True
+    levels = [level for level in (need.required, need.slice_level) if level is not None]
+    return any(
+        instance.topology.domain_of[level][action.source.node]
+        != instance.topology.domain_of[level][action.target.node]
+        for level in levels
+    )
+
+
+def _steps(
+    instance: Instance, order: Order, j: int, waves: dict[int, list[Action]]
+) -> Iterator[tuple[Placement, Placement, int]]:
+    """Each state that a job can be in, and each wave that can be the next to be done there."""
+    seen = {frozenset[int]()}
+    todo = [frozenset[int]()]
+    placements = {todo[0]: _with(instance, ())}
+    while todo:
+        done = todo.pop()
+        for p in sorted(waves.keys() - done):
+            if any(q not in done and order.precedes(q, p) for q in waves):
+                continue
+            after = done | {p}
+            if after not in seen:
+                seen.add(after)
+                todo.append(after)
+                placements[after] = _with(instance, (a for q in after for a in waves[q]))
+            yield placements[done], placements[after], p
+
+
+def _with(instance: Instance, actions: Iterable[Action]) -> Placement:
+    return apply(instance.current, [Wave(0, (), tuple(actions))])
+
+
+def apply(placement: Placement, waves: Iterable[Wave]) -> Placement:
+    """Return the placement after some waves."""
+    changes: dict[int, dict[Spot, int]] = {}
+    for wave in waves:
+        for action in wave.actions:
+            spots = changes.setdefault(action.podset, dict(placement.podsets[action.podset]))
+            if action.source is not None:
+                spots[action.source] = spots.get(action.source, 0) - action.pods
+            if action.target is not None:
+                spots[action.target] = spots.get(action.target, 0) + action.pods
+    return placement.replace(changes) if changes else placement

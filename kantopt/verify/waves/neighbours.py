@@ -1,0 +1,190 @@
+"""R8 and R9 while waves run: who may be in a domain when a pod arrives there?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kantopt.problem.actions import Action
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import AntiAffinity, Spread
+from kantopt.schema.model import Rule
+from kantopt.verify.rules.spread import spread_domains
+from kantopt.verify.step import Violation
+from kantopt.verify.waves.most import Share, Sum
+from kantopt.verify.waves.order import Order
+from kantopt.verify.waves.rooms import restarts
+
+_Acts = dict[int, list[tuple[int, Action]]]
+"""Actions with the positions of their waves, by pod set."""
+
+
+def judge_neighbours(instance: Instance, order: Order) -> Iterator[Violation]:
+    """Judge anti-affinity and spread wherever pods arrive, stop-overs included."""
+    acts: _Acts = {}
+    for p, wave in enumerate(order.waves):
+        for action in wave.actions:
+            acts.setdefault(action.podset, []).append((p, action))
+    if instance.on(Rule.ANTI_AFFINITY):
+        for term in instance.anti_affinities:
+            if any(s in acts for s in (term.owner, *term.others)):
+                yield from _judge_term(instance, order, term, acts)
+    if instance.on(Rule.SPREAD):
+        for spread in instance.spreads:
+            if spread.owner in acts:
+                yield from _judge_spread(instance, order, spread, acts)
+
+
+def _domains_of(instance: Instance, action: Action, key: str) -> tuple[str | None, str | None]:
+    """Domain that an action's pods leave, and the one they arrive in."""
+    source = None if action.source is None else instance.label_domain(action.source.node, key)
+    target = None if action.target is None else instance.label_domain(action.target.node, key)
+    return source, target
+
+
+def _judge_term(
+    instance: Instance, order: Order, term: AntiAffinity, acts: _Acts
+) -> Iterator[Violation]:
+    """No pod arrives in a domain where one that it must be kept apart from may still be.
+
+    Both sides are taken to be at their most, each by itself.
+    """
+    sides = ((term.owner,), term.others)
+    sums = [_by_domain(instance, order, side, term.key, acts) for side in sides]
+    allowed = 1 if term.owner in term.others else 0
+    podset = instance.podsets[term.owner]
+    subject = f"job {instance.jobs[podset.job].name} pod set {podset.name}"
+    arriving = {
+        (p, domain)
+        for s in {term.owner, *term.others}
+        for p, action in acts.get(s, ())
+        for _, domain in [_domains_of(instance, action, term.key)]
+        if domain is not None
+    }
+    for p, domain in sorted(arriving):
+        # Restarts have left before they are back, which makes only less of what is there.
+        owners, others = (_largest(side.get(domain), p) for side in sums)
+        if owners and others > allowed:
+            yield Violation(
+                Rule.ANTI_AFFINITY,
+                f"wave {order.waves[p].id}: {subject}",
+                f"{others} of {allowed} pods it keeps away from in {term.key} {domain}",
+            )
+
+
+def _largest(side: Sum | None, p: int) -> int:
+    if side is None:
+        return 0
+    share = side.shares.get(p, Share())
+    return side.most_while(p, -1, max(share.start, share.start + share.back))
+
+
+def _by_domain(
+    instance: Instance, order: Order, podsets: Iterable[int], key: str, acts: _Acts
+) -> dict[str, Sum]:
+    """Pods of some pod sets by domain; one that moves within a domain is one pod all the time."""
+    shares: dict[str, dict[int, Share]] = {}
+    base: dict[str, int] = {}
+    for s in podsets:
+        for spot, pods in instance.podsets[s].current.items():
+            domain = instance.label_domain(spot.node, key)
+            if domain is not None:
+                base[domain] = base.get(domain, 0) + pods
+        for p, action in acts.get(s, ()):
+            source, target = _domains_of(instance, action, key)
+            if source == target:
+                continue
+            for domain, pods in ((source, -action.pods), (target, action.pods)):
+                if domain is None:
+                    continue
+                at = shares.setdefault(domain, {})
+                known = at.get(p, Share())
+                if restarts(instance, action):
+                    at[p] = known.plus(back=pods)
+                else:
+                    at[p] = known.plus(start=pods) if pods > 0 else known.plus(done=pods)
+    return {
+        domain: Sum(order, shares.get(domain, {}), base.get(domain, 0))
+        for domain in base.keys() | shares.keys()
+    }
+
+
+def _judge_spread(
+    instance: Instance, order: Order, spread: Spread, acts: _Acts
+) -> Iterator[Violation]:
+    """Where pods arrive, their domain exceeds the emptiest by at most maxSkew after each wave.
+
+    A wave counts as one step: of pods that arrive together none is there first.
+    """
+    podset = instance.podsets[spread.owner]
+    subject = f"job {instance.jobs[podset.job].name} pod set {podset.name}"
+    base = dict.fromkeys(spread_domains(instance, spread), 0)
+    changes: dict[str, dict[int, int]] = {}
+    for s in spread.counted:
+        for spot, pods in instance.podsets[s].current.items():
+            domain = _counted(instance, spread, spot.node)
+            if domain is not None:
+                base[domain] += pods
+        for p, action in acts.get(s, ()):
+            for spot, pods in ((action.source, -action.pods), (action.target, action.pods)):
+                domain = None if spot is None else _counted(instance, spread, spot.node)
+                if domain is not None:
+                    at = changes.setdefault(domain, {})
+                    at[p] = at.get(p, 0) + pods
+    least = [min((k for d, k in base.items() if d not in changes), default=None)]
+    if not base or len(base) < spread.min_domains:
+        least, rivals = [0], []
+    else:
+        rivals = sorted(changes)
+    for p, domain in sorted(_arrivals(instance, spread, acts)):
+        wave = f"wave {order.waves[p].id}: {subject}"
+        if not domain:
+            yield Violation(Rule.SPREAD, wave, f"a node without label {spread.key}")
+            continue
+        if domain not in base:
+            continue
+        own = changes.get(domain, {})
+        skews = [_skew(spread, order, p, own, {}, base[domain] - k) for k in least if k is not None]
+        skews += [
+            _skew(spread, order, p, own, changes[rival], base[domain] - base[rival])
+            for rival in rivals
+            if rival != domain
+        ]
+        skew = max(skews, default=0)
+        if skew > spread.max_skew:
+            yield Violation(
+                Rule.SPREAD, wave, f"skew {skew} of {spread.max_skew} in {domain}"
+            )
+
+
+def _counted(instance: Instance, spread: Spread, n: int) -> str | None:
+    """Domain in which a node's pods count; ``None`` if they do not."""
+    if n not in instance.podsets[spread.owner].spread_over:
+        return None
+    return instance.label_domain(n, spread.key)
+
+
+def _arrivals(instance: Instance, spread: Spread, acts: _Acts) -> set[tuple[int, str]]:
+    """Waves and domains in which pods of the owner arrive; ``""`` for a node without the label."""
+    return {
+        (p, instance.label_domain(action.target.node, spread.key) or "")
+        for p, action in acts[spread.owner]
+        if action.target is not None
+    }
+
+
+def _skew(
+    spread: Spread,
+    order: Order,
+    p: int,
+    own: dict[int, int],
+    rival: dict[int, int],
+    standing: int,
+) -> int:
+    """Return the most by which one domain may exceed another once wave ``p`` is done.
+
+    Up to what is allowed, something above it will do.
+    """
+    shares = {
+        q: Share(done=own.get(q, 0) - rival.get(q, 0)) for q in {p, *own.keys(), *rival.keys()}
+    }
+    return Sum(order, shares, standing).most_while(p, spread.max_skew, shares[p].done)

@@ -1,0 +1,41 @@
+"""Which waves are done when another starts, and which may run beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kantopt.problem.actions import Wave
+
+
+class Order:
+    """The order of waves, by their positions in the list, which is one legal order itself.
+
+    ``before[p]`` has bit ``q`` set if wave ``q`` is done before wave ``p`` starts.
+    """
+
+    def __init__(self, waves: Sequence[Wave]) -> None:
+        self.waves = tuple(waves)
+        self.before: list[int] = []
+        position: dict[int, int] = {}
+        for p, wave in enumerate(self.waves):
+            mask = 0
+            for other in wave.after:
+                if other in position:
+                    q = position[other]
+                    mask |= self.before[q] | (1 << q)
+            self.before.append(mask)
+            position[wave.id] = p
+
+    def precedes(self, q: int, p: int) -> bool:
+        """Whether wave ``q`` is done before wave ``p`` starts."""
+        return bool(self.before[p] >> q & 1)
+
+    def beside(self, p: int, among: Iterable[int]) -> list[int]:
+        """Waves of which neither they wait for ``p`` nor ``p`` for them, in the order listed."""
+        return [
+            q for q in among if q != p and not self.precedes(q, p) and not self.precedes(p, q)
+        ]
+
+    def is_chain(self, among: Sequence[int]) -> bool:
+        """Whether each of some waves, in the order listed, waits for the one before it."""
+        return all(self.precedes(q, p) for q, p in zip(among, among[1:], strict=False))

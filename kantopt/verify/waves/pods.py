@@ -1,0 +1,95 @@
+"""Are the pods there that actions speak of, and do they move no more than they say?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from kantopt.problem.actions import Action
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.schema.model import Rule
+from kantopt.verify.rules.devices import as_wanted
+from kantopt.verify.step import Step, Violation
+from kantopt.verify.waves.most import Share, Sum
+from kantopt.verify.waves.order import Order
+
+
+def judge_pods(instance: Instance, order: Order) -> Iterator[Violation]:
+    """No more pods leave a spot, or are bound, than are there whatever the order.
+
+    Pods that came by a stop-over are there once the wave that brought them is done.
+    """
+    leaving: dict[tuple[int, Spot], dict[int, Share]] = {}
+    left: set[tuple[int, Spot]] = set()
+    bound: Counter[int] = Counter()
+    for p, wave in enumerate(order.waves):
+        for action in wave.actions:
+            podset = instance.podsets[action.podset]
+            if (action.kind == "bind") is podset.running:
+                state = "run already" if podset.running else "do not run"
+                yield Violation("actions", f"action {action.id}", f"{action.pods} pods that {state}")
+            if action.source is None:
+                bound[podset.index] += action.pods
+            else:
+                left.add((podset.index, action.source))
+                at = leaving.setdefault((podset.index, action.source), {})
+                at[p] = at.get(p, Share()).plus(start=action.pods)
+            if action.target is not None:
+                at = leaving.setdefault((podset.index, action.target), {})
+                at[p] = at.get(p, Share()).plus(done=-action.pods)
+    for s, spot in sorted(left):
+        there = instance.podsets[s].current.get(spot, 0)
+        total = Sum(order, leaving[s, spot])
+        if total.can_exceed(there) and (pods := total.most()) > there:
+            node = instance.nodes[spot.node].name
+            message = f"{pods} of {there} pods leave node {node}"
+            yield Violation("actions", _subject(instance, s), message)
+    for s, pods in sorted(bound.items()):
+        if pods > instance.podsets[s].count:
+            message = f"{pods} of {instance.podsets[s].count} pods bound"
+            yield Violation("actions", _subject(instance, s), message)
+
+
+def judge_stopovers(
+    instance: Instance, actions: Sequence[Action], final: Placement
+) -> Iterator[Violation]:
+    """Each pod moves once, but for stop-overs that say so, and these count against the limit."""
+    step = Step(instance, instance.current, final)
+    moving: Counter[int] = Counter()
+    stopping: Counter[int] = Counter()
+    for action in actions:
+        if action.kind == "move":
+            moving[action.podset] += action.pods
+            if action.stopover:
+                stopping[action.podset] += action.pods
+                yield from _arrives(instance, action)
+    for s, pods in sorted(moving.items()):
+        once = pods - stopping[s]
+        if once != step.moved(s):
+            message = f"{once} of {step.moved(s)} pods move that need to"
+            yield Violation("actions", _subject(instance, s), message)
+    limit, total = instance.model.limits.moves, sum(moving.values())
+    if limit is not None and stopping and total > limit:
+        yield Violation(Rule.LIMITS, "moves", f"{total} of {limit} pods, stop-overs included")
+
+
+def _arrives(instance: Instance, action: Action) -> Iterator[Violation]:
+    """Judge a stop-over's place, which the last placement does not show."""
+    podset, spot = instance.podsets[action.podset], action.target
+    if spot is None:
+        return
+    node = instance.nodes[spot.node]
+    if instance.on(Rule.ELIGIBILITY) and spot.node not in podset.allowed:
+        message = f"{action.pods} of 0 pods allowed on node {node.name} (stop-over)"
+        yield Violation(Rule.ELIGIBILITY, _subject(instance, podset.index), message)
+    if instance.on(Rule.DEVICES) and not as_wanted(node, podset.devices, spot.devices):
+        wanted = {need.device_class: need.count for need in podset.devices}
+        message = f"devices {list(spot.devices)} of {dict(sorted(wanted.items()))} wanted (stop-over)"
+        subject = f"{_subject(instance, podset.index)} on node {node.name}"
+        yield Violation(Rule.DEVICES, subject, message)
+
+
+def _subject(instance: Instance, s: int) -> str:
+    return f"job {instance.job_of(s).name} pod set {instance.podsets[s].name}"

@@ -1,0 +1,140 @@
+"""What waves share beyond places: budgets (R12), moves at a time (R14) and quotas (R7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kantopt.problem.instance import Instance
+from kantopt.schema.model import Rule
+from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit
+from kantopt.verify.step import Violation, standing_loads
+from kantopt.verify.waves.most import Share, Sum
+from kantopt.verify.waves.order import Order
+from kantopt.verify.waves.rooms import restarts
+
+
+def judge_budgets(instance: Instance, order: Order) -> Iterator[Violation]:
+    """Evicted pods so far and restarts under way are at no time more than a budget allows.
+
+    A restart gives its slot back when its wave is done, for then the pod is ready; an eviction
+    never does.
+    """
+    away: dict[int, dict[int, Share]] = {}
+    for p, wave in enumerate(order.waves):
+        for action in wave.actions:
+            back = restarts(instance, action)
+            if back or action.kind == "evict":
+                for b in instance.podsets[action.podset].budgets:
+                    at = away.setdefault(b, {})
+                    done = -action.pods if back else 0
+                    at[p] = at.get(p, Share()).plus(start=action.pods, done=done)
+    for b, shares in sorted(away.items()):
+        budget = instance.budgets[b]
+        for wave, pods in _exceeding(Sum(order, shares), budget.allowed):
+            yield Violation(
+                Rule.DISRUPTION,
+                f"wave {wave}: budget {budget.name}",
+                f"{pods} of {budget.allowed} pods away at once",
+            )
+
+
+def judge_moves_at_once(instance: Instance, order: Order) -> Iterator[Violation]:
+    """At no time are more pods on the move than the model lets a wave move."""
+    limit = instance.model.limits.moves_per_wave
+    if limit is None:
+        return
+    moving = {}
+    for p, wave in enumerate(order.waves):
+        pods = sum(action.pods for action in wave.actions if action.kind == "move")
+        if pods:
+            moving[p] = Share(start=pods, done=-pods)
+    for number, pods in _exceeding(Sum(order, moving), limit):
+        yield Violation(Rule.LIMITS, f"wave {number}: moves", f"{pods} of {limit} pods at once")
+
+
+def _exceeding(total: Sum, limit: int) -> Iterator[tuple[int, int]]:
+    """Waves that start when a sum may exceed its limit with them, and what it may come to."""
+    if not total.can_exceed(limit):
+        return
+    for p in total.listed:
+        most = total.most_while(p, limit, total.shares[p].start)
+        if most > limit:
+            yield total.order.waves[p].id, most
+
+
+def judge_quotas(instance: Instance, order: Order) -> Iterator[Violation]:
+    """A queue uses no more than its quota and what its cohort lends it, at any time.
+
+    Pods that are evicted still count until their wave is done. What a cohort shares is judged as
+    if its queues were all at their most together, which waves in a row always are.
+    """
+    if not instance.queues:
+        return
+    sums = _usage(instance, order)
+    for (q, r), total in sorted(sums.items()):
+        queue = instance.queues[q]
+        for quota in queue.quotas:
+            limit = queue_limit(queue, quota)
+            if quota.resource == r and limit is not None:
+                for wave, used in _binding_beyond(total, limit):
+                    resource = instance.resources[r]
+                    yield Violation(
+                        Rule.QUOTA,
+                        f"wave {wave}: queue {queue.name}",
+                        f"{used} of {limit} {resource}",
+                    )
+    for (cohort, r), members in cohorts(instance).items():
+        limit = shared_limit(members)
+        parts = [(sums[queue.index, r], quota.guaranteed) for queue, quota in members]
+        if sum(max(0, _ever(part) - kept) for part, kept in parts) <= limit:
+            continue
+        for p in sorted({p for part, _ in parts for p, share in part.shares.items() if share.start}):
+            used = sum(max(0, _use_while(part, p, own=True) - kept) for part, kept in parts)
+            without = sum(max(0, _use_while(part, p, own=False) - kept) for part, kept in parts)
+            if used > max(limit, without):
+                yield Violation(
+                    Rule.QUOTA,
+                    f"wave {order.waves[p].id}: cohort {cohort}",
+                    f"{used} of {limit} shared {instance.resources[r]}",
+                )
+
+
+def _usage(instance: Instance, order: Order) -> dict[tuple[int, int], Sum]:
+    """Use of each resource with a quota, by queue."""
+    shares: dict[tuple[int, int], dict[int, Share]] = {
+        (queue.index, quota.resource): {} for queue in instance.queues for quota in queue.quotas
+    }
+    for p, wave in enumerate(order.waves):
+        for action in wave.actions:
+            queue = instance.job_of(action.podset).queue
+            if queue is None or action.kind == "move":
+                continue
+            for r, amount in enumerate(instance.podsets[action.podset].demand):
+                at = shares.get((queue, r))
+                if at is None or not amount:
+                    continue
+                pods = action.pods * amount
+                known = at.get(p, Share())
+                at[p] = known.plus(start=pods) if action.kind == "bind" else known.plus(done=-pods)
+    standing = standing_loads(instance).queue
+    return {(q, r): Sum(order, at, standing[q][r]) for (q, r), at in shares.items()}
+
+
+def _binding_beyond(total: Sum, limit: int) -> Iterator[tuple[int, int]]:
+    if not total.can_exceed(limit):
+        return
+    for p in total.listed:
+        start = total.shares[p].start
+        if start:
+            most = total.most_while(p, limit, start)
+            if most > limit:
+                yield total.order.waves[p].id, most
+
+
+def _ever(part: Sum) -> int:
+    return part.base + sum(share.start for share in part.shares.values())
+
+
+def _use_while(part: Sum, p: int, *, own: bool) -> int:
+    start = part.shares[p].start if own and p in part.shares else 0
+    return part.most_while(p, -1, start)

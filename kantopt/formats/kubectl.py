@@ -94,14 +94,21 @@ def render_shell(plan: Plan, *, gate: str | None = None, timeout_seconds: int = 
         "# Read before you run it; it stops at the first call that fails.",
         "set -eu",
     ]
-    for position, wave in enumerate(plan.waves):
+    of_wave: dict[int, list[Request]] = {wave.id: [] for wave in plan.waves}
+    for item in requests:
+        of_wave[item["wave"]].append(item)
+    awaited: set[int] = set()
+    for wave in plan.waves:
         after = ", ".join(str(before) for before in wave.after)
         lines += ["", f"# Wave {wave.id}" + (f", after {after}" if after else "")]
-        mine = [item for item in requests if item["wave"] == wave.id]
-        for item in mine:
+        # Waited for only where somebody must: until then other waves go on meanwhile.
+        for before in wave.after:
+            if before not in awaited:
+                awaited.add(before)
+                waiting = (item for item in of_wave[before] if item["verb"] != "note")
+                lines += [_wait(item, timeout_seconds) for item in waiting]
+        for item in of_wave[wave.id]:
             lines += _call(item)
-        if position + 1 < len(plan.waves):
-            lines += [_wait(item, timeout_seconds) for item in mine if item["verb"] != "note"]
     return "\n".join(lines) + "\n"
 
 

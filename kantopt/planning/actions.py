@@ -74,4 +74,4 @@ def _action(instance: Instance, item: Item) -> Action:
         return Action(item.id, "evict", role.running, item.count, source, None)
     source = Spot(index[item.from_node], item.from_devices)
     target = Spot(index[item.to_node], item.to_devices)
-    return Action(item.id, "move", role.running, item.count, source, target)
+    return Action(item.id, "move", role.running, item.count, source, target, item.stopover)

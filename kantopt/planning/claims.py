@@ -108,7 +108,7 @@ def _identity(plan: Plan) -> Iterator[Standing]:
 def _summary(plan: Plan) -> Iterator[Standing]:
     placed = sum(item.count for item in plan.assignments)
     evicted = sum(item.count for item in plan.evictions)
-    moved = sum(item.count for item in plan.moves)
+    moved = sum(item.count for item in plan.moves if not item.stopover)
     facts: _Facts = {
         "placed_jobs": len({item.job for item in plan.assignments}),
         "placed_pods": placed,
@@ -116,6 +116,7 @@ def _summary(plan: Plan) -> Iterator[Standing]:
         "unplaced_pods": sum(item.pods for item in plan.unplaced),
         "evicted_pods": evicted,
         "moved_pods": moved,
+        "stopovers": sum(item.count for item in plan.moves if item.stopover),
         "changes": bool(placed or evicted or moved),
     }
     for name, fact in facts.items():
@@ -262,6 +263,10 @@ def _pods(question: Question, plan: Plan) -> Iterator[Standing]:
             for place in podset.assignments:
                 key = (name, podset.name, place.node, tuple(sorted(place.devices)))
                 known.setdefault(key, Counter()).update((pod.name, pod.uid) for pod in place.pods)
+    for move in plan.moves:
+        if move.stopover and move.mode == "live":
+            key = (move.job, move.pod_set, move.to_node, tuple(sorted(move.to_devices)))
+            known.setdefault(key, Counter()).update((pod.name, pod.uid) for pod in move.pods)
     items: tuple[Binding | Eviction | Move, ...] = (
         *plan.assignments,
         *plan.evictions,

@@ -53,7 +53,7 @@ def plan_document(question: Question, instance: Instance, answer: Answer) -> doc
                 resource_version=question.snapshot.metadata.resource_version,
             ),
         ),
-        summary=_summary(instance, step),
+        summary=_summary(instance, step, moves),
         solver=answer.solver,
         objectives=answer.tiers,
         assignments=assignments,
@@ -97,7 +97,7 @@ def documented_actions(
     return tuple(assignments), tuple(evictions), tuple(moves)
 
 
-def _summary(instance: Instance, step: Step) -> docs.Summary:
+def _summary(instance: Instance, step: Step, moves: Sequence[docs.Move]) -> docs.Summary:
     pending = [podset for podset in instance.podsets if not podset.running]
     bound = {podset.index: step.bound(podset.index) for podset in pending}
     running = [podset.index for podset in instance.podsets if podset.running]
@@ -111,6 +111,7 @@ def _summary(instance: Instance, step: Step) -> docs.Summary:
         unplaced_pods=sum(p.count - bound[p.index] for p in pending),
         evicted_pods=evicted,
         moved_pods=moved,
+        stopovers=sum(move.count for move in moves if move.stopover),
         changes=bool(placed or evicted or moved),
     )
 
@@ -130,6 +131,13 @@ class _Pods:
             self._left[key] = list(self._known(s, spot))
         taken, self._left[key] = self._left[key][:count], self._left[key][count:]
         return tuple(taken)
+
+    def stop_over(self, s: int, spot: Spot, pods: Sequence[PodRef]) -> None:
+        """Note that pods came to a spot under the name that they had."""
+        key = (s, spot)
+        if key not in self._left:
+            self._left[key] = list(self._known(s, spot))
+        self._left[key][:0] = pods
 
     def _known(self, s: int, spot: Spot | None) -> Sequence[PodRef]:
         podset = self._instance.podsets[s]
@@ -184,6 +192,9 @@ def _eviction(instance: Instance, action: Action, pods: _Pods, step: Step) -> do
 def _move(instance: Instance, action: Action, pods: _Pods) -> docs.Move:
     source, target = _spot(action.source), _spot(action.target)
     job = instance.job_of(action.podset)
+    named = pods.take(action.podset, source, action.pods)
+    if action.stopover and job.move_mode == "live":
+        pods.stop_over(action.podset, target, named)  # after a restart they have other names
     return docs.Move(
         id=action.id,
         job=job.name,
@@ -193,8 +204,9 @@ def _move(instance: Instance, action: Action, pods: _Pods) -> docs.Move:
         to_node=instance.nodes[target.node].name,
         to_devices=target.devices,
         count=action.pods,
-        pods=pods.take(action.podset, source, action.pods),
+        pods=named,
         mode=job.move_mode,
+        stopover=action.stopover,
         budgets=_budgets(instance, action.podset) if job.move_mode == "restart" else (),
     )
 

@@ -8,7 +8,7 @@ from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table, escap
 from kantopt.report.names import joined, on_devices, places
 from kantopt.report.tiers import tier_label, tier_number
 from kantopt.report.units import plural
-from kantopt.schema.plan import Binding, Eviction, Move, Plan, Standing, Tier
+from kantopt.schema.plan import Binding, Eviction, Move, Plan, Standing, Tier, Wave
 
 Action = Binding | Eviction | Move
 
@@ -78,7 +78,8 @@ def _headline(plan: Plan, scales: Mapping[str, int]) -> Iterator[Paragraph]:
     if summary.evicted_pods:
         parts.append(f"evict {plural(summary.evicted_pods, 'pod')}")
     if summary.moved_pods:
-        parts.append(f"move {plural(summary.moved_pods, 'pod')}")
+        aside = f" with {plural(summary.stopovers, 'stop-over')}" if summary.stopovers else ""
+        parts.append(f"move {plural(summary.moved_pods, 'pod')}{aside}")
     todo = ", ".join(parts) if parts else "nothing to do"
     left = ""
     if summary.unplaced_pods:
@@ -179,32 +180,58 @@ def _idle(tier: Tier) -> bool:
 def _actions(plan: Plan) -> Iterator[Table]:
     """Actions by wave, those on one pod set together."""
     actions = _by_id(plan)
+    chain = _longest_chain(plan) == len(plan.waves)
     rows = []
     for wave in plan.waves:
         groups: dict[tuple[str, str, str], list[Action]] = {}
         for action in (actions[identity] for identity in wave.actions):
-            key = (_parts(action)[0], action.job, action.pod_set)
-            groups.setdefault(key, []).append(action)
+            kind = "stop-over" if _steps_aside(action) else _parts(action)[0]
+            groups.setdefault((kind, action.job, action.pod_set), []).append(action)
         for (kind, job, pod_set), group in groups.items():
             pods = sum(action.count for action in group)
+            after = () if chain else (_after(wave),)
             where = _where(kind, group)
-            rows.append((str(wave.id), kind, f"{job}/{pod_set}", str(pods), where))
+            rows.append((str(wave.id), *after, kind, f"{job}/{pod_set}", str(pods), where))
     if rows:
+        waits = () if chain else ("AFTER",)
         yield Table(
             _waves_title(plan),
-            ("WAVE", "ACTION", "JOB/PODSET", "PODS", "NODES"),
+            ("WAVE", *waits, "ACTION", "JOB/PODSET", "PODS", "NODES"),
             tuple(rows),
-            frozenset({0, 3}),
+            frozenset({0, 3 + len(waits)}),
         )
 
 
+def _steps_aside(action: Action) -> bool:
+    return isinstance(action, Move) and action.stopover
+
+
+def _after(wave: Wave) -> str:
+    return ",".join(map(str, wave.after)) or "-"
+
+
+def _longest_chain(plan: Plan) -> int:
+    """Waves of the longest row in which each waits for the one before it."""
+    length: dict[int, int] = {}
+    for wave in plan.waves:
+        length[wave.id] = 1 + max((length[before] for before in wave.after), default=0)
+    return max(length.values(), default=0)
+
+
 def _waves_title(plan: Plan) -> str:
-    waves = len(plan.waves)
-    return f"ACTIONS in {plural(waves, 'wave')}" + (", one after the other" if waves > 1 else "")
+    waves, chain = len(plan.waves), _longest_chain(plan)
+    title = f"ACTIONS in {plural(waves, 'wave')}"
+    if waves == 1:
+        return title
+    if chain == waves:
+        return f"{title}, one after the other"
+    if chain == 1:
+        return f"{title}, in any order"
+    return f"{title}, at most {chain} one after the other"
 
 
 def _where(kind: str, group: Sequence[Action]) -> str:
-    if kind == "move":
+    if kind in ("move", "stop-over"):
         return ", ".join(
             f"{source} -> {target}" + (f" x{action.count}" if action.count > 1 else "")
             for action in group
@@ -217,11 +244,11 @@ def _wide_actions(plan: Plan) -> Iterator[Table]:
     actions = _by_id(plan)
     rows = []
     for wave in plan.waves:
-        after = ",".join(map(str, wave.after)) or "-"
+        after = _after(wave)
         for action in (actions[identity] for identity in wave.actions):
             kind, source, target = _parts(action)
             if isinstance(action, Move):
-                kind = f"move ({action.mode})"
+                kind = f"{'stop-over' if action.stopover else 'move'} ({action.mode})"
             budgets = () if isinstance(action, Binding) else action.budgets
             rows.append(
                 (

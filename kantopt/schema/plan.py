@@ -39,7 +39,10 @@ class Summary(Part):
     unplaced_jobs: Count = Field(description="pending jobs that stay without their pods")
     unplaced_pods: Count = Field(description="pending pods that stay pending")
     evicted_pods: Count = Field(description="running pods evicted")
-    moved_pods: Count = Field(description="running pods moved")
+    moved_pods: Count = Field(description="running pods moved, each counted once")
+    stopovers: Count = Field(
+        default=0, description="moves beyond that: pods that step aside and go on later"
+    )
     changes: bool = Field(description="whether there is anything to do")
 
 
@@ -120,15 +123,19 @@ class Move(Part):
     count: PositiveCount = Field(description="pods")
     pods: tuple[PodRef, ...] = Field(default=(), description="the pods, if known")
     mode: Literal["restart", "live"] = Field(description="how they move")
+    stopover: bool = Field(
+        default=False, description="a place for the time being: a later wave takes them on"
+    )
     budgets: tuple[str, ...] = Field(default=(), description="disruption budgets used meanwhile")
 
 
 class Wave(Part):
     """Actions that may run together, in any order.
 
-    A wave starts when those in ``after`` are done: evicted pods gone, bound and moved pods ready.
-    Within a wave, pods that restart all leave before the first of them is back; whatever else
-    arrives finds room although they are still there.
+    A wave may start as soon as those in ``after`` are done: evicted pods gone, bound and moved pods
+    ready. Waves that do not wait for each other may run at the same time. Within a wave, pods that
+    restart all leave before the first of them is back; whatever else arrives finds room although
+    they are still there.
     """
 
     id: PositiveCount = Field(description="number of the wave; the list is one legal order")

@@ -145,16 +145,17 @@ def _may_skew(instance: Instance, spread: Spread, units: Sequence[Unit]) -> bool
                 most[domain] += pods
                 least[domain] += pods
     for change in (change for unit in units for change in unit.changes):
-        for spot, sum_, pods in (
+        counted = change.podset in spread.counted
+        for place, sum_, pods in (
             (change.source, least, -change.pods),
             (change.target, most, change.pods),
         ):
-            if spot is None:
+            if place is None:
                 continue
-            domain = instance.label_domain(spot.node, spread.key)
+            domain = instance.label_domain(place.node, spread.key)
             if sum_ is most and change.podset == spread.owner:
                 arrives.add(domain)
-            if domain is not None and spot.node in over and change.podset in spread.counted:
+            if domain is not None and place.node in over and counted:
                 sum_[domain] += pods
     floor = min(least.values(), default=0) if len(base) >= spread.min_domains else 0
     return any(most[d] - floor > spread.max_skew for d in arrives if d is not None and d in base)

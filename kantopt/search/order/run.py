@@ -133,7 +133,7 @@ class Run:
             self._queue.extend(self._parked.pop(obstacle, ()))
 
     def _together(self) -> bool:
-        """Do restarts that wait for each other in a circle at once: all leave before one is back."""
+        """Do restarts that wait for each other at once: all leave before the first is back."""
         restarts = [unit for unit in self.stuck if unit.restarts and unit.first is None]
         if len(restarts) < 2:
             return False
@@ -183,7 +183,7 @@ def circles(run: Run, units: Sequence[Unit]) -> list[list[Unit]]:
     for unit in units:
         for key in unit.frees:
             leaving.setdefault(key, []).append(unit)
-    graph = nx.DiGraph()
+    graph: nx.DiGraph[int] = nx.DiGraph()
     graph.add_nodes_from(range(len(units)))
     index = {unit: i for i, unit in enumerate(units)}
     for unit in units:

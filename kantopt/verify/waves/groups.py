@@ -36,9 +36,7 @@ def judge_groups(instance: Instance, order: Order) -> Iterator[Violation]:
         needs.setdefault(need.job, []).append(need)
     for j, waves in sorted(_changing(instance, order, needs).items()):
         rules = [
-            rule
-            for rule in _CHECKS
-            if instance.on(rule) and (rule is Rule.GANG or j in needs)
+            rule for rule in _CHECKS if instance.on(rule) and (rule is Rule.GANG or j in needs)
         ]
         found: dict[Violation, None] = {}
         for count, (before, after, p) in enumerate(_steps(instance, order, j, waves)):

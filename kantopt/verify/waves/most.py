@@ -62,7 +62,7 @@ class Sum:
         return self.base + sum(share.peak for share in self.shares.values()) > limit
 
     def most_while(self, p: int, limit: int, own: int) -> int:
-        """Return the most it can be while wave ``p`` runs; below ``limit`` something above it will do.
+        """Return the most it can be while wave ``p`` runs, or any more that is within ``limit``.
 
         Nothing that waits for ``p`` has begun, all that ``p`` waits for is done, and every other
         wave is at any stage that its own order allows. ``own`` is what ``p`` adds by then.
@@ -103,7 +103,7 @@ def _largest_closure(order: Order, shares: Shares, among: Sequence[int]) -> int:
     """
     import networkx as nx
 
-    graph = nx.DiGraph()
+    graph: nx.DiGraph[object] = nx.DiGraph()
     gain = 0
     for q in among:
         share = shares[q]

@@ -125,8 +125,8 @@ def _judge_spread(
             if domain is not None:
                 base[domain] += pods
         for p, action in acts.get(s, ()):
-            for spot, pods in ((action.source, -action.pods), (action.target, action.pods)):
-                domain = None if spot is None else _counted(instance, spread, spot.node)
+            for place, pods in ((action.source, -action.pods), (action.target, action.pods)):
+                domain = None if place is None else _counted(instance, spread, place.node)
                 if domain is not None:
                     at = changes.setdefault(domain, {})
                     at[p] = at.get(p, 0) + pods
@@ -151,9 +151,7 @@ def _judge_spread(
         ]
         skew = max(skews, default=0)
         if skew > spread.max_skew:
-            yield Violation(
-                Rule.SPREAD, wave, f"skew {skew} of {spread.max_skew} in {domain}"
-            )
+            yield Violation(Rule.SPREAD, wave, f"skew {skew} of {spread.max_skew} in {domain}")
 
 
 def _counted(instance: Instance, spread: Spread, n: int) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from kantopt.problem.actions import Wave
 
@@ -32,10 +33,8 @@ class Order:
 
     def beside(self, p: int, among: Iterable[int]) -> list[int]:
         """Waves of which neither they wait for ``p`` nor ``p`` for them, in the order listed."""
-        return [
-            q for q in among if q != p and not self.precedes(q, p) and not self.precedes(p, q)
-        ]
+        return [q for q in among if q != p and not self.precedes(q, p) and not self.precedes(p, q)]
 
     def is_chain(self, among: Sequence[int]) -> bool:
         """Whether each of some waves, in the order listed, waits for the one before it."""
-        return all(self.precedes(q, p) for q, p in zip(among, among[1:], strict=False))
+        return all(self.precedes(q, p) for q, p in pairwise(among))

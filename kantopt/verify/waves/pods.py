@@ -29,7 +29,9 @@ def judge_pods(instance: Instance, order: Order) -> Iterator[Violation]:
             podset = instance.podsets[action.podset]
             if (action.kind == "bind") is podset.running:
                 state = "run already" if podset.running else "do not run"
-                yield Violation("actions", f"action {action.id}", f"{action.pods} pods that {state}")
+                yield Violation(
+                    "actions", f"action {action.id}", f"{action.pods} pods that {state}"
+                )
             if action.source is None:
                 bound[podset.index] += action.pods
             else:
@@ -86,7 +88,9 @@ def _arrives(instance: Instance, action: Action) -> Iterator[Violation]:
         yield Violation(Rule.ELIGIBILITY, _subject(instance, podset.index), message)
     if instance.on(Rule.DEVICES) and not as_wanted(node, podset.devices, spot.devices):
         wanted = {need.device_class: need.count for need in podset.devices}
-        message = f"devices {list(spot.devices)} of {dict(sorted(wanted.items()))} wanted (stop-over)"
+        message = (
+            f"devices {list(spot.devices)} of {dict(sorted(wanted.items()))} wanted (stop-over)"
+        )
         subject = f"{_subject(instance, podset.index)} on node {node.name}"
         yield Violation(Rule.DEVICES, subject, message)
 

@@ -30,10 +30,10 @@ def judge_budgets(instance: Instance, order: Order) -> Iterator[Violation]:
                     at[p] = at.get(p, Share()).plus(start=action.pods, done=done)
     for b, shares in sorted(away.items()):
         budget = instance.budgets[b]
-        for wave, pods in _exceeding(Sum(order, shares), budget.allowed):
+        for number, pods in _exceeding(Sum(order, shares), budget.allowed):
             yield Violation(
                 Rule.DISRUPTION,
-                f"wave {wave}: budget {budget.name}",
+                f"wave {number}: budget {budget.name}",
                 f"{pods} of {budget.allowed} pods away at once",
             )
 
@@ -88,7 +88,9 @@ def judge_quotas(instance: Instance, order: Order) -> Iterator[Violation]:
         parts = [(sums[queue.index, r], quota.guaranteed) for queue, quota in members]
         if sum(max(0, _ever(part) - kept) for part, kept in parts) <= limit:
             continue
-        for p in sorted({p for part, _ in parts for p, share in part.shares.items() if share.start}):
+        for p in sorted(
+            {p for part, _ in parts for p, share in part.shares.items() if share.start}
+        ):
             used = sum(max(0, _use_while(part, p, own=True) - kept) for part, kept in parts)
             without = sum(max(0, _use_while(part, p, own=False) - kept) for part, kept in parts)
             if used > max(limit, without):

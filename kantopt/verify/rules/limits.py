@@ -28,15 +28,16 @@ def check_limits(step: Step) -> Iterator[Violation]:
         ):
             for spot, pods in spots.items():
                 counts[f"node {instance.nodes[spot.node].name}: {what}"] += pods
-    yield from _beyond({"evictions": evicted}, limits.evictions)
-    yield from _beyond({"moves": sum(jobs.values())}, limits.moves)
-    yield from _beyond(jobs, limits.moves_per_job)
-    yield from _beyond(namespaces, limits.moves_per_namespace)
-    yield from _beyond(arrivals, limits.arrivals_per_node)
-    yield from _beyond(departures, limits.departures_per_node)
+    yield from beyond({"evictions": evicted}, limits.evictions)
+    yield from beyond({"moves": sum(jobs.values())}, limits.moves)
+    yield from beyond(jobs, limits.moves_per_job)
+    yield from beyond(namespaces, limits.moves_per_namespace)
+    yield from beyond(arrivals, limits.arrivals_per_node)
+    yield from beyond(departures, limits.departures_per_node)
 
 
-def _beyond(counts: Mapping[str, int], limit: int | None) -> Iterator[Violation]:
+def beyond(counts: Mapping[str, int], limit: int | None) -> Iterator[Violation]:
+    """Find counts above a limit, if there is one."""
     for subject, pods in sorted(counts.items()):
         if limit is not None and pods > limit:
             yield Violation(Rule.LIMITS, subject, f"{pods} of {limit} pods")

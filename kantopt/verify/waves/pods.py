@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from kantopt.problem.actions import Action
 from kantopt.problem.cluster import Spot
@@ -11,6 +12,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.verify.rules.devices import as_wanted
+from kantopt.verify.rules.limits import beyond
 from kantopt.verify.step import Step, Violation
 from kantopt.verify.waves.most import Share, Sum
 from kantopt.verify.waves.order import Order
@@ -72,9 +74,45 @@ def judge_stopovers(
         if once != step.moved(s):
             message = f"{once} of {step.moved(s)} pods move that need to"
             yield Violation("actions", _subject(instance, s), message)
-    limit, total = instance.model.limits.moves, sum(moving.values())
-    if limit is not None and stopping and total > limit:
-        yield Violation(Rule.LIMITS, "moves", f"{total} of {limit} pods, stop-overs included")
+    if stopping:
+        yield from _beyond_limits(instance, actions)
+
+
+def _beyond_limits(instance: Instance, actions: Sequence[Action]) -> Iterator[Violation]:
+    """Each stop-over counts as a move of its own, and as an arrival and a departure."""
+    limits, counts = instance.model.limits, _move_counts(instance, actions)
+    yield from beyond(counts.total, limits.moves)
+    yield from beyond(counts.jobs, limits.moves_per_job)
+    yield from beyond(counts.namespaces, limits.moves_per_namespace)
+    yield from beyond(counts.arrivals, limits.arrivals_per_node)
+    yield from beyond(counts.departures, limits.departures_per_node)
+
+
+class _Counts(NamedTuple):
+    """Pods that move, stop-overs included, by what limits look at."""
+
+    total: Counter[str]
+    jobs: Counter[str]
+    namespaces: Counter[str]
+    arrivals: Counter[str]
+    departures: Counter[str]
+
+
+def _move_counts(instance: Instance, actions: Iterable[Action]) -> _Counts:
+    """Count what actions move, each stop-over as a move of its own."""
+    counts = _Counts(Counter(), Counter(), Counter(), Counter(), Counter())
+    for action in actions:
+        job, pods = instance.job_of(action.podset), action.pods
+        if action.kind == "move" and action.target is not None:
+            counts.total["moves with stop-overs"] += pods
+            counts.jobs[f"job {job.name}: moves with stop-overs"] += pods
+            counts.namespaces[f"namespace {job.namespace}: moves with stop-overs"] += pods
+            node = instance.nodes[action.target.node].name
+            counts.arrivals[f"node {node}: arrivals with stop-overs"] += pods
+        if action.source is not None:
+            node = instance.nodes[action.source.node].name
+            counts.departures[f"node {node}: departures with stop-overs"] += pods
+    return counts
 
 
 def _arrives(instance: Instance, action: Action) -> Iterator[Violation]:

@@ -76,7 +76,14 @@ OBJECTIVES: tuple[tuple[list[Any], str], ...] = (
         "crossing",
     ),
     (
-        [{"unplaced": {"unit": "pod"}}, "evictions", "moves", "nodes_in_use", "fragmented_nodes"],
+        [
+            {"unplaced": {"unit": "pod"}},
+            "evictions",
+            "lost_gpu_seconds",
+            "moves",
+            "nodes_in_use",
+            "fragmented_nodes",
+        ],
         "move",
     ),
     (
@@ -88,6 +95,7 @@ OBJECTIVES: tuple[tuple[list[Any], str], ...] = (
             {"unplaced": {"by": "all", "unit": "pod"}},
             "waiting",
             "evictions",
+            {"evictions": {"by": "all", "unit": "pod"}},
             "excess_nodes",
             "allocation",
         ],
@@ -106,7 +114,7 @@ OBJECTIVES: tuple[tuple[list[Any], str], ...] = (
     ),
     (
         [
-            {"each_priority": ["unplaced", "evictions", "moves"]},
+            {"each_priority": ["unplaced", "evictions", "lost_gpu_seconds", "moves"]},
             "domains_crossed",
             "excess_groups",
             {"stranded_gpus": {"mix": [{"requests": {"cpu": 1, GPU: 2}}]}},
@@ -117,7 +125,8 @@ OBJECTIVES: tuple[tuple[list[Any], str], ...] = (
         [
             "unplaced",
             "fragmented_nodes",
-            "evictions",
+            {"evictions": {"unit": "pod"}},
+            {"lost_gpu_seconds": {"by": "priority"}},
             "moves",
             {"domains_in_use": {"level": "rack"}},
         ],
@@ -180,6 +189,19 @@ def _draft(rng: random.Random, favourite: str) -> Draft:
     return d
 
 
+def _start(d: Draft) -> None:
+    """Say since when jobs run, and what of that they have saved; draws nothing from the draft."""
+    for i, job in enumerate(d.running):
+        minute = sum(map(ord, str(job["podSets"]))) * (i + 1) % 60
+        job["startTime"] = f"2026-01-01T00:{minute:02}:00Z"
+        if minute % 3 == 0:
+            job["lastCheckpointTime"] = "2026-01-01T00:59:30Z"
+        if minute % 5 == 0:
+            job["podSets"][0]["startTime"] = "2026-01-01T00:59:00Z"
+        if minute % 7 == 0:
+            job["minRuntime"] = "40m"
+
+
 def _document(d: Draft, objectives: list[Any]) -> tuple[Document, Document, Document]:
     for node, room in zip(d.nodes, d.room, strict=True):
         node["labels"].pop("rack", None)
@@ -187,6 +209,7 @@ def _document(d: Draft, objectives: list[Any]) -> tuple[Document, Document, Docu
         if d.chance(30):
             offered["pods"] = max(1, room["pods"])
         node["allocatable"] = offered
+    _start(d)
     head = {"apiVersion": "kantopt/v1alpha1"}
     levels = [{"name": name, "nodeLabel": f"topology/{name}"} for name in ("block", "rack")]
     snapshot = {

@@ -36,6 +36,7 @@ SUMS_OVER_JOBS = frozenset(
     {
         Metric.UNPLACED,
         Metric.EVICTIONS,
+        Metric.LOST_GPU_SECONDS,
         Metric.MOVES,
         Metric.DISRUPTION_COST,
         Metric.DOMAINS_CROSSED,

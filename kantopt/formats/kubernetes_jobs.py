@@ -13,6 +13,7 @@ from kantopt.formats.objects import Notes
 from kantopt.formats.pod_groups import Gang, PodGroups, Wish
 from kantopt.formats.pods import Pod
 from kantopt.formats.priorities import Priorities
+from kantopt.formats.runtime import last_checkpoint, min_runtime
 from kantopt.schema.jobs import Assignment, Job, PodSet, TopologyRequest
 
 _DAEMONS = ("DaemonSet", "Node")
@@ -104,6 +105,8 @@ class JobsReader:
             topology_request=self._request(wish, seen, first),
             creation_time=created[0] if created else None,
             start_time=started[0] if started else None,
+            last_checkpoint_time=last_checkpoint(pods, self._notes),
+            min_runtime=min_runtime(pods, self._notes),
             pod_sets=self._documents(sets, whole, first),
         )
 

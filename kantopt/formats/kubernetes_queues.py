@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.runtime import queue_runtime
 from kantopt.formats.view import View
 from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import Queue, QueueResource
@@ -33,7 +35,7 @@ class Queues:
                 queue = read(view, notes)
                 if found.setdefault(queue.name, queue) is not queue:
                     notes.add("queues of a name that another queue has are left out", queue.name)
-        self.queues = tuple(found.values())
+        self.queues = tuple(_protected(found, objects.of("scheduling.run.ai", "Queue")))
         self._names = set(found)
 
     def find(self, namespace: str, local: str, other: str) -> str:
@@ -44,6 +46,19 @@ class Queues:
             self._notes.add(text, name)
             return ""
         return name
+
+
+def _protected(found: Mapping[str, Queue], views: Iterable[View]) -> Iterator[Queue]:
+    """Give KAI's queues the time of grace of the nearest queue above that has one."""
+    specs = {view.at("metadata").name(): view.at("spec") for view in views}
+    for name, queue in found.items():
+        above, seen = name, set[str]()
+        grace = None
+        while grace is None and above in specs and above not in seen:
+            seen.add(above)
+            grace = queue_runtime(specs[above], "preemptMinRuntime")
+            above = specs[above].text("parentQueue")
+        yield queue.model_copy(update={"min_runtime": grace}) if grace else queue
 
 
 def _kueue(view: View, notes: Notes) -> Queue:

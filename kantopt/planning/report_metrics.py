@@ -13,7 +13,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, finest_level, tiers_of
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.hints import did_you_mean, one_of
-from kantopt.schema.model import Metric, Model
+from kantopt.schema.model import Metric, Model, Objective, TotalObjective
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.reports import Amount, Figure, MetricsReport
 from kantopt.verify.metrics import MEASURES
@@ -59,7 +59,7 @@ def report_metrics(question: Question, model: Model, slots: Sequence[Slot] = ())
     BadDataError
         If the documents contradict each other or the plan acts on what is not there.
     """
-    instance = question.instance(model)
+    instance = question.instance(_with_losses(model))
     tiers = tiers_of(instance)
     before = Step(instance, instance.current, instance.current)
     after, notes = None, list(question.notes)
@@ -289,11 +289,19 @@ def _closeness(measured: _Measured, level: int | None) -> Iterator[Figure]:
         yield measured.figure(tier.metric, text, tier.unit, _tier_value(tier), scope)
 
 
+def _with_losses(model: Model) -> Model:
+    """Return a model that counts lost GPU time, for jobs know of it only where it is asked for."""
+    counted = Objective.model_validate({Metric.LOST_GPU_SECONDS.value: TotalObjective()})
+    return model.model_copy(update={"objectives": (*(model.objectives or ()), counted)})
+
+
 def _disruption(measured: _Measured) -> Iterator[Figure]:
     if measured.after is None:
         return
     for tier, text in (
         (Tier(Metric.EVICTIONS, "cost"), "cost of evictions"),
+        (Tier(Metric.EVICTIONS, "pods"), "pods evicted"),
+        (Tier(Metric.LOST_GPU_SECONDS, "GPU-seconds"), "GPU time lost"),
         (Tier(Metric.MOVES, "pods"), "pods moved"),
         (Tier(Metric.DISRUPTION_COST, "cost"), "disruption cost"),
     ):

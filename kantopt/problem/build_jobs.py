@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 from kantopt.problem.affinities import PodLabels
+from kantopt.problem.ages import Ages
 from kantopt.problem.amounts import amounts, demand_of, gpu_milli_of
 from kantopt.problem.chosen import is_exempt
 from kantopt.problem.cluster import Node, Queue, Quota, Spot, Topology
@@ -50,9 +50,9 @@ class JobsBuilder:
         self._classes = {cls.name: cls for cls in snapshot.priority_classes}
         self._default_class = next((c for c in snapshot.priority_classes if c.global_default), None)
         self._places: dict[str, _Places] = {}
-        self._now = _time(snapshot.metadata.captured_at)
         self._exempt = model.exempt
         self._moves_per_job = model.limits.moves_per_job
+        self._ages = Ages(snapshot, model)
 
     def add(self, document: docs.Job) -> None:
         """Add one job with its pod sets and topology needs."""
@@ -79,19 +79,13 @@ class JobsBuilder:
                 move_mode=document.move_mode,
                 all_victims=document.disruption_mode == "all",
                 disruption_cost=document.disruption_cost,
-                waited_seconds=self._waited(document),
                 most_moves=None if most is None or most >= running else most,
+                waited_seconds=self._ages.waited(document),
             )
         )
         self._need(j, document.topology_request, tuple(range(len(roles))))
         for role, podset in enumerate(document.pod_sets):
             self._need(j, podset.topology_request, (role,))
-
-    def _waited(self, document: docs.Job) -> int:
-        submitted = _time(document.creation_time)
-        if self._now is None or submitted is None:
-            return 0
-        return max(0, int((self._now - submitted).total_seconds()))
 
     def _need(self, j: int, request: docs.TopologyRequest | None, roles: tuple[int, ...]) -> None:
         if request is None:
@@ -149,9 +143,14 @@ class JobsBuilder:
         demand = demand_of(requests, devices)
         places = self._places_of(podset)
         cost = podset.disruption_cost
+        gpu_milli = gpu_milli_of(self._resources, demand)
         preemptible = job.preemptible if podset.preemptible is None else podset.preemptible
         movable = job.movable if podset.movable is None else podset.movable
         stays = job.daemon or is_exempt(podset.labels, self._exempt)
+        lost = 0
+        if current:
+            preemptible = preemptible and not self._ages.is_young(job, podset)
+            lost = gpu_milli * self._ages.unsaved(job, podset) // 1000
         s = len(self.podsets)
         self.podsets.append(
             PodSet(
@@ -163,7 +162,7 @@ class JobsBuilder:
                 requests=requests,
                 devices=devices,
                 demand=demand,
-                gpu_milli=gpu_milli_of(self._resources, demand),
+                gpu_milli=gpu_milli,
                 current=current,
                 allowed=places.allowed,
                 spread_over=places.spread_over,
@@ -172,6 +171,7 @@ class JobsBuilder:
                 disruption_cost=job.disruption_cost if cost is None else cost,
                 budgets=(),
                 daemon=job.daemon,
+                lost_gpu_seconds=lost,
             )
         )
         self.labels.append(PodLabels(s, job.namespace, podset))
@@ -219,7 +219,3 @@ def _queues(snapshot: ClusterSnapshot, resources: tuple[str, ...]) -> tuple[Queu
         )
         for i, queue in enumerate(snapshot.queues)
     )
-
-
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)

@@ -207,6 +207,7 @@ def _key(instance: Instance, podset: PodSet) -> Hashable:
         podset.budgets,
         podset.daemon,
         None if instance.model.limits.moves_per_namespace is None else job.namespace,
+        podset.lost_gpu_seconds,
     )
 
 

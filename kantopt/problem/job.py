@@ -74,6 +74,8 @@ class PodSet:
     budgets: tuple[int, ...]
     daemon: bool = False
     """Belongs to its node: a node with nothing else is empty."""
+    lost_gpu_seconds: int = 0
+    """Work of one running pod that is lost if it ends; 0 where the model does not ask."""
     running: bool = field(init=False)
     """Whether the pods run now."""
 

@@ -232,6 +232,7 @@ class _Cut:
             disruption_cost=podset.disruption_cost,
             budgets=tuple([self.budget_of[b] for b in podset.budgets]),
             daemon=podset.daemon,
+            lost_gpu_seconds=podset.lost_gpu_seconds,
         )
 
     def _subset(self, nodes: frozenset[int]) -> frozenset[int]:

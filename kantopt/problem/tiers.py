@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kantopt.problem.instance import Instance
+from kantopt.problem.job import PodSet
 from kantopt.problem.mix import Shape, shape_of
 from kantopt.schema.model import (
     ClusterObjective,
@@ -41,11 +42,18 @@ class Tier:
     """What the metric is restricted to, in words."""
 
     @property
+    def counts_pods(self) -> bool:
+        """Of ``evictions``: whether pods count, whatever they cost."""
+        return self.metric is Metric.EVICTIONS and self.unit == "pods"
+
+    @property
     def name(self) -> str:
         """Metric and, in brackets, what it is restricted to."""
         parts = [] if self.priority is None else [f"priority={self.priority}"]
         if self.metric is Metric.UNPLACED:
             parts.append(self.unit)
+        if self.counts_pods:
+            parts.append("pods")
         if self.surplus:
             parts.append("above minCount")
         if self.scope:
@@ -69,6 +77,7 @@ def tiers_of(instance: Instance) -> tuple[Tier, ...]:
 
 
 def _expand(instance: Instance, model: Model) -> Iterator[Tier]:
+    costed = False
     for objective in model.objectives or ():
         if objective.each_priority is not None:
             tiers = [
@@ -79,7 +88,14 @@ def _expand(instance: Instance, model: Model) -> Iterator[Tier]:
             ]
             yield from (tier for tier in tiers if not tier.surplus)
             yield from (tier for tier in tiers if tier.surplus)
+        elif objective.evictions is not None and objective.evictions.unit == "pod":
+            # Where each pod costs one, the tiers of cost have said it all.
+            if not (costed and all(_costs_one(instance, podset) for podset in instance.podsets)):
+                split = objective.evictions.by == "priority"
+                priorities = instance.priorities if split else (None,)
+                yield from _of_priority(instance, objective, priorities)
         elif objective.name in _BY_PRIORITY:
+            costed = costed or objective.evictions is not None
             parameters = getattr(objective, objective.name)
             split = parameters.by == "priority"
             yield from _of_priority(instance, objective, instance.priorities if split else (None,))
@@ -90,6 +106,7 @@ def _expand(instance: Instance, model: Model) -> Iterator[Tier]:
 _BY_PRIORITY = {
     Metric.UNPLACED.value,
     Metric.EVICTIONS.value,
+    Metric.LOST_GPU_SECONDS.value,
     Metric.MOVES.value,
     Metric.DISRUPTION_COST.value,
 }
@@ -110,8 +127,13 @@ def _of_priority(
         tier = Tier(metric, "pods", priority)
         jobs = [job for job in instance.jobs if priority in (None, job.priority)]
         if metric is not Metric.UNPLACED:
-            if any(instance.podsets[s].running for job in jobs for s in job.podsets):
-                yield replace(tier, unit="cost") if metric is not Metric.MOVES else tier
+            running = [instance.podsets[s] for job in jobs for s in job.podsets]
+            running = [podset for podset in running if podset.running]
+            if metric is Metric.LOST_GPU_SECONDS:
+                if any(podset.lost_gpu_seconds for podset in running):
+                    yield replace(tier, unit="GPU-seconds")
+            elif running:
+                yield replace(tier, unit=_unit(objective))
             continue
         parameters = objective.unplaced or UnplacedObjective()
         tier = replace(tier, target=parameters.target)
@@ -131,6 +153,25 @@ def _of_priority(
             if any(_elastic(instance, job.index) for job in jobs):
                 surplus.append(replace(tier, unit=unit, surplus=True))
     yield from surplus
+
+
+def _unit(objective: PriorityObjective) -> str:
+    """Unit of a metric of running pods."""
+    if objective.moves is not None:
+        return "pods"
+    if objective.evictions is not None and objective.evictions.unit == "pod":
+        return "pods"
+    return "cost"
+
+
+def _costs_one(instance: Instance, podset: PodSet) -> bool:
+    """Whether each pod evicted of a pod set costs one."""
+    job = instance.jobs[podset.job]
+    if not podset.running:
+        return True
+    if job.all_victims:
+        return job.disruption_cost == 1 and sum(role.count for role in job.roles) == 1
+    return podset.disruption_cost == 1
 
 
 def _elastic(instance: Instance, j: int) -> bool:

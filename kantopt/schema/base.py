@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from kantopt.schema.quantity import parse_quantity
@@ -38,11 +39,27 @@ Quantity = Annotated[
     Field(description="a Kubernetes quantity: a whole number or a string such as 500m, 16Gi, 1.5"),
 ]
 Name = Annotated[str, Field(min_length=1, max_length=253)]
+
+
+def _moment(value: str) -> str:
+    datetime.fromisoformat(value)
+    return value
+
+
 Timestamp = Annotated[
     str,
     Field(
         pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$",
         description="RFC 3339, for example 2026-09-01T03:00:00Z",
+    ),
+    AfterValidator(_moment),
+]
+Duration = Annotated[
+    str,
+    Field(
+        min_length=2,
+        pattern=r"^(\d{1,6}d)?(\d{1,6}h)?(\d{1,6}m)?(\d{1,9}s)?$",
+        description="days, hours, minutes and seconds, for example 90s, 30m, 1h30m",
     ),
 ]
 Count = Annotated[int, Field(ge=0, le=10_000_000)]

@@ -11,7 +11,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
 
-from kantopt.schema.base import Part, Quantity, Timestamp
+from kantopt.schema.base import Duration, Part, Quantity, Timestamp
 from kantopt.schema.hints import one_of
 from kantopt.schema.model import Objective, PriorityObjective
 
@@ -80,7 +80,11 @@ def field_names(part: type[Part]) -> dict[str, FieldInfo]:
 
 
 _QUANTITY_MARKS = [item for item in spec_of(Quantity).limits if isinstance(item, BeforeValidator)]
-_TIMESTAMP = spec_of(Timestamp).pattern
+_SHAPES = {
+    spec_of(Timestamp).pattern: "a time such as 2026-09-01T03:00:00Z",
+    spec_of(Duration).pattern: "a duration such as 90s, 30m or 1h30m",
+}
+"""What strings of a certain form are."""
 
 
 def locate(part: type[Part], loc: Sequence[int | str]) -> tuple[tuple[int | str, ...], Spec, Spec]:
@@ -160,11 +164,7 @@ def _part(part: type[Part]) -> str:
 
 def _string(spec: Spec) -> str:
     if spec.pattern is not None:
-        return (
-            "a time such as 2026-09-01T03:00:00Z"
-            if spec.pattern == _TIMESTAMP
-            else "a percentage such as 25%"
-        )
+        return _SHAPES.get(spec.pattern, "a percentage such as 25%")
     least, most = spec.limit(MinLen), spec.limit(MaxLen)
     if most is not None:
         return f"a string of 1 to {most.max_length} characters"

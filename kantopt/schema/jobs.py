@@ -9,6 +9,7 @@ from pydantic import Field
 from kantopt.schema.base import (
     ApiVersion,
     Count,
+    Duration,
     Expression,
     LabelSelector,
     Metadata,
@@ -150,6 +151,12 @@ class PodSet(Part):
     disruption_cost: Count | None = Field(
         default=None, description="cost of evicting one pod; default: the job's"
     )
+    start_time: Timestamp | None = Field(
+        default=None, description="when its running pods started; default: the job's"
+    )
+    last_checkpoint_time: Timestamp | None = Field(
+        default=None, description="when they last saved their work; default: the job's"
+    )
     preemptible: bool | None = Field(default=None, description="overrides the job's")
     movable: bool | None = Field(default=None, description="overrides the job's")
     assignments: tuple[Assignment, ...] = Field(
@@ -197,6 +204,13 @@ class Job(Part):
     )
     creation_time: Timestamp | None = Field(default=None, description="when it was submitted")
     start_time: Timestamp | None = Field(default=None, description="when it started")
+    last_checkpoint_time: Timestamp | None = Field(
+        default=None, description="when it last saved its work: what came after is lost if it ends"
+    )
+    min_runtime: Duration | None = Field(
+        default=None,
+        description="pods that have run for less are not evicted; default: the queue's",
+    )
     pod_sets: tuple[PodSet, ...] = Field(min_length=1, description="roles of the job")
 
 

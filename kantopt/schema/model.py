@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from kantopt.schema.base import ApiVersion, Count, Metadata, Part, PositiveCount, Quantity
+from kantopt.schema.base import ApiVersion, Count, Duration, Metadata, Part, PositiveCount, Quantity
 from kantopt.schema.jobs import DeviceRequest, Requests
 
 
@@ -36,6 +36,7 @@ class Metric(StrEnum):
 
     UNPLACED = "unplaced"
     EVICTIONS = "evictions"
+    LOST_GPU_SECONDS = "lost_gpu_seconds"
     MOVES = "moves"
     DISRUPTION_COST = "disruption_cost"
     DOMAINS_CROSSED = "domains_crossed"
@@ -99,6 +100,14 @@ class PerPriorityObjective(ModelPart):
     """Counted per priority, the highest first."""
 
     by: Literal["priority", "all"] = Field(default="priority", description="one tier per priority")
+
+
+class EvictionsObjective(PerPriorityObjective):
+    """Pods evicted, by what they cost or by their number."""
+
+    unit: Literal["cost", "pod"] = Field(
+        default="cost", description="what is counted: disruptionCost, or pods"
+    )
 
 
 class TotalObjective(ModelPart):
@@ -170,7 +179,12 @@ class PriorityObjective(ModelPart):
     """
 
     unplaced: UnplacedObjective | None = Field(default=None, description="unplaced pods")
-    evictions: PerPriorityObjective | None = Field(default=None, description="cost of evictions")
+    evictions: EvictionsObjective | None = Field(
+        default=None, description="cost, or number, of the pods evicted"
+    )
+    lost_gpu_seconds: TotalObjective | None = Field(
+        default=None, description="GPU time since the last checkpoint of pods that end"
+    )
     moves: TotalObjective | None = Field(default=None, description="pods moved")
     disruption_cost: TotalObjective | None = Field(
         default=None, description="2 per evicted and 1 per moved pod"
@@ -254,6 +268,11 @@ class Limits(ModelPart):
         default=None,
         alias="departuresPerNode",
         description="running pods that leave one node at most, moved or evicted",
+    )
+    min_runtime: Duration | None = Field(
+        default=None,
+        alias="minRuntime",
+        description="pods that have run for less are not evicted, unless job or queue say other",
     )
 
 

@@ -9,6 +9,7 @@ from pydantic import Field
 from kantopt.schema.base import (
     ApiVersion,
     Count,
+    Duration,
     LabelSelector,
     Metadata,
     Name,
@@ -108,6 +109,10 @@ class Queue(Part):
     cohort: str = Field(default="", description="cohort; none: nothing is borrowed or lent")
     resources: tuple[QueueResource, ...] = Field(
         default=(), description="quotas; resources not listed are not limited"
+    )
+    min_runtime: Duration | None = Field(
+        default=None,
+        description="pods of its jobs that have run for less are not evicted; default: the model's",
     )
 
 

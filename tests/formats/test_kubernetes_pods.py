@@ -100,6 +100,42 @@ def test_the_deletion_cost_never_makes_an_eviction_pay(text: str, cost: int | No
     assert found.pod_sets[0].disruption_cost == cost
 
 
+@pytest.mark.parametrize(
+    ("words", "runtime"),
+    [
+        ({"volcano.sh/cooldown-time": "10m"}, "600s"),
+        ({"volcano.sh/cooldown-time": "1h0m0.5s"}, "3601s"),
+        ({"kantopt/min-runtime": "90s", "volcano.sh/cooldown-time": "10m"}, "90s"),
+        ({"volcano.sh/cooldown-time": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_a_cooldown_protects_pods_that_have_just_started(
+    words: dict[str, str], runtime: str | None
+) -> None:
+    for imported in (
+        read(node("n1"), pod("a", on="n1", annotations=words)),
+        read(node("n1"), pod("a", on="n1", labels=words)),
+    ):
+        assert imported.snapshot.jobs[0].min_runtime == runtime
+        assert any("cooldown times" in note for note in imported.notes) == ("soon" in str(words))
+
+
+def test_the_latest_checkpoint_that_pods_tell_of_is_the_jobs() -> None:
+    def told(*times: str) -> str | None:
+        pods = [
+            pod(f"a-{i}", on="n1", annotations={"kantopt/last-checkpoint-time": time})
+            for i, time in enumerate(times)
+        ]
+        (found,) = read(node("n1"), *pods).snapshot.jobs
+        return found.last_checkpoint_time
+
+    early, late = "2026-01-01T03:00:00Z", "2026-01-01T04:30:00+01:00"
+    assert told(early, late) == late
+    assert told(early, "yesterday", "2026-01-01T09:00:00") == early
+    assert told("yesterday") is None
+
+
 def test_what_a_budget_allows_now_stands_above_what_it_says() -> None:
     def budget(name: str, status: Any, **spec: Any) -> dict[str, Any]:
         made = thing("policy/v1", "PodDisruptionBudget", name, selector={}, **spec)

@@ -31,6 +31,20 @@ def test_flavors_of_a_queue_are_added_up_and_one_without_limit_leaves_none() -> 
     assert "(q)" in noted(imported, "several flavors")
 
 
+def test_a_queue_of_kai_protects_the_young_as_the_nearest_above_it_says() -> None:
+    version = "scheduling.run.ai/v2"
+    queues = [
+        thing(version, "Queue", "top", "", preemptMinRuntime="1h"),
+        thing(version, "Queue", "middle", "", parentQueue="top", preemptMinRuntime="10m0s"),
+        thing(version, "Queue", "low", "", parentQueue="middle"),
+        thing(version, "Queue", "alone", "", parentQueue="alone"),
+    ]
+    found = {queue.name: queue.min_runtime for queue in read(*queues).snapshot.queues}
+    assert found == {"top": "3600s", "middle": "600s", "low": "600s", "alone": None}
+    with pytest.raises(BadDataError, match="preemptMinRuntime"):
+        read(thing(version, "Queue", "q", "", preemptMinRuntime="long"))
+
+
 def test_volcano_capability_is_a_quota_and_its_shares_are_left_out() -> None:
     version = "scheduling.volcano.sh/v1beta1"
     spec = {"capability": {"cpu": "10", "memory": "1Gi"}, "deserved": {"cpu": "5"}}

@@ -43,6 +43,16 @@ def test_priorities_without_running_pods_have_nothing_to_evict() -> None:
     assert names("evictions") == ["evictions[priority=1]"]
 
 
+def test_pods_evicted_are_left_out_where_cost_has_said_it_already() -> None:
+    by_pod = {"evictions": {"by": "all", "unit": "pod"}}
+    assert names("evictions", by_pod) == ["evictions[priority=1]"]
+    assert names(by_pod, "evictions") == ["evictions[pods]", "evictions[priority=1]"]
+    assert names({"evictions": {"unit": "pod"}}) == ["evictions[priority=1, pods]"]
+    dear = job("dear", pods(gpu=1, on=["b"], disruptionCost=2), priority=1)
+    asked = question(NODES, [*JOBS, dear], objectives=["evictions", by_pod])
+    assert [tier.name for tier in tiers_of(asked)] == ["evictions[priority=1]", "evictions[pods]"]
+
+
 @pytest.mark.parametrize("metric", ["evictions", "moves", "disruption_cost"])
 def test_one_tier_over_all_priorities_can_be_asked_for(metric: str) -> None:
     assert names({metric: {"by": "all"}}) == [metric]

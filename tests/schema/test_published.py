@@ -118,6 +118,7 @@ def test_objectives_that_are_refused_are_invalid(objectives: list[Any]) -> None:
         ("JobList", {"kind": "Jobs"}),
         ("ClusterSnapshot", {"node": []}),
         ("ClusterSnapshot", {"metadata": {"capturedAt": "yesterday"}}),
+        ("ClusterSnapshot", {"queues": [{"name": "q", "minRuntime": "soon"}]}),
         ("Plan", {}),
     ],
 )

@@ -142,6 +142,16 @@ def test_moves_can_be_asked_for_by_priority() -> None:
     assert values(instance, r=["b"]) == {"moves[priority=2]": 0, "moves[priority=1]": 1}
 
 
+def test_evictions_by_pod_count_what_costs_nothing_or_once_for_a_whole_job() -> None:
+    jobs = [
+        job("free", pods(count=2, minCount=0, disruptionCost=0, on=["a", "a"])),
+        job("whole", pods(count=3, minCount=0, on=["b"] * 3), disruptionMode="all"),
+    ]
+    objectives = ["evictions", {"evictions": {"by": "all", "unit": "pod"}}]
+    instance = question(NODES, jobs, objectives=objectives)
+    assert values(instance, free=[], whole=[]) == {"evictions[priority=0]": 1, "evictions[pods]": 5}
+
+
 def test_new_pods_are_neither_evictions_nor_moves() -> None:
     jobs = [job("r", pods(count=2, minCount=0, on=["a"]))]
     instance = question(NODES, jobs, objectives=DISRUPTIONS)

@@ -19,6 +19,7 @@ from kantopt.cp.metrics.excess_groups import excess_groups_expr
 from kantopt.cp.metrics.excess_nodes import excess_nodes_expr
 from kantopt.cp.metrics.fragment_rate import fragment_rate_expr
 from kantopt.cp.metrics.fragmented_nodes import fragmented_nodes_expr
+from kantopt.cp.metrics.lost_gpu_seconds import lost_gpu_seconds_expr
 from kantopt.cp.metrics.moves import moves_expr
 from kantopt.cp.metrics.nodes_in_use import nodes_in_use_expr
 from kantopt.cp.metrics.stranded_gpus import stranded_gpus_expr
@@ -34,6 +35,7 @@ MOST = 2**50
 EXPRESSIONS: dict[Metric, Callable[[Variables, Tier], LinearExprT]] = {
     Metric.UNPLACED: unplaced_expr,
     Metric.EVICTIONS: evictions_expr,
+    Metric.LOST_GPU_SECONDS: lost_gpu_seconds_expr,
     Metric.MOVES: moves_expr,
     Metric.DISRUPTION_COST: disruption_cost_expr,
     Metric.DOMAINS_CROSSED: domains_crossed_expr,

@@ -15,7 +15,9 @@ def evictions_expr(m: Variables, tier: Tier) -> LinearExprT:
         if tier.priority not in (None, job.priority):
             continue
         running = [s for s in job.podsets if m.instance.podsets[s].running]
-        if job.all_victims and running:
+        if tier.counts_pods:
+            terms += [(m.evicted(s), 1) for s in running]
+        elif job.all_victims and running:
             terms.append((m.evicts_any(job.index), job.disruption_cost))
         else:
             terms += [(m.evicted(s), m.instance.podsets[s].disruption_cost) for s in running]

@@ -19,7 +19,12 @@ from kantopt.verify.metrics import bounds
 WORK = 0.3
 """Deterministic seconds for one tier: what is not proved by then is a matter of search."""
 
-DISRUPTIONS = {Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST}
+DISRUPTIONS = {
+    Metric.EVICTIONS,
+    Metric.LOST_GPU_SECONDS,
+    Metric.MOVES,
+    Metric.DISRUPTION_COST,
+}
 
 
 def relaxed_bounds(

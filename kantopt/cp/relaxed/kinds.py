@@ -149,6 +149,8 @@ class Kinds:
             id(podset.allowed),  # pod sets that ask the same share the set
             podset.disruption_cost,
             podset.budgets,
+            podset.lost_gpu_seconds
+            and (podset.lost_gpu_seconds, self.instance.jobs[podset.job].move_mode),
             podset.running and self._freedom(podset),
         )
 

@@ -41,6 +41,8 @@ def _of_metric(m: Relaxation, tier: Tier) -> LinearExprT | None:
             return _unplaced_jobs(m, tier) if tier.unit == "jobs" else _unplaced(m, tier)
         case Metric.EVICTIONS:
             return _evictions(m, tier)
+        case Metric.LOST_GPU_SECONDS:
+            return weighted(_lost(m, tier))
         case Metric.MOVES:
             return weighted(_moves(m, tier))
         case Metric.DISRUPTION_COST:
@@ -114,7 +116,9 @@ def _unplaced(m: Relaxation, tier: Tier) -> LinearExprT:
 def _evictions(m: Relaxation, tier: Tier) -> LinearExprT:
     terms = Terms()
     for j, kind in _counted(m, tier):
-        if kind.one.all_victims:
+        if tier.counts_pods:
+            terms += [(m.evicted(pods), 1) for pods in kind.pods if pods.evictable]
+        elif kind.one.all_victims:
             if j in m.victims:
                 terms.append((m.victims[j], kind.one.disruption_cost))
         else:
@@ -122,6 +126,18 @@ def _evictions(m: Relaxation, tier: Tier) -> LinearExprT:
                 (m.evicted(pods), pods.one.disruption_cost) for pods in kind.pods if pods.evictable
             ]
     return weighted(terms)
+
+
+def _lost(m: Relaxation, tier: Tier) -> Terms:
+    terms = Terms()
+    for _, kind in _counted(m, tier):
+        for pods in kind.pods:
+            lost = pods.one.lost_gpu_seconds
+            if lost and pods.evictable:
+                terms.append((m.evicted(pods), lost))
+            if lost and pods.movable and kind.one.move_mode == "restart":
+                terms.append((m.moved[pods.index], lost))
+    return terms
 
 
 def _moves(m: Relaxation, tier: Tier) -> Terms:

@@ -51,6 +51,7 @@ def effects_of(instance: Instance, tiers: Sequence[Tier], group: Group) -> Effec
                 unplaced.append((i, pod))
         elif tier.metric is Metric.EVICTIONS and group.running:
             cost = job.disruption_cost if job.all_victims else first.disruption_cost
+            cost = 1 if tier.counts_pods else cost
             disruption.append((i, cost, 0))
         elif tier.metric is Metric.MOVES and group.running:
             disruption.append((i, 0, 1))

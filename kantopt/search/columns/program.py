@@ -186,7 +186,9 @@ def _low(instance: Instance, group: Group, above: Sequence[Tier], values: Sequen
             elif pod := weight(tier, first):
                 low = max(low, count - value // pod)
         elif tier.metric is Metric.EVICTIONS and group.running:
-            if job.all_victims:
+            if tier.counts_pods:
+                low = max(low, group.running - value)
+            elif job.all_victims:
                 low = max(low, group.running if job.disruption_cost > value else 0)
             elif first.disruption_cost:
                 low = max(low, group.running - value // first.disruption_cost)
@@ -215,6 +217,7 @@ def _row(instance: Instance, groups: Sequence[Group], tier: Tier, value: int) ->
         elif tier.metric is Metric.EVICTIONS:
             # Of a job that is evicted as a whole the cost counts once: no sum over pods.
             evicted[i] = 0 if job.all_victims else first.disruption_cost
+            evicted[i] = 1 if tier.counts_pods else evicted[i]
         elif tier.metric is Metric.MOVES:
             out[i], evicted[i] = 1, -1
         elif tier.metric is Metric.DISRUPTION_COST:

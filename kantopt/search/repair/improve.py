@@ -20,7 +20,12 @@ from kantopt.verify.weight import weight
 NOISES = (0.1, 0.3, 0.6)
 KEPT = (0.0, 0.9)
 """Share of the changes that stay when the others are undone, to draw from."""
-_DISRUPTION = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
+_DISRUPTION = (
+    Metric.EVICTIONS,
+    Metric.LOST_GPU_SECONDS,
+    Metric.MOVES,
+    Metric.DISRUPTION_COST,
+)
 _TURNS = 3
 """Of a deterministic run."""
 _NO_LIMIT = 2**60

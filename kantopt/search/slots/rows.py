@@ -62,6 +62,8 @@ def tier_row(instance: Instance, tier: Tier, value: int) -> Row | None:
         job = instance.job_of(podset.index)
         if not podset.running or not counted(podset):
             return 0
+        if tier.counts_pods:
+            return 1
         if job.all_victims:
             return job.disruption_cost if _single(job) else 0
         return podset.disruption_cost

@@ -26,6 +26,10 @@ from kantopt.verify.metrics.fragmented_nodes import (
     bound_fragmented_nodes,
     measure_fragmented_nodes,
 )
+from kantopt.verify.metrics.lost_gpu_seconds import (
+    bound_lost_gpu_seconds,
+    measure_lost_gpu_seconds,
+)
 from kantopt.verify.metrics.moves import bound_moves, measure_moves
 from kantopt.verify.metrics.nodes_in_use import bound_nodes_in_use, measure_nodes_in_use
 from kantopt.verify.metrics.stranded_gpus import bound_stranded_gpus, measure_stranded_gpus
@@ -36,6 +40,7 @@ from kantopt.verify.step import Step
 MEASURES: dict[Metric, Callable[[Tier, Step], int]] = {
     Metric.UNPLACED: measure_unplaced,
     Metric.EVICTIONS: measure_evictions,
+    Metric.LOST_GPU_SECONDS: measure_lost_gpu_seconds,
     Metric.MOVES: measure_moves,
     Metric.DISRUPTION_COST: measure_disruption_cost,
     Metric.DOMAINS_CROSSED: measure_domains_crossed,
@@ -57,6 +62,7 @@ need not be considered."""
 BOUNDS: dict[Metric, Callable[[Tier, Instance, Above], int]] = {
     Metric.UNPLACED: bound_unplaced,
     Metric.EVICTIONS: bound_evictions,
+    Metric.LOST_GPU_SECONDS: bound_lost_gpu_seconds,
     Metric.MOVES: bound_moves,
     Metric.DISRUPTION_COST: bound_disruption_cost,
     Metric.DOMAINS_CROSSED: bound_domains_crossed,

@@ -1,0 +1,72 @@
+"""How long jobs have waited and run when the snapshot was taken."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from kantopt.schema import jobs as docs
+from kantopt.schema.duration import duration_seconds
+from kantopt.schema.model import Metric, Model, PriorityObjective
+from kantopt.schema.snapshot import ClusterSnapshot
+
+
+class Ages:
+    """Reads times of jobs as seconds before the snapshot's ``capturedAt``.
+
+    Without that moment, and where a job does not say, nothing is known: then nobody has waited or
+    lost anything, and nobody is protected for having just started.
+    """
+
+    def __init__(self, snapshot: ClusterSnapshot, model: Model) -> None:
+        self._now = _time(snapshot.metadata.captured_at)
+        self._queues = {queue.name: queue.min_runtime for queue in snapshot.queues}
+        self._min_runtime = model.limits.min_runtime
+        # Jobs that differ only in what they would lose are alike for all who do not ask.
+        self._counts_losses = any(_counts_losses(item) for item in model.objectives or ())
+
+    def waited(self, job: docs.Job) -> int:
+        """Seconds since a job was submitted."""
+        return self._since(job.creation_time) or 0
+
+    def unsaved(self, job: docs.Job, podset: docs.PodSet) -> int:
+        """Seconds of work that running pods have not saved, if the model asks for it."""
+        if not self._counts_losses:
+            return 0
+        ages = (self._ran(job, podset), self._since(_checkpoint(job, podset)))
+        return min((age for age in ages if age is not None), default=0)
+
+    def is_young(self, job: docs.Job, podset: docs.PodSet) -> bool:
+        """Whether running pods have run for less than the time for which they are not evicted."""
+        least = job.min_runtime
+        if least is None:
+            least = self._queues.get(job.queue_name)
+        if least is None:
+            least = self._min_runtime
+        if least is None:
+            return False
+        ran = self._ran(job, podset)
+        return ran is not None and ran < duration_seconds(least)
+
+    def _ran(self, job: docs.Job, podset: docs.PodSet) -> int | None:
+        return self._since(job.start_time if podset.start_time is None else podset.start_time)
+
+    def _since(self, text: str | None) -> int | None:
+        """Seconds since a time, whole ones; 0 if it is yet to come."""
+        time = _time(text)
+        if self._now is None or time is None:
+            return None
+        return max(0, int((self._now - time).total_seconds()))
+
+
+def _checkpoint(job: docs.Job, podset: docs.PodSet) -> str | None:
+    own = podset.last_checkpoint_time
+    return job.last_checkpoint_time if own is None else own
+
+
+def _counts_losses(objective: PriorityObjective) -> bool:
+    parts = getattr(objective, "each_priority", None) or (objective,)
+    return any(part.name == Metric.LOST_GPU_SECONDS.value for part in parts)
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

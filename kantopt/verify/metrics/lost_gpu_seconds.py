@@ -1,0 +1,25 @@
+"""M15 lost GPU time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import Tier
+from kantopt.verify.step import Step
+
+
+def measure_lost_gpu_seconds(tier: Tier, step: Step) -> int:
+    """GPU time since start or last checkpoint of the pods that are evicted or restart elsewhere."""
+    lost = 0
+    for podset in step.instance.podsets:
+        job = step.instance.jobs[podset.job]
+        if podset.lost_gpu_seconds and tier.priority in (None, job.priority):
+            restarted = step.moved(podset.index) if job.move_mode == "restart" else 0
+            lost += podset.lost_gpu_seconds * (step.evicted(podset.index) + restarted)
+    return lost
+
+
+def bound_lost_gpu_seconds(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
+    """Return 0: arithmetic knows no plan that must end a pod."""
+    return 0

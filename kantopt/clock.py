@@ -1,11 +1,14 @@
-"""The one place where the clock is read: time since the process began, and deadlines."""
+"""The one place where the clock is read: time since the process began, deadlines, the hour."""
 
 from __future__ import annotations
 
 import os
 import time
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
+
+from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
     from kantopt.memory import MemoryLimit
@@ -27,6 +30,34 @@ _START = time.monotonic() - _age_at_import()
 def elapsed() -> float:
     """Seconds since the process began."""
     return time.monotonic() - _START
+
+
+def utc_now() -> datetime:
+    """Moment on the calendar, in UTC: how old a snapshot is, when a run took place.
+
+    The environment variable ``KANTOPT_NOW`` stands in for it, for trials of scheduled runs.
+
+    Raises
+    ------
+    UsageError
+        If that variable holds no RFC 3339 time.
+    """
+    told = os.environ.get("KANTOPT_NOW")
+    if not told:
+        return datetime.now(UTC)
+    try:
+        moment = datetime.fromisoformat(told)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        expected = "a time such as 2026-09-01T03:00:00Z"
+        raise UsageError(f"KANTOPT_NOW: found {told!r}, expected {expected}")
+    return moment.astimezone(UTC)
+
+
+def rfc3339(moment: datetime) -> str:
+    """Write a moment in UTC as documents have it, to the second."""
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 @dataclass(slots=True)

@@ -35,6 +35,12 @@ class WriteError(KantoptError):
     exit_code = 74
 
 
+class LockHeldError(KantoptError):
+    """Another run holds the lock; trying again later may do."""
+
+    exit_code = 75
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
     """One thing that is wrong with a document.

@@ -152,6 +152,8 @@ class _Watched:
             text = line.decode(errors="replace")
             news = read_news(text)
             if news is not None:
+                if news.get("event") == "error":
+                    self.complaints.append(str(news.get("message")))
                 self._take(str(news.get("event", "")))
             elif not text.startswith("kantopt: warning: "):
                 self.complaints.append(text)

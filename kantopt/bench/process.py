@@ -125,6 +125,8 @@ def _read(report: Path, err: Path, limit_seconds: float) -> Ran:
             news = read_news(line)
             if news is None:
                 complaints.append(line)
+            elif "message" in news:
+                complaints.append(f"kantopt: {news.get('event')}: {news['message']}")
             elif "values" in news:
                 improvements.append(Improvement(float(news["t"]), tuple(news["values"])))
             else:

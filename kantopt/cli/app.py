@@ -14,7 +14,7 @@ from kantopt.cli.convert import convert
 from kantopt.cli.explain import explain
 from kantopt.cli.metrics import metrics
 from kantopt.cli.models import models
-from kantopt.cli.output import complain
+from kantopt.cli.output import complain, log_form_of
 from kantopt.cli.plan import plan
 from kantopt.cli.render import render
 from kantopt.cli.schema import schema
@@ -80,7 +80,7 @@ def dispatch(arguments: list[str]) -> int:
     except typer.TyperException as error:
         # What reads a choice puts its own word for a wrong one in front.
         message = " ".join(error.format_message().split()).replace("Value error, ", "", 1)
-        complain("error", [f"{message} (see kantopt --help)"])
+        complain("error", [f"{message} (see kantopt --help)"], log_form_of(arguments))
         return UsageError.exit_code
     except typer.Abort:
         return INTERRUPTED

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from kantopt.cli.output import complain, emit
+from kantopt.cli.output import complain, emit, log_form_of
 from kantopt.cli.signals import INTERRUPTED, Terminated, quit_on_signals
 from kantopt.cli.version import version_text
 from kantopt.errors import KantoptError
@@ -18,6 +18,7 @@ INTERNAL, PIPE, TERMINATED = 1, 141, 143
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code; never raises."""
     verbose = "-v" in arguments or "--verbose" in arguments
+    form = log_form_of(arguments)
     try:
         with quit_on_signals():
             code = _dispatch(list(arguments))
@@ -29,14 +30,14 @@ def run(arguments: Sequence[str]) -> int:
         return PIPE
     except KantoptError as error:
         _drop_if_broken()
-        complain("error", [str(error)])
+        complain("error", [str(error)], form)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
     except Terminated:
         return TERMINATED
     except MemoryError:
-        complain("error", ["out of memory (MemoryError)"])
+        complain("error", ["out of memory (MemoryError)"], form)
         return INTERNAL
     except Exception as error:
         if verbose:
@@ -45,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
             traceback.print_exc()
         hint = "" if verbose else "; -v shows where"
         text = " ".join(str(error).split())
-        complain("error", [f"internal error: {type(error).__name__}: {text}{hint}"])
+        complain("error", [f"internal error: {type(error).__name__}: {text}{hint}"], form)
         return INTERNAL
 
 

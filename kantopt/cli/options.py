@@ -105,6 +105,18 @@ OutputFile = Annotated[
     typer.Option("--output-file", "-O", metavar="FILE", help="Write there, whole or not at all."),
 ]
 ColourOption = Annotated[Colour, typer.Option("--color", help="When to colour tables.")]
+DetailedExitcode = Annotated[
+    bool,
+    typer.Option(
+        "--detailed-exitcode",
+        help="Exit 3 if something stays unplaced, 5 if an objective is open, 2 if there is "
+        "anything to do, 0 if not: the first that applies.",
+    ),
+]
+LogFormat = Annotated[
+    Literal["text", "json"],
+    typer.Option("--log-format", help="json: all that goes to stderr as lines of JSON."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No warnings, no progress.")]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Progress line by line; tracebacks of our faults.")

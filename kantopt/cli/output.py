@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import json
 import os
 import sys
-from collections.abc import Iterable
-from typing import IO, TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import IO, TYPE_CHECKING, Literal
 
-from kantopt.errors import CannotCreateError, WriteError
+from kantopt.clock import elapsed, rfc3339, utc_now
+from kantopt.errors import CannotCreateError, KantoptError, WriteError
 
 if TYPE_CHECKING:
     from kantopt.schema.base import Part
+
+_NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 def emit(text: str, path: str | None = None) -> None:
@@ -52,8 +58,16 @@ def _write(stream: IO[str], data: bytes, text: str) -> None:
     stream.flush()
 
 
-def complain(kind: str, messages: Iterable[str]) -> None:
-    """Say something on stderr, one line a message; a stderr that is gone stops nothing."""
+def complain(kind: str, messages: Iterable[str], form: Literal["text", "json"] = "text") -> None:
+    """Say something on stderr, one line a message; a stderr that is gone stops nothing.
+
+    In the form ``json`` each line is an object: ``time``, ``t`` (seconds since the process began),
+    ``event`` (the kind) and ``message``.
+    """
+    if form == "json":
+        for message in messages:
+            tell_news(kind, {"message": message})
+        return
     if sys.stderr is None:
         return
     from kantopt.report.blocks import escaped
@@ -62,6 +76,25 @@ def complain(kind: str, messages: Iterable[str]) -> None:
         for message in messages:
             for line in message.splitlines() or [""]:
                 print(f"kantopt: {kind}: {escaped(line)}", file=sys.stderr)
+        sys.stderr.flush()
+
+
+def log_form_of(arguments: Sequence[str]) -> Literal["text", "json"]:
+    """Form of the log that was asked for; found here too, since reading the options may fail."""
+    wanted = ("--log-format", "json") in itertools.pairwise(arguments)
+    return "json" if wanted or "--log-format=json" in arguments else "text"
+
+
+def tell_news(event: str, facts: Mapping[str, object] = _NOTHING, at: float | None = None) -> None:
+    """Write a line of the structured log to stderr; ``at``: when, in seconds of the process."""
+    if sys.stderr is None:
+        return
+    seconds = elapsed() if at is None else at
+    news = {"t": round(seconds, 3), "event": event, **facts}
+    with contextlib.suppress(KantoptError):  # a faked clock that cannot be read is said elsewhere
+        news = {"time": rfc3339(utc_now()), **news}
+    with contextlib.suppress(OSError, ValueError, RuntimeError):
+        sys.stderr.write(f"{json.dumps(news)}\n")
         sys.stderr.flush()
 
 

@@ -1,19 +1,23 @@
 """``kantopt plan``."""
 
 import contextlib
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from kantopt.cli import options as opt
+from kantopt.cli.habits import NO_HABITS, Habits, LogForm, Run, with_habits
 from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
 
 if TYPE_CHECKING:
     from kantopt.planning.plan import Result
+    from kantopt.schema.plan import Plan
 
 Form = Literal["table", "wide", "json", "yaml", "name"]
 
 
+@with_habits
 def plan(
     files: opt.Files,
     model: opt.ModelName = None,
@@ -85,29 +89,20 @@ def plan(
             "(YAML; JSON if it ends in .json) and stdout the table.",
         ),
     ] = None,
-    detailed_exitcode: Annotated[
-        bool,
-        typer.Option(
-            "--detailed-exitcode",
-            help="Exit 3 if something stays unplaced, 5 if an objective is open, 2 if there is "
-            "anything to do, 0 if not: the first that applies.",
-        ),
-    ] = False,
-    log_format: Annotated[
-        Literal["text", "json"],
-        typer.Option("--log-format", help="json: each better plan as a line of JSON on stderr."),
-    ] = "text",
+    detailed_exitcode: opt.DetailedExitcode = False,
+    log_format: opt.LogFormat = "text",
     color: opt.ColourOption = "auto",
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
+    habits: Habits = NO_HABITS,
 ) -> int:
     """Plan placements, evictions and moves, and verify the plan.
 
     Reads a cluster and pending jobs, writes what to do, in which order, and how good that
     provably is. Changes nothing itself. Exit codes: 0 plan written, also where time or memory ran
     out, 4 a required job provably has no place (the plan is written all the same), 64 usage, 65
-    bad data, 66 missing input, 73 cannot create, 74 write failed, 130 and 143 interrupted (the
-    best plan is written).
+    bad data or too old, 66 missing input, 73 cannot create, 74 write failed, 75 lock held, 130 and
+    143 interrupted (the best plan is written).
     """
     from kantopt.cli.progress import Progress
     from kantopt.cli.signals import stop_on_signals
@@ -117,13 +112,14 @@ def plan(
     if output_file == "-":
         output, output_file = output or "yaml", None
     check_output_file(output_file)
+    shown = _Shown(output, output_file, color, quiet, log_format)
     memory = cgroup_limit() if memory_limit is None else MemoryLimit(memory_limit)
     if memory is not None and not is_told() and not quiet:
         text = "the memory limit has no effect: this system does not tell what is in use"
-        complain("warning", [text])
+        complain("warning", [text], log_format)
     stop = Stop(memory=memory)
     deadline = Deadline(time_limit, deterministic, stop)
-    with stop_on_signals(stop):
+    with habits.run(quiet=quiet, log_form=log_format) as run, stop_on_signals(stop):
         progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
         with progress, contextlib.ExitStack() as ending:
             progress.reach("reading")
@@ -146,61 +142,92 @@ def plan(
                 require=tuple(require or ()),
                 **({} if workers is None else {"workers": workers}),
             )
-            result = make_plan(
-                question,
-                chosen_model(question, model),
-                settings,
-                deadline,
-                lambda news: progress.tell(news.seconds, news.by, news.values, news.bounds),
-                solver,
-            )
-            progress.end(result.plan.solver.status)
-        _write(result, output, output_file, color, quiet)
-    if stop.signal is not None:
-        return 128 + stop.signal
-    return exit_code(result, detailed=detailed_exitcode)
+            chosen = chosen_model(question, model)
+            options = {**asdict(settings), "time_limit": time_limit, "deterministic": deterministic}
+            answer = run.unchanged(question, chosen, options)
+            result = None
+            if answer is None:
+                result = make_plan(
+                    question,
+                    chosen,
+                    settings,
+                    deadline,
+                    lambda news: progress.tell(news.seconds, news.by, news.values, news.bounds),
+                    solver,
+                )
+                whole = stop.signal is None and not stop.lacks_memory()
+                answer = run.stamped(result.plan, whole=whole)
+            progress.end(answer.solver.status)
+        run.phases = progress.phases()
+        _write(answer, result, run, shown)
+        code = exit_code(answer, detailed=detailed_exitcode)
+        run.finish(answer, question, code if stop.signal is None else 128 + stop.signal)
+    return code if stop.signal is None else 128 + stop.signal
 
 
-def exit_code(result: "Result", *, detailed: bool) -> int:
+def exit_code(plan: "Plan", *, detailed: bool) -> int:
     """Exit code of a plan that has been written."""
-    if result.infeasible:
+    if plan.solver.status == "INFEASIBLE":
         return 4
     if not detailed:
         return 0
-    if result.plan.summary.unplaced_jobs:
+    if plan.summary.unplaced_jobs:
         return 3
-    if any(tier.status != "OPTIMAL" for tier in result.plan.objectives):
+    if any(tier.status != "OPTIMAL" for tier in plan.objectives):
         return 5
-    return 2 if result.plan.summary.changes else 0
+    return 2 if plan.summary.changes else 0
 
 
-def _write(
-    result: "Result", form: Form | None, path: str | None, color: opt.Colour, quiet: bool
-) -> None:
-    document_too = form is None and path is not None
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What of a plan is shown, where and how."""
+
+    form: Form | None
+    path: str | None
+    color: opt.Colour
+    quiet: bool
+    log_form: LogForm
+
+
+def _write(plan: "Plan", result: "Result | None", run: Run, shown: _Shown) -> None:
+    path = shown.path
+    document_too = shown.form is None and path is not None
     if document_too:
-        emit(dumped(result.plan, format_of(None, path, "yaml")), path)
+        emit(dumped(plan, format_of(None, path, "yaml")), path)
         path = None
-    shown = form or "table"
-    if not (document_too and quiet):
-        emit(_text(result, shown, color, to_file=path is not None), path)
-    if not quiet and (path is not None or shown not in ("table", "wide")):
-        complain("warning", result.plan.warnings)
+    form = shown.form or "table"
+    if not (document_too and shown.quiet):
+        emit(_text(plan, result, run, form, shown.color, to_file=path is not None), path)
+    if shown.quiet:
+        return
+    if path is not None or form not in ("table", "wide"):
+        complain("warning", plan.warnings, shown.log_form)
+    run.tell(plan, in_table=path is None and form in ("table", "wide"))
 
 
-def _text(result: "Result", form: Form, color: opt.Colour, *, to_file: bool) -> str:
+def _text(
+    plan: "Plan",
+    result: "Result | None",
+    run: Run,
+    form: Form,
+    color: opt.Colour,
+    *,
+    to_file: bool,
+) -> str:
     if form in ("json", "yaml"):
-        return dumped(result.plan, form)
+        return dumped(plan, form)
     from kantopt.report.terminal import action_lines, plan_blocks
 
     if form == "name":
-        return action_lines(result.plan)
+        return action_lines(plan)
     from kantopt.cli.screen import shown
 
+    if result is None:
+        return shown(run.blocks(plan), color, to_file=to_file)
     scales = {
         tier.name: 1000 * sum(shape.weight for shape in tier.mix)
         for tier in result.tiers
         if tier.mix
     }
-    blocks = plan_blocks(result.plan, wide=form == "wide", scales=scales)
-    return shown(blocks, color, to_file=to_file)
+    blocks = plan_blocks(plan, wide=form == "wide", scales=scales)
+    return shown([*blocks, *run.blocks(plan)], color, to_file=to_file)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -11,6 +10,7 @@ from collections.abc import Sequence
 from types import FrameType, TracebackType
 from typing import Literal, Self
 
+from kantopt.cli.output import tell_news
 from kantopt.clock import elapsed
 
 _FIRST_SECONDS = 2.0
@@ -21,8 +21,8 @@ class Progress:
     """Shows news of planning: lines with ``verbose``, else one changing line on a terminal.
 
     With ``form`` ``json`` every piece of news is a line with a JSON object, for other programs:
-    ``t`` in seconds since the process began, ``event`` and, of a better plan, ``values``. Events
-    without values are ``reading`` (from here on a signal costs nothing but time to search),
+    ``time``, ``t`` in seconds since the process began, ``event`` and, of a better plan, ``values``.
+    Events without values are ``reading`` (from here on a signal costs nothing but time to search),
     ``planning`` (all is read), ``search`` (the solver begins) and ``done``.
 
     The changing line is drawn from a timer signal, not a thread: the solver's process is forked,
@@ -45,11 +45,14 @@ class Progress:
         line = not (quiet or verbose or self._json)
         self._live = line and _is_terminal() and hasattr(signal, "SIGALRM")
         self._old: object = None
+        self.moments: dict[str, float] = {}
+        """When each part of the work began, in seconds since the process did."""
 
     def reach(self, event: str) -> None:
         """Take the news that another part of the work begins; told to other programs only."""
+        self.moments.setdefault(event, elapsed())
         if self._json:
-            self._write(f"{json.dumps({'t': round(elapsed(), 3), 'event': event})}\n")
+            tell_news(event)
 
     def tell(
         self, seconds: float, message: str, values: Sequence[int], bounds: Sequence[int] = ()
@@ -60,16 +63,22 @@ class Progress:
             return
         self._news = f"best plan by {message}"
         if self._json:
-            news = {"t": round(seconds, 3), "event": message, "values": list(values)}
-            self._write(f"{json.dumps(news | {'bounds': list(bounds)})}\n")
+            tell_news(message, {"values": list(values), "bounds": list(bounds)}, seconds)
         elif self._verbose:
             self._write(f"t={seconds:.1f}s {message} {_values(values, bounds)}\n")
 
     def end(self, status: str) -> None:
         """Take the news that the plan is complete, verified and not yet written."""
+        self.moments["done"] = elapsed()
         if self._json:
-            news = {"t": round(elapsed(), 3), "event": "done", "status": status}
-            self._write(f"{json.dumps(news)}\n")
+            tell_news("done", {"status": status})
+
+    def phases(self) -> dict[str, float]:
+        """Return how many seconds the parts of the work took: load, construct, search."""
+        done = self.moments.get("done", elapsed())
+        planning = self.moments.get("planning", done)
+        search = self.moments.get("search", done)
+        return {"load": planning, "construct": search - planning, "search": done - search}
 
     def __enter__(self) -> Self:
         if self._live:

@@ -28,6 +28,7 @@ def read_node(node: View) -> Node:
     return Node(
         name=metadata.name(),
         uid=metadata.text("uid"),
+        resource_version=metadata.text("resourceVersion"),
         labels=metadata.words("labels"),
         taints=tuple(
             Taint(

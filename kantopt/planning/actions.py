@@ -8,6 +8,7 @@ from kantopt.errors import Problem
 from kantopt.problem.actions import Action, Wave
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
 Item = Binding | Eviction | Move
@@ -33,6 +34,18 @@ def waves_of(instance: Instance, plan: Plan, file: str) -> tuple[tuple[Wave, ...
         for wave in plan.waves
     )
     return waves, problems
+
+
+def placed_by(instance: Instance, waves: Sequence[Wave]) -> Placement:
+    """Return the placement that a plan's actions, all of them legal, end with."""
+    changes: dict[int, dict[Spot, int]] = {}
+    for action in (action for wave in waves for action in wave.actions):
+        spots = changes.setdefault(action.podset, dict(instance.current.podsets[action.podset]))
+        if action.source is not None:
+            spots[action.source] = spots.get(action.source, 0) - action.pods
+        if action.target is not None:
+            spots[action.target] = spots.get(action.target, 0) + action.pods
+    return instance.current.replace(changes)
 
 
 def _nodes(item: Item) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import kantopt
+from kantopt.planning.identity import identified, node_refs, snapshot_ref, touched_nodes
 from kantopt.planning.question import Question
 from kantopt.problem.actions import Action, Wave
 from kantopt.problem.cluster import Spot
@@ -13,7 +14,6 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema import plan as docs
 from kantopt.schema.base import API_VERSION
-from kantopt.schema.dump import canonical_digest
 from kantopt.schema.jobs import PodRef
 from kantopt.verify.rules.priority import preemptor
 from kantopt.verify.step import Step, Violation
@@ -46,12 +46,7 @@ def plan_document(question: Question, instance: Instance, answer: Answer) -> doc
             name=question.snapshot.metadata.name,
             plan_id="",
             kantopt_version=kantopt.__version__,
-            snapshot=docs.SnapshotRef(
-                digest=canonical_digest(question.snapshot),
-                name=question.snapshot.metadata.name,
-                captured_at=question.snapshot.metadata.captured_at,
-                resource_version=question.snapshot.metadata.resource_version,
-            ),
+            snapshot=snapshot_ref(question),
         ),
         summary=_summary(instance, step, moves),
         solver=answer.solver,
@@ -63,6 +58,7 @@ def plan_document(question: Question, instance: Instance, answer: Answer) -> doc
             docs.Wave(id=wave.id, after=wave.after, actions=tuple(a.id for a in wave.actions))
             for wave in answer.waves
         ),
+        nodes=node_refs(question.snapshot, touched_nodes((*assignments, *evictions, *moves))),
         unplaced=answer.unplaced,
         pre_existing=tuple(
             docs.Standing(rule=v.rule, subject=v.subject, message=v.message)
@@ -76,8 +72,7 @@ def plan_document(question: Question, instance: Instance, answer: Answer) -> doc
             if j in acted or any(not instance.podsets[s].running for s in instance.jobs[j].podsets)
         ),
     )
-    identity = plan.metadata.model_copy(update={"plan_id": canonical_digest(plan)})
-    return plan.model_copy(update={"metadata": identity})
+    return identified(plan)
 
 
 def documented_actions(

@@ -63,10 +63,10 @@ def canonical_digest(*documents: Part) -> str:
 
     Fields that are written out but equal their default do not change the digest.
     """
-    text = json.dumps(
-        [dump_data(document) for document in documents],
-        sort_keys=True,
-        separators=(",", ":"),
-        ensure_ascii=False,
-    )
+    return text_digest([dump_data(document) for document in documents])
+
+
+def text_digest(data: Any) -> str:
+    """Name plain data by ``sha256:`` and the hash of its compact JSON with sorted keys."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"

@@ -29,6 +29,11 @@ class PlanMetadata(Metadata):
     plan_id: str = Field(description="sha256 of the rest of the plan")
     kantopt_version: str = Field(description="version that made the plan")
     snapshot: SnapshotRef = Field(description="snapshot the plan is for")
+    question_digest: str = Field(
+        default="",
+        description="sha256 of what a scheduled run was asked: cluster, pending jobs, model and "
+        "options; empty if the run was not scheduled or was ended before its time",
+    )
 
 
 class Summary(Part):
@@ -143,6 +148,14 @@ class Wave(Part):
     actions: tuple[str, ...] = Field(min_length=1, description="ids of the actions")
 
 
+class NodeRef(Part):
+    """A node by name; identity for the consumers of a plan."""
+
+    name: Name = Field(description="name of the node")
+    uid: str = Field(default="", description="uid of the node object")
+    resource_version: str = Field(default="", description="version of the node object when read")
+
+
 class Unplaced(Part):
     """A pending job of which pods stay pending, and the first reason."""
 
@@ -175,6 +188,9 @@ class Plan(Part):
     evictions: tuple[Eviction, ...] = Field(default=(), description="running pods evicted")
     moves: tuple[Move, ...] = Field(default=(), description="running pods moved")
     waves: tuple[Wave, ...] = Field(default=(), description="the order of the actions")
+    nodes: tuple[NodeRef, ...] = Field(
+        default=(), description="nodes that pods leave or go to, as far as their identity is known"
+    )
     unplaced: tuple[Unplaced, ...] = Field(default=(), description="jobs that stay pending")
     pre_existing: tuple[Standing, ...] = Field(
         default=(), description="what was wrong before and is not made worse"

@@ -75,6 +75,7 @@ class Node(Part):
 
     name: Name = Field(description="name of the node")
     uid: str = Field(default="", description="uid of the node object")
+    resource_version: str = Field(default="", description="version of the node object when read")
     labels: dict[str, str] = Field(default_factory=dict, description="labels of the node")
     taints: tuple[Taint, ...] = Field(default=(), description="taints of the node")
     allocatable: Requests = Field(

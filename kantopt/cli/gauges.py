@@ -1,0 +1,137 @@
+"""The metrics file of scheduled runs: what each gauge is and where it comes from."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from kantopt.clock import elapsed
+from kantopt.errors import KantoptError
+from kantopt.report.prometheus import Gauge, Sample, gauge, metrics_text, updated_text
+from kantopt.schema.writing import write_atomic
+
+if TYPE_CHECKING:
+    from kantopt.cli.habits import Run
+    from kantopt.planning.question import Question
+    from kantopt.schema.plan import Plan
+
+_STATUSES = ("OPTIMAL", "FEASIBLE", "INFEASIBLE", "UNKNOWN")
+_ENDED = {"KeyboardInterrupt": 130, "Terminated": 143, "BrokenPipeError": 141}
+_SUCCESS = frozenset({0, 2, 3, 4, 5})
+"""Exit codes of runs that have come to their own end with a plan."""
+
+
+def write_gauges(path: str, run: Run, plan: Plan, question: Question, exit_code: int) -> None:
+    """Write the gauges of a run that has written a plan.
+
+    Raises
+    ------
+    CannotCreateError, WriteError
+        If the file cannot be written; the old one is then untouched.
+    """
+    gauges = [*_of_run(run.now, exit_code), *_of_plan(plan), *_of_cluster(plan, question)]
+    gauges += _of_work(run)
+    if exit_code in _SUCCESS:
+        text = metrics_text(gauges)
+    else:  # ended early: a plan, but the moment of the last success stays
+        kept = [each for each in gauges if each.name != _SUCCESS_NAME]
+        text = updated_text(_old_text(path), kept)
+    write_atomic(path, text.encode())
+
+
+def write_failure(path: str, now: datetime, error: BaseException) -> None:
+    """Say that a run failed, and when; everything else stays as the last plan left it.
+
+    The run fails for its own reason: that this cannot be said here either is no news.
+    """
+    code = _ENDED.get(type(error).__name__, 1)
+    if isinstance(error, KantoptError):
+        code = error.exit_code
+    gauges = [each for each in _of_run(now, code) if each.name != _SUCCESS_NAME]
+    with contextlib.suppress(KantoptError, OSError):
+        write_atomic(path, updated_text(_old_text(path), gauges).encode())
+
+
+def _old_text(path: str) -> str:
+    with contextlib.suppress(OSError, ValueError), open(path, encoding="utf-8") as file:
+        return file.read()
+    return ""
+
+
+_SUCCESS_NAME = "kantopt_last_success_timestamp_seconds"
+
+
+def _of_run(now: datetime, exit_code: int) -> Iterator[Gauge]:
+    at = now.timestamp()
+    yield gauge("kantopt_last_run_timestamp_seconds", "When a run last began.", at)
+    yield gauge(_SUCCESS_NAME, "When a run last began that came to its end with a plan.", at)
+    yield gauge("kantopt_last_run_exit_code", "Exit code of the last run.", exit_code)
+
+
+def _of_work(run: Run) -> Iterator[Gauge]:
+    phases = {**run.phases, "write": max(0.0, elapsed() - sum(run.phases.values()))}
+    samples = tuple(Sample(round(took, 3), {"phase": phase}) for phase, took in phases.items())
+    yield Gauge("kantopt_run_duration_seconds", "How long parts of the last run took.", samples)
+    text = "1 if the last plan still answered the question and nothing was solved."
+    yield gauge("kantopt_plan_reused", text, int(run.reused))
+
+
+def _of_plan(plan: Plan) -> Iterator[Gauge]:
+    captured_at = plan.metadata.snapshot.captured_at
+    if captured_at is not None:
+        moment = datetime.fromisoformat(captured_at).timestamp()
+        yield gauge("kantopt_snapshot_timestamp_seconds", "When the snapshot was taken.", moment)
+    statuses = (Sample(int(s == plan.solver.status), {"status": s}) for s in _STATUSES)
+    yield Gauge("kantopt_solver_status", "1 for the status of the plan.", tuple(statuses))
+    gaps = []
+    for tier in plan.objectives:
+        if tier.bound is not None:
+            gap = (tier.value - tier.bound) / max(1, tier.value)
+            gaps.append(Sample(round(gap, 6), {"term": tier.name}))
+    text = "How far an objective is from its proven bound, as a part of its value."
+    yield Gauge("kantopt_objective_gap_ratio", text, tuple(gaps))
+    summary = plan.summary
+    yield gauge("kantopt_plan_changes", "1 if the plan has anything to do.", int(summary.changes))
+    yield gauge("kantopt_plan_waves", "Waves of the plan.", len(plan.waves))
+    yield gauge("kantopt_plan_bindings", "Pending pods that the plan binds.", summary.placed_pods)
+    yield gauge("kantopt_plan_moves", "Running pods that the plan moves.", summary.moved_pods)
+    yield gauge("kantopt_plan_evictions", "Pods that the plan evicts.", summary.evicted_pods)
+    reasons = Counter(left.rule for left in plan.unplaced)
+    text = "Jobs that stay pending, by the rule that stands in the way first."
+    unplaced = tuple(Sample(jobs, {"reason": rule}) for rule, jobs in sorted(reasons.items()))
+    yield Gauge("kantopt_unplaced_workloads", text, unplaced or (Sample(0, {"reason": "none"}),))
+
+
+def _of_cluster(plan: Plan, question: Question) -> Sequence[Gauge]:
+    """How fragmented the pools are, and how many GPUs the plan would recover."""
+    from kantopt.planning.actions import placed_by, waves_of
+    from kantopt.planning.fragmentation import fragmentation
+
+    instance = question.instance(plan.model)
+    waves, _ = waves_of(instance, plan, "the plan")
+    before = fragmentation(instance, instance.current)
+    after = fragmentation(instance, placed_by(instance, waves))
+    ratios = tuple(
+        Sample(round(share.ratio, 6), {"pool": share.pool, "level": share.level})
+        for share in before
+    )
+    recoverable = tuple(
+        Sample(max(0, was.free_milli - will.free_milli) / 1000, {"pool": was.pool})
+        for was, will in zip(before, after, strict=True)
+        if was.level == "node"
+    )
+    return (
+        Gauge(
+            "kantopt_fragmentation_ratio",
+            "Part of the GPU nodes, or of the domains of a level, that are partly used.",
+            ratios,
+        ),
+        Gauge(
+            "kantopt_recoverable_gpus",
+            "GPUs free on partly used nodes that the plan would put to use or join to whole nodes.",
+            recoverable,
+        ),
+    )

@@ -1,0 +1,246 @@
+"""What runs need that nobody watches: one at a time, on fresh data, leaving figures behind."""
+
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from kantopt.cli.options import parse_duration
+from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of, tell_news
+from kantopt.clock import utc_now
+
+if TYPE_CHECKING:
+    from kantopt.planning.question import Question
+    from kantopt.report.blocks import Block
+    from kantopt.schema.model import Model
+    from kantopt.schema.plan import Plan
+
+LogForm = Literal["text", "json"]
+
+_Path = str | None
+
+OPTIONS: Mapping[str, Any] = {
+    "lock_file": Annotated[
+        _Path,
+        typer.Option(
+            "--lock-file",
+            metavar="FILE",
+            help="Hold this lock, as flock(1) does; exit 75 if another run holds it.",
+        ),
+    ],
+    "max_snapshot_age": Annotated[
+        float | None,
+        typer.Option(
+            "--max-snapshot-age",
+            metavar="DURATION",
+            parser=parse_duration,
+            help="Refuse a snapshot taken longer ago (exit 65): 15m.",
+        ),
+    ],
+    "last_plan": Annotated[
+        _Path,
+        typer.Option(
+            "--last-plan",
+            metavar="FILE",
+            help="The plan of the run before, replaced by this run's. Says what has changed; the "
+            "same question is not solved again.",
+        ),
+    ],
+    "metrics_file": Annotated[
+        _Path,
+        typer.Option(
+            "--metrics-file",
+            metavar="FILE",
+            help="Gauges of the run and its plan as Prometheus text, written whole or not at all.",
+        ),
+    ],
+}
+"""Options that :func:`with_habits` gives a command, by the field of :class:`Habits` they set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What was asked for by those options."""
+
+    lock_file: str | None = None
+    max_snapshot_age: float | None = None
+    """Seconds."""
+    last_plan: str | None = None
+    metrics_file: str | None = None
+
+    @contextlib.contextmanager
+    def run(self, *, quiet: bool = False, log_form: LogForm = "text") -> Iterator["Run"]:
+        """Hold the lock while a run goes on; if the run fails, the metrics file says so.
+
+        Raises
+        ------
+        LockHeldError
+            If another run holds the lock; then this one leaves no trace.
+        CannotCreateError
+            If one of the files cannot be written.
+        """
+        check_output_file(self.last_plan)
+        check_output_file(self.metrics_file)
+        now = utc_now()
+        with contextlib.ExitStack() as ending:
+            if self.lock_file is not None:
+                from kantopt.cli.lock import lock_held
+
+                ending.enter_context(lock_held(self.lock_file, now))
+            run = Run(self, now, quiet, log_form)
+            try:
+                yield run
+            except BaseException as error:
+                run.failed(error)
+                raise
+
+
+NO_HABITS = Habits()
+"""None of the options given."""
+
+
+@dataclass(slots=True)
+class Run:
+    """One run that holds the lock."""
+
+    habits: Habits
+    now: datetime
+    quiet: bool
+    log_form: LogForm
+    question_digest: str = ""
+    reused: bool = False
+    last: "Plan | None" = None
+    """The plan of the run before."""
+    phases: dict[str, float] = field(default_factory=dict)
+    """Seconds that each part of the work took."""
+
+    def unchanged(
+        self, question: "Question", model: "Model", options: Mapping[str, object]
+    ) -> "Plan | None":
+        """Check the snapshot's age, and look for the answer in the plan of the run before.
+
+        Parameters
+        ----------
+        question, model
+            What is asked.
+        options
+            All else that has a say in the plan, by name.
+
+        Returns
+        -------
+        Plan or None
+            The last plan, for this snapshot, if it answers the same question; ``None``: plan.
+
+        Raises
+        ------
+        BadDataError
+            If the snapshot is too old, or the file of the last plan holds something else.
+        """
+        if self.habits.max_snapshot_age is not None:
+            from kantopt.cli.age import check_snapshot_age
+
+            check_snapshot_age(question, self.habits.max_snapshot_age, self.now)
+        if self.habits.last_plan is None:
+            return None
+        from kantopt.planning.last_plan import read_last_plan
+        from kantopt.planning.repeated import question_digest, refreshed
+
+        found = read_last_plan(self.habits.last_plan)
+        if found.note and not self.quiet:
+            complain("warning", [found.note], self.log_form)
+        self.last = found.plan
+        self.question_digest = question_digest(question, model, options)
+        if found.plan is None or found.plan.metadata.question_digest != self.question_digest:
+            return None
+        self.reused = True
+        return refreshed(found.plan, question)
+
+    def stamped(self, plan: "Plan", *, whole: bool) -> "Plan":
+        """Return the plan as it is kept; ``whole``: the run was not ended before its time."""
+        if not (whole and self.question_digest) or plan.solver.status == "UNKNOWN":
+            return plan
+        from kantopt.planning.repeated import stamped
+
+        return stamped(plan, self.question_digest)
+
+    def blocks(self, plan: "Plan") -> "list[Block]":
+        """Lay out what a table says beside the plan: how it differs from the plan before."""
+        if self.last is None:
+            return []
+        from kantopt.report.plan_difference import (
+            difference_blocks,
+            plan_difference,
+            unchanged_blocks,
+        )
+
+        if self.reused:
+            return unchanged_blocks(self.last)
+        return difference_blocks(plan_difference(self.last, plan))
+
+    def tell(self, plan: "Plan", *, in_table: bool) -> None:
+        """Say on stderr how the plan differs from the one before, unless a table has said so."""
+        if self.last is None:
+            return
+        from kantopt.report.plan_difference import difference_line, plan_difference
+
+        difference = plan_difference(self.last, plan)
+        if self.log_form == "json":
+            counts = {
+                "new": len(difference.new),
+                "gone": len(difference.gone),
+                "changed": len(difference.changed),
+            }
+            tell_news("difference", {"reused": self.reused, **counts})
+        elif not in_table:
+            line = "the last plan still stands" if self.reused else difference_line(difference)
+            complain("note", [line])
+
+    def finish(self, plan: "Plan", question: "Question", exit_code: int) -> None:
+        """Keep the plan and write the figures, once the answer has been written.
+
+        Raises
+        ------
+        CannotCreateError, WriteError
+            If that cannot be done.
+        """
+        habits = self.habits
+        if habits.last_plan is not None and not (self.reused and plan == self.last):
+            emit(dumped(plan, format_of(None, habits.last_plan, "json")), habits.last_plan)
+        if habits.metrics_file is not None:
+            from kantopt.cli.gauges import write_gauges
+
+            write_gauges(habits.metrics_file, self, plan, question, exit_code)
+
+    def failed(self, error: BaseException) -> None:
+        """Say in the metrics file that the run failed; what it says of the last plan stays."""
+        if self.habits.metrics_file is not None:
+            from kantopt.cli.gauges import write_failure
+
+            write_failure(self.habits.metrics_file, self.now, error)
+
+
+def with_habits(command: Callable[..., int]) -> Callable[..., int]:
+    """Give a command the options of scheduled runs; it takes them as its parameter ``habits``."""
+
+    @functools.wraps(command)
+    def wrapper(**arguments: Any) -> int:
+        chosen = {each.name: arguments.pop(each.name) for each in fields(Habits)}
+        return command(**arguments, habits=Habits(**chosen))
+
+    signature = inspect.signature(command)
+    own = [each for name, each in signature.parameters.items() if name != "habits"]
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
+        for name, option in OPTIONS.items()
+    ]
+    wrapper.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {
+        **{name: kind for name, kind in command.__annotations__.items() if name != "habits"},
+        **OPTIONS,
+    }
+    return wrapper

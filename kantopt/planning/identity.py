@@ -1,0 +1,46 @@
+"""What a plan is called, which snapshot it is for, and which nodes it touches."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from kantopt.planning.question import Question
+from kantopt.schema.dump import canonical_digest
+from kantopt.schema.plan import Binding, Eviction, Move, NodeRef, Plan, SnapshotRef
+from kantopt.schema.snapshot import ClusterSnapshot
+
+
+def identified(plan: Plan) -> Plan:
+    """Return a plan named by the digest of all the rest of it."""
+    metadata = plan.metadata.model_copy(update={"plan_id": ""})
+    bare = plan.model_copy(update={"metadata": metadata})
+    identity = metadata.model_copy(update={"plan_id": canonical_digest(bare)})
+    return plan.model_copy(update={"metadata": identity})
+
+
+def snapshot_ref(question: Question) -> SnapshotRef:
+    """Say which snapshot a plan is for."""
+    metadata = question.snapshot.metadata
+    return SnapshotRef(
+        digest=canonical_digest(question.snapshot),
+        name=metadata.name,
+        captured_at=metadata.captured_at,
+        resource_version=metadata.resource_version,
+    )
+
+
+def touched_nodes(steps: Iterable[Binding | Eviction | Move]) -> frozenset[str]:
+    """Names of the nodes that pods leave or go to."""
+    names: set[str] = set()
+    for step in steps:
+        names |= {step.from_node, step.to_node} if isinstance(step, Move) else {step.node}
+    return frozenset(names)
+
+
+def node_refs(snapshot: ClusterSnapshot, names: Collection[str]) -> tuple[NodeRef, ...]:
+    """Say uid and resource version of nodes, as far as the snapshot tells; in its order."""
+    return tuple(
+        NodeRef(name=node.name, uid=node.uid, resource_version=node.resource_version)
+        for node in snapshot.nodes
+        if node.name in names and (node.uid or node.resource_version)
+    )

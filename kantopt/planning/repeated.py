@@ -1,0 +1,88 @@
+"""The same question again: told by a digest, and answered with the plan there is already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import kantopt
+from kantopt.planning.identity import identified, node_refs, snapshot_ref, touched_nodes
+from kantopt.planning.question import Question
+from kantopt.schema.dump import canonical_digest, dump_data, text_digest
+from kantopt.schema.jobs import PodRef
+from kantopt.schema.model import Metric, Model
+from kantopt.schema.plan import Binding, Eviction, Move, Plan
+
+_VERSION = "resourceVersion"
+"""Grows with every heartbeat and says nothing about what a plan depends on."""
+
+
+def question_digest(question: Question, model: Model, options: Mapping[str, object]) -> str:
+    """Name a question: cluster, pending jobs, model, options and the version of kantopt.
+
+    When the snapshot was taken plays no role, unless the model counts how long jobs have waited;
+    nor do resource versions. ``options`` are those that have a say in the plan.
+    """
+    snapshot = _without(dump_data(question.snapshot), _VERSION)
+    metadata = snapshot.get("metadata", {})
+    metadata.pop("name", None)
+    asked = dump_data(model)
+    if Metric.WAITING.value not in str(asked.get("objectives")):
+        metadata.pop("capturedAt", None)
+    pending = [_without(dump_data(job), _VERSION) for job in question.pending]
+    return text_digest([kantopt.__version__, snapshot, pending, asked, dict(options)])
+
+
+def stamped(plan: Plan, question: str) -> Plan:
+    """Return a plan that says which question it answers."""
+    metadata = plan.metadata.model_copy(update={"question_digest": question})
+    return identified(plan.model_copy(update={"metadata": metadata}))
+
+
+def refreshed(plan: Plan, question: Question) -> Plan:
+    """Return the plan for today's snapshot, which differs from its own in versions only.
+
+    Steps stay as they are; pods, nodes and jobs are named in their present versions. For the very
+    same snapshot it is the same plan to the byte.
+    """
+    if canonical_digest(question.snapshot) == plan.metadata.snapshot.digest:
+        return plan
+    pods = {
+        (f"{job.namespace}/{job.name}", pod.name, pod.uid): pod
+        for job in question.jobs
+        for podset in job.pod_sets
+        for group in (podset.pods, *(item.pods for item in podset.assignments))
+        for pod in group
+    }
+    jobs = {(job.namespace, job.name): job for job in question.jobs}
+
+    def named(item: Any) -> Any:
+        today: tuple[PodRef, ...] = tuple(
+            pods.get((item.job, pod.name, pod.uid), pod) for pod in item.pods
+        )
+        return item.model_copy(update={"pods": today})
+
+    moves: tuple[Move, ...] = tuple(map(named, plan.moves))
+    evictions: tuple[Eviction, ...] = tuple(map(named, plan.evictions))
+    assignments: tuple[Binding, ...] = tuple(map(named, plan.assignments))
+    snapshot = snapshot_ref(question)
+    today = plan.model_copy(
+        update={
+            "metadata": plan.metadata.model_copy(update={"snapshot": snapshot}),
+            "assignments": assignments,
+            "evictions": evictions,
+            "moves": moves,
+            "nodes": node_refs(
+                question.snapshot, touched_nodes((*assignments, *evictions, *moves))
+            ),
+            "jobs": tuple(jobs.get((job.namespace, job.name), job) for job in plan.jobs),
+        }
+    )
+    return identified(today)
+
+
+def _without(data: Any, key: str) -> Any:
+    """Copy plain data without a key, wherever it stands."""
+    if isinstance(data, dict):
+        return {name: _without(value, key) for name, value in data.items() if name != key}
+    return [_without(item, key) for item in data] if isinstance(data, list) else data

@@ -1,0 +1,138 @@
+"""What a plan has that the one before had not, and the other way round."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kantopt.report.blocks import Block, Listing, Paragraph
+from kantopt.report.names import on_devices
+from kantopt.report.units import plural
+from kantopt.schema.plan import Binding, Eviction, Move, Plan
+
+_Steps = dict[str, Counter[str]]
+"""Steps in words, with the number of pods, by what they are about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Something about which two plans say different things."""
+
+    subject: str
+    was: str
+    now: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanDifference:
+    """Two plans compared: steps and jobs left pending, each a line in words."""
+
+    new: tuple[str, ...]
+    gone: tuple[str, ...]
+    changed: tuple[Changed, ...]
+    last_plan: str
+    """Identity of the plan before."""
+    last_captured_at: str | None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether both plans say the same."""
+        return not (self.new or self.gone or self.changed)
+
+
+def plan_difference(last: Plan, plan: Plan) -> PlanDifference:
+    """Compare a plan with the one before it.
+
+    Steps are told apart by pod where its name is known, else by job, pod set and number. A pod, or
+    a pod set without names, that both plans act on in different ways is ``changed``; so is a job
+    that stays pending in both with other pods or for another reason.
+    """
+    before, after = _steps(last), _steps(plan)
+    new, gone, changed = [], [], []
+    for subject in dict.fromkeys([*after, *before]):
+        was, now = before.get(subject, Counter()), after.get(subject, Counter())
+        less, more = _words(was - now), _words(now - was)
+        if less and more:
+            changed.append(Changed(subject, less, more))
+        elif more:
+            new.append(f"{subject}: {more}")
+        elif less:
+            gone.append(f"{subject}: {less}")
+    return PlanDifference(
+        tuple(new),
+        tuple(gone),
+        tuple(changed),
+        last.metadata.plan_id,
+        last.metadata.snapshot.captured_at,
+    )
+
+
+def difference_blocks(difference: PlanDifference) -> list[Block]:
+    """Lay out a difference: one line for each thing that is not as before."""
+    moment = difference.last_captured_at
+    since = f"SINCE THE LAST PLAN{f', made for {moment}' if moment else ''}"
+    if difference.is_empty:
+        return [Paragraph(f"{since}: nothing has changed.", "dim")]
+    lines = [
+        *(f"new      {line}" for line in difference.new),
+        *(f"gone     {line}" for line in difference.gone),
+        *(f"changed  {each.subject}: {each.now}, was {each.was}" for each in difference.changed),
+    ]
+    return [Listing(since, tuple(lines))]
+
+
+def unchanged_blocks(last: Plan) -> list[Block]:
+    """Lay out that the question is the one of the run before, so that its plan still stands."""
+    summary = last.summary
+    parts = [
+        f"{verb} {plural(pods, 'pod')}"
+        for verb, pods in (
+            ("place", summary.placed_pods),
+            ("evict", summary.evicted_pods),
+            ("move", summary.moved_pods),
+        )
+        if pods
+    ]
+    moment = last.metadata.snapshot.captured_at
+    made = f", made for {moment}," if moment else ""
+    text = f"NO CHANGE: the last plan{made} still stands: {', '.join(parts) or 'nothing to do'}."
+    return [Paragraph(text, "title"), Paragraph(f"{last.solver.status}. {last.metadata.plan_id}")]
+
+
+def difference_line(difference: PlanDifference) -> str:
+    """Write a difference as one line of numbers."""
+    counts = (len(difference.new), len(difference.gone), len(difference.changed))
+    return f"since the last plan: {counts[0]} new, {counts[1]} gone, {counts[2]} changed"
+
+
+def _steps(plan: Plan) -> _Steps:
+    steps: _Steps = {}
+    for subject, step, pods in _all_steps(plan):
+        steps.setdefault(subject, Counter())[step] += pods
+    return steps
+
+
+def _all_steps(plan: Plan) -> Iterator[tuple[str, str, int]]:
+    items: tuple[Binding | Eviction | Move, ...] = (*plan.evictions, *plan.moves, *plan.assignments)
+    for item in items:
+        subject, step = f"{item.job}/{item.pod_set}", _step(item)
+        for pod in item.pods:
+            yield f"{subject} {pod.name}", step, 1
+        if item.count > len(item.pods):
+            yield subject, step, item.count - len(item.pods)
+    for left in plan.unplaced:
+        yield f"{left.job} pending", f"{plural(left.pods, 'pod')} ({left.rule})", 1
+
+
+def _step(item: Binding | Eviction | Move) -> str:
+    if isinstance(item, Binding):
+        return f"bind to {on_devices(item.node, item.devices)}"
+    if isinstance(item, Eviction):
+        return f"evict from {on_devices(item.node, item.devices)}"
+    source = on_devices(item.from_node, item.from_devices)
+    return f"move {source} -> {on_devices(item.to_node, item.to_devices)}"
+
+
+def _words(steps: Counter[str]) -> str:
+    return ", ".join(f"{step} x{pods}" if pods > 1 else step for step, pods in steps.items())

@@ -84,6 +84,7 @@ def false_figures(
         *_tiers(instance, plan, final),
         *_unplaced(instance, plan, final),
         *_victims(instance, plan, final),
+        *_cascade(instance, plan),
         *_pods(question, plan),
     ]
 
@@ -250,6 +251,33 @@ def _victims(instance: Instance, plan: Plan, final: Placement) -> Iterator[Stand
             yield _claim(
                 f"{item.id} for", item.for_job or "nothing", reasons[job.index] or "nothing"
             )
+
+
+def _cascade(instance: Instance, plan: Plan) -> Iterator[Standing]:
+    """Whoever is pushed out next gives way to a victim of the round before that may push it out."""
+    if plan.cascade is None:
+        return
+    depth = sum(1 for each in plan.cascade.rounds if each.evicted)
+    if plan.cascade.depth != depth:
+        yield _claim("cascade depth", plan.cascade.depth, depth)
+    before = {item.job for item in plan.evictions}
+    for i, each in enumerate(plan.cascade.rounds, 1):
+        for pushed in each.evicted:
+            subject = f"cascade round {i} {pushed.job}"
+            j = instance.job_index.get(pushed.job)
+            other = instance.job_index.get(pushed.for_job or "")
+            if j is None:
+                yield _claim(subject, "evicted", "no such job")
+            elif pushed.priority != instance.jobs[j].priority:
+                yield _claim(f"{subject} priority", pushed.priority, instance.jobs[j].priority)
+            elif instance.strict and (
+                other is None
+                or pushed.for_job not in before
+                or not instance.may_evict_for(other, j)
+            ):
+                known = ", ".join(sorted(before)) or "nothing"
+                yield _claim(f"{subject} for", pushed.for_job or "nothing", known)
+        before = {pushed.job for pushed in each.evicted}
 
 
 def _pods(question: Question, plan: Plan) -> Iterator[Standing]:

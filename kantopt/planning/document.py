@@ -15,6 +15,7 @@ from kantopt.problem.placement import Placement
 from kantopt.schema import plan as docs
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.jobs import PodRef
+from kantopt.search.cascade import Cascade
 from kantopt.verify.rules.priority import preemptor
 from kantopt.verify.step import Step, Violation
 
@@ -30,6 +31,8 @@ class Answer:
     unplaced: tuple[docs.Unplaced, ...]
     standing: tuple[Violation, ...]
     warnings: tuple[str, ...]
+    cascade: Cascade | None = None
+    """What the victims would do next; ``None`` if there are none."""
 
 
 def plan_document(question: Question, instance: Instance, answer: Answer) -> docs.Plan:
@@ -60,6 +63,7 @@ def plan_document(question: Question, instance: Instance, answer: Answer) -> doc
         ),
         nodes=node_refs(question.snapshot, touched_nodes((*assignments, *evictions, *moves))),
         unplaced=answer.unplaced,
+        cascade=None if answer.cascade is None else _cascade(answer.cascade),
         pre_existing=tuple(
             docs.Standing(rule=v.rule, subject=v.subject, message=v.message)
             for v in answer.standing
@@ -90,6 +94,24 @@ def documented_actions(
         else:
             moves.append(_move(instance, action, pods))
     return tuple(assignments), tuple(evictions), tuple(moves)
+
+
+def _cascade(found: Cascade) -> docs.Cascade:
+    return docs.Cascade(
+        depth=found.depth,
+        complete=found.complete,
+        rounds=tuple(
+            docs.CascadeRound(
+                returned_pods=each.returned,
+                waiting_pods=each.waiting,
+                evicted=tuple(
+                    docs.Pushed(job=x.job, priority=x.priority, pods=x.pods, for_job=x.by)
+                    for x in each.evicted
+                ),
+            )
+            for each in found.rounds
+        ),
+    )
 
 
 def _summary(instance: Instance, step: Step, moves: Sequence[docs.Move]) -> docs.Summary:

@@ -20,6 +20,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema import plan as docs
 from kantopt.schema.model import Model, Rule
+from kantopt.search.cascade import Cascade, cascade, evicts
 from kantopt.search.portfolio import best_of
 from kantopt.search.reasons import first_reason
 from kantopt.search.sequence import sequence
@@ -148,12 +149,16 @@ class Run:
         strategies = self.options.strategies
         if not strategies and not deadline.deterministic and deadline.remaining() < SHORT:
             strategies = DEFAULT_PORTFOLIO[:1]
+        began = elapsed()
         placement, strategy = best_of(
             self.instance, deadline, strategies, self.tiers, seed=self.options.seed
         )
         self.strategy = strategy.value
         self.cut = deadline.cuts()
         self.incumbents.offer(placement, self.strategy)
+        if evicts(self.instance, placement):
+            # What the victims would do next takes about as long again.
+            self.reserve += min(elapsed() - began, 0.1 * self.deadline.remaining())
         self._tell()
 
     def search(self, forbidden: tuple[Placement, ...] = ()) -> Incumbents:
@@ -237,6 +242,7 @@ class Run:
         finder = next(
             (one.by for one in self.incumbents.history if one.placement is placement), "cp-sat"
         )
+        follows = self._cascade(placement)
         self._say_what_ended(proved)
         return Answer(
             placement=placement,
@@ -256,7 +262,16 @@ class Run:
             unplaced=tuple(self._unplaced(placement, examined)),
             standing=self.standing,
             warnings=tuple(self.warnings),
+            cascade=follows,
         )
+
+    def _cascade(self, placement: Placement) -> Cascade | None:
+        """Replay the plan with its victims in the queue, if it has any."""
+        if not evicts(self.instance, placement):
+            return None
+        found = cascade(self.instance, placement, self.deadline)
+        self.cut = self.cut or self.deadline.cuts()
+        return found
 
     def _strategy(self) -> str:
         """Name what made the fast path's plan: a strategy, and the moves that bettered it."""

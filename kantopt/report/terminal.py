@@ -36,6 +36,7 @@ def plan_blocks(
     blocks += _tiers(plan.objectives, scales or {}, wide)
     blocks += _wide_actions(plan) if wide else _actions(plan)
     blocks += _victims(plan.evictions)
+    blocks += _cascade(plan)
     blocks += _unplaced(plan)
     blocks += [] if cut else warnings
     blocks += _standing(plan, wide)
@@ -282,6 +283,29 @@ def _victims(evictions: Sequence[Eviction]) -> Iterator[Table]:
             tuple((job, str(p), str(count), why) for (job, p, why), count in pods.items()),
             frozenset({1, 2}),
         )
+
+
+def _cascade(plan: Plan) -> Iterator[Block]:
+    """What the victims would do once they are queued again."""
+    if plan.cascade is None:
+        return
+    rows = [
+        (str(i), pushed.job, str(pushed.priority), str(pushed.pods), pushed.for_job or "-")
+        for i, each in enumerate(plan.cascade.rounds, 1)
+        for pushed in each.evicted
+    ]
+    if rows:
+        yield Table(
+            "PUSHED OUT NEXT, if the victims are queued again",
+            ("ROUND", "JOB", "PRIORITY", "PODS", "FOR"),
+            tuple(rows),
+            frozenset({0, 2, 3}),
+        )
+    if not plan.cascade.complete:
+        text = "What the victims would do once they are queued again was not followed to its end."
+        yield Paragraph(text, "warn")
+    elif not rows:
+        yield Paragraph("Queued again, the victims would push nobody out.", "dim")
 
 
 def _unplaced(plan: Plan) -> Iterator[Table]:

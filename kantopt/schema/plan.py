@@ -175,6 +175,35 @@ class Standing(Part):
     message: str = Field(description="the violation in words")
 
 
+class Pushed(Part):
+    """Pods of one job that a returning victim would push out."""
+
+    job: str = Field(description="NAMESPACE/NAME of the job")
+    priority: int = Field(description="its priority")
+    pods: PositiveCount = Field(description="pods that would be evicted")
+    for_job: str | None = Field(
+        default=None, alias="for", description="victim of the round before that takes the room"
+    )
+
+
+class CascadeRound(Part):
+    """What happens if the victims of the round before, at first the plan's, are queued again."""
+
+    returned_pods: Count = Field(description="pods of these victims that find a place again")
+    waiting_pods: Count = Field(description="pods of these victims that find none")
+    evicted: tuple[Pushed, ...] = Field(default=(), description="whom they would push out")
+
+
+class Cascade(Part):
+    """The plan replayed with its victims in the queue, by the fast path and without moves."""
+
+    depth: Count = Field(description="rounds in which somebody would be pushed out")
+    complete: bool = Field(
+        description="whether the last round pushes nobody out; false if the time ended it"
+    )
+    rounds: tuple[CascadeRound, ...] = Field(default=(), description="one after the other")
+
+
 class Plan(Part):
     """A plan: self-contained with the specs it acts on."""
 
@@ -192,6 +221,9 @@ class Plan(Part):
         default=(), description="nodes that pods leave or go to, as far as their identity is known"
     )
     unplaced: tuple[Unplaced, ...] = Field(default=(), description="jobs that stay pending")
+    cascade: Cascade | None = Field(
+        default=None, description="what the victims would do next; none if nobody is evicted"
+    )
     pre_existing: tuple[Standing, ...] = Field(
         default=(), description="what was wrong before and is not made worse"
     )

@@ -1,0 +1,120 @@
+"""What comes after a plan: a cluster in which it is done and its victims wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import AntiAffinity, Job, PodSet, Role
+from kantopt.problem.placement import Placement
+from kantopt.schema.model import Limits
+
+
+def after_plan(instance: Instance, placement: Placement) -> Instance:
+    """Return the question about the victims of a plan: what else it placed runs.
+
+    Victims are jobs that lost pods; they wait for all they have lost and had not got yet. Other
+    pods that wait are left out: they had their turn in the plan. Budgets have less left. Nothing is
+    required, and pods are not moved, as no scheduler would move them.
+    """
+    build = _After(instance, placement)
+    model = instance.model.model_copy(update={"limits": Limits(moves=0), "required": ()})
+    return replace(
+        instance,
+        jobs=tuple(build.jobs),
+        podsets=tuple(build.podsets),
+        topology_needs=tuple(
+            replace(need, index=i, job=build.new_job[need.job])
+            for i, need in enumerate(n for n in instance.topology_needs if n.job in build.new_job)
+        ),
+        anti_affinities=tuple(
+            dict.fromkeys(
+                AntiAffinity(owner, term.key, others)
+                for term in instance.anti_affinities
+                if (others := build.now(term.others))
+                for owner in build.now((term.owner,))
+            )
+        ),
+        spreads=tuple(
+            dict.fromkeys(
+                replace(spread, owner=owner, counted=build.now(spread.counted))
+                for spread in instance.spreads
+                for owner in build.now((spread.owner,))
+            )
+        ),
+        budgets=tuple(
+            replace(
+                budget,
+                allowed=max(0, budget.allowed - sum(map(build.lost, budget.podsets))),
+                podsets=build.now(budget.podsets),
+            )
+            for budget in instance.budgets
+        ),
+        required=frozenset(),
+        model=model,
+    )
+
+
+class _After:
+    """Numbers jobs and pod sets anew; roles keep their places in their jobs."""
+
+    def __init__(self, instance: Instance, placement: Placement) -> None:
+        self.instance = instance
+        self.placement = placement
+        self.jobs: list[Job] = []
+        self.podsets: list[PodSet] = []
+        self.new_job: dict[int, int] = {}
+        self._new: dict[int, tuple[int, ...]] = {}
+        """Pod sets that the pods of one are in now: of a role, all of it."""
+        for job in instance.jobs:
+            victim = any(map(self.lost, job.podsets))
+            if victim or any(placement.podsets[s] for s in job.podsets):
+                self._add(job, victim=victim)
+
+    def lost(self, s: int) -> int:
+        """Pods of a running pod set that the plan evicts."""
+        podset = self.instance.podsets[s]
+        return podset.count - self.placement.placed(s) if podset.running else 0
+
+    def now(self, podsets: Iterable[int]) -> tuple[int, ...]:
+        """Return the pod sets that the pods of some are in now."""
+        return tuple(dict.fromkeys(new for s in podsets for new in self._new.get(s, ())))
+
+    def _add(self, job: Job, *, victim: bool) -> None:
+        j = self.new_job[job.index] = len(self.jobs)
+        roles = tuple(self._role(j, i, role, victim=victim) for i, role in enumerate(job.roles))
+        count = sum(role.count for role in roles)
+        self.jobs.append(replace(job, index=j, roles=roles, min_count=min(job.min_count, count)))
+
+    def _role(self, j: int, i: int, role: Role, *, victim: bool) -> Role:
+        spots: dict[Spot, int] = {}
+        for s in role.podsets:
+            for spot, pods in self.placement.podsets[s].items():
+                spots[spot] = spots.get(spot, 0) + pods
+        placed = sum(spots.values())
+        waiting = role.count - placed if victim else 0
+        first = len(self.podsets)
+        running = self._podset(j, i, role, spots, placed) if placed else None
+        pending = self._podset(j, i, role, {}, waiting) if waiting else None
+        for s in role.podsets:
+            self._new[s] = tuple(range(first, len(self.podsets)))
+        count = placed + waiting
+        return Role(role.name, count, min(role.min_count, count), running, pending)
+
+    def _podset(self, j: int, i: int, role: Role, spots: dict[Spot, int], count: int) -> int:
+        s = len(self.podsets)
+        like = self.instance.podsets[role.podsets[0]]
+        self.podsets.append(
+            replace(
+                like,
+                index=s,
+                job=j,
+                role=i,
+                count=count,
+                current=dict(sorted(spots.items())),
+                lost_gpu_seconds=like.lost_gpu_seconds if spots else 0,
+            )
+        )
+        return s

@@ -1,0 +1,95 @@
+"""Would the victims of a plan, queued again, push out others, and these still others?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kantopt.clock import Deadline
+from kantopt.problem.aftermath import after_plan
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.search.construct import construct
+from kantopt.search.strategy import Strategy
+from kantopt.verify.rules.priority import preemptor
+from kantopt.verify.step import Step
+
+MOST_ROUNDS = 8
+"""Rounds that are followed; each one's victims are less important than the last one's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """Pods of a job that would be pushed out, and for whom."""
+
+    job: str
+    priority: int
+    pods: int
+    by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What the victims of the round before do when they are queued: who returns, who goes."""
+
+    returned: int
+    """Pods of them that run again."""
+    waiting: int
+    """Pods of them that do not."""
+    evicted: tuple[Pushed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cascade:
+    """The rounds until nobody is pushed out any more.
+
+    ``complete`` is False where the time or the number of rounds ended it.
+    """
+
+    rounds: tuple[Round, ...]
+    complete: bool
+
+    @property
+    def depth(self) -> int:
+        """Rounds in which somebody is pushed out."""
+        return sum(1 for each in self.rounds if each.evicted)
+
+
+def cascade(instance: Instance, placement: Placement, deadline: Deadline) -> Cascade:
+    """Queue the victims of a plan again and place them as a scheduler would, round by round.
+
+    Each round is a legal plan, found by the fast path with preemption and without moves: it shows
+    that victims can push others out, not that every scheduler would do so, or none.
+    """
+    rounds: list[Round] = []
+    while evicts(instance, placement):
+        if len(rounds) == MOST_ROUNDS or deadline.cuts():
+            return Cascade(tuple(rounds), complete=False)
+        instance = after_plan(instance, placement)
+        placement = construct(instance, deadline, Strategy.BEST_FIT)
+        rounds.append(_round(Step(instance, instance.current, placement)))
+    return Cascade(tuple(rounds), complete=not deadline.cuts())
+
+
+def evicts(instance: Instance, placement: Placement) -> bool:
+    """Whether a placement has fewer running pods than the snapshot."""
+    return any(
+        podset.running and placement.placed(podset.index) < podset.count
+        for podset in instance.podsets
+    )
+
+
+def _round(step: Step) -> Round:
+    instance = step.instance
+    returned = waiting = 0
+    evicted = []
+    for podset in instance.podsets:
+        if not podset.running:
+            bound = step.bound(podset.index)
+            returned, waiting = returned + bound, waiting + podset.count - bound
+    for job in step.changed_jobs:
+        gone = sum(step.evicted(s) for s in job.podsets if instance.podsets[s].running)
+        if gone:
+            other = preemptor(step, job)
+            by = None if other is None else other.name
+            evicted.append(Pushed(job.name, job.priority, gone, by))
+    return Round(returned, waiting, tuple(evicted))

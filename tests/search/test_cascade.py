@@ -1,0 +1,129 @@
+"""Victims that are queued again, and whom they push out in turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kantopt.clock import Deadline
+from kantopt.problem.aftermath import after_plan
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.search.cascade import Cascade, Pushed, Round, cascade
+from kantopt.verify.rules import check, check_standing
+from tests.generate import random_instance
+from tests.oracle import best
+from tests.search.helpers import FOREVER
+from tests.verify.world import Document, job, node, pods, put, question
+
+NODES = [node(name, cpu=2) for name in "abc"]
+
+
+def running(name: str, on: str, priority: int, **more: Any) -> Document:
+    return job(name, pods(cpu=2, on=[on], **more), priority=priority)
+
+
+def tied(name: str, to: str, priority: int) -> Document:
+    """A pending job that fits on one node only."""
+    affinity = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [to]}]}]
+    return job(name, pods(cpu=2, nodeAffinity=affinity), priority=priority)
+
+
+def follow(instance: Instance, deadline: Deadline = FOREVER, **where: Any) -> Cascade:
+    placement = put(instance, where)
+    assert check(instance, placement) == []
+    return cascade(instance, placement, deadline)
+
+
+def test_a_victim_that_finds_no_lesser_one_pushes_nobody_out() -> None:
+    instance = question(NODES[:1], [running("low", "a", 1), tied("top", "a", 9)])
+    found = follow(instance, low=[], top=["a"])
+    assert found == Cascade((Round(0, 1, ()),), complete=True)
+    assert found.depth == 0
+
+
+def test_each_victim_takes_the_place_of_a_lesser_one() -> None:
+    jobs = [running("mid", "a", 5), running("low", "b", 3), running("least", "c", 1)]
+    instance = question(NODES, [*jobs, tied("top", "a", 9)])
+    found = follow(instance, mid=[], top=["a"])
+    assert [each.evicted for each in found.rounds] == [
+        (Pushed("default/least", 1, 1, "default/mid"),),
+        (),
+    ]
+    assert [(each.returned, each.waiting) for each in found.rounds] == [(1, 0), (0, 1)]
+    assert found.depth == 1
+    assert found.complete
+
+
+def test_it_goes_on_for_as_long_as_somebody_is_pushed_out() -> None:
+    """mid may only go to b, low only to c: one after the other they move up."""
+    tie = {"nodeSelector": {"kubernetes.io/hostname": "b"}}
+    other = {"nodeSelector": {"kubernetes.io/hostname": "c"}}
+    jobs = [
+        running("mid", "a", 5, **tie),
+        running("low", "b", 3, **other),
+        running("least", "c", 1),
+        tied("top", "a", 9),
+    ]
+    instance = question(NODES, jobs)
+    found = follow(instance, mid=[], top=["a"])
+    assert [[pushed.job for pushed in each.evicted] for each in found.rounds] == [
+        ["default/low"],
+        ["default/least"],
+        [],
+    ]
+    assert found.depth == 2
+
+
+def test_without_victims_there_is_nothing_to_follow() -> None:
+    instance = question(NODES, [running("low", "a", 1), tied("top", "b", 9)])
+    assert follow(instance, low=["a"], top=["b"]) == Cascade((), complete=True)
+
+
+def test_what_time_cuts_short_is_not_complete() -> None:
+    jobs = [running("mid", "a", 5), running("low", "b", 3), tied("top", "a", 9)]
+    instance = question(NODES[:2], jobs)
+    assert follow(instance, Deadline(0.0), mid=[], top=["a"]) == Cascade((), complete=False)
+
+
+def test_a_budget_has_less_left_for_whom_the_victims_would_push_out() -> None:
+    selector = {"matchLabels": {"team": "x"}}
+    budget = {"name": "pdb", "selector": selector, "disruptionsAllowed": 1}
+    jobs = [
+        running("mid", "a", 5, labels={"team": "x"}),
+        running("low", "b", 3, labels={"team": "x"}),
+        tied("top", "a", 9),
+    ]
+    instance = question(NODES[:2], jobs, podDisruptionBudgets=[budget])
+    assert follow(instance, mid=[], top=["a"]).depth == 0
+    assert follow(question(NODES[:2], jobs), mid=[], top=["a"]).depth == 1
+
+
+def test_the_question_that_comes_after_a_plan_is_sound() -> None:
+    """It stands as the plan left it, with as many pods; only victims wait."""
+    seen = 0
+    for seed in range(40):
+        instance = random_instance(seed)
+        _, placement = best(instance)
+        if placement is None:
+            continue
+        after = after_plan(instance, placement)
+        seen += _evicted(instance, placement) > 0
+        assert sum(_placed(placement)) == sum(_placed(after.current))
+        waiting = {after.job_of(p.index).name for p in after.podsets if not p.running}
+        assert waiting == {
+            instance.job_of(p.index).name
+            for p in instance.podsets
+            if p.running and placement.placed(p.index) < p.count
+        }
+        standing = {v.rule for v in check_standing(instance)}
+        assert {v.rule for v in check_standing(after)} <= standing, seed
+        assert cascade(instance, placement, FOREVER).complete
+    assert seen >= 5
+
+
+def _placed(placement: Placement) -> list[int]:
+    return [sum(spots.values()) for spots in placement.podsets]
+
+
+def _evicted(instance: Instance, placement: Placement) -> int:
+    return sum(p.count - placement.placed(p.index) for p in instance.podsets if p.running)

@@ -24,7 +24,7 @@ from kantopt.search.cascade import Cascade, cascade, evicts
 from kantopt.search.portfolio import best_of
 from kantopt.search.reasons import first_reason
 from kantopt.search.sequence import sequence
-from kantopt.search.strategy import DEFAULT_PORTFOLIO
+from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.unplaced import never_placed
 from kantopt.verify.rules import check, check_standing
@@ -151,15 +151,26 @@ class Run:
             strategies = DEFAULT_PORTFOLIO[:1]
         began = elapsed()
         placement, strategy = best_of(
-            self.instance, deadline, strategies, self.tiers, seed=self.options.seed
+            self.instance,
+            deadline,
+            strategies,
+            self.tiers,
+            seed=self.options.seed,
+            found=self._take,
         )
-        self.strategy = strategy.value
         self.cut = deadline.cuts()
-        self.incumbents.offer(placement, self.strategy)
+        self._take(placement, strategy)
         if evicts(self.instance, placement):
             # What the victims would do next takes about as long again.
             self.reserve += min(elapsed() - began, 0.1 * self.deadline.remaining())
-        self._tell()
+
+    def _take(self, placement: Placement, strategy: Strategy) -> None:
+        """Take a placement of the fast path."""
+        before = self.incumbents.best
+        self.incumbents.offer(placement, strategy.value)
+        if self.incumbents.best is not before or not self.strategy:
+            self.strategy = strategy.value
+            self._tell()
 
     def search(self, forbidden: tuple[Placement, ...] = ()) -> Incumbents:
         """Better the plan; of one whose moves have no order, find others."""

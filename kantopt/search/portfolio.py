@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kantopt.clock import Deadline, elapsed
@@ -27,11 +27,13 @@ def best_of(
     tiers: Sequence[Tier],
     *,
     seed: int = 0,
+    found: Callable[[Placement, Strategy], None] = lambda *_: None,
 ) -> tuple[Placement, Strategy]:
     """Construct with several strategies, keep the best placement, and place more around it.
 
     Without strategies, those of :data:`DEFAULT_PORTFOLIO`. Stops early when the best meets the
-    arithmetic bounds, or when another strategy would take too much of the time.
+    arithmetic bounds, or when another strategy would take too much of the time. ``found`` is told
+    each placement that is better than those before it.
     """
     chosen = tuple(strategies) or DEFAULT_PORTFOLIO
     start, most = elapsed(), deadline.remaining() * _PORTFOLIO_SHARE
@@ -42,6 +44,7 @@ def best_of(
         built = _built(instance, placement, strategy, tiers)
         if best is None or built.key < best.key:
             best = built
+            found(placement, strategy)
             if best.key == (0, *bounds(instance, tiers, best.values)):
                 return best.placement, best.strategy
         now = elapsed()

@@ -81,7 +81,9 @@ def promising(instance: Instance, start: Placement, tiers: Sequence[Tier]) -> bo
     """Whether a pod with devices waits that :func:`improve` may place, and another may move."""
     loose = restless(instance)
     targets = _targets(instance, tiers)
-    return any(podset.running and loose[podset.index] for podset in instance.podsets) and any(
+    return any(
+        loose[podset.index] and start.podsets[podset.index] for podset in instance.podsets
+    ) and any(
         loose[podset.index]
         and podset.devices
         and not podset.running

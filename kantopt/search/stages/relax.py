@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from kantopt.cp.relaxed.bounds import relaxed_bounds
+from kantopt.search.devices import device_bounds
 from kantopt.search.stages.desk import Desk
 
 
 def relax(desk: Desk) -> None:
-    """Prove what merged nodes and merged pods prove; takes milliseconds, seconds at most."""
+    """Prove what merged nodes, pods and devices prove; takes milliseconds, seconds at most."""
     desk.tell_arithmetic()
     locks = desk.values
 
@@ -15,3 +16,6 @@ def relax(desk: Desk) -> None:
         desk.proved(tier, value, locks[:tier], "relaxation-search")
 
     relaxed_bounds(desk.instance, desk.tiers, locks, desk.budget.deadline, bound=bound)
+    for tier, value in device_bounds(desk.instance, desk.tiers, locks, desk.budget.deadline):
+        if value > desk.known.bound(tier, locks).bound:
+            desk.proved(tier, value, locks[:tier], "column-generation")

@@ -14,6 +14,7 @@ from kantopt.verify.step import Step
 
 LARGEST = 500_000
 """Most counts in a model; beyond, building it alone would eat the time and the memory."""
+_LARGE = "too large for one exact model, only parts of it were searched exactly"
 
 
 def whole(desk: Desk, deadline: Deadline, *, proving: float = 0.4) -> bool:
@@ -28,12 +29,12 @@ def whole(desk: Desk, deadline: Deadline, *, proving: float = 0.4) -> bool:
     if not moves:
         least = counts(desk.instance, moves=False)
         if least > LARGEST:
-            desk.note(f"not searched exactly: {least} counts of {LARGEST} at most")
+            desk.note(f"{_LARGE}: {least} counts of {LARGEST} at most")
             return False
         if desk.best is not None and _moves_pods(desk.instance, desk.best):
-            desk.note("not searched exactly: too many pods to move")
+            desk.note(f"{_LARGE} with pods that may move")
             return False
-        desk.note("searched without moves, and nothing proved: too many pods to move")
+        desk.note(f"{_LARGE} with pods that may move: searched without moves, which proves nothing")
 
     def closed(tier: int, bound: int, locks: tuple[int, ...]) -> None:
         if moves and bound > desk.known.bound(tier, locks).bound:

@@ -11,6 +11,7 @@ import typer
 from kantopt.cli.bench import bench
 from kantopt.cli.certify import certify
 from kantopt.cli.convert import convert
+from kantopt.cli.defrag import defrag
 from kantopt.cli.explain import explain
 from kantopt.cli.metrics import metrics
 from kantopt.cli.models import models
@@ -32,6 +33,7 @@ app = typer.Typer(
 )
 for command in (
     plan,
+    defrag,
     explain,
     certify,
     verify,

@@ -112,7 +112,7 @@ def plan(
     if output_file == "-":
         output, output_file = output or "yaml", None
     check_output_file(output_file)
-    shown = _Shown(output, output_file, color, quiet, log_format)
+    shown = Shown(output, output_file, color, quiet, log_format)
     memory = cgroup_limit() if memory_limit is None else MemoryLimit(memory_limit)
     if memory is not None and not is_told() and not quiet:
         text = "the memory limit has no effect: this system does not tell what is in use"
@@ -159,7 +159,7 @@ def plan(
                 answer = run.stamped(result.plan, whole=whole)
             progress.end(answer.solver.status)
         run.phases = progress.phases()
-        _write(answer, result, run, shown)
+        write_plan(answer, result, run, shown)
         code = exit_code(answer, detailed=detailed_exitcode)
         run.finish(answer, question, code if stop.signal is None else 128 + stop.signal)
     return code if stop.signal is None else 128 + stop.signal
@@ -171,7 +171,7 @@ def exit_code(plan: "Plan", *, detailed: bool) -> int:
         return 4
     if not detailed:
         return 0
-    if plan.summary.unplaced_jobs:
+    if plan.summary.unplaced_jobs or any(goal.missed_by for goal in plan.goals):
         return 3
     if any(tier.status != "OPTIMAL" for tier in plan.objectives):
         return 5
@@ -179,8 +179,8 @@ def exit_code(plan: "Plan", *, detailed: bool) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
-    """What of a plan is shown, where and how."""
+class Shown:
+    """How a plan is to be shown, and where."""
 
     form: Form | None
     path: str | None
@@ -189,7 +189,8 @@ class _Shown:
     log_form: LogForm
 
 
-def _write(plan: "Plan", result: "Result | None", run: Run, shown: _Shown) -> None:
+def write_plan(plan: "Plan", result: "Result | None", run: Run, shown: Shown) -> None:
+    """Write a plan as it was asked for; without a result it is that of the run before."""
     path = shown.path
     document_too = shown.form is None and path is not None
     if document_too:

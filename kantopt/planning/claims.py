@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from kantopt.planning.goals import goal_rows
 from kantopt.planning.question import Question
 from kantopt.problem.chosen import asked_for
 from kantopt.problem.instance import Instance
@@ -82,6 +83,7 @@ def false_figures(
     """
     return [
         *_tiers(instance, plan, final),
+        *_goals(instance, plan, final),
         *_unplaced(instance, plan, final),
         *_victims(instance, plan, final),
         *_cascade(instance, plan),
@@ -204,6 +206,21 @@ def _tiers(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standin
             yield _claim(f"{subject} bound by arithmetic", row.bound, bound)
         elif not row.given and row.bound > bound_of(tiers[i], instance, {}):
             yield _claim(f"{subject} given", "nothing", _list(names[:i]))
+
+
+def _goals(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standing]:
+    stated = {goal.objective: goal for goal in plan.goals}
+    facts = {goal.objective: goal for goal in goal_rows(instance, final)}
+    for name in sorted(stated.keys() | facts.keys()):
+        said, true = stated.get(name), facts.get(name)
+        if said is None or true is None:
+            yield _claim(
+                f"goal {name}", *("nothing" if x is None else "a goal" for x in (said, true))
+            )
+            continue
+        for field in type(true).model_fields:
+            if getattr(said, field) != getattr(true, field):
+                yield _claim(f"goal {name} {field}", getattr(said, field), getattr(true, field))
 
 
 def _unplaced(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standing]:

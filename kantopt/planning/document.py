@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import kantopt
+from kantopt.planning.goals import goal_rows
 from kantopt.planning.identity import identified, node_refs, snapshot_ref, touched_nodes
 from kantopt.planning.question import Question
 from kantopt.problem.actions import Action, Wave
@@ -54,6 +55,7 @@ def plan_document(question: Question, instance: Instance, answer: Answer) -> doc
         summary=_summary(instance, step, moves),
         solver=answer.solver,
         objectives=answer.tiers,
+        goals=goal_rows(instance, answer.placement),
         assignments=assignments,
         evictions=evictions,
         moves=moves,

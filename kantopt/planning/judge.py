@@ -112,7 +112,8 @@ def judge_plan(question: Question, plan: Plan, model: Model | None, label: str) 
         Name of the plan in errors.
     """
     own = resolve_model(plan.model, label)
-    asked = model or own
+    # Which pending jobs there are is for the plan's own model to say: another one judges it all.
+    asked = own if model is None else model.model_copy(update={"pending": own.pending})
     own_instance = question.instance(own)
     instance = own_instance if asked == own else question.instance(asked)
     notes = list(question.notes)

@@ -9,7 +9,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema import plan as docs
 from kantopt.schema.certificate import CertifiedTier, Witness
-from kantopt.verify.metrics import BOUNDS, bounds
+from kantopt.verify.metrics import bound_of, bounds
 
 
 def certified_tiers(
@@ -39,7 +39,7 @@ def certified_tiers(
         elif bound is not None and counted[i] >= bound:
             bound, proved_by = counted[i], "arithmetic"
             tier = merged.tiers(tiers)[i]
-            alone = BOUNDS[tier.metric](tier, merged.instance, {})
+            alone = bound_of(tier, merged.instance, {})
             given = () if alone >= bound else names[:i]
             witness = Witness(formula="combinatorial on merged pods")
         certified.append(

@@ -210,9 +210,16 @@ def _cluster_wide(instance: Instance, name: str, parameters: object) -> Tier:
             size=to_base(parameters.resource, parameters.size),
             device_class=parameters.device_class,
             target=parameters.target,
+            scope="" if parameters.target is None else slot_name(parameters),
         )
     target = parameters.target if isinstance(parameters, ClusterObjective) else None
     return Tier(metric, _UNITS[metric], target=target)
+
+
+def slot_name(slot: FragmentObjective) -> str:
+    """Name of a slot: ``cpu:16``, ``cpu:16/numa`` on devices."""
+    devices = "" if slot.device_class is None else f"/{slot.device_class}"
+    return f"{slot.resource}:{slot.size}{devices}"
 
 
 _UNITS = {

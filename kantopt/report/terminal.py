@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table, escaped
+from kantopt.report.goals import goals_table
 from kantopt.report.names import joined, on_devices, places
 from kantopt.report.tiers import tier_label, tier_number
 from kantopt.report.units import plural
@@ -33,6 +34,7 @@ def plan_blocks(
     cut = any(text.startswith(_CUT_SHORT) for text in plan.warnings)
     warnings = [Listing("WARNINGS", plan.warnings, "warn")] if plan.warnings else []
     blocks += warnings if cut else []
+    blocks += goals_table(plan)
     blocks += _tiers(plan.objectives, scales or {}, wide)
     blocks += _wide_actions(plan) if wide else _actions(plan)
     blocks += _victims(plan.evictions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -276,10 +277,11 @@ class Limits(ModelPart):
     )
 
 
+SELECTOR = re.compile(r"^[^=,\s]+(=[^=,\s]*)?$")
 Selector = Annotated[
     str,
     Field(
-        pattern=r"^[^=,\s]+(=[^=,\s]*)?$",
+        pattern=SELECTOR.pattern,
         description="a label, KEY=VALUE, or KEY for any value of it",
     ),
 ]

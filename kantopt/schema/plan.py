@@ -89,6 +89,23 @@ class Tier(Part):
     )
 
 
+class Goal(Part):
+    """What disturbing pods is for, in words and numbers: before the plan, after it, and wanted."""
+
+    objective: str = Field(description="name of the objective")
+    text: str = Field(description="what is counted")
+    unit: Literal["nodes", "domains", "slots", "milli-GPU", "jobs", "other"] = Field(
+        description="unit of the numbers"
+    )
+    more_is_better: bool = Field(description="whether at least the goal is wanted, or at most")
+    before: Amount = Field(description="as the cluster is")
+    after: Amount = Field(description="after the plan")
+    goal: int | None = Field(
+        default=None, description="what is wanted; none: as much, or as little, as possible"
+    )
+    missed_by: Amount | None = Field(default=None, description="what is missing; 0: reached")
+
+
 class PodsOnNode(Part):
     """Pods of one pod set on one node."""
 
@@ -213,6 +230,9 @@ class Plan(Part):
     summary: Summary = Field(description="the plan in numbers")
     solver: Solver = Field(description="how it was made")
     objectives: tuple[Tier, ...] = Field(default=(), description="tiers, most important first")
+    goals: tuple[Goal, ...] = Field(
+        default=(), description="objectives with a target, and what comes before moves to be tidied"
+    )
     assignments: tuple[Binding, ...] = Field(default=(), description="pending pods bound")
     evictions: tuple[Eviction, ...] = Field(default=(), description="running pods evicted")
     moves: tuple[Move, ...] = Field(default=(), description="running pods moved")

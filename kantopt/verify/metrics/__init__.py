@@ -59,7 +59,7 @@ Above = Mapping[Tier, int]
 """Most that the metrics of the tiers above are measured at: plans that are worse in one of them
 need not be considered."""
 
-BOUNDS: dict[Metric, Callable[[Tier, Instance, Above], int]] = {
+_BOUNDS: dict[Metric, Callable[[Tier, Instance, Above], int]] = {
     Metric.UNPLACED: bound_unplaced,
     Metric.EVICTIONS: bound_evictions,
     Metric.LOST_GPU_SECONDS: bound_lost_gpu_seconds,
@@ -94,7 +94,7 @@ def bound_of(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
     taken for granted of tiers that are not among them.
     """
     most = {other: other.most(value) for other, value in above.items()}
-    return tier.above_target(BOUNDS[tier.metric](tier, instance, most))
+    return tier.above_target(_BOUNDS[tier.metric](tier, instance, most))
 
 
 def bounds(instance: Instance, tiers: Sequence[Tier], values: Sequence[int]) -> tuple[int, ...]:

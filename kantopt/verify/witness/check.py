@@ -8,7 +8,7 @@ from kantopt.problem.classes import merge_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.certificate import Witness
-from kantopt.verify.metrics import BOUNDS
+from kantopt.verify.metrics import bound_of
 
 
 def proved_bound(
@@ -40,5 +40,5 @@ def proved_bound(
         alike = dict(zip(tiers, merged.tiers(tiers), strict=True))
         tier = alike[tiers[i]]
         above = {alike[other]: value for other, value in locks.items()}
-        return BOUNDS[tier.metric](tier, merged.instance, above)
-    return BOUNDS[tiers[i].metric](tiers[i], instance, locks)
+        return bound_of(tier, merged.instance, above)
+    return bound_of(tiers[i], instance, locks)

@@ -1,0 +1,234 @@
+"""``kantopt defrag``."""
+
+import contextlib
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kantopt.cli import limits as lim
+from kantopt.cli import options as opt
+from kantopt.cli.habits import NO_HABITS, Habits, with_habits
+from kantopt.cli.output import check_output_file
+from kantopt.cli.plan import Form, Shown, exit_code, write_plan
+from kantopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from kantopt.schema.plan import Plan
+
+_LIMITS = {
+    "movesPerJob": ("moves_per_job", 0),
+    "movesPerNamespace": ("moves_per_namespace", 0),
+    "movesPerWave": ("moves_per_wave", 1),
+    "arrivalsPerNode": ("arrivals_per_node", 0),
+    "departuresPerNode": ("departures_per_node", 0),
+}
+"""Field and least value of each limit that is given by its name."""
+
+
+@with_habits
+def defrag(
+    files: opt.Files,
+    goal: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GOAL",
+            help="empty-nodes[=N], empty-domain=LEVEL[:N], fragment-rate=RESOURCE:SIZE[/CLASS][:N] "
+            "(free slots; or a rate, P%), stranded-gpus[=X], fit=JOB[,JOB] (make room for pending "
+            "jobs, patterns too). +N: N more than now; without N: as far as possible. Repeatable, "
+            "the most important first.",
+            show_default="the objectives of the model",
+        ),
+    ] = None,
+    max_moves: Annotated[
+        int | None, typer.Option(metavar="K", min=0, help="Move at most K pods.")
+    ] = None,
+    max_evictions: Annotated[
+        int | None,
+        typer.Option(metavar="K", min=0, help="Evict at most K pods.", show_default="0"),
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=N",
+            help=f"A limit by its name in a model: {', '.join(_LIMITS)}. Repeatable.",
+        ),
+    ] = None,
+    exempt: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY[=VALUE]", help="Leave pods with this label where they are. Repeatable."
+        ),
+    ] = None,
+    min_benefit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X",
+            help="Least that the goals gain (nodes, domains, slots, GPUs, jobs) per disturbed pod: "
+            "moves that gain less are left out, at last all of them.",
+        ),
+    ] = None,
+    require_goal: Annotated[
+        bool, typer.Option("--require-goal", help="Exit 4 if a goal is provably out of reach.")
+    ] = False,
+    model: opt.ModelName = None,
+    time_limit: lim.TimeLimit = "10s",  # type: ignore[assignment]
+    memory_limit: lim.MemoryLimit = None,
+    engine: Annotated[
+        opt.Engine,
+        typer.Option(help="fast: heuristics only; exact: CP-SAT after the first plan; auto: both."),
+    ] = "auto",
+    seed: lim.Seed = 0,
+    deterministic: lim.Deterministic = False,
+    workers: lim.Workers = None,
+    gated: opt.Gated = False,
+    topology: opt.Levels = None,
+    output: Annotated[
+        Form | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="wide: every action; name: a line per action.",
+            show_default="table",
+        ),
+    ] = None,
+    output_file: Annotated[
+        str | None,
+        typer.Option(
+            "--output-file",
+            "-O",
+            metavar="FILE",
+            help="Write there, whole or not at all. Without -o the file gets the plan document "
+            "(YAML; JSON if it ends in .json) and stdout the table.",
+        ),
+    ] = None,
+    detailed_exitcode: opt.DetailedExitcode = False,
+    log_format: opt.LogFormat = "text",
+    color: opt.ColourOption = "auto",
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+    habits: Habits = NO_HABITS,
+) -> int:
+    """Plan moves that tidy up: the fewest that reach the goals, or as far as K moves take it.
+
+    Needs no pending job. Nobody is evicted and nothing is bound unless asked for; only --goal fit
+    binds the jobs that it makes room for. Verifies the plan and changes nothing itself. Exit
+    codes: 0 plan written, also where it is to do nothing, 4 with --require-goal a goal is provably
+    out of reach (the plan is written all the same), 64 usage, 65 bad data or too
+    old, 66 missing input, 73 cannot create, 74 write failed, 75 lock held, 130 and 143 interrupted
+    (the best plan is written).
+    """
+    from kantopt.cli.progress import Progress
+    from kantopt.cli.signals import stop_on_signals
+
+    if output_file == "-":
+        output, output_file = output or "yaml", None
+    check_output_file(output_file)
+    shown = Shown(output, output_file, color, quiet, log_format)
+    limits = _limits(max_moves, max_evictions, limit or ())
+    marks = _selectors(exempt or ())
+    benefit = _benefit(min_benefit)
+    deadline = lim.deadline_of(time_limit, memory_limit, deterministic=deterministic, quiet=quiet)
+    stop = deadline.stop
+    with habits.run(quiet=quiet, log_form=log_format) as run, stop_on_signals(stop):
+        progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
+        with progress, contextlib.ExitStack() as ending:
+            progress.reach("reading")
+            from kantopt.planning.solver_process import SolverProcess
+
+            # Started first: it loads the solver on another core while this one reads.
+            solver = None if engine == "fast" else ending.enter_context(SolverProcess())
+            from kantopt.planning.defrag import Wish, asked, defragment
+            from kantopt.planning.options import Options
+            from kantopt.planning.question import Import, exempt_keys, read_question
+            from kantopt.schema.extends import load_model
+
+            chosen = None if model is None else load_model(model)
+            keys = frozenset(mark.partition("=")[0] for mark in marks)
+            keys |= frozenset() if chosen is None else exempt_keys(chosen)
+            question = read_question(files, Import(gated, (), tuple(topology or ()), keys))
+            progress.reach("planning")
+            settings = Options(engine=engine, seed=seed)
+            settings = settings if workers is None else replace(settings, workers=workers)
+            wanted = asked(question, Wish(tuple(goal or ()), chosen, limits, marks, benefit))
+            options = {**asdict(settings), "time_limit": time_limit, "deterministic": deterministic}
+            plan = run.unchanged(question, wanted.model, options)
+            result = None
+            if plan is None:
+                result = defragment(
+                    question,
+                    wanted,
+                    settings,
+                    deadline,
+                    lambda news: progress.tell(news.seconds, news.by, news.values, news.bounds),
+                    solver,
+                )
+                whole = stop.signal is None and not stop.lacks_memory()
+                plan = run.stamped(result.plan, whole=whole)
+            progress.end(plan.solver.status)
+        run.phases = progress.phases()
+        write_plan(plan, result, run, shown)
+        missed = bool(wanted.beyond)
+        code = _code(plan, missed, detailed=detailed_exitcode, required=require_goal)
+        code = code if stop.signal is None else 128 + stop.signal
+        run.finish(plan, question, code)
+    return code
+
+
+def _code(plan: "Plan", beyond: bool, *, detailed: bool, required: bool) -> int:
+    """Exit code of a plan; ``beyond``: a goal was beyond all that there is."""
+    from kantopt.planning.goals import impossible
+
+    if required and (beyond or impossible(plan)):
+        return 4
+    if detailed and beyond:
+        return 3
+    return exit_code(plan, detailed=detailed)
+
+
+def _limits(
+    moves: int | None, evictions: int | None, given: "tuple[str, ...] | list[str]"
+) -> dict[str, int]:
+    from kantopt.schema.hints import did_you_mean, one_of, quote
+
+    found = {
+        name: number
+        for name, number in (("moves", moves), ("evictions", evictions))
+        if number is not None
+    }
+    for text in given:
+        name, _, number = text.partition("=")
+        if name not in _LIMITS:
+            hint = did_you_mean(name, _LIMITS)
+            expected = one_of([f"{each}=N" for each in _LIMITS]) + (f" ({hint})" if hint else "")
+            raise UsageError(f"--limit: found {quote(text)}, expected {expected}")
+        field, least = _LIMITS[name]
+        if not (number.isascii() and number.isdigit() and least <= int(number) < 10_000_000):
+            expected = f"a whole number of pods from {least} on"
+            raise UsageError(f"--limit {name}: found {quote(number)}, expected {expected}")
+        found[field] = int(number)
+    return found
+
+
+def _selectors(given: "list[str] | tuple[str, ...]") -> tuple[str, ...]:
+    from kantopt.schema.hints import quote
+    from kantopt.schema.model import SELECTOR
+
+    for text in given:
+        if not SELECTOR.fullmatch(text):
+            raise UsageError(f"--exempt: found {quote(text)}, expected a label, KEY=VALUE or KEY")
+    return tuple(given)
+
+
+def _benefit(given: str | None) -> str | None:
+    from kantopt.schema.hints import quote
+    from kantopt.schema.quantity import parse_quantity
+
+    if given is not None:
+        try:
+            parse_quantity(given)
+        except ValueError:
+            raise UsageError(
+                f"--min-benefit: found {quote(given)}, expected a number from 0 on, such as 0.25"
+            ) from None
+    return given

@@ -1,0 +1,161 @@
+"""Defragmentation: reach goals with the fewest moves, or go as far as some moves take it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from kantopt.clock import Deadline
+from kantopt.planning.goals import benefit, disturbed
+from kantopt.planning.identity import identified
+from kantopt.planning.options import Options
+from kantopt.planning.plan import Result, Tell, make_plan
+from kantopt.planning.question import Question
+from kantopt.planning.solver_process import SolverProcess
+from kantopt.planning.wishes import read_goals
+from kantopt.schema.extends import load_model
+from kantopt.schema.model import Model, Objective
+from kantopt.schema.quantity import parse_quantity
+
+DEFAULT = "defrag"
+"""The shipped model that is used where none is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What to tidy up, and what that may cost.
+
+    Attributes
+    ----------
+    goals
+        Goals as written on the command line; none: the objectives of the model.
+    model
+        The model given; ``None``: ours.
+    limits
+        Limits by their names in a model, which stand above the model's.
+    exempt
+        Labels of pods to leave alone, beside the model's.
+    min_benefit
+        Least that the goals gain per disturbed pod, in place of the model's.
+    """
+
+    goals: tuple[str, ...] = ()
+    model: Model | None = None
+    limits: Mapping[str, int] = field(default_factory=dict)
+    exempt: tuple[str, ...] = ()
+    min_benefit: str | int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The model to plan by, and what was asked for beyond all that there is."""
+
+    model: Model
+    beyond: tuple[str, ...] = ()
+
+
+def asked(question: Question, wish: Wish) -> Asked:
+    """Return what a wish means for a cluster.
+
+    Nobody is evicted unless a limit of evictions says so, and no pending pod is bound but those
+    of jobs to make room for.
+
+    Raises
+    ------
+    UsageError
+        If a goal cannot be understood or names what the cluster does not have.
+    BadDataError
+        If the documents contradict each other.
+    """
+    given = wish.model or question.model
+    model = given or load_model(DEFAULT)
+    limits: dict[str, int | None] = {"evictions": model.limits.evictions or 0, **wish.limits}
+    if given is None and wish.goals:
+        limits = {"moves": None, **limits}  # the limit that ours has is for its own objectives
+    update: dict[str, object] = {
+        "limits": model.limits.model_copy(update=limits),
+        "pending": model.pending or (),
+        "exempt": tuple(dict.fromkeys((*model.exempt, *wish.exempt))),
+    }
+    if wish.min_benefit is not None:
+        update["min_benefit"] = wish.min_benefit
+    model = model.model_copy(update=update)
+    if not wish.goals:
+        return Asked(model)
+    wishes = read_goals(wish.goals, question.instance(model), question.jobs)
+    last = ("evictions", "moves") if limits["evictions"] else ("moves",)
+    objectives = (*wishes.objectives, *(Objective.model_validate(name) for name in last))
+    update = {"objectives": objectives, "required": ()}
+    if wishes.fit:
+        update["pending"] = wishes.fit
+    return Asked(model.model_copy(update=update), tuple(wishes.beyond))
+
+
+def defragment(
+    question: Question,
+    wanted: Asked,
+    options: Options,
+    deadline: Deadline,
+    tell: Tell = lambda _: None,
+    solver: SolverProcess | None = None,
+) -> Result:
+    """Plan moves that reach the goals.
+
+    Where the goals gain less per disturbed pod than they must, the
+    limit of moves is lowered to what the gain is worth and the question asked again: what is left
+    is the largest gain that is worth its moves, at last nothing at all.
+
+    Parameters
+    ----------
+    question
+        The documents.
+    wanted
+        What :func:`asked` returns.
+    options, deadline, tell, solver
+        As of :func:`kantopt.planning.plan.make_plan`.
+
+    Raises
+    ------
+    BadDataError
+        If the documents contradict each other.
+    """
+    model, beyond = wanted.model, wanted.beyond
+    least = parse_quantity(model.min_benefit or 0)
+    if not least:
+        result = make_plan(question, model, options, deadline, tell, solver)
+        return _told(result, beyond)
+    result = make_plan(question, model, options, _half(deadline), tell, solver)
+    first, gained = result, benefit(result.plan)
+    while disturbed(result.plan) > 0 and benefit(result.plan) < least * disturbed(result.plan):
+        worth = max(benefit(result.plan), Fraction(0)) // least
+        before = model.limits.moves
+        most = worth if before is None else min(worth, before - 1)
+        update = {"moves": most} if most > 0 else {"moves": 0, "evictions": 0}
+        model = model.model_copy(update={"limits": model.limits.model_copy(update=update)})
+        result = make_plan(question, model, options, _half(deadline), tell)
+    if result is not first:
+        pods = disturbed(first.plan)
+        text = (
+            f"a gain of {_decimal(gained)} for {pods} disturbed pods is less than the "
+            f"{_decimal(least)} per pod that is asked for: fewer are moved"
+        )
+        result = _told(result, (text,))
+    return _told(result, beyond)
+
+
+def _half(deadline: Deadline) -> Deadline:
+    """Leave as much time for asking again."""
+    return deadline.less(deadline.remaining() / 2)
+
+
+def _told(result: Result, texts: tuple[str, ...]) -> Result:
+    """Add to what the reader of the plan should know."""
+    if not texts:
+        return result
+    plan = result.plan.model_copy(update={"warnings": (*texts, *result.plan.warnings)})
+    return replace(result, plan=identified(plan))
+
+
+def _decimal(value: Fraction) -> str:
+    return f"{float(value):.3f}".rstrip("0").rstrip(".")

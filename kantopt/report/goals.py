@@ -1,0 +1,69 @@
+"""What a plan gains, goal by goal, and per disturbed pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kantopt.report.blocks import Block, Style, Table
+from kantopt.report.units import in_unit, plural, thousandths, unit_name
+from kantopt.schema.plan import Goal, Plan, Tier
+
+
+def goals_table(plan: Plan) -> Iterator[Block]:
+    """Lay out the goals of a plan: before, after, wanted, gain per pod, reached or missed."""
+    if not plan.goals:
+        return
+    tiers = {tier.name: tier for tier in plan.objectives}
+    targeted = {goal.objective for goal in plan.goals if goal.goal is not None}
+    pods = plan.summary.moved_pods + plan.summary.evicted_pods
+    rows, styles = [], []
+    for goal in plan.goals:
+        text, style = _outcome(goal, tiers[goal.objective], targeted)
+        numbers = [in_unit(goal.before, goal.unit), in_unit(goal.after, goal.unit)]
+        rows.append((goal.text, *numbers, _wanted(goal), _per_pod(goal, pods), text))
+        styles.append(style)
+    title = "GOALS, most important first"
+    if pods:
+        title += f"; gained per pod of the {plural(pods, 'pod')} disturbed"
+    yield Table(
+        title,
+        ("GOAL", "BEFORE", "AFTER", "WANTED", "PER POD", "OUTCOME"),
+        tuple(rows),
+        frozenset({1, 2, 3, 4}),
+        tuple(styles),
+    )
+
+
+def gain(goal: Goal) -> int:
+    """What a goal gains, in its unit; below 0 it loses."""
+    return goal.after - goal.before if goal.more_is_better else goal.before - goal.after
+
+
+def _wanted(goal: Goal) -> str:
+    if goal.goal is None:
+        return "most" if goal.more_is_better else "least"
+    return in_unit(max(0, goal.goal), goal.unit)
+
+
+def _per_pod(goal: Goal, pods: int) -> str:
+    if not pods:
+        return "-"
+    scale = 1 if goal.unit == "milli-GPU" else 1000
+    return thousandths(round(gain(goal) * scale / pods))
+
+
+def _outcome(goal: Goal, tier: Tier, targeted: set[str]) -> tuple[str, Style]:
+    """Say whether a goal is reached, by how much it is missed, and what is proved of that."""
+    if goal.missed_by is None:
+        if tier.status == "OPTIMAL":
+            return "as far as possible, proved", "good"
+        return "as far as found; more is not ruled out", "warn"
+    if not goal.missed_by:
+        return "reached", "good"
+    number = in_unit(goal.missed_by, goal.unit)
+    name = unit_name(goal.unit, number)
+    missed = f"missed by {number}" + ("" if name == "other" else f" {name}")
+    if tier.bound and targeted.issuperset(tier.given):
+        closest = ", and none comes closer" if tier.status == "OPTIMAL" else ""
+        return f"{missed}; provably no plan reaches it{closest}", "bad"
+    return f"{missed}; not ruled out", "bad"

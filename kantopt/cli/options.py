@@ -21,6 +21,7 @@ class Strategy(StrEnum):
     KUBE_DEFAULT = "kube-default"
     E_BINPACK = "e-binpack"
     FGD = "fgd"
+    REVERSE_TRIM = "reverse-trim"
 
 
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")

@@ -28,6 +28,10 @@ class Ages:
         """Seconds since a job was submitted."""
         return self._since(job.creation_time) or 0
 
+    def ran(self, job: docs.Job) -> int:
+        """Seconds since a job started."""
+        return self._since(job.start_time) or 0
+
     def unsaved(self, job: docs.Job, podset: docs.PodSet) -> int:
         """Seconds of work that running pods have not saved, if the model asks for it."""
         if not self._counts_losses:

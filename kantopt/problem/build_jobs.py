@@ -81,6 +81,7 @@ class JobsBuilder:
                 disruption_cost=document.disruption_cost,
                 most_moves=None if most is None or most >= running else most,
                 waited_seconds=self._ages.waited(document),
+                ran_seconds=self._ages.ran(document),
             )
         )
         self._need(j, document.topology_request, tuple(range(len(roles))))

@@ -118,6 +118,8 @@ class Job:
     """Evicting one pod evicts them all."""
     disruption_cost: int
     waited_seconds: int
+    ran_seconds: int = 0
+    """Since its start; of interest only to those who evict the latest first."""
     most_moves: int | None = None
     """Most of its pods that may move, if not all of them may."""
     podsets: tuple[int, ...] = field(init=False)

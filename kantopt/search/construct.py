@@ -16,6 +16,7 @@ from kantopt.schema.model import Rule
 from kantopt.search.gangs import Placer
 from kantopt.search.preempt import Preemption
 from kantopt.search.relocate import Relocation
+from kantopt.search.reverse_trim import ReverseTrim
 from kantopt.search.scores import Scores
 from kantopt.search.state import Change, State
 from kantopt.search.strategy import Strategy
@@ -144,9 +145,11 @@ class _Run:
         self.instance = instance
         self.deadline = deadline
         self.state = State(instance)
+        trims = how.strategy is Strategy.REVERSE_TRIM
         self.placer = Placer(Scores(self.state, how.strategy))
-        self.preemption = Preemption(self.placer) if how.preempt else None
-        self.relocate = how.relocate
+        preemption = ReverseTrim if trims else Preemption
+        self.preemption = preemption(self.placer) if how.preempt else None
+        self.relocate = how.relocate and not trims
         self._done: list[tuple[int, int]] = []
         """Job and length of the journal after it."""
         self._hopeless: set[tuple[object, ...]] = set()

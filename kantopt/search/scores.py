@@ -44,6 +44,7 @@ class Scores:
         """Whether the best node stays the best until it is full."""
         return self.strategy in (
             Strategy.BEST_FIT,
+            Strategy.REVERSE_TRIM,
             Strategy.MOST_ALLOCATED,
             Strategy.E_BINPACK,
         )
@@ -73,7 +74,7 @@ class Scores:
     def score(self, shape: PodShape, nodes: Ints) -> Ints:
         """Score nodes on which one more pod of a shape fits."""
         match self.strategy:
-            case Strategy.BEST_FIT:
+            case Strategy.BEST_FIT | Strategy.REVERSE_TRIM:
                 return -self._leftover(shape, nodes)
             case Strategy.MOST_ALLOCATED:
                 return self._allocated(shape, nodes)

@@ -123,8 +123,8 @@ class Victims:
             return 2**62
         return self._limit - self.gone.pods()
 
-    def evict(self, s: int, spot: Spot) -> bool:
-        """Evict the pods of a pod set on a spot, with all that must go along.
+    def evict(self, s: int, spot: Spot, most: int = 2**62) -> bool:
+        """Evict the pods of a pod set on a spot, so many at most, with all that must go along.
 
         A gang gives up members that it can spare; if it has none, it goes as a whole. Returns
         whether pods are left that could go if asked for again.
@@ -139,7 +139,7 @@ class Victims:
         if job.index in self._rigid or not spare:
             self._evict_job(job)
             return False
-        going = min(pods, spare, self._budget_left(s), self._limit_left())
+        going = min(pods, spare, most, self._budget_left(s), self._limit_left())
         if going > 0:
             state.add(s, spot, -going)
         return 0 < going < pods

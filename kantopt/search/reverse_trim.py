@@ -1,0 +1,109 @@
+"""Room as queue managers make it: evict candidates in order until it fits, then spare the rest.
+
+For comparison: the set of victims that is left has none too many, but another may be smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.job import Job
+from kantopt.search.gangs import Placer
+from kantopt.search.put_back import PutBack
+from kantopt.search.state import Change
+from kantopt.search.victims import Victims
+
+_Unit = tuple[Change, ...]
+"""What goes together: a pod, or a job that goes as a whole."""
+
+
+class ReverseTrim:
+    """Finds victims for jobs as Kueue does: the least important first, the latest started first.
+
+    They go one by one until the job fits. Then, from the last to the first, each comes back
+    without which the job still fits. Nothing is moved.
+    """
+
+    def __init__(self, placer: Placer) -> None:
+        self.placer = placer
+        self.state = placer.state
+        self.victims = Victims(placer.state)
+        self._put_back = PutBack(self.victims)
+
+    def make_room(self, j: int) -> bool:
+        """Place a job by evicting pods of lesser ones; return whether any pod could be placed."""
+        instance = self.state.instance
+        job = instance.jobs[j]
+        if not job.may_preempt or not self.victims.priorities_below(job.priority):
+            return False
+        if self.placer.is_gang(j):
+            return self._make_room(j, lambda: self.placer.place(j))
+        gained = False
+        for want in self.placer.wants(j):
+            s = want.s
+            for _ in range(want.most):
+                if not self._make_room(j, lambda s=s: self.placer.place_some(j, s, 1, None)):  # type: ignore[misc]
+                    break
+                gained = True
+        return gained
+
+    def _make_room(self, j: int, place: Callable[[], bool]) -> bool:
+        state = self.state
+        mark, seen = state.mark(), len(state.touched)
+        if place():
+            return True
+        units: list[_Unit] = []
+        fits = False
+        for unit in self._candidates(state.instance.jobs[j].priority):
+            units.append(unit)
+            fits = place()
+            if fits:
+                break
+        if fits:
+            state.undo(mark)
+            self._place_without(self._trimmed(units, place), place)
+            self._put_back.reprieve(state.touched[seen:])
+            nodes = state.touched[seen:]
+            spreads = state.instance.spreads
+            if self._put_back.holds(nodes) and (
+                not spreads or state.neighbours.spread_holds(self.victims.gone.podsets())
+            ):
+                return True
+        state.undo(mark)
+        return False
+
+    def _candidates(self, priority: int) -> Iterator[_Unit]:
+        """Evict one unit after the other; jobs that have run for the shortest time go first."""
+        jobs = [job for job in self.victims.jobs if job.priority < priority]
+        for job in sorted(jobs, key=lambda job: (job.priority, job.ran_seconds, job.index)):
+            for s, spot in self._places(job):
+                while self.state.spots[s].get(spot):
+                    mark = self.state.mark()
+                    self.victims.evict(s, spot, most=1)
+                    gone = tuple(self.state.journal[mark:])
+                    if not gone:
+                        break
+                    yield gone
+
+    def _places(self, job: Job) -> list[tuple[int, Spot]]:
+        podsets = [s for s in job.podsets if self.state.instance.podsets[s].running]
+        return [(s, spot) for s in podsets for spot in sorted(self.state.spots[s])]
+
+    def _trimmed(self, units: list[_Unit], place: Callable[[], bool]) -> list[_Unit]:
+        """Walk back over the victims and spare those that are not needed."""
+        state = self.state
+        kept = list(units)
+        for unit in reversed(units[:-1]):
+            mark = state.mark()
+            rest = [each for each in kept if each is not unit]
+            if self._place_without(rest, place):
+                kept = rest
+            state.undo(mark)
+        return kept
+
+    def _place_without(self, units: list[_Unit], place: Callable[[], bool]) -> bool:
+        for unit in units:
+            for change in unit:
+                self.state.add(*change)
+        return place()

@@ -25,8 +25,8 @@ def bench(
         str,
         typer.Argument(
             metavar="SUITE",
-            help="priority-matters, gangs, openb, openb-online or vm-rescheduling; interruptions "
-            "or determinism.",
+            help="priority-matters, gangs, openb, openb-online, vm-rescheduling or preemption; "
+            "interruptions or determinism.",
             show_default=False,
         ),
     ],
@@ -99,7 +99,8 @@ def bench(
     Rows are written one by one; the same command goes on where it was stopped. Exit code 1 if a
     plan is missing, illegal or worse than doing nothing, or contradicts a bound known before.
     `interruptions` kills the solver, lets memory run short and sends signals at random moments;
-    `determinism` plans each question twice: there, too, 1 if anything is not as documented.
+    `determinism` plans each question twice; `preemption` compares victims with those of
+    reverse-trim: there, too, 1 if anything is not as documented.
     """
     from kantopt.bench.campaign import Campaign
     from kantopt.bench.records import contradictions, merged, read_records, write_records
@@ -122,6 +123,11 @@ def bench(
         return determinism(
             chosen_nodes, seeds, _engines(engines or "exact"), times, out, color, quiet
         )
+    if suite == "preemption":
+        from kantopt.cli.trials import preemption
+
+        limit = next(map(opt.parse_duration, _words(limits)), None)
+        return preemption(_whole("--nodes", nodes), seeds, limit, out, color, quiet)
     chosen = suite_of(suite)
     if plot is not None:
         from kantopt.bench.plots import check_plotting

@@ -1,4 +1,4 @@
-"""``kantopt bench interruptions`` and ``kantopt bench determinism``."""
+"""Benchmarks with rows of their own: ``interruptions``, ``determinism`` and ``preemption``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from kantopt.cli.output import complain, emit
 if TYPE_CHECKING:
     from kantopt.bench.determinism import Twice
     from kantopt.bench.interruptions import Trial
+    from kantopt.bench.preemption import Contest
 
 _MODEL = "placement-first"
 _T = TypeVar("_T")
@@ -78,6 +79,39 @@ def determinism(
     if stopped:
         return 130
     return 1 if any(row.fault for row in done) else 0
+
+
+def preemption(
+    nodes: Sequence[int],
+    seeds: int,
+    limit_seconds: float | None,
+    out: str | None,
+    color: Colour,
+    quiet: bool,
+) -> int:
+    """Compare victims with those of reverse-trim; 1 if ours are worse anywhere."""
+    from kantopt.bench import preemption as contest
+    from kantopt.cli.screen import shown
+
+    keep = _keeper(out, contest.COLUMNS, contest.to_cells)
+    done: list[Contest] = []
+
+    def tell(row: Contest) -> None:
+        keep(row)
+        done.append(row)
+        if not quiet and row.verdict == "worse":
+            complain("error", [f"{row.crowd}: {row.ours} where reverse-trim has {row.trimmed}"])
+
+    stopped = False
+    limit = contest.LIMIT_SECONDS if limit_seconds is None else limit_seconds
+    try:
+        contest.run_all(nodes or contest.NODES, seeds, limit, tell)
+    except KeyboardInterrupt:
+        stopped = True
+    emit(shown(contest.contest_blocks(done), color))
+    if stopped:
+        return 130
+    return 1 if any(row.verdict == "worse" for row in done) else 0
 
 
 def _keeper(

@@ -14,7 +14,7 @@ from kantopt.planning.plan import Run, Tell
 from kantopt.planning.question import Question
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.tiers import tier_rows
-from kantopt.planning.witnesses import certified_tiers
+from kantopt.planning.witnesses import Witnesses
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
@@ -32,6 +32,11 @@ from kantopt.schema.model import Model, Rule
 from kantopt.verify.metrics import measure
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
+
+FIRST_LOOK = 0.2
+"""Share of the time in which prices are looked for before anything is searched."""
+LAST_LOOK = 0.1
+"""Share of the time that is kept for them after the search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +158,28 @@ class _Certification:
             start=(self.final, "the plan judged"),
         )
         first = run.incumbents.best
+        witnesses = Witnesses(run.instance, self.tiers, self.final, first.values)
+        witnesses.tell(run.incumbents.known)
         better: CounterExample | None = None
         if self.deadline.over():
             run.warnings.append("not examined: reading took all the time")
             run.cut = True
         else:
+            left = self.deadline.remaining()
             run.construct()
+            if run.incumbents.best is first:
+                witnesses.look(self.deadline.less(left * (1 - FIRST_LOOK)))
+                witnesses.tell(run.incumbents.known)
+            run.reserve += left * LAST_LOOK
             run.search()
+            if run.incumbents.best is first:
+                witnesses.look(self.deadline.less(left * LAST_LOOK / 2))
             if run.incumbents.best.key < first.key:
                 better = self._better(run, (first.missing, *first.values))
         before = measure(self.instance, self.instance.current, self.tiers)
         values = first.values
         known = run.incumbents.known
-        tiers = certified_tiers(self.instance, tier_rows(self.tiers, before, values, known), values)
+        tiers = witnesses.certified(tier_rows(self.tiers, before, values, known))
         lacking = bool(first.missing) and not run.infeasible
         proved = all(tier.status == "OPTIMAL" for tier in tiers) and not lacking
         verdict: Judgement = "OPEN"

@@ -3,63 +3,145 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
+from kantopt.clock import Deadline
 from kantopt.problem.classes import merge_pods
 from kantopt.problem.instance import Instance
-from kantopt.problem.tiers import tiers_of
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
 from kantopt.schema import plan as docs
-from kantopt.schema.certificate import CertifiedTier, Witness
-from kantopt.verify.metrics import bound_of, bounds
+from kantopt.schema.certificate import CertifiedTier, Multiplier, Witness
+from kantopt.search.known import Bound, Known
+from kantopt.verify.witness.check import proved_bound
+
+COMBINATORIAL = Witness(formula="combinatorial")
+ON_MERGED_PODS = Witness(formula="combinatorial on merged pods")
 
 
-def certified_tiers(
-    instance: Instance, rows: Sequence[docs.Tier], values: Sequence[int]
-) -> tuple[CertifiedTier, ...]:
-    """Give each tier's bound its witness; of equal bounds arithmetic is preferred.
+class Witnesses:
+    """Bounds by arithmetic for plans that are no worse than one placement, tier by tier.
 
     Parameters
     ----------
-    instance
+    instance, tiers
         The question.
-    rows
-        What is known of each tier.
-    values
-        Values of the tiers in the plan that the bounds are for.
+    placement, values
+        A placement and its values in the tiers.
     """
-    merged = merge_pods(instance)
-    tiers = tiers_of(instance)
-    counted = bounds(merged.instance, merged.tiers(tiers), values)
-    names = tuple(tier.name for tier in tiers)
-    certified = []
-    for i, row in enumerate(rows):
+
+    def __init__(
+        self,
+        instance: Instance,
+        tiers: Sequence[Tier],
+        placement: Placement,
+        values: Sequence[int],
+    ) -> None:
+        self.instance = instance
+        self.tiers = tuple(tiers)
+        self.placement = placement
+        self.values = tuple(values)
+        self._best: dict[int, tuple[int, Witness]] = {}
+        for i in range(len(self.tiers)):
+            for witness in (COMBINATORIAL, ON_MERGED_PODS):
+                self._take(i, witness)
+
+    def bound(self, i: int) -> int:
+        """Return the best bound so far on tier ``i``, given the values above it."""
+        return self._best[i][0]
+
+    def closed(self, i: int) -> bool:
+        """Whether the value of tier ``i`` is its bound."""
+        return self.bound(i) >= self.values[i]
+
+    def look(self, deadline: Deadline) -> None:
+        """Look for multipliers that close the tiers still open, or bring them nearer."""
+        for i in range(len(self.tiers)):
+            if deadline.over():
+                return
+            if not self.closed(i):
+                self._by_prices(i, deadline)
+
+    def tell(self, known: Known) -> None:
+        """Add what is proved to what is known."""
+        for i in range(len(self.tiers)):
+            known.add(Bound(i, self.bound(i), self.values[:i], "arithmetic"))
+
+    def _take(self, i: int, witness: Witness) -> None:
+        locks = dict(zip(self.tiers[:i], self.values[:i], strict=True))
+        bound = proved_bound(witness, self.instance, self.tiers, i, locks)
+        if i not in self._best or bound > self.bound(i):
+            self._best[i] = bound, witness
+
+    def _by_prices(self, i: int, deadline: Deadline) -> None:
+        from kantopt.search.columns.prices import prices_of
+        from kantopt.verify.witness.prices import price_rows
+
+        locks = dict(zip(self.tiers[:i], self.values[:i], strict=True))
+        rows = price_rows(self.instance, self.tiers, i, locks)
+        if rows is None or not any(rows.objective.out):
+            return
+        merged = merge_pods(self.instance)
+        prices = prices_of(
+            merged.instance,
+            merged.tiers(self.tiers),
+            self.values,
+            merged.shrink(self.placement),
+            i,
+            deadline.cuts,
+        )
+        if prices is None:
+            return
+        counted = {
+            group.name: max(prices.pods.get(s, 0) for s in group.podsets) for group in rows.groups
+        }
+        counted |= {f"tier {self.tiers[j].name}": k for j, k in prices.tiers.items()}
+        multipliers = tuple(Multiplier(row=row, value=k) for row, k in counted.items() if k)
+        if multipliers:
+            self._take(
+                i,
+                Witness(formula="multipliers", denominator=prices.scale, multipliers=multipliers),
+            )
+
+    def certified(self, rows: Sequence[docs.Tier]) -> tuple[CertifiedTier, ...]:
+        """Give each tier the best of its bounds; of equal ones that by arithmetic.
+
+        Parameters
+        ----------
+        rows
+            What else is known of each tier.
+        """
+        return tuple(self._certified(i, row) for i, row in enumerate(rows))
+
+    def _certified(self, i: int, row: docs.Tier) -> CertifiedTier:
         bound, proved_by, given = row.bound, row.proved_by, row.given
         witness: Witness | None = None
-        if proved_by == "arithmetic":
-            witness = Witness(formula="combinatorial")
-        elif bound is not None and counted[i] >= bound:
-            bound, proved_by = counted[i], "arithmetic"
-            tier = merged.tiers(tiers)[i]
-            alone = bound_of(tier, merged.instance, {})
-            given = () if alone >= bound else names[:i]
-            witness = Witness(formula="combinatorial on merged pods")
-        certified.append(
-            CertifiedTier(
-                name=row.name,
-                metric=row.metric,
-                priority=row.priority,
-                unit=row.unit,
-                before=row.before,
-                value=row.value,
-                bound=bound,
-                gap=None if bound is None else row.value - bound,
-                status="UNKNOWN"
-                if bound is None
-                else "OPTIMAL"
-                if bound == row.value
-                else "FEASIBLE",
-                proved_by=proved_by,
-                given=given,
-                witness=witness,
-            )
+        if bound is None or self.bound(i) >= bound:
+            bound, witness = self._best[i]
+            proved_by, given = "arithmetic", self._given(i)
+        status: Literal["OPTIMAL", "FEASIBLE"] = "OPTIMAL" if bound == row.value else "FEASIBLE"
+        return CertifiedTier(
+            name=row.name,
+            metric=row.metric,
+            priority=row.priority,
+            unit=row.unit,
+            before=row.before,
+            value=row.value,
+            bound=bound,
+            gap=row.value - bound,
+            status=status,
+            proved_by=proved_by,
+            given=given,
+            witness=witness,
         )
-    return tuple(certified)
+
+    def _given(self, i: int) -> tuple[str, ...]:
+        """Tiers that the bound takes for granted: none if it holds without them as well."""
+        bound, witness = self._best[i]
+        names = tuple(tier.name for tier in self.tiers[:i])
+        if witness.formula == "multipliers" and any(
+            multiplier.row.startswith("tier ") for multiplier in witness.multipliers
+        ):
+            return names
+        alone = proved_bound(witness, self.instance, self.tiers, i, {})
+        return () if alone >= bound else names

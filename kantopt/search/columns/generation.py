@@ -10,6 +10,7 @@ may arrive wherever it may: restrictions of the prices, which cost no validity.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,14 @@ NEIGHBOURS = 8
 Floats = NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What a bound follows from, in units of ``1 / SCALE``: prices per group, and per lock."""
+
+    prices: tuple[int, ...]
+    locks: tuple[int, ...]
+
+
 class Generation:
     """Patterns for a program, and the best bound on its objective so far.
 
@@ -48,6 +57,8 @@ class Generation:
         No plan that keeps the locks has less than this in the program's tier.
     patterns
         Those known, in the order of their discovery.
+    proof
+        Prices and multipliers of the best bound.
     """
 
     def __init__(self, program: Program, known: Iterable[Pattern]) -> None:
@@ -78,6 +89,7 @@ class Generation:
             self.add(pattern)
         self.rounds = 0
         self._best = -(1 << 62)
+        self.proof = Proof((), ())
         self._centre: Floats = np.zeros(groups + len(program.locks))
         self._centre[:groups] = 0.8 * self._size * (self._size > 0.6)
         self._centre[groups:] = [float(lock.out.any()) for lock in program.locks]
@@ -174,6 +186,7 @@ class Generation:
         value = lagrangian(self.program, SCALE, prices, locks.tolist(), priced.most)
         if value > self._best:
             self._best, self._centre = value, proposal
+            self.proof = Proof(tuple(prices.tolist()), tuple(locks.tolist()))
         return sum(self.add(pattern) for pattern in priced.patterns)
 
 

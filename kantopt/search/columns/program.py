@@ -84,6 +84,8 @@ class Program:
     still: Mask
     objective: Row
     locks: tuple[Row, ...]
+    locked: tuple[int, ...]
+    """Index of the tier that each lock stands for."""
 
     def merged_bound(self) -> int:
         """Return a lower bound on the objective, as if all nodes were one.
@@ -139,11 +141,9 @@ def program_of(scope: Scope, tiers: Sequence[Tier], values: Sequence[int], t: in
         elif group.allowed is not None:
             welcome[i] = np.isin(np.arange(nodes), list(group.allowed))
     low = np.array([_low(instance, group, tiers[:t], values) for group in groups], dtype=np.int64)
-    locks = [
-        row
-        for tier, value in zip(tiers[:t], values, strict=False)
-        if (row := _row(instance, groups, tier, value)) is not None
-    ]
+    rows = [_row(instance, groups, tiers[i], values[i]) for i in range(t)]
+    locked = tuple(i for i, row in enumerate(rows) if row is not None)
+    locks = [row for row in rows if row is not None]
     running = np.array([group.running for group in groups], dtype=np.int64)
     still = np.zeros(len(groups), dtype=np.bool_)
     for row in locks:
@@ -165,6 +165,7 @@ def program_of(scope: Scope, tiers: Sequence[Tier], values: Sequence[int], t: in
         still=still,
         objective=objective,
         locks=tuple(locks),
+        locked=locked,
     )
 
 

@@ -9,6 +9,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.certificate import Witness
 from kantopt.verify.metrics import bound_of
+from kantopt.verify.witness.prices import bound_by_prices, price_rows
 
 
 def proved_bound(
@@ -35,8 +36,18 @@ def proved_bound(
     ValueError
         If the witness names a row that the relaxation does not have.
     """
-    merged = merge_pods(instance)
+    if witness.formula == "multipliers":
+        rows = price_rows(instance, tiers, i, locks)
+        if rows is None:
+            raise ValueError(f"{tiers[i].name} is no sum over pods: rows say nothing of it")
+        multipliers: dict[str, int] = {}
+        for multiplier in witness.multipliers:
+            if multiplier.row in multipliers:
+                raise ValueError(f"{multiplier.row} is counted twice")
+            multipliers[multiplier.row] = multiplier.value
+        return bound_by_prices(rows, witness.denominator, multipliers)
     if witness.formula == "combinatorial on merged pods":
+        merged = merge_pods(instance)
         alike = dict(zip(tiers, merged.tiers(tiers), strict=True))
         tier = alike[tiers[i]]
         above = {alike[other]: value for other, value in locks.items()}

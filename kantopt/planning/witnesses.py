@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from kantopt.clock import Deadline
-from kantopt.problem.classes import merge_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema import plan as docs
 from kantopt.schema.certificate import CertifiedTier, Multiplier, Witness
-from kantopt.search.known import Bound, Known
+from kantopt.search.known import Bound, Known, Source
 from kantopt.verify.witness.check import proved_bound
+from kantopt.verify.witness.prices import PriceRows, price_rows
 
 COMBINATORIAL = Witness(formula="combinatorial")
 ON_MERGED_PODS = Witness(formula="combinatorial on merged pods")
+_SOURCES: dict[str, Source] = {
+    "combinatorial": "arithmetic",
+    "combinatorial on merged pods": "relaxation-search",
+    "multipliers": "column-generation",
+}
 
 
 class Witnesses:
@@ -60,12 +65,15 @@ class Witnesses:
             if deadline.over():
                 return
             if not self.closed(i):
-                self._by_prices(i, deadline)
+                self._look_at(i, deadline)
 
     def tell(self, known: Known) -> None:
-        """Add what is proved to what is known."""
-        for i in range(len(self.tiers)):
-            known.add(Bound(i, self.bound(i), self.values[:i], "arithmetic"))
+        """Add what is proved to what is known.
+
+        A plan has no witnesses, so that for one these bounds are what others of their kind are.
+        """
+        for i, (bound, witness) in self._best.items():
+            known.add(Bound(i, bound, self.values[:i], _SOURCES[witness.formula]))
 
     def _take(self, i: int, witness: Witness) -> None:
         locks = dict(zip(self.tiers[:i], self.values[:i], strict=True))
@@ -73,15 +81,22 @@ class Witnesses:
         if i not in self._best or bound > self.bound(i):
             self._best[i] = bound, witness
 
-    def _by_prices(self, i: int, deadline: Deadline) -> None:
-        from kantopt.search.columns.prices import prices_of
-        from kantopt.verify.witness.prices import price_rows
+    def _look_at(self, i: int, deadline: Deadline) -> None:
+        """Try multipliers of all nodes taken as one, then prices node by node."""
+        from kantopt.cp.multipliers import DENOMINATOR, multipliers_of
 
         locks = dict(zip(self.tiers[:i], self.values[:i], strict=True))
         rows = price_rows(self.instance, self.tiers, i, locks)
-        if rows is None or not any(rows.objective.out):
+        if rows is None:
             return
-        merged = merge_pods(self.instance)
+        self._try(i, DENOMINATOR, multipliers_of(rows, deadline.remaining()))
+        if not self.closed(i) and not deadline.over() and any(rows.objective.out):
+            self._by_prices(i, rows, deadline)
+
+    def _by_prices(self, i: int, rows: PriceRows, deadline: Deadline) -> None:
+        from kantopt.search.columns.prices import prices_of
+
+        merged = rows.merged
         prices = prices_of(
             merged.instance,
             merged.tiers(self.tiers),
@@ -96,12 +111,13 @@ class Witnesses:
             group.name: max(prices.pods.get(s, 0) for s in group.podsets) for group in rows.groups
         }
         counted |= {f"tier {self.tiers[j].name}": k for j, k in prices.tiers.items()}
-        multipliers = tuple(Multiplier(row=row, value=k) for row, k in counted.items() if k)
+        self._try(i, prices.scale, counted)
+
+    def _try(self, i: int, denominator: int, values: Mapping[str, int]) -> None:
+        multipliers = tuple(Multiplier(row=row, value=k) for row, k in values.items() if k)
         if multipliers:
-            self._take(
-                i,
-                Witness(formula="multipliers", denominator=prices.scale, multipliers=multipliers),
-            )
+            made = Witness(formula="multipliers", denominator=denominator, multipliers=multipliers)
+            self._take(i, made)
 
     def certified(self, rows: Sequence[docs.Tier]) -> tuple[CertifiedTier, ...]:
         """Give each tier the best of its bounds; of equal ones that by arithmetic.

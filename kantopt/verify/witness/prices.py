@@ -1,51 +1,50 @@
-"""A bound from prices of pods and of the tiers above: Lagrangian relaxation, node by node.
+"""A bound from multipliers: Lagrangian relaxation, exact in integers.
 
-Each plan within the locks says of each group how many of its pods are placed, leave a node and
-arrive on one; placed ones are those that run, less those that leave, plus those that arrive. With
-any price ``p`` from 0 on for each group and any multiplier ``k`` from 0 on for each lock,
+A plan within the locks says of each group of pods how many are placed, leave a node and arrive on
+one; placed ones are those that run, less those that leave, plus those that arrive. With any
+multiplier from 0 on for each row - prices ``p`` of the pods of a group, ``u`` of what a capacity
+row limits, ``k`` of what a lock limits -
 
-    D * tier >= sum over groups of the least of (what evictions, missing pods and p cost)
-                - sum over nodes of the most that a change of it gains
-                - sum over locks of k * limit,
+    D * tier >= sum over jobs of the least that placing, evicting or leaving out its pods costs
+                - sum over nodes of the most that a change of the node gains at prices p
+                - sum over capacity rows of u * limit - sum over locks of k * limit,
 
-``D`` being the denominator (Geoffrion 1974). Every term is worked out exactly.
+``D`` being the denominator (Geoffrion 1974). Each term is worked out by itself, none approximately.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import gcd
 
 from kantopt.problem.classes import Merged, merge_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 from kantopt.verify.step import Loads
-from kantopt.verify.witness.groups import (
-    PriceGroup,
-    Sum,
-    groups_of,
-    least_placed,
-    limits_of,
-    sum_of,
-)
+from kantopt.verify.witness.capacity import CapacityRow, capacity_rows
+from kantopt.verify.witness.groups import PriceGroup, all_or_nothing, by_job, groups_of
 from kantopt.verify.witness.node import Arriving, Leaving, Worth, most_gain, proportions_of
+from kantopt.verify.witness.sums import Sum, least_placed, limits_of, sum_of
 
 
 @dataclass(frozen=True, slots=True)
 class PriceRows:
-    """What prices can be given to: the groups, and what holds of them within the locks.
+    """What multipliers can be given to, and what holds of it within the locks.
 
     Attributes
     ----------
     merged
         The question with alike pods counted together.
     groups
-        Its groups; each has a row of its name.
+        Its groups of pods; each has a row of its name.
     objective
-        The tier as a sum over the groups.
+        The tier as a sum over groups and jobs.
     locks
         Sums that are limited, by the names of their rows.
+    capacity
+        What all pods together have, by the names of the rows.
     least
         Pods of each group that are placed in any case.
     """
@@ -54,13 +53,26 @@ class PriceRows:
     groups: tuple[PriceGroup, ...]
     objective: Sum
     locks: Mapping[str, Sum]
+    capacity: Mapping[str, CapacityRow]
     least: tuple[int, ...]
+
+    @property
+    def names(self) -> set[str]:
+        """Names of all rows."""
+        return {group.name for group in self.groups} | self.locks.keys() | self.capacity.keys()
+
+    @property
+    def step(self) -> int:
+        """What every value of the tier is a multiple of."""
+        goal = self.objective
+        each = (*goal.missing, *goal.evicted, *goal.out, *goal.placed, *goal.unplaced.values())
+        return gcd(goal.constant, *each) or 1
 
 
 def price_rows(
     instance: Instance, tiers: Sequence[Tier], i: int, locks: Mapping[Tier, int]
 ) -> PriceRows | None:
-    """Return what prices for tier ``i`` are about; ``None`` if the tier is no sum over groups.
+    """Return the rows that bound tier ``i``; ``None`` if the tier is no sum over pods and jobs.
 
     Parameters
     ----------
@@ -80,20 +92,20 @@ def price_rows(
         row = sum_of(alike[tier], merged.instance, groups, value)
         if row is not None:
             sums[f"tier {tier.name}"] = row
-    above = {alike[tier]: value for tier, value in locks.items()}
-    least = least_placed(merged.instance, groups, list(sums.values()), above)
-    return PriceRows(merged, groups, objective, sums, least)
+    least = least_placed(merged.instance, groups, list(sums.values()))
+    capacity = capacity_rows(merged.instance, groups)
+    return PriceRows(merged, groups, objective, sums, capacity, least)
 
 
 def bound_by_prices(rows: PriceRows, denominator: int, values: Mapping[str, int]) -> int:
-    """Return the bound that follows from prices and multipliers, by the names of their rows.
+    """Return the bound that follows from multipliers, by the names of their rows.
 
     Raises
     ------
     ValueError
         If a name is no row, or a number is below 0.
     """
-    names = {group.name for group in rows.groups} | rows.locks.keys()
+    names = rows.names
     for name, value in values.items():
         if name not in names:
             raise ValueError(f"{name} is no row of this bound")
@@ -101,30 +113,99 @@ def bound_by_prices(rows: PriceRows, denominator: int, values: Mapping[str, int]
             raise ValueError(f"{name} counts {value} times: rows count 0 times or more")
     prices = [values.get(group.name, 0) for group in rows.groups]
     weights = [(values.get(name, 0), row) for name, row in rows.locks.items()]
-    allowed = sum(k * row.limit for k, row in weights)
-    total = _placing(rows, denominator, prices, weights) - allowed
-    total -= _gains(rows, denominator, prices, weights)
-    return max(0, -(-total // denominator))
+    counted = [(values.get(name, 0), row) for name, row in rows.capacity.items()]
+    allowed = sum(k * row.limit for k, row in weights) + sum(u * row.limit for u, row in counted)
+    total = _placing(rows, denominator, prices, weights, counted) - allowed
+    if any(prices):
+        total -= _gains(rows, denominator, prices, weights)
+    unit = denominator * rows.step
+    return max(0, -(-total // unit) * rows.step)
 
 
 Weights = Sequence[tuple[int, Sum]]
 
 
-def _placing(rows: PriceRows, scale: int, prices: Sequence[int], weights: Weights) -> int:
-    """Least that placing, evicting and leaving out pods costs over all groups."""
-    total = 0
-    for i, group in enumerate(rows.groups):
-        evicted = scale * rows.objective.evicted[i] + sum(k * row.evicted[i] for k, row in weights)
-        missing = scale * rows.objective.missing[i] + sum(k * row.missing[i] for k, row in weights)
-        least = min(rows.least[i], group.count)
-        # Linear on either side of the number that runs: the least is at an end or there.
-        total += min(
-            evicted * max(0, group.running - placed)
-            + missing * (group.count - placed)
-            + prices[i] * (placed - group.running)
-            for placed in (least, max(least, group.running), group.count)
+def _placing(
+    rows: PriceRows,
+    scale: int,
+    prices: Sequence[int],
+    weights: Weights,
+    counted: Sequence[tuple[int, CapacityRow]],
+) -> int:
+    """Least that placing, evicting and leaving out pods costs over all jobs."""
+    sums = [(k, row) for k, row in [(scale, rows.objective), *weights] if k]
+    room = [0] * len(rows.groups)
+    for u, capacity in counted:
+        if u:
+            for i, weight in capacity.weights.items():
+                room[i] += u * weight
+    total = sum(k * row.constant for k, row in sums)
+    instance = rows.merged.instance
+    for j, members in by_job(instance, rows.groups).items():
+        costs = [
+            _Cost(
+                rows.groups[i],
+                rows.least[i],
+                prices[i],
+                room[i],
+                [(k, row, i) for k, row in sums],
+                # Where nodes are not looked at, an evicted pod counts as one that left.
+                leaves=not any(prices),
+            )
+            for i in members
+        ]
+        left_out = sum(k * row.unplaced.get(j, 0) for k, row in sums)
+        placed = sum(
+            cost.least(rows.groups[i].need) for i, cost in zip(members, costs, strict=True)
         )
+        if not all_or_nothing(instance, instance.jobs[j]):
+            total += min(placed, left_out + sum(cost.least(0) for cost in costs))
+        elif any(rows.least[i] for i in members):
+            total += placed
+        else:
+            total += min(placed, left_out + sum(cost.at(0) for cost in costs))
     return total
+
+
+class _Cost:
+    """What it costs to have so many pods of a group placed."""
+
+    def __init__(
+        self,
+        group: PriceGroup,
+        least: int,
+        price: int,
+        room: int,
+        sums: Sequence[tuple[int, Sum, int]],
+        *,
+        leaves: bool,
+    ) -> None:
+        self._group = group
+        self._least = least
+        self._evicted = self._each = 0
+        self._constant = -price * group.running
+        self._each = price + room
+        self._missing: list[tuple[int, int]] = []
+        for k, row, i in sums:
+            self._evicted += k * (row.evicted[i] + (row.out[i] if leaves else 0))
+            self._each -= k * row.placed[i]
+            if row.missing[i]:
+                self._missing.append((k * row.missing[i], row.wanted[i]))
+
+    def at(self, placed: int) -> int:
+        """Return the cost of a number of pods placed."""
+        cost = self._constant + self._each * placed
+        cost += self._evicted * max(0, self._group.running - placed)
+        return cost + sum(each * max(0, wanted - placed) for each, wanted in self._missing)
+
+    def least(self, at_least: int) -> int:
+        """Return the least cost with so many pods placed at least.
+
+        The cost is linear between the numbers at which something begins to count.
+        """
+        low, high = max(self._least, at_least), self._group.count
+        turns = {low, high, self._group.running, *(wanted for _, wanted in self._missing)}
+        return min(self.at(placed) for placed in turns if low <= placed <= high)
 
 
 def _gains(rows: PriceRows, scale: int, prices: Sequence[int], weights: Weights) -> int:

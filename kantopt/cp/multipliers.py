@@ -1,0 +1,112 @@
+"""Multipliers of rows from a linear program: proposals, in floats, for bounds that are exact."""
+
+from __future__ import annotations
+
+from ortools.linear_solver import pywraplp
+
+from kantopt.verify.witness.groups import all_or_nothing, by_job
+from kantopt.verify.witness.prices import PriceRows
+from kantopt.verify.witness.sums import Sum
+
+DENOMINATOR = 10**15
+"""Multipliers are rounded to such parts: fine enough for a price per byte."""
+
+
+def multipliers_of(rows: PriceRows, seconds: float) -> dict[str, int]:
+    """Return multipliers, by row and in parts of the denominator, that should bound the tier best.
+
+    The linear program takes all nodes as one: how many pods of each group are placed, which jobs
+    are, what capacity and locks admit. Whether its multipliers prove anything is for others to say.
+    Empty if it was not solved in the time.
+    """
+    solver = pywraplp.Solver.CreateSolver("GLOP")
+    solver.SetTimeLimit(max(1, int(1000 * seconds)))
+    program = _Program(solver, rows)
+    objective = solver.Objective()
+    objective.SetMinimization()
+    for variable, cost in program.terms(rows.objective):
+        objective.SetCoefficient(variable, objective.GetCoefficient(variable) + cost)
+    limited: dict[str, pywraplp.Constraint] = {}
+    scales: dict[str, float] = {}
+    for name, capacity in rows.capacity.items():
+        scale = scales[name] = float(max(capacity.limit, *capacity.weights.values(), 1))
+        row = limited[name] = solver.Constraint(-solver.infinity(), capacity.limit / scale)
+        for i, each in capacity.weights.items():
+            row.SetCoefficient(program.placed[i], each / scale)
+    for name, lock in rows.locks.items():
+        row = limited[name] = solver.Constraint(
+            -solver.infinity(), float(lock.limit - lock.constant - sum(lock.unplaced.values()))
+        )
+        for variable, weight in program.terms(lock):
+            row.SetCoefficient(variable, row.GetCoefficient(variable) + weight)
+    if solver.Solve() != pywraplp.Solver.OPTIMAL:
+        return {}
+    duals = {name: -row.dual_value() / scales.get(name, 1.0) for name, row in limited.items()}
+    found = {name: round(dual * DENOMINATOR) for name, dual in duals.items()}
+    return {name: value for name, value in found.items() if value > 0}
+
+
+class _Program:
+    """Variables: pods placed, evicted and missing, by group, and jobs that are placed."""
+
+    def __init__(self, solver: pywraplp.Solver, rows: PriceRows) -> None:
+        self._solver, self._rows = solver, rows
+        instance = rows.merged.instance
+        infinity = solver.infinity()
+        self.placed = [
+            solver.NumVar(float(least), float(group.count), "")
+            for least, group in zip(rows.least, rows.groups, strict=True)
+        ]
+        self._evicted: dict[int, pywraplp.Variable] = {}
+        self._missing: dict[tuple[int, int], pywraplp.Variable] = {}
+        self._jobs: dict[int, pywraplp.Variable] = {}
+        for j, members in by_job(instance, rows.groups).items():
+            whole = all_or_nothing(instance, instance.jobs[j])
+            if not (
+                whole or any(s.unplaced.get(j) for s in (rows.objective, *rows.locks.values()))
+            ):
+                continue
+            job = self._jobs[j] = solver.NumVar(0.0, 1.0, "")
+            for i in members:
+                group = rows.groups[i]
+                least = solver.Constraint(0.0, infinity)
+                least.SetCoefficient(self.placed[i], 1.0)
+                least.SetCoefficient(job, -float(group.need))
+                if whole:
+                    most = solver.Constraint(-infinity, 0.0)
+                    most.SetCoefficient(self.placed[i], 1.0)
+                    most.SetCoefficient(job, -float(group.count))
+
+    def terms(self, row: Sum) -> list[tuple[pywraplp.Variable, float]]:
+        """Return a sum as variables and their weights, but for its constants."""
+        found = []
+        for i, group in enumerate(self._rows.groups):
+            evicted = row.evicted[i] + row.out[i]
+            if evicted > 0 and group.running:
+                found.append((self._lost(i), float(evicted)))
+            if row.missing[i]:
+                found.append((self._short(i, row.wanted[i]), float(row.missing[i])))
+            if row.placed[i]:
+                found.append((self.placed[i], -float(row.placed[i])))
+        found += [(self._jobs[j], -float(weight)) for j, weight in row.unplaced.items() if weight]
+        return found
+
+    def _lost(self, i: int) -> pywraplp.Variable:
+        """Pods of a group that are evicted, at least."""
+        if i not in self._evicted:
+            running = float(self._rows.groups[i].running)
+            lost = self._evicted[i] = self._solver.NumVar(0.0, running, "")
+            self._at_least(lost, i, running)
+        return self._evicted[i]
+
+    def _short(self, i: int, wanted: int) -> pywraplp.Variable:
+        """Pods of a group that are missing of those wanted, at least."""
+        if (i, wanted) not in self._missing:
+            short = self._missing[i, wanted] = self._solver.NumVar(0.0, float(wanted), "")
+            self._at_least(short, i, float(wanted))
+        return self._missing[i, wanted]
+
+    def _at_least(self, variable: pywraplp.Variable, i: int, number: float) -> None:
+        row = self._solver.Constraint(number, self._solver.infinity())
+        row.SetCoefficient(variable, 1.0)
+        row.SetCoefficient(self.placed[i], 1.0)

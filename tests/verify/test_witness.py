@@ -48,19 +48,19 @@ def test_no_multipliers_prove_more_than_the_optimum(seed: int) -> None:
 def brute_gain(free: tuple[int, ...], leaving: list[Leaving], arriving: list[Arriving]) -> int:
     """Most gain by trying every change of a node."""
     most = 0
-    for outs in itertools.product(*(range(pods.count + 1) for pods in leaving)):
+    for outs in itertools.product(*(range(out.count + 1) for out in leaving)):
         room = [
-            max(0, have + sum(k * pods.ask[r] for k, pods in zip(outs, leaving, strict=True)))
+            max(0, have + sum(k * out.ask[r] for k, out in zip(outs, leaving, strict=True)))
             for r, have in enumerate(free)
         ]
-        spent = sum(k * pods.cost for k, pods in zip(outs, leaving, strict=True))
-        for ins in itertools.product(*(range(pods.most + 1) for pods in arriving)):
+        spent = sum(k * out.cost for k, out in zip(outs, leaving, strict=True))
+        for ins in itertools.product(*(range(into.most + 1) for into in arriving)):
             taken = (
-                sum(k * pods.ask[r] for k, pods in zip(ins, arriving, strict=True))
+                sum(k * into.ask[r] for k, into in zip(ins, arriving, strict=True))
                 for r in range(len(free))
             )
             if all(t <= have for t, have in zip(taken, room, strict=True)):
-                worth = sum(k * pods.price for k, pods in zip(ins, arriving, strict=True))
+                worth = sum(k * into.price for k, into in zip(ins, arriving, strict=True))
                 most = max(most, worth - spent)
     return most
 

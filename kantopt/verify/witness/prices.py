@@ -35,6 +35,8 @@ class PriceRows:
 
     Attributes
     ----------
+    tier
+        The tier that is bounded.
     merged
         The question with alike pods counted together.
     groups
@@ -49,6 +51,7 @@ class PriceRows:
         Pods of each group that are placed in any case.
     """
 
+    tier: Tier
     merged: Merged
     groups: tuple[PriceGroup, ...]
     objective: Sum
@@ -89,12 +92,12 @@ def price_rows(
         return None
     sums = dict(limits_of(merged.instance, groups))
     for tier, value in locks.items():
-        row = sum_of(alike[tier], merged.instance, groups, value)
+        row = sum_of(alike[tier], merged.instance, groups, tier.most(value))
         if row is not None:
             sums[f"tier {tier.name}"] = row
     least = least_placed(merged.instance, groups, list(sums.values()))
     capacity = capacity_rows(merged.instance, groups)
-    return PriceRows(merged, groups, objective, sums, capacity, least)
+    return PriceRows(tiers[i], merged, groups, objective, sums, capacity, least)
 
 
 def bound_by_prices(rows: PriceRows, denominator: int, values: Mapping[str, int]) -> int:
@@ -119,7 +122,7 @@ def bound_by_prices(rows: PriceRows, denominator: int, values: Mapping[str, int]
     if any(prices):
         total -= _gains(rows, denominator, prices, weights)
     unit = denominator * rows.step
-    return max(0, -(-total // unit) * rows.step)
+    return rows.tier.above_target(max(0, -(-total // unit) * rows.step))
 
 
 Weights = Sequence[tuple[int, Sum]]

@@ -80,7 +80,8 @@ def sum_of(tier: Tier, instance: Instance, groups: Sequence[PriceGroup], limit: 
                 draft.unplaced[job.index] = 1
             case Metric.EVICTIONS:
                 # Of a job that is evicted as a whole the cost counts once: no sum over pods.
-                draft.evicted[i] = 0 if job.all_victims else first.disruption_cost
+                cost = 0 if job.all_victims else first.disruption_cost
+                draft.evicted[i] = 1 if tier.counts_pods else cost
             case Metric.MOVES:
                 draft.out[i], draft.evicted[i] = 1, -1
             case Metric.DISRUPTION_COST:

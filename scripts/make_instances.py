@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 from known_instances import Known, Line, Mapping, all_known
+from known_reports import reported
 
 INSTANCES = Path(__file__).parent.parent / "instances"
 
@@ -64,11 +65,10 @@ def write_up(known: Known) -> str:
 
 def files() -> dict[Path, str]:
     """Return the text of every generated file, by path."""
-    written = {
-        INSTANCES / known.folder / f"{known.name}.yaml": write_up(known) for known in all_known()
-    }
+    listed = [*all_known(), *reported()]
+    written = {INSTANCES / known.folder / f"{known.name}.yaml": write_up(known) for known in listed}
     table: Mapping = {}
-    for known in all_known():
+    for known in listed:
         if known.folder == "golden":
             table[known.name] = {"tiers": known.tiers}
             if known.placement:

@@ -1,0 +1,59 @@
+"""Nobody is evicted who need not be: sets of victims as small as brute force finds them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kantopt.clock import Deadline
+from kantopt.cp.model import PlacementModel
+from kantopt.cp.solve import Budget, solve_tiers
+from kantopt.problem.tiers import tiers_of
+from kantopt.verify.metrics import measure
+from tests.minimal_victims import expected, planned, trimmed, victims_question
+
+SEEDS = range(60)
+WHOLE = range(200, 206)
+
+
+def test_the_solver_proves_the_fewest_victims_that_brute_force_finds() -> None:
+    with_victims = 0
+    for seed in SEEDS:
+        asked, rules = victims_question(seed)
+        instance = asked.instance(rules)
+        tiers, value = tiers_of(instance), expected(seed)
+        budget = Budget(Deadline(None), workers=1)
+        outcome = solve_tiers(
+            PlacementModel(instance), tiers, budget, None, found=lambda _: None, closed=_nothing
+        )
+        assert outcome.infeasible == (value is None), seed
+        if value is None:
+            continue
+        assert outcome.placement is not None
+        assert measure(instance, outcome.placement, tiers) == value, seed
+        assert tuple(row.bound for row in outcome.bounds) == value, seed
+        with_victims += any(value)
+    assert with_victims > len(SEEDS) // 2
+
+
+def _nothing(*_: object) -> None:
+    pass
+
+
+def test_reverse_trim_is_never_better_and_often_worse() -> None:
+    worse = 0
+    for seed in SEEDS:
+        value, greedy = expected(seed), trimmed(seed)
+        if greedy is not None:
+            assert value is not None
+            assert greedy >= value, seed
+            worse += greedy > value
+    assert worse >= 5
+
+
+@pytest.mark.parametrize("seed", WHOLE)
+def test_the_whole_planner_finds_and_proves_them(seed: int) -> None:
+    result, value = planned(seed), expected(seed)
+    assert result.infeasible == (value is None)
+    if value is not None:
+        assert tuple(tier.value for tier in result.plan.objectives) == value
+        assert result.plan.solver.status == "OPTIMAL"

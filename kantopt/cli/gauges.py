@@ -107,13 +107,14 @@ def _of_plan(plan: Plan) -> Iterator[Gauge]:
 
 def _of_cluster(plan: Plan, question: Question) -> Sequence[Gauge]:
     """How fragmented the pools are, and how many GPUs the plan would recover."""
-    from kantopt.planning.actions import placed_by, waves_of
+    from kantopt.planning.actions import waves_of
     from kantopt.planning.fragmentation import fragmentation
+    from kantopt.verify.waves.groups import apply
 
     instance = question.instance(plan.model)
     waves, _ = waves_of(instance, plan, "the plan")
     before = fragmentation(instance, instance.current)
-    after = fragmentation(instance, placed_by(instance, waves))
+    after = fragmentation(instance, apply(instance.current, waves))
     ratios = tuple(
         Sample(round(share.ratio, 6), {"pool": share.pool, "level": share.level})
         for share in before

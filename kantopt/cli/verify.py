@@ -1,14 +1,13 @@
 """``kantopt verify``."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from kantopt.cli import options as opt
+from kantopt.cli.guarded import Form, show_guarded
 from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
 from kantopt.errors import UsageError
-
-Form = Literal["table", "json", "yaml", "name"]
 
 
 def verify(
@@ -19,6 +18,14 @@ def verify(
             metavar="CERT",
             help="A certificate to judge instead: its digests, all its figures, its bounds by "
             "arithmetic worked out again.",
+        ),
+    ] = None,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="Today's snapshot. Repeatable. Says which steps of the plan can still be taken, "
+            "and cuts it to them: -o json or -O writes what is left.",
         ),
     ] = None,
     model: opt.ModelName = None,
@@ -40,13 +47,22 @@ def verify(
     its figures, bounds by arithmetic, embedded jobs and reasons to evict are found out again, its
     bounds by cp-sat are not. A snapshot alone: what is wrong with it as it stands.
     Without a snapshot: only the documents. With --certificate, FILE... are what it speaks of.
-    Needs no solver. Exit codes: 0 nothing found against a plan or certificate, 12 findings, 64
-    usage, 65 bad data, 66 missing input.
+    With --against, FILE... is the plan, with its job lists if it has any. Needs no solver. Exit
+    codes: 0 nothing found against a plan or certificate, 12 findings, or steps cut, 64 usage, 65
+    bad data, 66 missing input.
     """
     from kantopt.planning.question import Import
 
     check_output_file(output_file)
     how = Import(gated, tuple(pending or ()), tuple(topology or ()))
+    if against:
+        if model is not None or certificate is not None:
+            raise UsageError("verify: --against cuts a plan, under its own model")
+        from kantopt.planning.guard import guard_files
+
+        rest = guard_files(files, against, how)
+        show_guarded(rest, output, output_file, color, quiet=quiet)
+        return 12 if rest.cut else 0
     if certificate is not None:
         from kantopt.planning.check_certificate import judge_certificate
 

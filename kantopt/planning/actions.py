@@ -8,10 +8,14 @@ from kantopt.errors import Problem
 from kantopt.problem.actions import Action, Wave
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
-from kantopt.problem.placement import Placement
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
 Item = Binding | Eviction | Move
+
+
+def items_of(plan: Plan) -> tuple[Item, ...]:
+    """Steps of a plan by kind, not in the order in which they are taken."""
+    return (*plan.assignments, *plan.evictions, *plan.moves)
 
 
 def waves_of(instance: Instance, plan: Plan, file: str) -> tuple[tuple[Wave, ...], list[Problem]]:
@@ -25,10 +29,10 @@ def waves_of(instance: Instance, plan: Plan, file: str) -> tuple[tuple[Wave, ...
     )
     for kind, items in kinds:
         for i, item in enumerate(items):
-            found = list(_unknown(instance, item, file, f"{kind}[{i}]"))
+            found = list(unknown_in(instance, item, file, f"{kind}[{i}]"))
             problems += found
             if not found:
-                actions[item.id] = _action(instance, item)
+                actions[item.id] = action_of(instance, item)
     waves = tuple(
         Wave(wave.id, wave.after, tuple(actions[a] for a in wave.actions if a in actions))
         for wave in plan.waves
@@ -36,16 +40,9 @@ def waves_of(instance: Instance, plan: Plan, file: str) -> tuple[tuple[Wave, ...
     return waves, problems
 
 
-def placed_by(instance: Instance, waves: Sequence[Wave]) -> Placement:
-    """Return the placement that a plan's actions, all of them legal, end with."""
-    changes: dict[int, dict[Spot, int]] = {}
-    for action in (action for wave in waves for action in wave.actions):
-        spots = changes.setdefault(action.podset, dict(instance.current.podsets[action.podset]))
-        if action.source is not None:
-            spots[action.source] = spots.get(action.source, 0) - action.pods
-        if action.target is not None:
-            spots[action.target] = spots.get(action.target, 0) + action.pods
-    return instance.current.replace(changes)
+def nodes_of(item: Item) -> tuple[str, ...]:
+    """Names of the nodes that a step speaks of."""
+    return tuple(name for _, name in _nodes(item))
 
 
 def _nodes(item: Item) -> Iterator[tuple[str, str]]:
@@ -56,7 +53,7 @@ def _nodes(item: Item) -> Iterator[tuple[str, str]]:
         yield "node", item.node
 
 
-def _unknown(instance: Instance, item: Item, file: str, path: str) -> Iterator[Problem]:
+def unknown_in(instance: Instance, item: Item, file: str, path: str) -> Iterator[Problem]:
     for field, name in _nodes(item):
         if name not in instance.node_index:
             yield Problem(file, f"{path}.{field}", name, "a node of the snapshot")
@@ -73,7 +70,7 @@ def _unknown(instance: Instance, item: Item, file: str, path: str) -> Iterator[P
         yield Problem(file, f"{path}.podSet", item.pod_set, f"a pod set with {state} pods")
 
 
-def _action(instance: Instance, item: Item) -> Action:
+def action_of(instance: Instance, item: Item) -> Action:
     job = instance.jobs[instance.job_index[item.job]]
     role = next(role for role in job.roles if role.name == item.pod_set)
     index = instance.node_index

@@ -88,6 +88,7 @@ def false_figures(
         *_victims(instance, plan, final),
         *_cascade(instance, plan),
         *_pods(question, plan),
+        *_nodes(question, plan),
     ]
 
 
@@ -336,3 +337,14 @@ def _pods(question: Question, plan: Plan) -> Iterator[Standing]:
                 at = "the pending pods" if isinstance(item, Binding) else f"the pods on {where[0]}"
                 uid = f" (uid {pod.uid})" if pod.uid else ""
                 yield _claim(f"{item.id} pod", f"{pod.name}{uid}", f"{at} of {item.job}")
+
+
+def _nodes(question: Question, plan: Plan) -> Iterator[Standing]:
+    """Nodes that a plan names are the ones that it means."""
+    uids = {node.name: node.uid for node in question.snapshot.nodes}
+    for node in plan.nodes:
+        there = uids.get(node.name)
+        if there is None:
+            yield _claim(f"nodes {node.name}", "a node", "no such node")
+        elif node.uid != there:
+            yield _claim(f"nodes {node.name}", f"uid {node.uid}", f"uid {there or 'unknown'}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import kantopt
 from kantopt.planning.goals import goal_rows
@@ -19,6 +20,8 @@ from kantopt.schema.jobs import PodRef
 from kantopt.search.cascade import Cascade
 from kantopt.verify.rules.priority import preemptor
 from kantopt.verify.step import Step, Violation
+
+_NOBODY: Mapping[str, tuple[PodRef, ...]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +39,19 @@ class Answer:
     """What the victims would do next; ``None`` if there are none."""
 
 
-def plan_document(question: Question, instance: Instance, answer: Answer) -> docs.Plan:
-    """Write an answer down, with the specs of the jobs that are pending or acted on."""
+def plan_document(
+    question: Question,
+    instance: Instance,
+    answer: Answer,
+    named: Mapping[str, tuple[PodRef, ...]] = _NOBODY,
+) -> docs.Plan:
+    """Write an answer down, with the specs of the jobs that are pending or acted on.
+
+    ``named`` gives the pods of actions that mean certain ones, by id; others get any that fit.
+    """
     step = Step(instance, instance.current, answer.placement)
     assignments, evictions, moves = documented_actions(
-        question, instance, answer.placement, answer.waves
+        question, instance, answer.placement, answer.waves, named
     )
     acted = {instance.podsets[a.podset].job for wave in answer.waves for a in wave.actions}
     plan = docs.Plan(
@@ -82,11 +93,15 @@ def plan_document(question: Question, instance: Instance, answer: Answer) -> doc
 
 
 def documented_actions(
-    question: Question, instance: Instance, placement: Placement, waves: Sequence[Wave]
+    question: Question,
+    instance: Instance,
+    placement: Placement,
+    waves: Sequence[Wave],
+    named: Mapping[str, tuple[PodRef, ...]] = _NOBODY,
 ) -> tuple[tuple[docs.Binding, ...], tuple[docs.Eviction, ...], tuple[docs.Move, ...]]:
     """Write the actions of some waves down, with the names of the pods they act on."""
     step = Step(instance, instance.current, placement)
-    pods = _Pods(question, instance)
+    pods = _Pods(question, instance, named)
     assignments, evictions, moves = [], [], []
     for action in (action for wave in waves for action in wave.actions):
         if action.kind == "bind":
@@ -138,13 +153,19 @@ def _summary(instance: Instance, step: Step, moves: Sequence[docs.Move]) -> docs
 class _Pods:
     """Hands out the pods of the documents, each at most once."""
 
-    def __init__(self, question: Question, instance: Instance) -> None:
+    def __init__(
+        self, question: Question, instance: Instance, named: Mapping[str, tuple[PodRef, ...]]
+    ) -> None:
+        self._named = named
         self._documents = question.documents(instance)
         self._instance = instance
         self._left: dict[tuple[int, Spot | None], list[PodRef]] = {}
 
-    def take(self, s: int, spot: Spot | None, count: int) -> tuple[PodRef, ...]:
-        """Take pods that run on a spot, or pending ones; as many as are known by name."""
+    def take(self, action: Action) -> tuple[PodRef, ...]:
+        """Take the pods that an action means: as many as are known by name."""
+        if action.id in self._named:
+            return self._named[action.id]
+        s, spot, count = action.podset, action.source, action.pods
         key = (s, spot)
         if key not in self._left:
             self._left[key] = list(self._known(s, spot))
@@ -187,7 +208,7 @@ def _binding(instance: Instance, action: Action, pods: _Pods) -> docs.Binding:
         node=instance.nodes[target.node].name,
         devices=target.devices,
         count=action.pods,
-        pods=pods.take(action.podset, None, action.pods),
+        pods=pods.take(action),
     )
 
 
@@ -201,7 +222,7 @@ def _eviction(instance: Instance, action: Action, pods: _Pods, step: Step) -> do
         node=instance.nodes[source.node].name,
         devices=source.devices,
         count=action.pods,
-        pods=pods.take(action.podset, source, action.pods),
+        pods=pods.take(action),
         priority=job.priority,
         for_job=None if beneficiary is None else beneficiary.name,
         budgets=_budgets(instance, action.podset),
@@ -211,7 +232,7 @@ def _eviction(instance: Instance, action: Action, pods: _Pods, step: Step) -> do
 def _move(instance: Instance, action: Action, pods: _Pods) -> docs.Move:
     source, target = _spot(action.source), _spot(action.target)
     job = instance.job_of(action.podset)
-    named = pods.take(action.podset, source, action.pods)
+    named = pods.take(action)
     if action.stopover and job.move_mode == "live":
         pods.stop_over(action.podset, target, named)  # after a restart they have other names
     return docs.Move(

@@ -8,6 +8,7 @@ from typing import Any
 import kantopt
 from kantopt.planning.identity import identified, node_refs, snapshot_ref, touched_nodes
 from kantopt.planning.question import Question
+from kantopt.problem.ages import Ages
 from kantopt.schema.dump import canonical_digest, dump_data, text_digest
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.model import Metric, Model
@@ -20,17 +21,30 @@ _VERSION = "resourceVersion"
 def question_digest(question: Question, model: Model, options: Mapping[str, object]) -> str:
     """Name a question: cluster, pending jobs, model, options and the version of kantopt.
 
-    When the snapshot was taken plays no role, unless the model counts how long jobs have waited;
-    nor do resource versions. ``options`` are those that have a say in the plan.
+    When the snapshot was taken plays a role only in what the model makes of it: how long jobs have
+    waited, what work they would lose, who is safe for having just started. Resource versions play
+    none. ``options`` are those that have a say in the plan.
     """
     snapshot = _without(dump_data(question.snapshot), _VERSION)
-    metadata = snapshot.get("metadata", {})
-    metadata.pop("name", None)
-    asked = dump_data(model)
-    if Metric.WAITING.value not in str(asked.get("objectives")):
-        metadata.pop("capturedAt", None)
+    snapshot.pop("metadata", None)
     pending = [_without(dump_data(job), _VERSION) for job in question.pending]
-    return text_digest([kantopt.__version__, snapshot, pending, asked, dict(options)])
+    times = _times(question, model)
+    return text_digest(
+        [kantopt.__version__, snapshot, pending, times, dump_data(model), dict(options)]
+    )
+
+
+def _times(question: Question, model: Model) -> list[object]:
+    """What the model makes of the moment of the snapshot."""
+    ages = Ages(question.snapshot, model)
+    counts_waiting = Metric.WAITING.value in str(dump_data(model).get("objectives"))
+    waited = [ages.waited(job) for job in question.jobs] if counts_waiting else []
+    running = [(job, podset) for job in question.snapshot.jobs for podset in job.pod_sets]
+    return [
+        waited,
+        [ages.unsaved(job, podset) for job, podset in running],
+        [ages.is_young(job, podset) for job, podset in running],
+    ]
 
 
 def stamped(plan: Plan, question: str) -> Plan:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kantopt.report.blocks import Block, Listing, Paragraph
-from kantopt.report.names import on_devices
+from kantopt.report.guarded import step_text
 from kantopt.report.units import plural
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
@@ -116,22 +116,13 @@ def _steps(plan: Plan) -> _Steps:
 def _all_steps(plan: Plan) -> Iterator[tuple[str, str, int]]:
     items: tuple[Binding | Eviction | Move, ...] = (*plan.evictions, *plan.moves, *plan.assignments)
     for item in items:
-        subject, step = f"{item.job}/{item.pod_set}", _step(item)
+        subject, step = f"{item.job}/{item.pod_set}", step_text(item)
         for pod in item.pods:
             yield f"{subject} {pod.name}", step, 1
         if item.count > len(item.pods):
             yield subject, step, item.count - len(item.pods)
     for left in plan.unplaced:
         yield f"{left.job} pending", f"{plural(left.pods, 'pod')} ({left.rule})", 1
-
-
-def _step(item: Binding | Eviction | Move) -> str:
-    if isinstance(item, Binding):
-        return f"bind to {on_devices(item.node, item.devices)}"
-    if isinstance(item, Eviction):
-        return f"evict from {on_devices(item.node, item.devices)}"
-    source = on_devices(item.from_node, item.from_devices)
-    return f"move {source} -> {on_devices(item.to_node, item.to_devices)}"
 
 
 def _words(steps: Counter[str]) -> str:

@@ -34,6 +34,9 @@ class PlanMetadata(Metadata):
         description="sha256 of what a scheduled run was asked: cluster, pending jobs, model and "
         "options; empty if the run was not scheduled or was ended before its time",
     )
+    cut_from: str = Field(
+        default="", description="identity of the plan that this one is what is left of"
+    )
 
 
 class Summary(Part):
@@ -173,6 +176,20 @@ class NodeRef(Part):
     resource_version: str = Field(default="", description="version of the node object when read")
 
 
+class CutStep(Part):
+    """A step of an earlier plan that cannot be taken any more."""
+
+    id: str = Field(description="identity within the earlier plan")
+    wave: PositiveCount = Field(description="its wave there")
+    job: str = Field(description="NAMESPACE/NAME of the job")
+    pod_set: Name = Field(description="name of the pod set")
+    rule: str = Field(
+        description="rule that it would break, or gone, replaced or elsewhere for what it names, "
+        "after if it waits for a step that is cut"
+    )
+    message: str = Field(description="the cause in words")
+
+
 class Unplaced(Part):
     """A pending job of which pods stay pending, and the first reason."""
 
@@ -246,6 +263,9 @@ class Plan(Part):
     )
     pre_existing: tuple[Standing, ...] = Field(
         default=(), description="what was wrong before and is not made worse"
+    )
+    cut: tuple[CutStep, ...] = Field(
+        default=(), description="steps of the plan it was cut from that are not in this one"
     )
     warnings: tuple[str, ...] = Field(default=(), description="what the reader should know")
     model: Model = Field(description="the model, with all that it extends")

@@ -191,6 +191,32 @@ def test_waiting_jobs_make_the_time_of_the_snapshot_part_of_the_question(cli: Cl
     assert "NO CHANGE" not in cli(*PLAN, *KEPT, "waiting.yaml").out
 
 
+def test_a_job_that_may_be_evicted_by_now_is_another_question(cli: Cli) -> None:
+    text = "apiVersion: kantopt/v1alpha1\nkind: Model\nobjectives: [unplaced, evictions]\n"
+    Path("model.yaml").write_text(text)
+    young = SNAPSHOT.replace("  movable: false", YOUNG)
+    Path("snap.yaml").write_text(young)
+    cli(*PLAN, *KEPT, "model.yaml")
+    Path("snap.yaml").write_text(young.replace("T03:00:00Z", "T03:10:00Z"))
+    assert "NO CHANGE" in cli(*PLAN, *KEPT, "model.yaml").out
+    Path("snap.yaml").write_text(young.replace("T03:00:00Z", "T03:30:00Z"))
+    assert "NO CHANGE" not in cli(*PLAN, *KEPT, "model.yaml").out
+
+
+def test_work_that_would_be_lost_by_now_is_another_question(cli: Cli) -> None:
+    young = SNAPSHOT.replace("  movable: false", YOUNG)
+    Path("snap.yaml").write_text(young)
+    cli(*PLAN, *KEPT)
+    Path("snap.yaml").write_text(young.replace("T03:00:00Z", "T03:10:00Z"))
+    assert "NO CHANGE" not in cli(*PLAN, *KEPT).out
+
+
+YOUNG = """\
+  movable: false
+  startTime: "2026-09-01T02:59:00Z"
+  minRuntime: 20m"""
+
+
 def test_a_run_that_was_ended_early_is_no_answer_for_the_next(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -302,3 +302,15 @@ def test_two_jobs_share_no_name_with_a_job_of_terminating_pods() -> None:
     # The pod that goes is no member any more, so its gang has to start whole again.
     assert [item.name for item in imported.snapshot.jobs] == ["g"]
     assert job(imported.pending.jobs, "g-2").pod_sets[0].count == 1
+
+
+def test_nodes_and_pods_keep_who_they_are_and_their_versions() -> None:
+    here = node("n1")
+    here["metadata"] |= {"uid": "node-uid", "resourceVersion": "41"}
+    found = read(here, pod("a", on="n1"))
+    assert (found.snapshot.nodes[0].uid, found.snapshot.nodes[0].resource_version) == (
+        "node-uid",
+        "41",
+    )
+    (known,) = found.snapshot.jobs[0].pod_sets[0].assignments[0].pods
+    assert (known.name, known.uid, known.resource_version) == ("a", "uid-a", "7")

@@ -1,0 +1,191 @@
+"""What is left of a plan on today's cluster: the longest part of it that is still legal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kantopt.errors import BadDataError, Problem
+from kantopt.planning.actions import Item, action_of, items_of
+from kantopt.planning.document import Answer, plan_document
+from kantopt.planning.identity import identified
+from kantopt.planning.prefix import LegalPrefix, longest_legal_prefix
+from kantopt.planning.question import Import, Question, question_of
+from kantopt.planning.still_there import StillThere
+from kantopt.planning.tiers import tier_rows
+from kantopt.problem.actions import Action
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import tiers_of
+from kantopt.schema.dump import canonical_digest
+from kantopt.schema.extends import resolve_model
+from kantopt.schema.files import load_raw
+from kantopt.schema.jobs import Job
+from kantopt.schema.plan import CutStep, Plan, Unplaced
+from kantopt.verify.metrics import measure
+from kantopt.verify.rules import check_standing
+from kantopt.verify.waves.groups import apply
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """What became of a plan."""
+
+    given: Plan
+    plan: Plan
+    """What is left, for today's snapshot; the plan itself if that is the one it was made for."""
+    done: tuple[str, ...]
+    """Ids of the steps that have been taken already."""
+    cut: tuple[CutStep, ...]
+    """Steps that are not legal any more, or wait for one that is not."""
+
+
+def guard_files(paths: Sequence[str], against: Sequence[str], how: Import) -> Guarded:
+    """Cut the plan among some files to what is legal on the cluster that other files show.
+
+    Raises
+    ------
+    UsageError, MissingInputError, BadDataError
+        If a file cannot be read, a document cannot be used, or there is not one plan and one
+        cluster.
+    """
+    question = question_of(load_raw([*against, *paths]), how)
+    if question.plan is None:
+        raise BadDataError([Problem(paths[0], "", "no plan", "one Plan among the files")])
+    return guard(question, question.plan, "the plan")
+
+
+def guard(question: Question, plan: Plan, label: str) -> Guarded:
+    """Cut a plan to the longest part that is legal on a cluster that may have changed.
+
+    A step stays if all pods and nodes that it names are still the ones it means, if it breaks no
+    rule after the steps that stay, and if all that its wave waits for stays or has been done. An
+    eviction that nothing needs any more goes, and holds nothing up. A stop-over whose pods do not
+    go on is an ordinary move.
+
+    Parameters
+    ----------
+    question
+        Today's cluster, with the pending jobs that the plan knows and the cluster need not.
+    plan
+        The plan.
+    label
+        Name of the plan in errors.
+
+    Raises
+    ------
+    BadDataError
+        If the plan's model cannot be used on this cluster.
+    """
+    question = replace(question, pending=tuple(_pending(question, plan)))
+    known = {f"{job.namespace}/{job.name}" for job in question.jobs}
+    model = resolve_model(plan.model, label)
+    required = tuple(name for name in model.required if name in known)
+    instance = question.instance(model.model_copy(update={"required": required}))
+    there = StillThere(question, plan)
+    items = {item.id: item for item in items_of(plan)}
+    actions: dict[str, Action] = {}
+    done: list[str] = []
+    causes: dict[str, tuple[str, str]] = {}
+    for identity in (identity for wave in plan.waves for identity in wave.actions):
+        item = items[identity]
+        cause = there.why_not(instance, item)
+        if cause is None:
+            actions[identity] = action_of(instance, item)
+        elif there.is_done(item):
+            done.append(identity)
+        else:
+            causes[identity] = cause
+    waves = tuple((wave.id, wave.after, wave.actions) for wave in plan.waves)
+    prefix = longest_legal_prefix(instance, waves, actions, frozenset(done), causes)
+    cut = tuple(_cut_steps(plan, items, prefix))
+    today = canonical_digest(question.snapshot)
+    if not cut and not done and today == plan.metadata.snapshot.digest:
+        return Guarded(plan, plan, (), ())
+    return Guarded(plan, _rest(question, instance, plan, prefix, cut, there), tuple(done), cut)
+
+
+def _pending(question: Question, plan: Plan) -> Iterator[Job]:
+    """Yield the pending jobs; one that only the plan knows, and whose pods were there, is gone."""
+    embedded = {id(job) for job in plan.jobs}
+    for job in question.pending:
+        pods = (pod for podset in job.pod_sets for pod in podset.pods)
+        if id(job) not in embedded or not any(pod.uid for pod in pods):
+            yield job
+
+
+def _cut_steps(plan: Plan, items: Mapping[str, Item], prefix: LegalPrefix) -> Iterator[CutStep]:
+    for wave in plan.waves:
+        for identity in wave.actions:
+            if identity in prefix.causes:
+                rule, message = prefix.causes[identity]
+                item = items[identity]
+                yield CutStep(
+                    id=identity,
+                    wave=wave.id,
+                    job=item.job,
+                    pod_set=item.pod_set,
+                    rule=rule,
+                    message=message,
+                )
+
+
+def _rest(
+    question: Question,
+    instance: Instance,
+    plan: Plan,
+    prefix: LegalPrefix,
+    cut: tuple[CutStep, ...],
+    there: StillThere,
+) -> Plan:
+    """Write down what is left, with the figures that are true of it today."""
+    final = apply(instance.current, prefix.waves)
+    tiers = tiers_of(instance)
+    rows = tier_rows(
+        tiers,
+        measure(instance, instance.current, tiers),
+        measure(instance, final, tiers),
+        None,
+    )
+    warnings = [*question.notes]
+    if cut:
+        steps = "1 step" if len(cut) == 1 else f"{len(cut)} steps"
+        warnings.insert(
+            0, f"cut from the plan {plan.metadata.plan_id}: {steps} can be taken no more"
+        )
+    answer = Answer(
+        placement=final,
+        waves=prefix.waves,
+        tiers=rows,
+        solver=plan.solver.model_copy(update={"status": "FEASIBLE", "reproducible": False}),
+        unplaced=tuple(_unplaced(instance, plan, prefix, cut)),
+        standing=tuple(check_standing(instance)),
+        warnings=tuple(warnings),
+    )
+    named = {item.id: there.today(item) for item in items_of(plan)}
+    document = plan_document(question, instance, answer, named)
+    metadata = document.metadata.model_copy(update={"cut_from": plan.metadata.plan_id})
+    return identified(document.model_copy(update={"metadata": metadata, "cut": cut}))
+
+
+def _unplaced(
+    instance: Instance, plan: Plan, prefix: LegalPrefix, cut: tuple[CutStep, ...]
+) -> Iterator[Unplaced]:
+    """Say of each job that stays pending why, as far as the plan or its cutting tells."""
+    final = apply(instance.current, prefix.waves)
+    told = {left.job: (left.rule, left.message) for left in plan.unplaced}
+    told |= {step.job: (step.rule, step.message) for step in cut}
+    for job in instance.jobs:
+        pending = [s for s in job.podsets if not instance.podsets[s].running]
+        wanted = sum(instance.podsets[s].count for s in pending)
+        left = wanted - sum(final.placed(s) for s in pending)
+        if left:
+            unknown = ("not examined", "the plan does not know of it")
+            rule, message = told.get(job.name, unknown)
+            yield Unplaced(
+                job=job.name,
+                priority=job.priority,
+                pods=left,
+                wanted=wanted,
+                rule=rule,
+                message=message,
+            )

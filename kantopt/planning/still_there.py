@@ -1,0 +1,144 @@
+"""Are the pods and nodes that a plan names still the ones that it means?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kantopt.planning.actions import Item, nodes_of, unknown_in
+from kantopt.planning.question import Question
+from kantopt.problem.instance import Instance
+from kantopt.schema.jobs import PodRef
+from kantopt.schema.plan import Binding, Eviction, Move, Plan
+
+Cause = tuple[str, str]
+"""A rule, or a word where none is broken, and the cause in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A pod as today's cluster has it."""
+
+    ref: PodRef
+    job: str
+    pod_set: str
+    node: str | None
+    """``None`` while it is pending."""
+    devices: tuple[int, ...]
+
+
+class StillThere:
+    """Looks at one step after the other, in the order of the plan.
+
+    Pods that an earlier step takes somewhere count as being there.
+    """
+
+    def __init__(self, question: Question, plan: Plan) -> None:
+        self._nodes = {node.name: node for node in question.snapshot.nodes}
+        self._meant = {node.name: node.uid for node in plan.nodes}
+        self._pods: dict[tuple[str, str], _Seen] = {}
+        self._ends: dict[tuple[str, str], str] = {}
+        """Nodes where the plan's moves take pods in the end."""
+        for move in _in_order(plan):
+            for pod in move.pods:
+                self._ends[move.job.partition("/")[0], pod.name] = move.to_node
+        for job in question.jobs:
+            name = f"{job.namespace}/{job.name}"
+            for podset in job.pod_sets:
+                for pod in podset.pods:
+                    seen = _Seen(pod, name, podset.name, None, ())
+                    self._pods[job.namespace, pod.name] = seen
+                for place in podset.assignments:
+                    for pod in place.pods:
+                        devices = tuple(sorted(place.devices))
+                        seen = _Seen(pod, name, podset.name, place.node, devices)
+                        self._pods[job.namespace, pod.name] = seen
+
+    def why_not(self, instance: Instance, item: Item) -> Cause | None:
+        """Say what is not there any more of what a step names; ``None`` if all is."""
+        for name in nodes_of(item):
+            node = self._nodes.get(name)
+            if node is None:
+                return "gone", f"node {name} is gone"
+            meant = self._meant.get(name, "")
+            if meant and node.uid and node.uid != meant:
+                return "replaced", f"node {name} is another one: uid {node.uid}, not {meant}"
+        for pod in item.pods:
+            cause = self._why_not_pod(item, pod)
+            if cause is not None:
+                return cause
+        unknown = next(unknown_in(instance, item, "", ""), None)
+        if unknown is not None:
+            path = unknown.path.removeprefix(".")
+            return "gone", f"{path} {unknown.found} is not {unknown.expected}"
+        if isinstance(item, Move):
+            self._take_along(item)
+        return None
+
+    def _why_not_pod(self, item: Item, pod: PodRef) -> Cause | None:
+        namespace = item.job.partition("/")[0]
+        seen = self._pods.get((namespace, pod.name))
+        if seen is None:
+            return "gone", f"pod {pod.name} is gone"
+        if pod.uid and seen.ref.uid and pod.uid != seen.ref.uid:
+            where = f"on {seen.node}" if seen.node else "pending"
+            return "replaced", f"pod {pod.name} is another one, {where}: uid {seen.ref.uid}"
+        if (seen.job, seen.pod_set) != (item.job, item.pod_set):
+            return "replaced", f"pod {pod.name} belongs to {seen.job}/{seen.pod_set} now"
+        place: str | None = None
+        devices: tuple[int, ...] = ()
+        if isinstance(item, Eviction):
+            place, devices = item.node, item.devices
+        elif isinstance(item, Move):
+            place, devices = item.from_node, item.from_devices
+        if (seen.node, seen.devices) == (place, tuple(sorted(devices))):
+            return None
+        if seen.node is None:
+            return "elsewhere", f"pod {pod.name} is pending"
+        on = f" on devices {list(seen.devices)}" if seen.node == place else ""
+        return "elsewhere", f"pod {pod.name} runs on {seen.node}{on}"
+
+    def _take_along(self, move: Move) -> None:
+        """Let the pods be where a step takes them, for the steps that follow."""
+        namespace = move.job.partition("/")[0]
+        for pod in move.pods:
+            seen = self._pods[namespace, pod.name]
+            devices = tuple(sorted(move.to_devices))
+            self._pods[namespace, pod.name] = _Seen(
+                seen.ref, seen.job, seen.pod_set, move.to_node, devices
+            )
+
+    def is_done(self, item: Item) -> bool:
+        """Whether all that a step wants is so already."""
+        if not item.pods or len(item.pods) < item.count:
+            return False
+        namespace = item.job.partition("/")[0]
+        found = [self._pods.get((namespace, pod.name)) for pod in item.pods]
+        if isinstance(item, Eviction):
+            return not any(found)
+        target = item.node if isinstance(item, Binding) else item.to_node
+        devices = item.devices if isinstance(item, Binding) else item.to_devices
+        for seen, pod in zip(found, item.pods, strict=True):
+            if seen is None or (pod.uid and seen.ref.uid != pod.uid):
+                return False
+            there = (seen.node, seen.devices) == (target, tuple(sorted(devices)))
+            end = self._ends.get((namespace, pod.name))
+            beyond = isinstance(item, Move) and item.stopover and seen.node == end
+            if not (there or beyond):
+                return False
+        return True
+
+    def today(self, item: Item) -> tuple[PodRef, ...]:
+        """Return the pods of a step in their present versions."""
+        return tuple(self._today(item))
+
+    def _today(self, item: Item) -> Iterator[PodRef]:
+        namespace = item.job.partition("/")[0]
+        for pod in item.pods:
+            seen = self._pods.get((namespace, pod.name))
+            yield pod if seen is None else seen.ref
+
+
+def _in_order(plan: Plan) -> Iterator[Move]:
+    moves = {move.id: move for move in plan.moves}
+    return (moves[a] for wave in plan.waves for a in wave.actions if a in moves)

@@ -1,0 +1,64 @@
+"""Which steps of a plan can still be taken, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kantopt.report.blocks import Block, Paragraph, Style, Table, escaped
+from kantopt.report.names import on_devices
+from kantopt.report.units import plural
+from kantopt.schema.plan import Binding, CutStep, Eviction, Move, Plan
+
+
+def guarded_blocks(plan: Plan, done: Sequence[str], cut: Sequence[CutStep]) -> list[Block]:
+    """Lay out a plan step by step: still legal, taken already, or cut and why."""
+    why = {step.id: f"{step.rule}: {step.message}" for step in cut}
+    items: tuple[Binding | Eviction | Move, ...] = (*plan.assignments, *plan.evictions, *plan.moves)
+    by_id = {item.id: item for item in items}
+    rows: list[tuple[str, ...]] = []
+    styles: list[Style] = []
+    for wave in plan.waves:
+        for item in (by_id[identity] for identity in wave.actions):
+            state = "cut" if item.id in why else "done" if item.id in done else "legal"
+            step = step_text(item)
+            name = f"{item.job}/{item.pod_set}"
+            row = (str(wave.id), item.id, step, name, str(item.count), state)
+            rows.append((*row, why.get(item.id, "-")))
+            styles.append({"cut": "bad", "done": "dim", "legal": ""}[state])  # type: ignore[arg-type]
+    table = Table(
+        "STEPS of the plan, as they are today",
+        ("WAVE", "ID", "STEP", "JOB/PODSET", "PODS", "TODAY", "WHY"),
+        tuple(rows),
+        frozenset({0, 4}),
+        tuple(styles),
+    )
+    return [_headline(len(rows), len(done), len(cut)), *([table] if rows else [])]
+
+
+def cut_lines(cut: Sequence[CutStep]) -> str:
+    """One line per step that is cut: ``ID RULE: cause``."""
+    return "".join(f"{escaped(f'{step.id} {step.rule}: {step.message}')}\n" for step in cut)
+
+
+def _headline(steps: int, done: int, cut: int) -> Paragraph:
+    if not steps:
+        return Paragraph("LEGAL: the plan has no steps.", "good")
+    taken = f", {plural(done, 'step')} {'has' if done == 1 else 'have'} been taken" if done else ""
+    left = steps - done - cut
+    if cut:
+        text = f"CUT: {left} of {plural(steps, 'step')} can still be taken{taken}, {cut} cannot."
+        return Paragraph(text, "bad")
+    if not left:
+        return Paragraph(f"DONE: {plural(done, 'step')}, all taken already.", "good")
+    all_of = "all steps" if left == steps else f"the other {plural(left, 'step')}"
+    return Paragraph(f"LEGAL: {all_of} can still be taken{taken}.", "good")
+
+
+def step_text(item: Binding | Eviction | Move) -> str:
+    """Write what a step does: ``move gpu-1 -> gpu-2``."""
+    if isinstance(item, Binding):
+        return f"bind to {on_devices(item.node, item.devices)}"
+    if isinstance(item, Eviction):
+        return f"evict from {on_devices(item.node, item.devices)}"
+    source = on_devices(item.from_node, item.from_devices)
+    return f"move {source} -> {on_devices(item.to_node, item.to_devices)}"

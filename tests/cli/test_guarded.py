@@ -1,0 +1,103 @@
+"""``kantopt verify --against``: what of a plan can still be done today."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import SNAPSHOT, Cli
+
+PLAN = ("plan", "snap.yaml", "jobs.yaml", "--engine", "fast")
+
+
+@pytest.fixture(autouse=True)
+def _planned(files: Path, cli: Cli) -> None:
+    """All of these run in the folder, with a plan for the cluster there."""
+    assert cli(*PLAN, "-O", "plan.json", "-q").code == 0
+
+
+def today(old: str, new: str) -> None:
+    """Write what the cluster has become."""
+    assert old in SNAPSHOT
+    Path("today.yaml").write_text(SNAPSHOT.replace(old, new))
+
+
+def test_a_plan_that_is_still_legal_is_0(cli: Cli) -> None:
+    today("T03:00:00Z", "T04:00:00Z")
+    done = cli("verify", "--against", "today.yaml", "plan.json")
+    assert done.code == 0
+    assert done.out.startswith("LEGAL: all steps can still be taken.\n")
+    assert done.err == ""
+
+
+def test_what_is_cut_is_12_and_what_is_left_is_written_and_valid(cli: Cli) -> None:
+    today("{name: gpu-003,", "{name: gpu-003, unschedulable: true,")
+    assert cli("verify", "--against", "today.yaml", "plan.json").code == 0
+    today("{name: gpu-002,", "{name: gpu-002, unschedulable: true,")
+    done = cli("verify", "--against", "today.yaml", "plan.json", "-O", "rest.json")
+    assert done.code == 12
+    assert done.out.startswith("CUT: 0 of 3 steps can still be taken, 3 cannot.\n")
+    assert "eligibility: job team-a/llm-8 pod set worker: 1 of 0 pods allowed on node gpu-002" in (
+        done.out
+    )
+    rest = json.loads(Path("rest.json").read_text())
+    assert [step["id"] for step in rest["cut"]] == ["e1", "b1", "b2"]
+    assert rest["summary"]["changes"] is False
+    assert cli("verify", "today.yaml", "jobs.yaml", "rest.json").code == 0
+    assert cli("verify", "today.yaml", "rest.json").code == 0
+    out = cli("verify", "--against", "today.yaml", "plan.json", "-o", "json").out
+    assert json.loads(out) == rest
+
+
+def test_steps_that_are_cut_by_name(cli: Cli) -> None:
+    today("uid: u0", "uid: u7")
+    done = cli("verify", "--against", "today.yaml", "plan.json", "-o", "name", "-q")
+    assert done.code == 12
+    assert done.out.splitlines() == [
+        "e1 replaced: pod b-0 is another one, on gpu-001: uid u7",
+        "b1 after: waits for e1 in wave 1",
+        "b2 after: waits for e1 in wave 1",
+    ]
+    assert done.err == ""
+
+
+def test_an_eviction_whose_pod_is_gone_is_done(cli: Cli) -> None:
+    gone = "    - {node: gpu-001, count: 1, pods: [{name: b-0, uid: u0}]}\n"
+    today(gone, "")
+    Path("today.yaml").write_text(Path("today.yaml").read_text().replace("count: 2", "count: 1"))
+    done = cli("verify", "--against", "today.yaml", "plan.json", "-O", "rest.json")
+    assert done.code == 0
+    text = "LEGAL: the other 2 steps can still be taken, 1 step has been taken."
+    assert done.out.startswith(text)
+    assert cli("verify", "today.yaml", "rest.json").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("--against", "snap.yaml", "jobs.yaml"), 65, "expected one Plan"),
+        (("--against", "snap.yaml", "snap.yaml", "plan.json"), 65, "expected one ClusterSnapshot"),
+        (("--against", "jobs.yaml", "plan.json"), 65, "expected a ClusterSnapshot"),
+        (("--against", "snap.yaml", "plan.json", "-m", "mixed"), 64, "under its own model"),
+        (("--against", "missing.yaml", "plan.json"), 66, "missing.yaml"),
+        (("--against", "snap.yaml", "plan.json", "-O", "no/where"), 73, "no/where"),
+    ],
+)
+def test_what_cannot_be_guarded(cli: Cli, arguments: tuple[str, ...], code: int, said: str) -> None:
+    done = cli("verify", *arguments)
+    assert (done.code, done.out) == (code, "")
+    assert said in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_another_node_of_the_same_name_makes_a_plan_untrue(cli: Cli) -> None:
+    Path("snap.yaml").write_text(SNAPSHOT.replace("{name: gpu-001,", "{name: gpu-001, uid: one,"))
+    assert cli(*PLAN, "-O", "plan.json", "-q").code == 0
+    assert json.loads(Path("plan.json").read_text())["nodes"] == [{"name": "gpu-001", "uid": "one"}]
+    assert cli("verify", "snap.yaml", "jobs.yaml", "plan.json").code == 0
+    today("{name: gpu-001,", "{name: gpu-001, uid: two,")
+    done = cli("verify", "today.yaml", "jobs.yaml", "plan.json", "-o", "name")
+    assert done.code == 12
+    assert done.out == "claims: nodes gpu-001: uid one stated of uid two\n"

@@ -35,6 +35,13 @@ def certify(
             "in place of a plan. Repeatable.",
         ),
     ] = None,
+    cross_check: Annotated[
+        bool,
+        typer.Option(
+            "--cross-check",
+            help="Ask a second solver, HiGHS, about objectives that only search has proved.",
+        ),
+    ] = False,
     model: opt.ModelName = None,
     time_limit: lim.TimeLimit = "10s",  # type: ignore[assignment]
     memory_limit: lim.MemoryLimit = None,
@@ -121,6 +128,7 @@ def certify(
                 settings,
                 deadline,
                 later=later,
+                cross_check=cross_check,
                 tell=lambda news: progress.tell(news.seconds, news.by, news.values, news.bounds),
                 solver=solver,
             )

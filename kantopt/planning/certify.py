@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import kantopt
@@ -12,6 +13,7 @@ from kantopt.planning.judged import Judged, judged_plan
 from kantopt.planning.options import Options
 from kantopt.planning.plan import Run, Tell
 from kantopt.planning.question import Question
+from kantopt.planning.second_opinion import second_opinion
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.tiers import tier_rows
 from kantopt.planning.witnesses import Witnesses
@@ -22,6 +24,7 @@ from kantopt.schema.base import API_VERSION
 from kantopt.schema.certificate import (
     Certificate,
     CertificateMetadata,
+    CertifiedTier,
     CounterExample,
     Judgement,
     Search,
@@ -37,6 +40,10 @@ FIRST_LOOK = 0.2
 """Share of the time in which prices are looked for before anything is searched."""
 LAST_LOOK = 0.1
 """Share of the time that is kept for them after the search."""
+ENDING = 0.3
+"""Seconds to keep for writing."""
+CROSS_CHECK = 0.4
+"""Share of the time that is kept for the second solver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +73,7 @@ def certify(
     deadline: Deadline,
     *,
     later: Question | None = None,
+    cross_check: bool = False,
     tell: Tell = lambda _: None,
     solver: SolverProcess | None = None,
 ) -> Certified:
@@ -82,6 +90,8 @@ def certify(
     later
         Without a plan: what became of the cluster, which is judged instead. Without either the
         snapshot is judged as it stands.
+    cross_check
+        Ask a second solver about the tiers that only search has proved.
 
     Raises
     ------
@@ -114,7 +124,8 @@ def certify(
         return Certified(sealed(certificate), ())
     instance = question.instance(model)
     waves, _ = waves_of(instance, judged.plan, "the plan")
-    run = _Certification(question, instance, replay(instance, waves)[1], options, deadline)
+    final = replay(instance, waves)[1]
+    run = _Certification(question, instance, final, options, deadline, cross_check)
     return Certified(sealed(run.complete(certificate, tell, solver)), run.tiers)
 
 
@@ -136,7 +147,9 @@ class _Certification:
         final: Placement,
         options: Options,
         deadline: Deadline,
+        cross_check: bool,
     ) -> None:
+        self.cross_check = cross_check
         self.question = question
         self.instance = instance
         self.final = final
@@ -170,7 +183,7 @@ class _Certification:
             if run.incumbents.best is first:
                 witnesses.look(self.deadline.less(left * (1 - FIRST_LOOK)))
                 witnesses.tell(run.incumbents.known)
-            run.reserve += left * LAST_LOOK
+            run.reserve += left * (LAST_LOOK + CROSS_CHECK * self.cross_check)
             run.search()
             if run.incumbents.best is first:
                 witnesses.look(self.deadline.less(left * LAST_LOOK / 2))
@@ -180,6 +193,8 @@ class _Certification:
         values = first.values
         known = run.incumbents.known
         tiers = witnesses.certified(tier_rows(self.tiers, before, values, known))
+        if self.cross_check:
+            tiers = self._checked(run.instance, tiers, values)
         lacking = bool(first.missing) and not run.infeasible
         proved = all(tier.status == "OPTIMAL" for tier in tiers) and not lacking
         verdict: Judgement = "OPEN"
@@ -199,6 +214,23 @@ class _Certification:
                 "required_impossible": run.infeasible,
             }
         )
+
+    def _checked(
+        self, instance: Instance, tiers: tuple[CertifiedTier, ...], values: Sequence[int]
+    ) -> tuple[CertifiedTier, ...]:
+        """Have a second solver look at the tiers that only search has proved."""
+        searched = [
+            i
+            for i, tier in enumerate(tiers)
+            if tier.status == "OPTIMAL" and tier.proved_by != "arithmetic"
+        ]
+        checked = list(tiers)
+        for k, i in enumerate(searched):
+            seconds = (self.deadline.remaining() - ENDING) / (len(searched) - k)
+            if seconds > 0:
+                given = second_opinion(instance, self.tiers, values, i, seconds)
+                checked[i] = tiers[i].model_copy(update={"second_opinion": given})
+        return tuple(checked)
 
     def _better(self, run: Run, key: tuple[int, ...]) -> CounterExample | None:
         """Return the best plan that was found and has a legal order, if it is better."""

@@ -79,6 +79,12 @@ def certify(
             help="Write the better plan there, if there is one.",
         ),
     ] = None,
+    log: Annotated[
+        str | None,
+        typer.Option(
+            "--log", metavar="FILE", help="Keep CP-SAT's log there; the certificate has its digest."
+        ),
+    ] = None,
     log_format: lim.LogFormat = "text",
     color: opt.ColourOption = "auto",
     quiet: opt.Quiet = False,
@@ -101,6 +107,7 @@ def certify(
         output, output_file = output or "yaml", None
     check_output_file(output_file)
     check_output_file(counter_example)
+    check_output_file(log)
     if plan is not None and after:
         raise UsageError("certify: --plan and --after: give one of them")
     deadline = lim.deadline_of(time_limit, memory_limit, deterministic=deterministic, quiet=quiet)
@@ -119,7 +126,9 @@ def certify(
             question = read_question([*files, *([plan] if plan is not None else [])], how)
             later = read_question(after, how) if after else None
             progress.reach("planning")
-            settings = Options(seed=seed, require=tuple(require or ()))
+            if log is not None:
+                emit("", log)  # what an earlier run left there is not part of this one
+            settings = Options(seed=seed, require=tuple(require or ()), log=log)
             if workers is not None:
                 settings = replace(settings, workers=workers)
             result = judge(

@@ -1,7 +1,7 @@
 """``kantopt plan``."""
 
 import contextlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace, dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -141,8 +141,9 @@ def plan(
                 strategies=tuple(Strategy(name) for name in strategy or ()),
                 seed=seed,
                 require=tuple(require or ()),
-                **({} if workers is None else {"workers": workers}),
             )
+            if workers is not None:
+                settings = replace(settings, workers=workers)
             chosen = chosen_model(question, model)
             options = {**asdict(settings), "time_limit": time_limit, "deterministic": deterministic}
             answer = run.unchanged(question, chosen, options)

@@ -31,6 +31,14 @@ class Budget:
     workers: int = 2
     work: float | None = None
     proving: float = 0.4
+    log: str | None = None
+    """File that CP-SAT's log is appended to."""
+
+    def parameters(self) -> tuple[str, ...]:
+        """Parameters of CP-SAT that differ from its own defaults, but for limits of time."""
+        found = [f"random_seed={self.seed}", f"num_workers={self.workers}"]
+        found.append("keep_symmetry_in_presolve=false, then true")
+        return tuple(found if self.work is None else [*found, "interleave_search=true"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +226,10 @@ class _Run:
         parameters = solver.parameters
         parameters.random_seed = self.budget.seed
         parameters.num_workers = self.budget.workers
+        if self.budget.log is not None:
+            parameters.log_search_progress = True
+            parameters.log_to_stdout = False
+            solver.log_callback = partial(_append, self.budget.log)
         left = self.budget.deadline.remaining()
         parameters.max_time_in_seconds = max(0.01, left * share)
         if self.work is not None:
@@ -225,6 +237,11 @@ class _Run:
             parameters.max_deterministic_time = max(0.0, self.work * share)
             parameters.max_time_in_seconds = max(0.01, left)
         return solver
+
+
+def _append(path: str, line: str) -> None:
+    with open(path, "a", encoding="utf-8") as log:
+        log.write(f"{line}\n")
 
 
 def round_up(bound: float) -> int:

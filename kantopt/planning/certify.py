@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -137,6 +139,10 @@ def sealed(certificate: Certificate) -> Certificate:
     return certificate.model_copy(update={"metadata": named})
 
 
+def _work(deadline: Deadline) -> float | None:
+    return deadline.asked if deadline.deterministic else None
+
+
 class _Certification:
     """The search for something better than one placement."""
 
@@ -203,7 +209,7 @@ class _Certification:
         elif proved:
             verdict = "OPTIMAL"
         warnings = dict.fromkeys((*certificate.warnings, *run.warnings))
-        search = certificate.search.model_copy(update={"ortools_version": run.ortools_version})
+        search = self._search(certificate.search, run.ortools_version)
         return certificate.model_copy(
             update={
                 "verdict": verdict,
@@ -214,6 +220,25 @@ class _Certification:
                 "required_impossible": run.infeasible,
             }
         )
+
+    def _search(self, search: Search, version: str) -> Search:
+        """Say how it was searched, if CP-SAT was asked."""
+        if not version:
+            return search
+        from kantopt.cp.solve import Budget
+
+        workers = self.options.workers
+        budget = Budget(self.deadline, self.options.seed, workers, work=_work(self.deadline))
+        digest = None
+        if self.options.log is not None:
+            with contextlib.suppress(FileNotFoundError), open(self.options.log, "rb") as log:
+                digest = f"sha256:{hashlib.file_digest(log, 'sha256').hexdigest()}"
+        found = {
+            "ortools_version": version,
+            "parameters": budget.parameters(),
+            "log_digest": digest,
+        }
+        return search.model_copy(update=found)
 
     def _checked(
         self, instance: Instance, tiers: tuple[CertifiedTier, ...], values: Sequence[int]

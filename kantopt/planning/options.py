@@ -21,3 +21,5 @@ class Options:
     seed: int = 0
     workers: int = 2
     require: tuple[str, ...] = ()
+    log: str | None = None
+    """File that CP-SAT's log is appended to."""

@@ -79,6 +79,8 @@ class SearchTask:
     seed: int
     workers: int
     work: float | None
+    log: str | None = None
+    """File that CP-SAT's log is appended to."""
 
 
 class _Outbox:
@@ -248,7 +250,7 @@ def _search(task: SearchTask, line: Connection) -> Done:
         merged.tiers(task.tiers),
         None if task.start is None else merged.shrink(task.start),
         [merged.shrink(placement) for placement in task.forbidden],
-        Budget(task.deadline, task.seed, task.workers, task.work),
+        Budget(task.deadline, task.seed, task.workers, task.work, log=task.log),
         out,
     )
     infeasible = run_stages(desk)

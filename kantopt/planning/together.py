@@ -105,6 +105,7 @@ def _task(
         seed=options.seed,
         workers=options.workers if alone else options.workers - 1,
         work=work,
+        log=options.log,
     )
 
 

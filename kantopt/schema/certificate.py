@@ -108,7 +108,7 @@ class Search(Part):
         default=(), description="parameters of CP-SAT that differ from its own defaults"
     )
     log_digest: str | None = Field(
-        default=None, description="sha256 of the solver's log, which --log writes"
+        default=None, description="sha256 of CP-SAT's log, if --log has kept it"
     )
 
 

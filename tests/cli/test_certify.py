@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
 import pytest
 import yaml
 
+from kantopt.bench.priority_matters import Cell, documents
+from kantopt.bench.published import SEEDS
 from kantopt.schema.files import load_native
 from tests.cli.conftest import SNAPSHOT, Cli
 
@@ -140,3 +143,20 @@ def test_the_document_is_one_of_ours(cli: Cli, best: str) -> None:
     ((_, document),) = load_native(["cert.yaml"])
     assert document.kind == "Certificate"  # type: ignore[attr-defined]
     assert cli("schema", "certificate").code == 0
+
+
+def test_a_second_solver_is_asked_about_what_only_search_has_proved(cli: Cli) -> None:
+    """16 pods on 4 nodes: that two of them have no place takes a search of how they fit."""
+    asked = [str(path) for path in documents(Cell(4, 4, 4, 105), SEEDS[0]).write(Path())]
+    options = ("-m", "placement-first", "--time-limit", "30s")
+    assert cli("plan", *asked, *options, "-q", "-O", "p.json").code == 0
+    check = ("--cross-check", "--log", "solver.log", "-O", "c.json")
+    done = cli("certify", *asked, *options, "--plan", "p.json", *check)
+    assert done.code == 0
+    assert "OPTIMAL by cp-sat, given those above; HiGHS agrees" in done.out
+    certificate = json.loads(Path("c.json").read_text())
+    (searched,) = (tier for tier in certificate["tiers"] if tier["provedBy"] == "cp-sat")
+    assert searched["secondOpinion"]["value"] == searched["bound"]
+    log = hashlib.sha256(Path("solver.log").read_bytes()).hexdigest()
+    assert certificate["search"]["logDigest"] == f"sha256:{log}"
+    assert cli("verify", "--certificate", "c.json", *asked).code == 0

@@ -21,6 +21,7 @@ from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema import plan as docs
 from kantopt.schema.model import Model, Rule
 from kantopt.search.cascade import Cascade, cascade, evicts
+from kantopt.search.order.concessions import concessions
 from kantopt.search.portfolio import best_of
 from kantopt.search.reasons import first_reason
 from kantopt.search.sequence import sequence
@@ -209,23 +210,38 @@ class Run:
     def ordered(self) -> tuple[Placement, tuple[Wave, ...]]:
         """Return the best placement that has a legal order of actions, and that order.
 
-        Where the best one has none, it is forbidden and the search goes on while there is time;
-        then the incumbents before it are tried, the fast plan, and at last doing nothing.
+        Where the best one has none, it is forbidden and the search goes on while there is time.
+        Then the best of these is taken that has an order: what the search found, the incumbents
+        before, placements close to those without an order, and at last doing nothing.
         """
         forbidden: list[Placement] = []
+        ordered: list[tuple[tuple[int, ...], Placement, tuple[Wave, ...]]] = []
         candidates = [incumbent.placement for incumbent in self.incumbents.history]
         while candidates:
             placement = candidates.pop()
+            if ordered and ordered[0][0] <= self._key(placement):
+                continue
             waves = sequence(self.instance, placement)
             if waves is not None:
-                if forbidden:
-                    self.warnings.append("a better placement was left: its moves have no order")
-                return placement, waves
+                ordered = [(self._key(placement), placement, waves)]
+                break
             forbidden.append(placement)
+            for other in concessions(self.instance, placement):
+                if not ordered or self._key(other) < ordered[0][0]:
+                    waves = sequence(self.instance, other)
+                    if waves is not None:
+                        ordered = [(self._key(other), other, waves)]
             if self.options.engine != "fast" and not self.deadline.less(self.reserve).over():
                 others = self.search(tuple(forbidden))
                 candidates += [incumbent.placement for incumbent in others.history[1:]]
-        return self.instance.current, ()
+        if forbidden:
+            self.warnings.append("a better placement was left: its moves have no order")
+        return ordered[0][1:] if ordered else (self.instance.current, ())
+
+    def _key(self, placement: Placement) -> tuple[int, ...]:
+        """What to compare placements by: the smaller the better."""
+        missing = len(check(self.instance, placement, (Rule.REQUIRED,)))
+        return missing, *measure(self.instance, placement, self.tiers)
 
     def answer(self, placement: Placement, waves: tuple[Wave, ...], *, examined: bool) -> Answer:
         """Gather what the plan document says."""

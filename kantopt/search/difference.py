@@ -12,6 +12,8 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 
+Kind = Literal["bind", "evict", "move"]
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Change:
@@ -27,7 +29,7 @@ class Change:
     stopover: bool = False
 
     @property
-    def kind(self) -> Literal["bind", "evict", "move"]:
+    def kind(self) -> Kind:
         """What happens to the pods."""
         if self.source is None:
             return "bind"

@@ -9,7 +9,7 @@ from kantopt.problem.actions import Wave
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
-from kantopt.search.difference import difference
+from kantopt.search.difference import Kind, difference
 from kantopt.search.order.run import Run
 from kantopt.search.order.stopovers import with_stopovers
 from kantopt.search.order.units import Unit, units_of
@@ -31,41 +31,45 @@ def sequence(instance: Instance, placement: Placement) -> tuple[Wave, ...] | Non
     units = units_of(instance, difference(instance, placement))
     if not units:
         return ()
-    best: tuple[Run, list[Unit], bool] | None = None
-    for attempt, evict_first in _attempts(instance, units):
-        run = Run(instance, attempt, evict_first=evict_first)
+    closest: dict[Kind | None, tuple[Run, list[Unit]]] = {}
+    for attempt, last in _attempts(instance, units):
+        run = Run(instance, attempt, last)
         if not run.stuck:
             waves = _judged(instance, run, placement)
             if waves is not None:
                 return waves
-        elif best is None or len(run.stuck) < len(best[0].stuck):
-            best = run, attempt, evict_first
-    if best is None:
-        return None
-    run, attempt, evict_first = best
-    run = with_stopovers(instance, attempt, run, evict_first=evict_first)
-    return None if run.stuck else _judged(instance, run, placement)
+        elif last not in closest or len(run.stuck) < len(closest[last][0].stuck):
+            closest[last] = run, attempt
+    for last, (run, attempt) in closest.items():
+        run = with_stopovers(instance, attempt, run, last)
+        waves = None if run.stuck else _judged(instance, run, placement)
+        if waves is not None:
+            return waves
+    return None
 
 
-def _attempts(instance: Instance, units: list[Unit]) -> Iterator[tuple[list[Unit], bool]]:
-    """Orders to try units in, and whether evictions come before all else that can be done.
+def _attempts(instance: Instance, units: list[Unit]) -> Iterator[tuple[list[Unit], Kind | None]]:
+    """Orders to try units in, and what to do only when nothing else can be done.
 
-    An eviction that comes last leaves the slot of its budget to restarts before it.
+    An eviction that comes last leaves the slot of its budget to restarts before it; binds that
+    come last leave the room of evicted pods to stop-overs.
     """
-    yield units, True
-    if any(unit.evicts for unit in units):
-        yield units, False
+    kinds = {unit.kind for unit in units}
+    yield units, None
+    lasts: list[Kind] = [kind for kind in ("evict", "bind") if kind in kinds and "move" in kinds]
+    for last in lasts:
+        yield units, last
 
     def size(unit: Unit) -> int:
         return sum(
             change.pods * sum(instance.podsets[change.podset].demand) for change in unit.changes
         )
 
-    yield sorted(units, key=size), True
-    yield sorted(units, key=size, reverse=True), False
+    yield sorted(units, key=size), None
+    yield sorted(units, key=size, reverse=True), None
     rng = random.Random(0)
     for i in range(SHUFFLES):
-        yield rng.sample(units, len(units)), bool(i % 2)
+        yield rng.sample(units, len(units)), lasts[i % len(lasts)] if lasts else None
 
 
 def _judged(instance: Instance, run: Run, placement: Placement) -> tuple[Wave, ...] | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from kantopt.problem.instance import Instance
+from kantopt.search.difference import Kind
 from kantopt.search.order.closeness import Near, grouped_jobs, queues_of, quota_groups
 from kantopt.search.order.ledger import Ledger
 from kantopt.search.order.units import Key, Unit
@@ -40,10 +41,11 @@ class Run:
     """An attempt: units are done one after the other, each as soon as it can be.
 
     ``done`` lists them with the numbers of those that each waits for; ``before`` has bit ``w`` set
-    for each ``w`` that is done before; ``stuck`` are those that never could.
+    for each ``w`` that is done before; ``stuck`` are those that never could. Units of the kind
+    ``last`` are done when nothing else can be.
     """
 
-    def __init__(self, instance: Instance, units: Sequence[Unit], *, evict_first: bool) -> None:
+    def __init__(self, instance: Instance, units: Sequence[Unit], last: Kind | None = None) -> None:
         self.instance = instance
         self.ledger = Ledger(instance)
         self.near = Near(instance, units)
@@ -59,8 +61,8 @@ class Run:
             for group in self._groups(unit, "evict"):
                 self._evicting.setdefault(group, set()).add(unit)
         self._parked: dict[Obstacle, list[Unit]] = {}
-        self._queue = deque(unit for unit in units if evict_first or not unit.evicts)
-        self._later = deque(unit for unit in units if not (evict_first or not unit.evicts))
+        self._queue = deque(unit for unit in units if unit.kind != last)
+        self._later = deque(unit for unit in units if unit.kind == last)
         self._go()
 
     @property

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
+from kantopt.search.difference import Kind
 from kantopt.search.order.run import Run, circles
 from kantopt.search.order.units import Unit, group_needs, taken
 
@@ -17,9 +19,7 @@ PLACES = 3
 """Places tried for one pod."""
 
 
-def with_stopovers(
-    instance: Instance, units: Sequence[Unit], run: Run, *, evict_first: bool
-) -> Run:
+def with_stopovers(instance: Instance, units: Sequence[Unit], run: Run, last: Kind | None) -> Run:
     """Insert stop-overs for as long as they let more be done; return the best attempt.
 
     A stop-over is a move as well: the limit on moves bounds how many there can be.
@@ -27,12 +27,15 @@ def with_stopovers(
     limit = instance.model.limits.moves
     spare = None if limit is None else limit - sum(unit.moves for unit in units)
     units = list(units)
+    emptied = Run(instance, [unit for unit in units if unit.kind == "evict"])
     while run.stuck and (spare is None or spare > 0):
         better = None
-        for tries, (unit, place) in enumerate(_options(run)):
-            attempt = _detour(unit, place)
-            changed = [part for u in units for part in (attempt if u is unit else (u,))]
-            tried = Run(instance, changed, evict_first=evict_first)
+        # Aside when nothing else can be done, before anything is bound, before anything is moved.
+        unbound = Run(instance, [unit for unit in units if unit.kind != "bind"], last)
+        options = chain.from_iterable(_options(at, run.stuck) for at in (run, unbound, emptied))
+        for tries, (unit, place) in enumerate(options):
+            changed = [*_detour(unit, place), *(u for u in units if u is not unit)]
+            tried = Run(instance, changed, last)
             if len(tried.stuck) < len(run.stuck):
                 better = tried, changed
                 break
@@ -52,9 +55,8 @@ def _detour(unit: Unit, place: Spot) -> tuple[Unit, Unit]:
     return first, Unit(unit.instance, (replace(change, source=place),), first)
 
 
-def _options(run: Run) -> Iterator[tuple[Unit, Spot]]:
+def _options(run: Run, stuck: Sequence[Unit]) -> Iterator[tuple[Unit, Spot]]:
     """Pods that could step aside, those in small circles and small pods first, and where to."""
-    stuck = run.stuck
     movable = [unit for unit in stuck if _may_step_aside(run.instance, unit)]
     rank = {unit: i for i, circle in enumerate(circles(run, stuck)) for unit in circle}
     pending: dict[object, int] = {}
@@ -72,7 +74,7 @@ def _options(run: Run) -> Iterator[tuple[Unit, Spot]]:
 
 
 def _may_step_aside(instance: Instance, unit: Unit) -> bool:
-    if unit.first is not None or len(unit.changes) > 1 or unit.changes[0].kind != "move":
+    if unit.first is not None or len(unit.changes) > 1 or unit.kind != "move":
         return False
     job = instance.podsets[unit.changes[0].podset].job
     return all(need.job != job for need in group_needs(instance))

@@ -11,7 +11,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import TopologyNeed
 from kantopt.schema.model import Rule
-from kantopt.search.difference import Change, Difference
+from kantopt.search.difference import Change, Difference, Kind
 from kantopt.verify.step import standing_loads
 
 Key = tuple[str, int, int, int]
@@ -40,9 +40,9 @@ class Unit:
         return sum(change.pods for change in self.changes if change.kind == "move")
 
     @property
-    def evicts(self) -> bool:
-        """Whether all it does is to evict."""
-        return all(change.kind == "evict" for change in self.changes)
+    def kind(self) -> Kind:
+        """What happens to its pods; in one unit the same to all."""
+        return self.changes[0].kind
 
     @cached_property
     def restarts(self) -> bool:

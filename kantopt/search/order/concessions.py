@@ -1,0 +1,62 @@
+"""Where nearby could the pods be, if what is wanted has no order?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.schema.model import Rule
+from kantopt.search.difference import difference
+from kantopt.search.order.run import Run
+from kantopt.search.order.units import Unit, units_of
+from kantopt.verify.rules import check
+
+EVICTIONS = 6
+"""Victims tried, the cheapest first."""
+
+
+def concessions(instance: Instance, placement: Placement) -> Iterator[Placement]:
+    """Yield legal placements close to one that has no order, the closest first.
+
+    One pod of a circle is evicted instead of moved, where the model allows that: the least
+    important, then the cheapest. Or whatever has no order is left undone.
+    """
+    units = units_of(instance, difference(instance, placement))
+    run = min((Run(instance, units, last) for last in (None, "evict")), key=_left_over)
+    for unit in sorted(filter(_may_evict, run.stuck), key=_cost)[:EVICTIONS]:
+        change = unit.changes[0]
+        assert change.target is not None, "a move has one"
+        spots = dict(placement.podsets[change.podset])
+        spots[change.target] -= 1
+        yield from _legal(instance, placement.replace({change.podset: spots}))
+    changes: dict[int, dict[Spot, int]] = {}
+    for done, _ in run.done:
+        for change in done.changes:
+            spots = changes.setdefault(change.podset, dict(instance.current.podsets[change.podset]))
+            if change.source is not None:
+                spots[change.source] -= change.pods
+            if change.target is not None:
+                spots[change.target] = spots.get(change.target, 0) + change.pods
+    yield from _legal(instance, instance.current.replace(changes))
+
+
+def _left_over(run: Run) -> int:
+    return len(run.stuck)
+
+
+def _may_evict(unit: Unit) -> bool:
+    podset = unit.instance.podsets[unit.changes[0].podset]
+    pinned = unit.instance.on(Rule.PINNED) and not podset.preemptible
+    return unit.kind == "move" and len(unit.changes) == 1 and not pinned
+
+
+def _cost(unit: Unit) -> tuple[int, int, int]:
+    podset = unit.instance.podsets[unit.changes[0].podset]
+    return unit.instance.jobs[podset.job].priority, podset.disruption_cost, podset.index
+
+
+def _legal(instance: Instance, placement: Placement) -> Iterator[Placement]:
+    if all(fault.rule == Rule.REQUIRED for fault in check(instance, placement)):
+        yield placement

@@ -18,6 +18,8 @@ from kantopt.verify.replay import replay
 
 SHUFFLES = 6
 """Orders drawn at random that are tried after those with a reason, with a fixed seed."""
+MANY = 500
+"""Of more units the circles are what matters, and no shuffling breaks a circle."""
 
 
 def sequence(instance: Instance, placement: Placement) -> tuple[Wave, ...] | None:
@@ -68,13 +70,14 @@ def _attempts(instance: Instance, units: list[Unit]) -> Iterator[tuple[list[Unit
     yield sorted(units, key=size), None
     yield sorted(units, key=size, reverse=True), None
     rng = random.Random(0)
-    for i in range(SHUFFLES):
+    for i in range(SHUFFLES if len(units) <= MANY else 0):
         yield rng.sample(units, len(units)), lasts[i % len(lasts)] if lasts else None
 
 
 def _judged(instance: Instance, run: Run, placement: Placement) -> tuple[Wave, ...] | None:
     """Return the waves of an attempt if the judge finds them legal; one by one if need be."""
-    for waves in (widest(run.done, run.before), in_a_row(run.done)):
+    for arrange in (widest, in_a_row):
+        waves = arrange(run.done, run.before)
         violations, final = replay(instance, waves)
         legal = all(violation.rule == Rule.REQUIRED for violation in violations)
         if legal and final.podsets == placement.podsets:

@@ -186,7 +186,7 @@ def random_world(seed: int) -> World:
     world.then = {name: Counter(places) for name, places in world.now.items()}
     for _ in range(rng.choice((0, 1, 1, 2))):
         _exchange(rng, world, rng.choice((2, 2, 2, 3)))
-    _resettle(rng, world, rng.randint(0, 4))
+    _resettle(rng, world, rng.randint(1, 5))
     if rng.random() < 0.3:
         _preempt(rng, world)
     if rng.random() < 0.4:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from kantopt.problem.instance import Instance
 from kantopt.search.order.units import Key
@@ -53,11 +53,18 @@ class Ledger:
                 return key
         return None
 
-    def take(self, needs: Mapping[Key, int], waits: set[int], before: Mapping[int, int]) -> None:
+    def take(
+        self,
+        needs: Mapping[Key, int],
+        waits: set[int],
+        before: Mapping[int, int],
+        depth: Sequence[int],
+    ) -> None:
         """Give out what is needed, all of which is there, and add to ``waits`` who left it.
 
         What those leave who are waited for anyway is given first, then what was free from the
-        start, then what was left first. ``before`` has bit ``v`` set if ``v`` goes before.
+        start, then what is left after the shortest chains: their lengths are in ``depth``.
+        ``before`` has bit ``v`` set if ``v`` goes before.
         """
         short = [key for key, amount in needs.items() if amount > self._start(key)]
         for key in needs:
@@ -69,13 +76,13 @@ class Ledger:
             rest -= now
             left = self._left.get(key, [])
             while rest:
-                who, amount = left[0]
-                part = min(rest, amount)
+                first = min(left, key=lambda item: (depth[item[0]], item[0]))
+                part = min(rest, first[1])
                 rest -= part
-                waits.add(who)
-                left[0] = (who, amount - part)
-                if part == amount:
-                    left.pop(0)
+                waits.add(first[0])
+                left.remove(first)
+                if part < first[1]:
+                    left.append((first[0], first[1] - part))
 
     def _take_known(self, key: Key, amount: int, known: int) -> int:
         """Take what was left by those waited for already; return what is still needed."""

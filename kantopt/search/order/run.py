@@ -51,6 +51,7 @@ class Run:
         self.near = Near(instance, units)
         self.done: list[tuple[Unit, frozenset[int]]] = []
         self.before: dict[int, int] = {}
+        self._depth: list[int] = []
         self._number: dict[Unit, int] = {}
         self._jobs = grouped_jobs(instance, units)
         self._latest_of_job: dict[int, int] = {}
@@ -117,7 +118,8 @@ class Run:
             if job in self._latest_of_job:
                 waits.add(self._latest_of_job[job])
             self._latest_of_job[job] = v
-        self.ledger.take(unit.needs, waits, self.before)
+        self.ledger.take(unit.needs, waits, self.before, self._depth)
+        self._depth.append(1 + max((self._depth[w] for w in waits), default=0))
         self.ledger.leave(unit.frees, v)
         mask = 0
         for w in waits:

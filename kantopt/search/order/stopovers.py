@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import islice
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
-from kantopt.search.difference import Kind
+from kantopt.search.difference import Change, Kind
 from kantopt.search.order.run import Run, circles
-from kantopt.search.order.units import Unit, group_needs, taken
+from kantopt.search.order.units import Key, Unit, group_needs, taken
 
 TRIES = 40
 """Stop-overs tried where none has helped yet."""
@@ -25,27 +25,63 @@ def with_stopovers(instance: Instance, units: Sequence[Unit], run: Run, last: Ki
     A stop-over is a move as well: the limit on moves bounds how many there can be.
     """
     limit = instance.model.limits.moves
-    spare = None if limit is None else limit - sum(unit.moves for unit in units)
-    units = list(units)
-    emptied = Run(instance, [unit for unit in units if unit.kind == "evict"])
-    while run.stuck and (spare is None or spare > 0):
-        better = None
-        # Aside when nothing else can be done, before anything is bound, before anything is moved.
-        unbound = Run(instance, [unit for unit in units if unit.kind != "bind"], last)
-        options = chain.from_iterable(_options(at, run.stuck) for at in (run, unbound, emptied))
-        for tries, (unit, place) in enumerate(options):
-            changed = [*_detour(unit, place), *(u for u in units if u is not unit)]
-            tried = Run(instance, changed, last)
-            if len(tried.stuck) < len(run.stuck):
-                better = tried, changed
-                break
-            if tries == TRIES:
-                break
+    moves = sum(unit.moves for unit in units)
+    spare = moves if limit is None else limit - moves
+    trials = _Trials(instance, list(units), last)
+    while run.stuck and spare > 0:
+        better = trials.in_all_circles(run, spare) or trials.one(run)
         if better is None:
             return run
-        run, units = better
-        spare = None if spare is None else spare - 1
+        spare -= len(better.done) + len(better.stuck) - len(run.done) - len(run.stuck)
+        run = better
     return run
+
+
+class _Trials:
+    """Attempts with some units split in two."""
+
+    def __init__(self, instance: Instance, units: list[Unit], last: Kind | None) -> None:
+        self.instance = instance
+        self.units = units
+        self.last = last
+
+    def in_all_circles(self, run: Run, most: int) -> Run | None:
+        """Let one pod of each circle step aside to a place that nobody else is waiting for."""
+        pending = _pending(run.stuck)
+        chosen: list[tuple[Unit, Spot]] = []
+        for circle in circles(run, run.stuck)[:most]:
+            for unit in sorted(filter(_may_step_aside, circle), key=_size):
+                quiet, _ = _places(run, unit, pending)
+                if quiet:
+                    chosen.append((unit, quiet[0]))
+                    for key, amount in taken(self.instance, unit.changes[0].podset, quiet[0]):
+                        pending[key] = pending.get(key, 0) + amount
+                    break
+        return self._better(run, chosen) if chosen else None
+
+    def one(self, run: Run) -> Run | None:
+        """Let one pod step aside, whichever helps first.
+
+        When nothing else can be done, before anything is bound, or before anything is moved.
+        """
+        unbound = Run(self.instance, [u for u in self.units if u.kind != "bind"], self.last)
+        emptied = Run(self.instance, [u for u in self.units if u.kind == "evict"])
+        for at in (run, unbound, emptied):
+            for unit, place in islice(_options(at, run.stuck), TRIES):
+                better = self._better(run, [(unit, place)])
+                if better is not None:
+                    return better
+        return None
+
+    def _better(self, run: Run, chosen: Sequence[tuple[Unit, Spot]]) -> Run | None:
+        aside = {unit for unit, _ in chosen}
+        detours = [part for unit, place in chosen for part in _detour(unit, place)]
+        changed = [*detours, *(unit for unit in self.units if unit not in aside)]
+        tried = Run(self.instance, changed, self.last)
+        if len(tried.stuck) >= len(run.stuck):
+            return None
+        self.units = changed
+        return tried
 
 
 def _detour(unit: Unit, place: Spot) -> tuple[Unit, Unit]:
@@ -57,31 +93,38 @@ def _detour(unit: Unit, place: Spot) -> tuple[Unit, Unit]:
 
 def _options(run: Run, stuck: Sequence[Unit]) -> Iterator[tuple[Unit, Spot]]:
     """Pods that could step aside, those in small circles and small pods first, and where to."""
-    movable = [unit for unit in stuck if _may_step_aside(run.instance, unit)]
     rank = {unit: i for i, circle in enumerate(circles(run, stuck)) for unit in circle}
-    pending: dict[object, int] = {}
-    for unit in stuck:
-        for key, amount in unit.needs.items():
-            pending[key] = pending.get(key, 0) + amount
-
-    def size(unit: Unit) -> tuple[object, ...]:
-        podset = run.instance.podsets[unit.changes[0].podset]
-        return (rank.get(unit, len(rank)), sum(podset.demand), unit.changes[0])
-
-    for unit in sorted(movable, key=size):
-        for place in _places(run, unit, pending):
+    pending = _pending(stuck)
+    movable = filter(_may_step_aside, stuck)
+    for unit in sorted(movable, key=lambda u: (rank.get(u, len(rank)), *_size(u))):
+        quiet, wanted = _places(run, unit, pending)
+        for place in (quiet + wanted)[:PLACES]:
             yield unit, place
 
 
-def _may_step_aside(instance: Instance, unit: Unit) -> bool:
+def _size(unit: Unit) -> tuple[int, Change]:
+    change = unit.changes[0]
+    return sum(unit.instance.podsets[change.podset].demand), change
+
+
+def _pending(stuck: Sequence[Unit]) -> dict[Key, int]:
+    """What all that are stuck need of each thing."""
+    pending: dict[Key, int] = {}
+    for unit in stuck:
+        for key, amount in unit.needs.items():
+            pending[key] = pending.get(key, 0) + amount
+    return pending
+
+
+def _may_step_aside(unit: Unit) -> bool:
     if unit.first is not None or len(unit.changes) > 1 or unit.kind != "move":
         return False
-    job = instance.podsets[unit.changes[0].podset].job
-    return all(need.job != job for need in group_needs(instance))
+    job = unit.instance.podsets[unit.changes[0].podset].job
+    return all(need.job != job for need in group_needs(unit.instance))
 
 
-def _places(run: Run, unit: Unit, pending: dict[object, int]) -> list[Spot]:
-    """Places with room for a pod now, those first that nobody else is waiting for."""
+def _places(run: Run, unit: Unit, pending: dict[Key, int]) -> tuple[list[Spot], list[Spot]]:
+    """Places with room for a pod now: those that nobody else is waiting for, and others."""
     instance, (change,) = run.instance, unit.changes
     podset = instance.podsets[change.podset]
     nodes = podset.allowed if instance.on(Rule.ELIGIBILITY) else range(len(instance.nodes))
@@ -103,7 +146,7 @@ def _places(run: Run, unit: Unit, pending: dict[object, int]) -> list[Spot]:
         (quiet if room >= 0 else wanted).append(spot)
         if len(quiet) == PLACES:
             break
-    return (quiet + wanted)[:PLACES]
+    return quiet, wanted
 
 
 def _spot_on(run: Run, s: int, n: int) -> Spot | None:

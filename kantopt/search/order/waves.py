@@ -52,8 +52,8 @@ def _latest(known: frozenset[int], before: dict[int, int]) -> tuple[int, ...]:
     return tuple(sorted(latest))
 
 
-def in_a_row(done: Done) -> tuple[Wave, ...]:
-    """Make each unit a wave that waits for the one before it."""
+def in_a_row(done: Done, _: dict[int, int]) -> tuple[Wave, ...]:
+    """Make each unit a wave that waits for the one before it, needed or not."""
     numbering = Numbering()
     return tuple(
         Wave(i, (i - 1,) if i > 1 else (), numbering.actions(unit.changes))

@@ -85,14 +85,20 @@ class Sum:
 
     def _most_of(self, among: Sequence[int]) -> int:
         """Return the most that some waves add, each begun only after those it waits for."""
-        if self._chain or self.order.is_chain(among):
-            best = reached = 0
-            for q in among:
-                share = self.shares[q]
-                best = max(best, reached + share.peak)
-                reached += share.total
-            return best
-        return _largest_closure(self.order, self.shares, among)
+        return sum(
+            self._most_of_chain(part)
+            if self.order.is_chain(part)
+            else _largest_closure(self.order, self.shares, part)
+            for part in ([among] if self._chain else self.order.apart(among))
+        )
+
+    def _most_of_chain(self, among: Sequence[int]) -> int:
+        best = reached = 0
+        for q in among:
+            share = self.shares[q]
+            best = max(best, reached + share.peak)
+            reached += share.total
+        return best
 
 
 def _largest_closure(order: Order, shares: Shares, among: Sequence[int]) -> int:

@@ -31,9 +31,19 @@ class Order:
         """Whether wave ``q`` is done before wave ``p`` starts."""
         return bool(self.before[p] >> q & 1)
 
-    def beside(self, p: int, among: Iterable[int]) -> list[int]:
-        """Waves of which neither they wait for ``p`` nor ``p`` for them, in the order listed."""
-        return [q for q in among if q != p and not self.precedes(q, p) and not self.precedes(p, q)]
+    def apart(self, among: Iterable[int]) -> list[list[int]]:
+        """Split some waves into parts of which none waits for a wave of another."""
+        parts: list[list[int]] = []
+        for p in sorted(among):
+            joined = [p]
+            rest = []
+            for part in parts:
+                if any(self.precedes(q, p) for q in part):
+                    joined += part
+                else:
+                    rest.append(part)
+            parts = [*rest, sorted(joined)]
+        return parts
 
     def is_chain(self, among: Sequence[int]) -> bool:
         """Whether each of some waves, in the order listed, waits for the one before it."""

@@ -1,0 +1,93 @@
+"""Random plans carried out in plain counts, and the judge held to what comes of it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from kantopt.problem.actions import Wave
+from kantopt.problem.instance import Instance
+from kantopt.search.sequence import sequence
+from kantopt.verify.replay import replay
+from kantopt.verify.rules import check
+from tests.fuzz.plain_replay import faults_of
+from tests.fuzz.trial import Tally, instance_of, plain, target_of, trial
+from tests.fuzz.world import World, random_world
+
+
+def test_no_state_of_any_order_breaks_a_rule() -> None:
+    """The campaign is ``python scripts/fuzz.py --full``."""
+    tally = Tally()
+    for seed in range(150):
+        outcome = trial(seed)
+        tally.add(outcome)
+        assert not outcome.faults, (seed, outcome.faults)
+    counts = tally.counts
+    assert counts["without a plan"] == 0
+    assert counts["with a move"] > 0.6 * counts["plans"], str(tally)
+    assert counts["with two waves or more"] > 0.3 * counts["plans"], str(tally)
+    assert counts["with waves side by side"] > 20
+    assert counts["with a circle of moves"] > 20
+    assert counts["with a stop-over"] > 5
+
+
+def ordered(seed: int) -> tuple[World, Instance, tuple[Wave, ...]] | None:
+    world = random_world(seed)
+    instance = instance_of(world)
+    target = target_of(world, instance)
+    waves = None if check(instance, target) else sequence(instance, target)
+    return (world, instance, waves) if waves and len(waves) <= 4 else None
+
+
+def hasty(rng: random.Random, waves: tuple[Wave, ...]) -> list[Wave]:
+    """Forget some of what waves wait for."""
+    return [replace(w, after=tuple(b for b in w.after if rng.random() < 0.6)) for w in waves]
+
+
+def crowded(rng: random.Random, waves: tuple[Wave, ...]) -> list[Wave]:
+    """Make one wave of two that follow each other in the list."""
+    if len(waves) < 2:
+        return list(waves)
+    i = rng.randrange(len(waves) - 1)
+    first, second = waves[i], waves[i + 1]
+    both = replace(first, actions=first.actions + second.actions)
+    merged = [*waves[:i], both, *waves[i + 2 :]]
+    new = {second.id: first.id}
+    return [
+        replace(w, after=tuple(sorted({new.get(b, b) for b in w.after} - {w.id}))) for w in merged
+    ]
+
+
+def split(rng: random.Random, waves: tuple[Wave, ...]) -> list[Wave]:
+    """Make two waves of one, side by side or one after the other."""
+    i = rng.randrange(len(waves))
+    wave = waves[i]
+    if len(wave.actions) < 2:
+        return list(waves)
+    cut = rng.randrange(1, len(wave.actions))
+    after = wave.after if rng.random() < 0.5 else (wave.id,)
+    halves = [replace(wave, actions=wave.actions[:cut]), Wave(99, after, wave.actions[cut:])]
+    rest = [
+        replace(w, after=(*w.after, 99)) if wave.id in w.after and rng.random() < 0.7 else w
+        for w in waves[i + 1 :]
+    ]
+    return [*waves[:i], *halves, *rest]
+
+
+@pytest.mark.parametrize("change", [hasty, crowded, split])
+def test_the_judge_finds_a_plan_illegal_if_and_only_if_something_goes_wrong(change) -> None:  # type: ignore[no-untyped-def]
+    verdicts = {True: 0, False: 0}
+    for seed in range(160):
+        found = ordered(seed)
+        if found is None:
+            continue
+        world, instance, waves = found
+        rng = random.Random(seed)
+        changed = change(rng, waves)
+        violations, _ = replay(instance, changed)
+        faults = faults_of(world, plain(instance, tuple(changed)), rng, runs=3)
+        assert bool(violations) is bool(faults), (seed, violations, faults)
+        verdicts[bool(faults)] += 1
+    assert min(verdicts.values()) > 3, verdicts

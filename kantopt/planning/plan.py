@@ -26,6 +26,7 @@ from kantopt.search.portfolio import best_of
 from kantopt.search.reasons import first_reason
 from kantopt.search.sequence import sequence
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
+from kantopt.search.tidy.improve import tidy
 from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.unplaced import never_placed
 from kantopt.verify.rules import check, check_standing
@@ -161,6 +162,7 @@ class Run:
         )
         self.cut = deadline.cuts()
         self._take(placement, strategy)
+        self._tidy(deadline)
         if evicts(self.instance, placement):
             # What the victims would do next takes about as long again.
             self.reserve += min(elapsed() - began, 0.1 * self.deadline.remaining())
@@ -172,6 +174,20 @@ class Run:
         if self.incumbents.best is not before or not self.strategy:
             self.strategy = strategy.value
             self._tell()
+
+    def _tidy(self, deadline: Deadline) -> None:
+        """Move pods for goals that are not reached yet."""
+
+        def found(placement: Placement) -> bool:
+            before = self.incumbents.best
+            fault = self.incumbents.offer(placement, "tidy")
+            if self.incumbents.best is not before:
+                self._tell()
+            return fault is None
+
+        best = self.incumbents.best
+        if not (self.incumbents.optimal or best.missing):
+            tidy(self.instance, best.placement, self.tiers, deadline, self.options.seed, found)
 
     def search(self, forbidden: tuple[Placement, ...] = ()) -> Incumbents:
         """Better the plan; of one whose moves have no order, find others."""
@@ -302,7 +318,7 @@ class Run:
 
     def _strategy(self) -> str:
         """Name what made the fast path's plan: a strategy, and the moves that bettered it."""
-        by = [name for name in ("chains", "repair") if name in self.incumbents.finders]
+        by = [name for name in ("tidy", "chains", "repair") if name in self.incumbents.finders]
         return " and ".join([self.strategy, *by])
 
     def _say_what_ended(self, proved: bool) -> None:

@@ -143,6 +143,20 @@ def test_nodes_of_pods_that_can_neither_go_nor_move_stay_in_use() -> None:
     assert asked(nodes, jobs, objectives=["nodes_in_use"]) == (1, 1)
 
 
+def test_emptying_nodes_takes_the_pods_of_the_emptiest() -> None:
+    jobs = [
+        job("r", pods(count=3, on=["a", "a", "b"])),
+        job("s", pods(on=["c"]), movable=False, preemptible=False),
+    ]
+    objectives: list[Any] = [{"nodes_in_use": {"target": 2}}, "moves", "disruption_cost"]
+    instance = question(
+        [node("a"), node("b"), node("c")], jobs, objectives=objectives, limits={"evictions": 0}
+    )
+    tiers = tiers_of(instance)
+    assert bounds(instance, tiers, [0, 1, 1]) == (0, 1, 1)
+    assert bounds(instance, tiers, [1, 0, 0]) == (0, 0, 0)
+
+
 def test_a_metric_without_arithmetic_has_the_bound_0() -> None:
     instance = question([node("a", gpu=8)], [job("r", pods(gpu=1, on=["a"]))])
     for metric in (Metric.FRAGMENTED_NODES, Metric.EVICTIONS, Metric.MOVES):

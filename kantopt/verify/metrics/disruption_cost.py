@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
+from kantopt.verify.departures import fewest_departures
 from kantopt.verify.step import Step
 
 
@@ -19,5 +20,8 @@ def measure_disruption_cost(tier: Tier, step: Step) -> int:
 
 
 def bound_disruption_cost(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
-    """Return 0: arithmetic knows no plan that must disrupt a pod."""
-    return 0
+    """Pods that must leave nodes or domains to empty as many as the tiers above ask for.
+
+    Of one priority alone nothing is known.
+    """
+    return 0 if tier.priority is not None else fewest_departures(instance, above)

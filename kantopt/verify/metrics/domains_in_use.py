@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.verify.metrics.nodes_in_use import fewest_in_use, used_nodes
+from kantopt.verify.departures import fewest_in_use
+from kantopt.verify.metrics.nodes_in_use import used_nodes
 from kantopt.verify.step import Step
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
+from kantopt.verify.departures import fewest_departures, most_evictions
 from kantopt.verify.step import Step
 
 
@@ -19,5 +20,10 @@ def measure_moves(tier: Tier, step: Step) -> int:
 
 
 def bound_moves(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
-    """Return 0: arithmetic knows no plan that must move a pod."""
-    return 0
+    """Pods that must leave nodes or domains to empty as many as the tiers above ask for.
+
+    Of these some may be evicted; of one priority alone nothing is known.
+    """
+    if tier.priority is not None:
+        return 0
+    return max(0, fewest_departures(instance, above) - most_evictions(instance, above))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.verify.departures import may_leave, most_evictions, most_moves
+from kantopt.verify.departures import fewest_in_use
 from kantopt.verify.step import Step
 
 
@@ -27,31 +27,3 @@ def bound_nodes_in_use(tier: Tier, instance: Instance, above: Mapping[Tier, int]
     A node with a pod that can neither be evicted nor moved stays in use.
     """
     return fewest_in_use(instance, range(len(instance.nodes)), above)
-
-
-def fewest_in_use(
-    instance: Instance, group_of: Sequence[int | None], above: Mapping[Tier, int]
-) -> int:
-    """Return how many groups of nodes stay in use: those that limits and pins keep from emptying.
-
-    ``group_of`` each node; what is in no group is not counted.
-    """
-    pods: dict[int, int] = {}
-    stays: set[int] = set()
-    for podset in instance.podsets:
-        if podset.daemon:
-            continue
-        for spot, number in podset.current.items():
-            group = group_of[spot.node]
-            if group is not None:
-                pods[group] = pods.get(group, 0) + number
-                if not may_leave(instance, podset):
-                    stays.add(group)
-    left = most_moves(instance, above) + most_evictions(instance, above)
-    in_use = len(pods)
-    for number in sorted(number for group, number in pods.items() if group not in stays):
-        if number > left:
-            break
-        left -= number
-        in_use -= 1
-    return in_use

@@ -1,0 +1,1 @@
+"""Moves that tidy up, fast: whole nodes and domains emptied, and single moves by what they gain."""

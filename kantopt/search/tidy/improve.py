@@ -1,0 +1,66 @@
+"""The fast path to goals: empty nodes and domains, then single moves by gain."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+from kantopt.clock import Deadline
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.search.state import State
+from kantopt.search.tidy.vacate import EMPTIED, Vacation
+
+RESTARTS = 12
+"""Orders of groups to try, the first without chance."""
+SHARE = 0.15
+"""Of the time that is left, for all of them."""
+
+
+def tidy(
+    instance: Instance,
+    start: Placement,
+    tiers: Sequence[Tier],
+    deadline: Deadline,
+    seed: int,
+    found: Callable[[Placement], bool],
+) -> None:
+    """Move pods so that tiers fall which others than counts of pods decide.
+
+    Parameters
+    ----------
+    start
+        A legal placement.
+    deadline
+        When to stop; in a deterministic run the work depends on the size alone.
+    found
+        Told each placement that was made, to be judged; says whether it is legal.
+    """
+    emptied = tuple(tier for tier in tiers if tier.metric in EMPTIED)
+    if emptied:
+        _vacate(instance, start, emptied, deadline, seed, found)
+
+
+def _vacate(
+    instance: Instance,
+    start: Placement,
+    tiers: tuple[Tier, ...],
+    deadline: Deadline,
+    seed: int,
+    found: Callable[[Placement], bool],
+) -> None:
+    share = deadline.less(deadline.remaining() * (1 - SHARE))
+    rng = random.Random(seed)
+    state = State(instance, start)
+    vacation = Vacation(state, tiers)
+    for i in range(RESTARTS):
+        placement = vacation.run(share.cuts, rng if i else None)
+        while not found(placement) and vacation.marks:
+            # Supposes that what is illegal stays so with more groups.
+            del vacation.marks[len(vacation.marks) // 2 :]
+            vacation.movers.undo(vacation.marks[-1] if vacation.marks else 0)
+            placement = state.placement()
+        vacation.movers.undo(0)
+        if share.cuts():
+            return

@@ -1,0 +1,155 @@
+"""Nodes and domains emptied one after the other: the cheapest first, its pods into the fullest."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric
+from kantopt.search.shapes import Ints, Mask
+from kantopt.search.state import State, rooms
+from kantopt.search.tidy.movers import Movers
+
+EMPTIED = (Metric.NODES_IN_USE, Metric.DOMAINS_IN_USE)
+"""Metrics that fall when a group of nodes is emptied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Nodes to be emptied together, and the pods on them that keep them in use."""
+
+    nodes: tuple[int, ...]
+    pods: tuple[tuple[int, Spot], ...]
+    """Pod set and spot of each, the largest first."""
+
+
+class Vacation:
+    """Empties groups of nodes: all pods of a group find a place elsewhere, or none moves.
+
+    Parameters
+    ----------
+    state
+        Where pods are; changed.
+    tiers
+        Tiers of :data:`EMPTIED`, in their order. What is empty by an earlier one stays so.
+    """
+
+    def __init__(self, state: State, tiers: tuple[Tier, ...]) -> None:
+        self.state, self.movers, self._tiers = state, Movers(state), tiers
+        self.marks: list[int] = []
+        """Where the moves of each group that was emptied end."""
+        instance = state.instance
+        self._keeps: list[int] = []
+        """Pods per node that keep it in use."""
+        self._pods_on: list[list[tuple[int, Spot, int]]] = [[] for _ in instance.nodes]
+        self._stuck = np.zeros(state.size, dtype=np.bool_)
+        for podset in instance.podsets:
+            if podset.daemon:
+                continue
+            for spot, pods in state.spots[podset.index].items():
+                self._pods_on[spot.node].append((podset.index, spot, pods))
+                if not self.movers.movable[podset.index]:
+                    self._stuck[spot.node] = True
+        self._used: Mask = np.array([bool(pods) for pods in self._pods_on], dtype=np.bool_)
+        self._most: Ints = np.maximum(state.offered.max(axis=1, initial=1), 1)
+
+    def run(self, over: Callable[[], bool], rng: random.Random | None = None) -> Placement:
+        """Empty as many groups as the targets of the tiers ask for; return the placement then.
+
+        ``rng`` varies the order in which groups are tried that take about as many moves.
+        """
+        used = self._used.copy()
+        self.marks = []
+        arrived = np.zeros(self.state.size, dtype=np.bool_)
+        for tier in self._tiers:
+            group_of = self._group_of(tier)
+            in_use = len({group_of[n] for n in np.flatnonzero(used).tolist()} - {None})
+            order = list(self._groups(group_of, used))
+            noise = {id(group): 0.0 if rng is None else rng.random() for group in order}
+            order.sort(key=lambda group: len(group.pods) * (1 + 0.5 * noise[id(group)]))
+            for group in order:
+                if over() or in_use <= (tier.target or 0):
+                    break
+                nodes = list(group.nodes)
+                if arrived[nodes].any() or not self._fits_limit(len(group.pods)):
+                    continue
+                if self._empty(group, self._open_to(tier, group_of, used), arrived):
+                    self.marks.append(self.movers.mark())
+                    used[nodes] = False
+                    in_use -= 1
+        return self.state.placement()
+
+    def _group_of(self, tier: Tier) -> tuple[int | None, ...]:
+        if tier.metric is Metric.NODES_IN_USE or tier.level is None:
+            return tuple(range(self.state.size))
+        return self.state.instance.topology.domain_of[tier.level]
+
+    def _groups(self, group_of: tuple[int | None, ...], used: Mask) -> Iterator[Group]:
+        members: dict[int, list[int]] = {}
+        for n in np.flatnonzero(used).tolist():
+            group = group_of[n]
+            if group is not None:
+                members.setdefault(group, []).append(n)
+        for nodes in members.values():
+            if self._stuck[nodes].any():
+                continue
+            pods = [(s, spot) for n in nodes for s, spot, k in self._pods_on[n] for _ in range(k)]
+            pods.sort(key=lambda pod: (-self._size(pod[0]), pod))
+            yield Group(tuple(nodes), tuple(pods))
+
+    def _size(self, s: int) -> float:
+        podset = self.state.instance.podsets[s]
+        share = float((self.state.shape[s].demand / self._most).sum())
+        return podset.gpu_milli * 1000 + share
+
+    def _fits_limit(self, pods: int) -> bool:
+        left = self.movers.left()
+        return left is None or pods <= left
+
+    def _open_to(self, tier: Tier, group_of: tuple[int | None, ...], used: Mask) -> Mask:
+        """Nodes on which pods may arrive without anything coming into use."""
+        if tier.metric is Metric.NODES_IN_USE:
+            return used.copy()
+        busy = {group_of[n] for n in np.flatnonzero(used).tolist()}
+        mask = np.array([group is None or group in busy for group in group_of])
+        if any(other.metric is Metric.NODES_IN_USE for other in self._tiers):
+            mask &= used
+        return mask
+
+    def _empty(self, group: Group, admitted: Mask, arrived: Mask) -> bool:
+        """Move all pods of a group elsewhere; if one finds no place, none moves."""
+        mask = admitted.copy()
+        mask[list(group.nodes)] = False
+        mark, taken = self.movers.mark(), []
+        for s, source in group.pods:
+            n = self._place(s, source, mask)
+            if n is None:
+                self.movers.undo(mark)
+                return False
+            taken.append(n)
+        arrived[taken] = True
+        return True
+
+    def _place(self, s: int, source: Spot, mask: Mask) -> int | None:
+        """Move a pod to the fullest node that takes it; return that."""
+        state = self.state
+        nodes = np.flatnonzero(mask & self.movers.targets(s, source))
+        nodes = nodes[rooms(state, state.shape[s], 1, nodes) > 0]
+        if not len(nodes):
+            return None
+        gpus = state.gpu_weight @ state.left[:, nodes]
+        share = (state.left[:, nodes] / self._most[:, None]).sum(axis=0)
+        for i in np.lexsort((nodes, share, gpus)).tolist():
+            n = int(nodes[i])
+            if self.movers.move(s, source, n):
+                return n
+            left = self.movers.left()
+            if left is not None and left <= 0:
+                return None
+        return None

@@ -1,0 +1,99 @@
+"""Nodes and domains emptied fast: whole or not at all, and never against a rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kantopt.clock import Deadline
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import tiers_of
+from kantopt.search.tidy.improve import tidy
+from kantopt.verify.metrics import measure
+from kantopt.verify.rules import check
+from tests.agreement.test_goals import with_goals
+from tests.oracle import best
+from tests.verify.world import Document, job, node, pods, question
+
+EMPTY: dict[str, Any] = {"nodes_in_use": {}}
+
+
+def tidied(instance: Instance) -> tuple[int, ...]:
+    """Best values that the fast path finds; all it finds is legal."""
+    tiers = tiers_of(instance)
+    values = [measure(instance, instance.current, tiers)]
+
+    def found(placement: Placement) -> bool:
+        faults = check(instance, placement)
+        assert not faults
+        values.append(measure(instance, placement, tiers))
+        return True
+
+    tidy(instance, instance.current, tiers, Deadline(None), 0, found)
+    return min(values)
+
+
+def asked(nodes: list[Document], jobs: list[Document], *goals: Any, **more: Any) -> Instance:
+    return question(nodes, jobs, objectives=[*goals, "moves"], **more)
+
+
+def test_the_cheapest_nodes_are_emptied_into_the_fullest() -> None:
+    jobs = [
+        job("big", pods(gpu=4, on=["a"])),
+        job("two", pods(count=2, gpu=1, on=["b", "b"])),
+        job("one", pods(gpu=2, on=["c"])),
+    ]
+    nodes = [node(name, gpu=8) for name in "abc"]
+    assert tidied(asked(nodes, jobs, EMPTY)) == (1, 2)  # not the node with two small pods
+    assert tidied(asked(nodes, jobs, {"nodes_in_use": {"target": 2}})) == (0, 1)
+    assert tidied(asked(nodes, jobs, EMPTY, limits={"moves": 1})) == (2, 1)
+    assert tidied(asked(nodes, jobs, EMPTY, limits={"arrivalsPerNode": 1})) == (2, 1)
+
+
+def test_a_node_that_cannot_be_emptied_whole_is_left() -> None:
+    jobs = [
+        job("full", pods(gpu=7, on=["a"])),
+        job("two", pods(count=2, gpu=1, on=["b", "b"])),
+    ]
+    assert tidied(asked([node("a", gpu=8), node("b", gpu=8)], jobs, EMPTY)) == (2, 0)
+
+
+def test_racks_are_emptied_and_empty_nodes_elsewhere_may_take_their_pods() -> None:
+    nodes = [
+        node(name, gpu=8, labels={"block": "x", "rack": name[0]})
+        for name in ("a1", "a2", "b1", "b2")
+    ]
+    jobs = [
+        job("a", pods(count=2, gpu=6, on=["a1", "a1"], minCount=0)),
+        job("b", pods(gpu=8, on=["b1"])),
+    ]
+    goal: Any = {"domains_in_use": {"level": "rack", "target": 1}}
+    assert tidied(asked(nodes, jobs, goal)) == (0, 1)
+
+
+def test_a_gang_stays_in_its_required_rack() -> None:
+    nodes = [
+        node(name, gpu=8, labels={"block": "x", "rack": name[0]}) for name in ("a1", "a2", "b1")
+    ]
+    gang = pods(count=2, gpu=2, on=["a1", "a2"], topologyRequest={"required": "rack"})
+    jobs = [job("gang", gang), job("other", pods(gpu=2, on=["b1"]))]
+    goal: Any = {"domains_in_use": {"level": "rack", "target": 1}}
+    assert tidied(asked(nodes, jobs, goal)) == (0, 1)  # the other job goes, not the gang
+    assert tidied(asked(nodes, jobs, EMPTY)) == (1, 2)
+
+
+def test_on_random_questions_it_is_legal_and_never_better_than_the_best() -> None:
+    gained = optimal = 0
+    for seed in range(60):
+        instance = with_goals(seed)
+        if check(instance, instance.current):
+            continue
+        tiers = tiers_of(instance)
+        before = measure(instance, instance.current, tiers)
+        value, least = tidied(instance), best(instance)[0]
+        assert least is not None
+        assert least <= value <= before
+        gained += value < before
+        optimal += value == least
+    assert gained >= 2
+    assert optimal >= 20

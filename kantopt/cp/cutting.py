@@ -1,4 +1,4 @@
-"""Which shares of devices are scarce? Devices cut into patterns of shares, as a linear program."""
+"""Which shares of rooms are scarce? Rooms cut into patterns of shares, as a linear program."""
 
 from __future__ import annotations
 
@@ -7,112 +7,140 @@ from dataclasses import dataclass
 
 from ortools.linear_solver import pywraplp
 
-_TURNS = 400
-"""Most patterns that are added."""
+from kantopt.verify.stock import Room, Stock
+
+_TURNS = 60
+"""How often patterns are added, one for each kind of room."""
 _CLOSE = 1e-7
-"""A pattern must be worth so much more than its device."""
+"""A pattern must be worth so much more than its room."""
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Items of a tier that are alike: their number, their weight, how many of each share."""
+class Pattern:
+    """What a room holds: weight of the pods that stay there by tier, and shares by size."""
 
-    tier: int
-    count: int
-    weight: int
-    shares: tuple[tuple[int, int], ...]
+    kept: tuple[int, ...]
+    shares: dict[int, int]
 
 
 def share_prices(
-    sizes: Sequence[int],
-    rooms: Sequence[tuple[int, int]],
-    groups: Sequence[Group],
-    held: Sequence[int],
-    over: Callable[[], bool],
-) -> list[float]:
-    """Return prices at which shares of devices are worth what they make others give up.
+    stock: Stock, held: Sequence[int], over: Callable[[], bool]
+) -> tuple[list[float], dict[int, float]] | None:
+    """Return what weight is worth in each tier, and prices of shares by size.
 
     They are the multipliers of a linear program that places as much weight of the last tier as
-    possible, in which a device may be cut into patterns of shares in part (Gilmore and Gomory
-    1961). Floating point, so proposals and no proofs.
+    possible, in which a room may be cut into several patterns in part (Gilmore and Gomory 1961).
+    Floating point, so proposals and no proofs. ``None`` if the tiers above cannot be held.
 
     Parameters
     ----------
-    sizes
-        Of the shares; each is part of a device.
-    rooms
-        Sizes of devices and how many there are.
-    groups
-        What is to be placed.
     held
         Weight that each tier above the last may leave unplaced.
     over
         Whether to stop.
     """
-    lp = pywraplp.Solver.CreateSolver("GLOP")
-    infinity = lp.infinity()
-    gain = lp.Objective()
-    gain.SetMaximization()
-    cut = [lp.Constraint(0.0, infinity) for _ in sizes]
-    there = [lp.Constraint(-infinity, float(count)) for _, count in rooms]
-    wanted = [sum(g.weight * g.count for g in groups if g.tier == i) for i in range(len(held))]
-    kept = [
-        lp.Constraint(float(want - most), infinity) for want, most in zip(wanted, held, strict=True)
-    ]
-    for group in groups:
-        placed = lp.NumVar(0.0, float(group.count), "")
-        for i, count in group.shares:
-            cut[i].SetCoefficient(placed, float(-count))
-        if group.tier < len(held):
-            kept[group.tier].SetCoefficient(placed, float(group.weight))
-        else:
-            gain.SetCoefficient(placed, float(group.weight))
-
-    def add(k: int, pattern: dict[int, int]) -> None:
-        used = lp.NumVar(0.0, infinity, "")
-        there[k].SetCoefficient(used, 1.0)
-        for i, count in pattern.items():
-            cut[i].SetCoefficient(used, float(count))
-
-    for k, (room, _) in enumerate(rooms):
-        for i, size in enumerate(sizes):
-            if size <= room:
-                add(k, {i: room // size})
-    prices = [0.0] * len(sizes)
+    program = _Program(stock, held)
+    found = None
     for _ in range(_TURNS):
-        if lp.Solve() != pywraplp.Solver.OPTIMAL:
-            return [0.0] * len(sizes)  # the tiers above cannot be held: nothing to say
-        prices = [max(0.0, -row.dual_value()) for row in cut]
-        grown = False
-        for k, (room, _) in enumerate(rooms):
-            worth, pattern = best_pattern(room, sizes, prices)
-            if worth > there[k].dual_value() * (1 + _CLOSE) + _CLOSE:
-                add(k, pattern)
-                grown = True
-        if not grown or over():
+        if not program.solve():
+            return found
+        found = program.worth, program.prices
+        if not program.grow() or over():
             break
-    return prices
+    return found
+
+
+class _Program:
+    def __init__(self, stock: Stock, held: Sequence[int]) -> None:
+        self._stock = stock
+        self._lp = lp = pywraplp.Solver.CreateSolver("GLOP")
+        self._infinity = infinity = lp.infinity()
+        self._gain = lp.Objective()
+        self._gain.SetMaximization()
+        self._cut = {size: lp.Constraint(0.0, infinity) for size in stock.sizes}
+        self._there = [lp.Constraint(-infinity, float(count)) for _, count in stock.rooms]
+        self._kept = [
+            lp.Constraint(float(wanted - left), infinity)
+            for wanted, left in zip(stock.wanted, held, strict=False)
+        ]
+        self.worth: list[float] = []
+        self.prices: dict[int, float] = {}
+        for group, count in stock.groups:
+            placed = lp.NumVar(0.0, float(count), "")
+            for size, k in group.shares:
+                self._cut[size].SetCoefficient(placed, float(-k))
+            self._weigh(placed, group.tier, group.weight)
+        for k, (room, _) in enumerate(stock.rooms):
+            full = [0] * len(stock.wanted)
+            for pod in room.pinned:
+                full[pod.tier] += pod.weight
+            self._add(k, Pattern(tuple(full), {}))
+            for size in stock.sizes:
+                if size <= room.size:
+                    self._add(k, Pattern((0,) * len(full), {size: room.size // size}))
+
+    def _weigh(self, variable: pywraplp.Variable, tier: int, amount: int) -> None:
+        row = self._kept[tier] if tier < len(self._kept) else self._gain
+        row.SetCoefficient(variable, float(amount))
+
+    def _add(self, k: int, pattern: Pattern) -> None:
+        used = self._lp.NumVar(0.0, self._infinity, "")
+        self._there[k].SetCoefficient(used, 1.0)
+        for size, count in pattern.shares.items():
+            self._cut[size].SetCoefficient(used, float(count))
+        for tier, amount in enumerate(pattern.kept):
+            if amount:
+                self._weigh(used, tier, amount)
+
+    def solve(self) -> bool:
+        """Solve over the patterns so far; say whether that went well."""
+        if self._lp.Solve() != pywraplp.Solver.OPTIMAL:
+            return False
+        self.worth = [max(0.0, -row.dual_value()) for row in self._kept] + [1.0]
+        self.prices = {size: max(0.0, -row.dual_value()) for size, row in self._cut.items()}
+        return True
+
+    def grow(self) -> bool:
+        """Add the best pattern of each kind of room that is worth more than the room."""
+        grown = False
+        for k, (room, _) in enumerate(self._stock.rooms):
+            value, pattern = best_pattern(room, self.worth, self.prices)
+            if value > self._there[k].dual_value() * (1 + _CLOSE) + _CLOSE:
+                self._add(k, pattern)
+                grown = True
+        return grown
 
 
 def best_pattern(
-    room: int, sizes: Sequence[int], prices: Sequence[float]
-) -> tuple[float, dict[int, int]]:
-    """Return the dearest pattern of shares that fit into a room together, and its price."""
-    best = [0.0] * (room + 1)
-    last = [-1] * (room + 1)
-    for u in range(1, room + 1):
-        best[u] = best[u - 1]
-        for i, size in enumerate(sizes):
-            if size <= u and best[u - size] + prices[i] > best[u]:
-                best[u] = best[u - size] + prices[i]
-                last[u] = i
-    pattern: dict[int, int] = {}
-    u = room
-    while u > 0:
-        i = last[u]
-        if i < 0:
-            u -= 1
-        else:
-            pattern[i] = pattern.get(i, 0) + 1
-            u -= sizes[i]
-    return best[room], pattern
+    room: Room, worth: Sequence[float], prices: dict[int, float]
+) -> tuple[float, Pattern]:
+    """Return what the dearest contents of a room are worth and pay, and what they are."""
+    pods = len(room.pinned)
+    best = [0.0] * (room.size + 1)
+    stays: list[list[bool]] = []
+    for pod in room.pinned:
+        value = pod.weight * worth[pod.tier]
+        here = [False] * (room.size + 1)
+        for u in range(room.size, pod.size - 1, -1):
+            if best[u - pod.size] + value > best[u]:
+                best[u] = best[u - pod.size] + value
+                here[u] = True
+        stays.append(here)
+    last = [0] * (room.size + 1)
+    for size, price in prices.items():
+        for u in range(size, room.size + 1):
+            if best[u - size] + price > best[u]:
+                best[u] = best[u - size] + price
+                last[u] = size
+    u = room.size
+    shares: dict[int, int] = {}
+    while last[u]:
+        shares[last[u]] = shares.get(last[u], 0) + 1
+        u -= last[u]
+    kept = [0] * len(worth)
+    for i in reversed(range(pods)):
+        if stays[i][u]:
+            pod = room.pinned[i]
+            kept[pod.tier] += pod.weight
+            u -= pod.size
+    return best[room.size], Pattern(tuple(kept), shares)

@@ -13,6 +13,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
+from kantopt.search.clearing import clear_for
 from kantopt.search.gangs import Placer
 from kantopt.search.preempt import Preemption
 from kantopt.search.relocate import Relocation
@@ -153,19 +154,16 @@ class _Run:
         self._done: list[tuple[int, int]] = []
         """Job and length of the journal after it."""
         self._hopeless: set[tuple[object, ...]] = set()
+        self._without_moves: set[tuple[object, ...]] = set()
+        """The same where lesser pods are gone and others may move."""
 
     def work(self, order: Sequence[int]) -> None:
         """Place minima first, then the members above them."""
-        for key, group in groupby(order, self._alike):
-            jobs = list(group)
-            if key is not None and len(jobs) > 1:
-                jobs = self._place_alike(jobs)
-            for j in jobs:
-                if self.deadline.cuts():
-                    return
-                if not self._disturbed(j):
-                    self._place(j)
-                    self._done.append((j, self.state.mark()))
+        for _, equals in groupby(order, lambda j: self.instance.jobs[j].priority):
+            left = self._place_all(list(equals))
+            if self.deadline.cuts():
+                return
+            self._clear_for(left)
         for j in order:
             if self.deadline.cuts():
                 return
@@ -175,6 +173,39 @@ class _Run:
         if self.relocate and order and self.preemption and self.preemption.victims.gone.pods():
             self._relocation.rescue()
             self._done.append((order[-1], self.state.mark()))
+
+    def _place_all(self, order: Sequence[int]) -> list[int]:
+        """Place the minima of some jobs; return those that did not fit."""
+        left: list[int] = []
+        for key, group in groupby(order, self._alike):
+            jobs = list(group)
+            if key is not None and len(jobs) > 1:
+                jobs = self._place_alike(jobs)
+            for j in jobs:
+                if self.deadline.cuts():
+                    return left
+                if not self._disturbed(j):
+                    if not self._place(j):
+                        left.append(j)
+                    self._done.append((j, self.state.mark()))
+        return left
+
+    def _clear_for(self, jobs: Sequence[int]) -> None:
+        """Place jobs for which some pods must move and lesser ones must go."""
+        if jobs and self.relocate and self.preemption is not None:
+            self._relocation.look_everywhere()
+            for j in clear_for(self.preemption, jobs, self._fits_with_moves):
+                self._done.append((j, self.state.mark()))
+
+    def _fits_with_moves(self, j: int) -> bool:
+        key = self._alike(j) or self._key(j)
+        if self.deadline.cuts() or key in self._without_moves:
+            return False
+        if self.placer.place(j) or self._relocation.make_room(j):
+            return True
+        if key is not None:
+            self._without_moves.add(key)
+        return False
 
     def _alike(self, j: int) -> tuple[object, ...] | None:
         """Return all that tells a job of a single free pod from others; of other jobs nothing."""
@@ -202,14 +233,18 @@ class _Run:
         self._done += [(j, before + i) for i, j in enumerate(jobs[:placed], start=1)]
         return jobs[placed:]
 
-    def _place(self, j: int) -> None:
+    def _place(self, j: int) -> bool:
         key = self._key(j)
-        if key in self._hopeless or self.placer.place(j):
-            return
+        if key in self._hopeless:
+            return False
+        if self.placer.place(j):
+            return True
         if self._make_room(j):
             self._hopeless.clear()
-        elif key is not None:
+            return True
+        if key is not None:
             self._hopeless.add(key)
+        return False
 
     def _make_room(self, j: int) -> bool:
         if self._may_relocate(j) and self._relocation.make_room(j):

@@ -119,6 +119,10 @@ class Preemption:
             return False
         if not self._free_nodes(wants, place, region, level, rooms):
             return False
+        return self.put_back(seen)
+
+    def put_back(self, seen: int) -> bool:
+        """Put back who still fits on nodes touched since; return if the rest are gone rightly."""
         self._put_back.reprieve(self.state.touched[seen:])
         if not self._put_back.holds(self.state.touched[seen:]):
             return False

@@ -59,7 +59,7 @@ class PutBack:
             admitted = state.neighbours.admits(s)
             if admitted is not None and not admitted[n]:
                 return False
-        if not state.bound_on.get(n):
+        if not state.bound_on.get(n) and not state.moved_to.get(n):
             return True
         if any(state.free[r, n] < amount for r, amount in shape.asks):
             return False

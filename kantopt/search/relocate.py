@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from kantopt.search.state import UNLIMITED
 
 _MOST_REGIONS = 6
 """Domains, or single nodes, that are tried for one job."""
+_ALL_REGIONS = 60
+"""The same where it is worth more time."""
 _MOST_CHOICES = 3
 """Sets of nodes to clear that are tried in one region."""
 _PATIENCE = 300
@@ -56,6 +59,7 @@ class Relocation:
         self._toll: Ints = np.zeros(self.state.size, dtype=np.int64)
         """Pods that may still move from each node, and what they hold there."""
         self._failed = 0
+        self._regions_tried = _MOST_REGIONS
         self._seen = len(self.state.touched)
         for n in range(self.state.size):
             self._weigh(n)
@@ -83,6 +87,11 @@ class Relocation:
                 self.state.undo(mark)
                 self._failed += 1
         return False
+
+    def look_everywhere(self) -> None:
+        """Try many more places from now on, however long it has been in vain."""
+        self._failed = 0
+        self._regions_tried = _ALL_REGIONS
 
     def _enough(self, wants: list[Want]) -> bool:
         """Whether as much is free, wherever it is, as is asked for: moves bring no more."""
@@ -180,7 +189,9 @@ class Relocation:
         )
         room = domains.totals(level, now)
         toll = domains.totals(level, self._toll)
-        for d in np.lexsort((np.arange(len(room)), toll, -room)).tolist()[: 2 * _MOST_REGIONS]:
+        for d in np.lexsort((np.arange(len(room)), toll, -room)).tolist()[
+            : 2 * self._regions_tried
+        ]:
             if fits[d]:
                 yield domains.mask(level, d)
 
@@ -192,9 +203,10 @@ class Relocation:
         gain = np.where(region, could - now, 0)
         nodes = np.flatnonzero(gain > 0)
         cost = self._toll[nodes] * 1000 // np.minimum(gain[nodes], need)
-        order = nodes[np.lexsort((nodes, cost))].tolist()
+        known: dict[int, bool] = {}
+        order = (n for n in nodes[np.lexsort((nodes, cost))].tolist() if self._frees(n, known))
         if need == 1:
-            yield from ([n] for n in order[:_MOST_REGIONS])
+            yield from ([n] for n in islice(order, self._regions_tried))
             return
         missing = need - int(now[region].sum())
         chosen: list[int] = []
@@ -207,6 +219,21 @@ class Relocation:
                 tried += 1
                 if tried == _MOST_CHOICES:
                     return
+
+    def _frees(self, n: int, known: dict[int, bool]) -> bool:
+        """Whether each pod that would have to leave a node fits on some node now.
+
+        ``known`` remembers by shape.
+        """
+        for s, spot in self._on_node[n]:
+            if not self.state.spots[s].get(spot, 0):
+                continue
+            shape = self.state.shape[s].index
+            if shape not in known:
+                known[shape] = bool(room_for(self.state, s, 1).any())
+            if not known[shape]:
+                return False
+        return True
 
     # -- doing it
 

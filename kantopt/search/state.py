@@ -68,6 +68,8 @@ class State:
         self.placed = [0] * len(instance.podsets)
         self.bound_on: dict[int, dict[tuple[int, Spot], int]] = {}
         """New pods by node."""
+        self.moved_to: dict[int, int] = {}
+        """Running pods that came from elsewhere, by node."""
         self.journal: list[Change] = []
         self.touched: list[int] = []
         """Nodes in the order in which they changed, for those who remember scores."""
@@ -88,9 +90,11 @@ class State:
             if self.neighbours.concern(s):
                 for spot, pods in spots.items():
                     self.neighbours.add(s, spot.node, pods, arrival=not podset.running)
-            if not podset.running:
-                for spot, pods in spots.items():
+            for spot, pods in spots.items():
+                if not podset.running:
                     self.bound_on.setdefault(spot.node, {})[s, spot] = pods
+                elif more := max(0, pods - podset.current.get(spot, 0)):
+                    _count(self.moved_to, spot.node, more)
         taken = [
             (s, spot, -k) for s, spots in enumerate(placement.podsets) for spot, k in spots.items()
         ]
@@ -182,6 +186,9 @@ class State:
         self.quotas.add(self.instance.jobs[podset.job].queue, podset.demand, pods)
         if self.neighbours.concern(s):
             self.neighbours.add(s, n, pods, arrival=not podset.running)
+        if podset.running:
+            home, before = podset.current.get(spot, 0), self.spots[s].get(spot, 0)
+            _count(self.moved_to, n, max(0, before + pods - home) - max(0, before - home))
         _count(self.spots[s], spot, pods)
         self.placed[s] += pods
         if podset.running:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
-from kantopt.verify.shortage import Prices, Share, bound_shortage, dearest, shortage
+from kantopt.verify.shortage import bound_shortage, shortage
 from tests.generate import random_instance
 from tests.oracle import best
 from tests.verify.world import Document, job, node, pods, question
@@ -54,9 +53,7 @@ def test_two_resources_together_say_more_than_each_alone() -> None:
     instance = question([with_memory("n", 6, 6)], jobs, objectives=[BY_PODS])
     tier = tiers_of(instance)[0]
     alone = [
-        shortage(
-            tier, instance, (), (), Prices(tuple(int(name == r) for name in instance.resources))
-        )
+        shortage(tier, instance, (), (), tuple(int(name == r) for name in instance.resources))
         for r in ("cpu", "memory")
     ]
     assert alone == [1, 1]
@@ -83,48 +80,6 @@ def test_what_stands_on_an_overfull_node_may_stay() -> None:
     assert least([node("n", cpu=4)], [running]) == 0
 
 
-def shares_of(instance: Instance) -> set[Share]:
-    """All shares of devices that pods ask for."""
-    return {
-        Share(need.device_class, r, size)
-        for podset in instance.podsets
-        for need in podset.devices
-        for r, size in enumerate(need.request)
-        if size
-    }
-
-
-def test_a_device_is_worth_the_dearest_shares_that_fit_together() -> None:
-    sizes = [(5, 50), (3, 20), (2, 15)]
-    assert [dearest(room, sizes) for room in (0, 1, 2, 4, 5, 7, 9, 10)] == [
-        *(0, 0, 15, 30, 50, 65, 80, 100)
-    ]
-
-
-def test_coarse_units_and_tiny_sizes_never_say_less() -> None:
-    sizes = [(333_337, 40), (250_001, 29), (7, 1)]
-    fits = max(
-        40 * a + 29 * b + (1_000_003 - 333_337 * a - 250_001 * b) // 7
-        for a in range(4)
-        for b in range(5)
-        if 333_337 * a + 250_001 * b <= 1_000_003
-    )
-    assert dearest(1_000_003, sizes) >= fits
-
-
-def test_shares_of_devices_that_do_not_go_together_leave_room_unused() -> None:
-    """Three GPUs and four pods of 60 %: two never share one."""
-    gpus = [{"class": "gpu", "count": 3, "capacity": {"gpu": 1}}]
-    needs = [{"class": "gpu", "requests": {"gpu": "600m"}}]
-    jobs = [job("j", pods(count=4, cpu=0, devices=needs, minCount=0))]
-    instance = question([node("n", devices=gpus)], jobs, objectives=[{"unplaced": {"by": "all"}}])
-    tier = tiers_of(instance)[0]
-    (share,) = shares_of(instance)
-    prices = Prices((0,) * len(instance.resources), ((share, 1),))
-    assert bound_shortage(tier, instance, {}) == 0
-    assert shortage(tier, instance, (), (), prices) == 600
-
-
 def test_any_multipliers_make_a_valid_bound() -> None:
     for seed in range(150):
         instance = random_instance(seed)
@@ -138,13 +93,7 @@ def test_any_multipliers_make_a_valid_bound() -> None:
                 continue
             above = [k for k in held if k < i and not tiers[k].surplus]
             for step in range(1, 4):
-                prices = Prices(
-                    tuple((r * step) % 3 for r in range(len(instance.resources))),
-                    tuple(
-                        (share, (k + step) % 4)
-                        for k, share in enumerate(sorted(shares_of(instance)))
-                    ),
-                )
+                prices = tuple((r * step) % 3 for r in range(len(instance.resources)))
                 found = shortage(
                     tiers[i],
                     instance,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kantopt.cp.relaxed.bounds import relaxed_bounds
-from kantopt.search.devices import device_bounds
+from kantopt.search.cutting import cutting_bounds
 from kantopt.search.stages.desk import Desk
 
 
@@ -16,6 +16,6 @@ def relax(desk: Desk) -> None:
         desk.proved(tier, value, locks[:tier], "relaxation-search")
 
     relaxed_bounds(desk.instance, desk.tiers, locks, desk.budget.deadline, bound=bound)
-    for tier, value in device_bounds(desk.instance, desk.tiers, locks, desk.budget.deadline):
+    for tier, value in cutting_bounds(desk.instance, desk.tiers, locks, desk.budget.deadline):
         if value > desk.known.bound(tier, locks).bound:
             desk.proved(tier, value, locks[:tier], "column-generation")

@@ -1,7 +1,7 @@
 """``kantopt plan``."""
 
 import contextlib
-from dataclasses import asdict, replace, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer

@@ -13,6 +13,8 @@ from kantopt.search.strategy import Strategy
 from kantopt.verify.rules import check
 from tests.verify.world import job, node, pods, question
 
+STAYS = {"movable": False, "preemptible": False}
+
 
 def full(**more: Any) -> Instance:
     """A pod that may move but not go, and on the other node one that may go but not move."""
@@ -50,9 +52,9 @@ def test_who_went_in_vain_comes_back() -> None:
     instance = question(
         [node("a", gpu=8), node("b", gpu=8)],
         [
-            job("one", pods(cpu=0, gpu=4, on=["a"]), priority=2, movable=False, preemptible=False),
+            job("one", pods(cpu=0, gpu=4, on=["a"]), priority=2, **STAYS),
             job("lesser", pods(cpu=0, gpu=4, on=["a"]), priority=1),
-            job("two", pods(cpu=0, gpu=4, on=["b"]), priority=2, movable=False, preemptible=False),
+            job("two", pods(cpu=0, gpu=4, on=["b"]), priority=2, **STAYS),
             job("new", pods(cpu=0, gpu=8), priority=3),
         ],
         objectives=["unplaced", "evictions", "moves"],

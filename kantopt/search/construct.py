@@ -192,7 +192,7 @@ class _Run:
 
     def _clear_for(self, jobs: Sequence[int]) -> None:
         """Place jobs for which some pods must move and lesser ones must go."""
-        if jobs and self.relocate and self.preemption is not None:
+        if jobs and self.relocate and isinstance(self.preemption, Preemption):
             self._relocation.look_everywhere()
             for j in clear_for(self.preemption, jobs, self._fits_with_moves):
                 self._done.append((j, self.state.mark()))

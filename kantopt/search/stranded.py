@@ -38,7 +38,7 @@ class Stranded:
                 if any(a for r, a in enumerate(need.request) if r not in known):
                     self._hopeless[t] = True
 
-    def _measure(self, free: Ints, devices: Ints, classes: Ints) -> Ints:
+    def measure(self, free: Ints, devices: Ints, classes: Ints) -> Ints:
         """Stranded milli-GPU for each column of ``free`` with its devices."""
         state = self._state
         limited = np.where(free < UNLIMITED // 2, np.maximum(free, 0), 0)
@@ -70,7 +70,7 @@ class Stranded:
         state = self._state
         free, devices = state.free[:, nodes], state.devices[:, nodes]
         classes = state.device_class[nodes]
-        before = self._measure(free, devices, classes)
+        before = self.measure(free, devices, classes)
         free = free - shape.request[:, None]
         if len(shape.needs) == 1 and shape.needs[0].count == 1:
             node, device = _options(devices, classes, shape.needs[0])
@@ -83,8 +83,8 @@ class Stranded:
             return after[first] - before
         devices = devices.copy()
         for need in shape.needs:
-            _take_least(devices, classes, need)
-        return self._measure(free, devices, classes) - before
+            take_least(devices, classes, need)
+        return self.measure(free, devices, classes) - before
 
     def best_devices(self, s: int, n: int) -> tuple[int, ...] | None:
         """Return the devices of a node on which one pod strands least; ``None`` if none fit.
@@ -102,7 +102,7 @@ class Stranded:
         changed = devices[:, node]
         for row, amount in need.ask:
             changed[row, np.arange(len(node)), device] -= amount
-        return self._measure(free[:, node], changed, classes[node])
+        return self.measure(free[:, node], changed, classes[node])
 
 
 def _able(devices: Ints, classes: Ints, need: ClassNeed) -> Mask:
@@ -127,7 +127,7 @@ def _options(devices: Ints, classes: Ints, need: ClassNeed) -> tuple[Ints, Ints]
     return node, device
 
 
-def _take_least(devices: Ints, classes: Ints, need: ClassNeed) -> None:
+def take_least(devices: Ints, classes: Ints, need: ClassNeed) -> None:
     """Take one pod's devices on every node: those that fit and have least left."""
     able = _able(devices, classes, need)
     left = devices[[row for row, _ in need.ask]].sum(axis=0)

@@ -12,6 +12,7 @@ from kantopt.search.tidy.improve import tidy
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.agreement.test_goals import with_goals
+from tests.drafts import GPU
 from tests.oracle import best
 from tests.verify.world import Document, job, node, pods, question
 
@@ -80,6 +81,30 @@ def test_a_gang_stays_in_its_required_rack() -> None:
     goal: Any = {"domains_in_use": {"level": "rack", "target": 1}}
     assert tidied(asked(nodes, jobs, goal)) == (0, 1)  # the other job goes, not the gang
     assert tidied(asked(nodes, jobs, EMPTY)) == (1, 2)
+
+
+def test_single_moves_make_slots_and_spare_stranded_gpus() -> None:
+    nodes = [node(name, gpu=8) for name in "abc"]
+    jobs = [job(name, pods(gpu=k, on=[name])) for name, k in (("a", 2), ("b", 5), ("c", 8))]
+    slots: Any = {"fragment_rate": {"resource": GPU, "size": 8}}
+    assert tidied(asked(nodes, jobs, slots)) == (0, 1)
+    assert tidied(asked(nodes, jobs, slots, limits={"movesPerJob": 0})) == (1, 0)
+    stranded: Any = {"stranded_gpus": {"mix": [{"requests": {GPU: 8}}]}}
+    assert tidied(asked(nodes, jobs, stranded)) == (1000, 1)
+    partly: Any = {"fragmented_nodes": {}}
+    assert tidied(asked(nodes, jobs, partly)) == (1, 1)
+
+
+def test_single_moves_make_slots_on_devices() -> None:
+    zones = [{"class": "numa", "count": 2, "capacity": {"cpu": 4}}]
+    nodes = [node("a", cpu=8, devices=zones), node("b", cpu=8, devices=zones)]
+    need = [{"class": "numa", "requests": {"cpu": 2}}]
+    jobs = [
+        job(f"j{i}", pods(cpu=0, devices=need, on=[spot]))
+        for i, spot in enumerate([("a", 0), ("a", 1), ("b", 0)])
+    ]
+    slots: Any = {"fragment_rate": {"resource": "cpu", "size": 4, "device_class": "numa"}}
+    assert tidied(asked(nodes, jobs, slots)) == (0, 1)
 
 
 def test_on_random_questions_it_is_legal_and_never_better_than_the_best() -> None:

@@ -9,13 +9,18 @@ from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Rule
 from kantopt.search.state import State
+from kantopt.search.tidy.gains import GAINED, Gains
 from kantopt.search.tidy.vacate import EMPTIED, Vacation
+from kantopt.verify.metrics import measure
 
 RESTARTS = 12
 """Orders of groups to try, the first without chance."""
 SHARE = 0.15
 """Of the time that is left, for all of them."""
+LONGER = 0.3
+"""Of the time that is left, for single moves."""
 
 
 def tidy(
@@ -38,8 +43,31 @@ def tidy(
         Told each placement that was made, to be judged; says whether it is legal.
     """
     emptied = tuple(tier for tier in tiers if tier.metric in EMPTIED)
+    first = next((i for i, tier in enumerate(tiers) if tier.metric in GAINED), None)
     if emptied:
         _vacate(instance, start, emptied, deadline, seed, found)
+    if first is not None:
+        _gain(instance, start, tiers[first], deadline, found)
+
+
+def _gain(
+    instance: Instance,
+    start: Placement,
+    tier: Tier,
+    deadline: Deadline,
+    found: Callable[[Placement], bool],
+) -> None:
+    """Lower a sum over nodes by single moves."""
+    if not (instance.on(Rule.CAPACITY) and instance.on(Rule.DEVICES)):
+        return  # what is free would not be counted
+    share = deadline.less(deadline.remaining() * (1 - LONGER))
+    value = measure(instance, start, (tier,))[0]
+    gains = Gains(State(instance, start), tier)
+    placement = gains.run(share.cuts, value if tier.target is not None else None)
+    while not found(placement) and gains.movers.mark():
+        # Supposes that what is illegal stays so with more moves.
+        gains.movers.undo(gains.movers.mark() // 2)
+        placement = gains.state.placement()
 
 
 def _vacate(

@@ -60,6 +60,12 @@ class Movers:
                 for source, target in spots:
                     self._count(podset.index, source, target, 1)
 
+    def untied(self, s: int) -> bool:
+        """Whether where pods of a pod set are is of no concern to topology and neighbours."""
+        return not (
+            self.state.neighbours.concern(s) or self.state.instance.podsets[s].job in self._needs
+        )
+
     def left(self) -> int | None:
         """Pods that may still move; ``None`` if any number."""
         return None if self._limits.moves is None else self._limits.moves - self._total

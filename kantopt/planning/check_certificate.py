@@ -46,11 +46,21 @@ def judge_certificate(path: str, paths: Sequence[str], how: Import | None = None
         If a file cannot be read, a document is not sound or the snapshot is missing.
     """
     raw, certificate = _certificate(path)
-    raws = load_raw(paths)
-    if not any(raw.data.get("kind") == "Plan" for raw in raws):
+    return check_certificate(certificate, raw, load_raw(paths), how)
+
+
+def check_certificate(
+    certificate: Certificate,
+    raw: RawDocument,
+    raws: Sequence[RawDocument],
+    how: Import | None = None,
+) -> Verdict:
+    """Judge a certificate that has been read, ``raw`` as it was written; else as above."""
+    documents = list(raws)
+    if not any(given.data.get("kind") == "Plan" for given in raws):
         # Pending jobs that are not listed elsewhere are those that the plan embeds.
-        raws.append(RawDocument(f"{raw.file}: plan", 0, raw.data["plan"]))
-    question = question_of(raws, how or Import())
+        documents.append(RawDocument(f"{raw.file}: plan", 0, raw.data["plan"]))
+    question = question_of(documents, how or Import())
     findings = list(_digests(certificate, question))
     notes: list[str] = []
     if not findings:

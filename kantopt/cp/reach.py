@@ -1,17 +1,19 @@
-"""Is there any placement of a job under some of the rules? A solve without an objective."""
+"""Is there any placement of a job under some of the rules? Solves without an objective."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
+from kantopt.cp.relaxed.model import Relaxation
 from kantopt.cp.variables import weighted
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 
 
@@ -44,3 +46,53 @@ def reach(instance: Instance, j: int, rules: Iterable[Rule], deadline: Deadline)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return Reached(model.extract(solver.value), impossible=False)
     return Reached(None, impossible=status == cp_model.INFEASIBLE)
+
+
+def least_disturbance(
+    instance: Instance, tiers: Sequence[Tier], deadline: Deadline
+) -> tuple[Reached, bool]:
+    """Place what must be placed with few evictions and few moves; say whether none are fewer.
+
+    The tiers are minimised in one sum, those above weighing more than all below them together.
+    The search starts from leaving everything where it is.
+    """
+    if deadline.over():
+        return Reached(None, impossible=False), False
+    model = PlacementModel(instance)
+    for var, value in model.assignment(instance.current) or ():
+        model.cp.add_hint(var, value)
+    most = sum(podset.count * max(1, podset.disruption_cost) for podset in instance.podsets) + 1
+    terms = [(model.expression(tier), most ** (len(tiers) - i - 1)) for i, tier in enumerate(tiers)]
+    model.cp.minimize(weighted(terms))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 2
+    solver.parameters.max_time_in_seconds = max(0.01, deadline.remaining())
+    status = solver.solve(model.cp)
+    if status == cp_model.MODEL_INVALID:
+        raise ValueError(f"least disturbance: {model.cp.validate()[:200]}")
+    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        found = Reached(model.extract(solver.value), impossible=False)
+        return found, status == cp_model.OPTIMAL
+    return Reached(None, impossible=status == cp_model.INFEASIBLE), False
+
+
+def relaxed_impossible(instance: Instance, deadline: Deadline) -> bool:
+    """Whether a relaxation proves that jobs which must be placed have no place together.
+
+    Nodes are merged by class and pods by kind, so that this takes little time on large clusters.
+    """
+    if deadline.over():
+        return False
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.max_deterministic_time = _WORK
+    solver.parameters.max_time_in_seconds = max(0.01, deadline.remaining())
+    relaxation = Relaxation(instance, ())
+    status = solver.solve(relaxation.cp)
+    if status == cp_model.MODEL_INVALID:
+        raise ValueError(f"relaxation: {relaxation.cp.validate()[:200]}")
+    return status == cp_model.INFEASIBLE
+
+
+_WORK = 1.0
+"""Deterministic seconds for a relaxation."""

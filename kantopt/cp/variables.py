@@ -15,6 +15,8 @@ from kantopt.schema.model import Rule
 from kantopt.verify.room import distinct_groups
 from kantopt.verify.step import Loads, Step
 
+Subject = tuple[str | int, ...]
+"""What constraints are about: ``("node", 3)``, ``("job", 7)``."""
 Terms = list[tuple[LinearExprT, int]]
 """Summands of an expression with their coefficients."""
 
@@ -68,6 +70,10 @@ class Variables:
         self.arrive: list[dict[int, IntVar]] = []
         self.use: list[dict[tuple[int, int], IntVar]] = []
         self._made: dict[Hashable, IntVar] = {}
+        self.subjects: list[tuple[int, Subject]] = []
+        """Where in the model the constraints about a subject begin, for who switches them."""
+        self.definitions: list[tuple[int, int]] = []
+        """Ranges of constraints that only say what a variable means."""
         self._fixed = Loads(instance)
         for podset in instance.podsets:
             if self.pinned(podset):
@@ -269,12 +275,18 @@ class Variables:
 
         return self.once(("total", s), make)
 
+    def about(self, kind: str, *which: int) -> None:
+        """Say what the rule's constraints from here on are about."""
+        self.subjects.append((len(self.cp.proto.constraints), (kind, *which)))
+
     # Questions, each asked at most once.
 
     def once(self, key: Hashable, make: Callable[[], IntVar]) -> IntVar:
         """Return the variable made under a key, making it at the first call."""
         if key not in self._made:
+            first = len(self.cp.proto.constraints)
             self._made[key] = make()
+            self.definitions.append((first, len(self.cp.proto.constraints)))
         return self._made[key]
 
     def positive(self, key: Hashable, expr: LinearExprT, most: int) -> IntVar:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from kantopt.problem.cluster import Node
@@ -28,6 +28,9 @@ class Condensed:
     original: Instance
     instance: Instance
     own: tuple[int, ...]
+    numbers: Mapping[str, tuple[int, ...]]
+    """Numbers in the original of its jobs (``job``), topology needs (``need``), anti-affinity terms
+    (``term``) and spread constraints (``spread``)."""
 
     def lift(self, placement: Placement, gone: Callable[[PodSet], bool]) -> Placement:
         """Return the placement of the original with the job's pods placed, others gone."""
@@ -83,21 +86,24 @@ def condensed(question: Instance, j: int, gone: Callable[[PodSet], bool]) -> Con
             )
         )
         jobs.append(held)
+    needs = tuple(need.index for need in question.topology_needs if need.job == j)
+    terms = tuple(
+        i
+        for i, term in enumerate(question.anti_affinities)
+        if term.owner in new and any(s in new for s in term.others)
+    )
+    spreads = tuple(i for i, spread in enumerate(question.spreads) if spread.owner in own)
     small = replace(
         question,
         nodes=_left(question, j, {podset.index for podset in kept}, gone),
         jobs=tuple(jobs),
         podsets=tuple(podsets),
         topology_needs=tuple(
-            replace(need, index=i, job=0)
-            for i, need in enumerate(n for n in question.topology_needs if n.job == j)
+            replace(question.topology_needs[old], index=i, job=0) for i, old in enumerate(needs)
         ),
         anti_affinities=tuple(
-            AntiAffinity(new[term.owner], term.key, others)
-            for term in question.anti_affinities
-            if term.owner in new
-            for others in [tuple(new[s] for s in term.others if s in new)]
-            if others
+            AntiAffinity(new[term.owner], term.key, tuple(new[s] for s in term.others if s in new))
+            for term in (question.anti_affinities[old] for old in terms)
         ),
         spreads=tuple(
             replace(
@@ -105,13 +111,18 @@ def condensed(question: Instance, j: int, gone: Callable[[PodSet], bool]) -> Con
                 owner=new[spread.owner],
                 counted=tuple(new[s] for s in spread.counted if s in new),
             )
-            for spread in question.spreads
-            if spread.owner in own
+            for spread in (question.spreads[old] for old in spreads)
         ),
         budgets=(),
         required=frozenset((0,)) if j in question.required else frozenset(),
     )
-    return Condensed(question, small, own)
+    numbers = {
+        "job": (j, *(podset.job for podset in kept)),
+        "need": needs,
+        "term": terms,
+        "spread": spreads,
+    }
+    return Condensed(question, small, own, numbers)
 
 
 def _with_podsets(question: Instance, j: int, new: dict[int, int]) -> Job:

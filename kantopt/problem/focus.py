@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet
 from kantopt.problem.placement import Placement
-from kantopt.schema.model import Limits, Model, Objective
+from kantopt.schema.model import Limits, Model, Objective, Rule
 
 _OBJECTIVES = ("evictions", "moves", "domains_crossed")
 
@@ -118,30 +118,34 @@ def is_placed(question: Instance, j: int, placement: Placement) -> bool:
     )
 
 
-def may_be_evicted(question: Instance, podset: PodSet, j: int) -> bool:
-    """Whether pods of a running pod set may be evicted for a job, one of them at least."""
+ALL = frozenset(Rule)
+
+
+def may_be_evicted(
+    question: Instance, podset: PodSet, j: int, rules: Collection[Rule] = ALL
+) -> bool:
+    """Whether pods of a running pod set may be evicted for a job, as far as some rules say."""
     return (
         podset.running
         and podset.job != j
-        and podset.preemptible
-        and question.may_evict_for(j, podset.job)
-        and question.model.limits.evictions != 0
-        and len(podset.budgets) < 2
-        and all(question.budgets[b].allowed for b in podset.budgets)
+        and (podset.preemptible or Rule.PINNED not in rules)
+        and (question.may_evict_for(j, podset.job) or Rule.PRIORITY not in rules)
+        and (question.model.limits.evictions != 0 or Rule.LIMITS not in rules)
+        and (_bears(question, podset) or Rule.DISRUPTION not in rules)
     )
 
 
-def may_be_moved(question: Instance, podset: PodSet) -> bool:
-    """Whether pods of a running pod set may be moved, one of them at least."""
+def may_be_moved(question: Instance, podset: PodSet, rules: Collection[Rule] = ALL) -> bool:
+    """Whether pods of a running pod set may be moved, as far as some rules say."""
     restarts = question.jobs[podset.job].move_mode == "restart"
     return (
         podset.running
-        and podset.movable
-        and question.model.limits.moves != 0
-        and (
-            not restarts
-            or (
-                len(podset.budgets) < 2 and all(question.budgets[b].allowed for b in podset.budgets)
-            )
-        )
+        and (podset.movable or Rule.PINNED not in rules)
+        and (question.model.limits.moves != 0 or Rule.LIMITS not in rules)
+        and (not restarts or _bears(question, podset) or Rule.DISRUPTION not in rules)
     )
+
+
+def _bears(question: Instance, podset: PodSet) -> bool:
+    """Whether disruption budgets admit that a pod is gone."""
+    return len(podset.budgets) < 2 and all(question.budgets[b].allowed for b in podset.budgets)

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
 from kantopt.report.names import joined, on_devices, places
 from kantopt.report.units import plural
-from kantopt.schema.explanation import Conflict, Explanation, NodesOfPodSet, Remedy, Steps
+from kantopt.schema.explanation import (
+    Conflict,
+    ConflictItem,
+    Explanation,
+    NodesOfPodSet,
+    Remedy,
+    Steps,
+)
 from kantopt.schema.plan import Binding, Eviction, Move
 
 _STYLES: dict[str, Style] = {
@@ -115,10 +122,44 @@ def _nodes(pod_sets: tuple[NodesOfPodSet, ...], wide: bool) -> Iterator[Block]:
 
 
 def _conflict(conflict: Conflict | None) -> Iterator[Block]:
+    """The rules that leave no place, and how much of that is proved."""
     if conflict is None:
         return
-    rows = tuple((item.rule, item.subject, item.message) for item in conflict.items)
-    yield Table("CONFLICT", ("RULE", "SUBJECT", "AMOUNT"), rows)
+    rows = tuple((item.rule, _subject(item), item.message) for item in conflict.items)
+    title = f"CONFLICT: why not {conflict.question}"
+    yield Table(title, ("RULE", "SUBJECT", "AMOUNT"), rows)
+    yield Paragraph(_minimality(conflict), "dim")
+
+
+def _minimality(conflict: Conflict) -> str:
+    rules = "this rule" if len(conflict.rules) == 1 else "these rules"
+    text = f"Proved: {rules} alone, all others off, leave no place"
+    if len(conflict.rules) == 1:
+        text = f"Proved: {rules} alone, all others off, leaves no place"
+    if conflict.minimal_rules and conflict.minimal_items:
+        return f"{text}; without any line there is one."
+    if conflict.minimal_rules:
+        return f"{text}; without any of the rules there is one. Single lines were not all tried."
+    return f"{text}; whether each of them is needed was not proved."
+
+
+def _subject(item: ConflictItem) -> str:
+    """Subject with the names that it stands for, if it says only their number."""
+    if len(item.nodes) > 1:
+        return f"{item.subject}: {joined(item.nodes)}"
+    if len(item.jobs) > 1 and not item.subject.startswith("job "):
+        return f"{item.subject}: {_few(item.jobs)}"
+    return item.subject
+
+
+def _few(names: tuple[str, ...]) -> str:
+    """Names, but no more than a line of them: a document has them all."""
+    shown = joined(names[:_NAMES])
+    return shown if len(names) <= _NAMES else f"{shown} and {len(names) - _NAMES} more"
+
+
+_NAMES = 6
+"""Jobs that are named in a table."""
 
 
 def _remedies(remedies: tuple[Remedy, ...]) -> Iterator[Block]:

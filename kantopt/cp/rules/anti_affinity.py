@@ -31,6 +31,7 @@ def add_anti_affinity(m: Variables) -> None:
     Where pods stand together that should not, the rule binds only if more arrive.
     """
     for t, term in enumerate(m.instance.anti_affinities):
+        m.about("term", t)
         _add_term(m, t, term)
 
 

@@ -20,6 +20,7 @@ def add_capacity(m: Variables) -> None:
             if not arrivals:
                 continue
             load = m.node_load(n, r)
+            m.about("node", n)
             if m.standing.node[n][r] <= limit:
                 m.cp.add(load <= limit // m.unit[r])
             else:
@@ -41,6 +42,7 @@ def _add_totals(m: Variables) -> None:
                 break
             total += max(limit, m.standing.node[node.index][r]) // unit
         else:
+            m.about("nodes")
             podsets = [podset for podset in m.instance.podsets if podset.requests[r]]
             load = weighted([(m.total(p.index), p.requests[r] // unit) for p in podsets])
             m.cp.add(load <= total)

@@ -17,6 +17,7 @@ def add_devices(m: Variables) -> None:
             if not arrivals:
                 continue
             load = m.device_load(n, d, r)
+            m.about("node", n)
             if m.standing.device[n][d][r] <= limit:
                 m.cp.add(load <= limit // m.unit[r])
             else:

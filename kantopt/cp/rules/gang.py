@@ -14,6 +14,7 @@ def add_gang(m: Variables) -> None:
     Three ends are open to it: full, empty, or untouched where it stands below its minimum.
     """
     for job in m.instance.jobs:
+        m.about("job", job.index)
         if job.is_gang:
             _add_ends(m, job)
         for i, role in enumerate(job.roles):

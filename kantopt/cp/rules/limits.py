@@ -30,11 +30,17 @@ def add_limits(m: Variables) -> None:
             arrivals.setdefault(n, []).append((var, 1))
         for spot, var in m.stay[s].items():
             departures.setdefault(spot.node, []).append((podset.current[spot] - var, 1))
+    m.about("evictions")
     _add(m, [evicted], limits.evictions)
+    m.about("moves")
     _add(m, [moved], limits.moves)
+    m.about("moves_per_job")
     _add(m, jobs.values(), limits.moves_per_job)
+    m.about("moves_per_namespace")
     _add(m, namespaces.values(), limits.moves_per_namespace)
+    m.about("arrivals_per_node")
     _add(m, arrivals.values(), limits.arrivals_per_node)
+    m.about("departures_per_node")
     _add(m, departures.values(), limits.departures_per_node)
 
 

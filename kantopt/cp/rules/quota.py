@@ -26,9 +26,11 @@ def add_quota(m: Variables) -> None:
             limit = queue_limit(queue, quota)
             if limit is not None:
                 used = m.queue_use(queue.index, quota.resource)
+                m.about("queue", queue.index, quota.resource)
                 m.cp.add(used <= max(limit, standing[queue.index][quota.resource]))
     for members in cohorts(m.instance).values():
         limit = max(shared_limit(members), shared_use(members, standing))
+        m.about("cohort", members[0][0].index, members[0][1].resource)
         m.cp.add(weighted([(_beyond(m, *member), 1) for member in members]) <= limit)
 
 

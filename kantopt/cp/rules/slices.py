@@ -16,6 +16,7 @@ def add_slices(m: Variables) -> None:
         level, size = need.slice_level, need.slice_size
         if level is None:
             continue
+        m.about("need", need.index)
         forbid_outside(m, need, level)
         before = domains_used(m.instance, need, level, m.instance.current)
         for domain, (terms, most) in domain_pods(m, need, level).items():

@@ -12,6 +12,7 @@ from kantopt.verify.rules.spread import spread_domains
 def add_spread(m: Variables) -> None:
     """Where pods arrive, their domain exceeds the emptiest eligible one by at most maxSkew."""
     for i, spread in enumerate(m.instance.spreads):
+        m.about("spread", i)
         _add_constraint(m, i, spread)
 
 

@@ -56,6 +56,7 @@ def add_topology(m: Variables) -> None:
     for need in m.instance.topology_needs:
         if need.required is None:
             continue
+        m.about("need", need.index)
         forbid_outside(m, need, need.required)
         before = domains_used(m.instance, need, need.required, m.instance.current)
         touches = add_touches(m, need, need.required)

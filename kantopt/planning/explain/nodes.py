@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from kantopt.planning.question import Question
 from kantopt.problem.cluster import Taint
 from kantopt.problem.instance import Instance
 from kantopt.problem.selectors import tolerates
 from kantopt.schema.explanation import Exclusion, NodesOfPodSet
-from kantopt.search.explain.places import Places, Survey, Untolerated
+from kantopt.search.explain.places import Places, Untolerated
 
 
 def untolerated_taint(question: Question, instance: Instance) -> Untolerated:
@@ -22,12 +20,6 @@ def untolerated_taint(question: Question, instance: Instance) -> Untolerated:
         return next((taint for taint in taints if not tolerates(tolerations, taint)), None)
 
     return find
-
-
-def nodes_of(survey: Survey, wanted: dict[int, int]) -> Iterator[NodesOfPodSet]:
-    """Write the histogram of each pod set down."""
-    for s, pods in wanted.items():
-        yield histogram(survey.question, survey.places(s, pods))
 
 
 def histogram(instance: Instance, places: Places) -> NodesOfPodSet:

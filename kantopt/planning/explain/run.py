@@ -7,18 +7,21 @@ from difflib import get_close_matches
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
-from kantopt.planning.explain.nodes import nodes_of, untolerated_taint
+from kantopt.planning.explain.conflict import Wording, classes_of
+from kantopt.planning.explain.nodes import histogram, untolerated_taint
+from kantopt.planning.explain.remedies import Remedies
 from kantopt.planning.explain.steps import steps_of
-from kantopt.planning.explain.verdict import climb
+from kantopt.planning.explain.verdict import Ladder, climb
 from kantopt.planning.question import Question
 from kantopt.problem.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.dump import canonical_digest
-from kantopt.schema.explanation import Explanation, Verdict
+from kantopt.schema.explanation import Conflict, Explanation, Verdict
 from kantopt.schema.model import Model
 from kantopt.schema.plan import SnapshotRef
-from kantopt.search.explain.places import Survey
+from kantopt.search.explain.conflict import conflict_of
+from kantopt.search.explain.places import Places, Survey
 
 Tell = Callable[[Explanation], None]
 
@@ -76,8 +79,11 @@ def explain(
         return
     asked = focused(instance, j)
     survey = Survey(asked, untolerated_taint(question, instance))
-    told = told.model_copy(update={"pod_sets": tuple(nodes_of(survey, wanted_pods(asked, j)))})
+    places = [survey.places(s, pods) for s, pods in wanted_pods(asked, j).items()]
+    nodes = tuple(histogram(asked, item) for item in places)
+    told = told.model_copy(update={"pod_sets": nodes})
     yield told
+    ladder = None
     for ladder in climb(asked, j, deadline):
         told = told.model_copy(
             update={
@@ -86,6 +92,33 @@ def explain(
             }
         )
         yield told
+    if ladder is not None and ladder.refused is not None:
+        conflict = _conflict(ladder, asked, j, places[0], deadline)
+        if conflict is not None:
+            told = told.model_copy(update={"conflict": conflict})
+            yield told
+    if ladder is not None and ladder.verdict.status != "FITS_NOW":
+        search = Remedies(question, model, asked, j, places, ladder, deadline)
+        for remedies in search.find():
+            told = told.model_copy(update={"remedies": remedies})
+            yield told
+
+
+def _conflict(
+    ladder: Ladder, asked: Instance, j: int, places: Places, deadline: Deadline
+) -> Conflict | None:
+    """Explain the most generous question that was answered with no."""
+    assert ladder.refused is not None
+    empty = ladder.verdict.status == "NEVER"
+    classes = classes_of(places)
+    class_of = {n: c for c, nodes in enumerate(classes) for n in nodes}
+    found = conflict_of(ladder.refused, j, deadline, empty=empty, node_class=lambda n: class_of[n])
+    if found is None:
+        return None
+    answers = [answer.question for answer in ladder.verdict.answers if answer.answer == "no"]
+    return Wording(ladder.refused, j, found, places, asked.model.limits, empty=empty).document(
+        answers[-1]
+    )
 
 
 def _first(question: Question, instance: Instance, j: int) -> Explanation:

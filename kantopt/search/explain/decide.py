@@ -12,23 +12,29 @@ from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
-from kantopt.cp.reach import reach
+from kantopt.cp.reach import least_disturbance, reach, relaxed_impossible
 from kantopt.cp.solve import Budget, TierBound, solve_tiers
 from kantopt.problem.actions import Wave
+from kantopt.problem.classes import merge_pods
 from kantopt.problem.condensed import condensed
-from kantopt.problem.focus import is_placed, may_be_evicted, may_be_moved
+from kantopt.problem.focus import is_placed, may_be_evicted, may_be_moved, with_model
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import tiers_of
-from kantopt.schema.model import Rule
+from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.schema.model import Metric, Rule
 from kantopt.search.construct import construct
 from kantopt.search.sequence import sequence
 from kantopt.search.strategy import Strategy
+from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 
 SMALL = 12_000
-"""Pairs of a pod set and a node that it may go to; up to here whole questions are solved."""
+"""Pairs of a pod set and a node that it may go to; up to here questions are solved as they are."""
+LARGE = 100_000
+"""Up to here they are solved with interchangeable pods counted together."""
+_PATIENCE = 2.0
+"""Seconds for a smaller disturbance than that of the first plan; twice that for a first plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +57,14 @@ class Decision:
     least: bool = False
 
 
-def is_small(question: Instance) -> bool:
-    """Whether a question can be solved as a whole in moments."""
+def is_small(question: Instance, *, pinned: bool = True, most: int = SMALL) -> bool:
+    """Whether a question can be solved as a whole in moments, with the rule on pins or without."""
     pairs = sum(
         len(question.nodes)
         for podset in question.podsets
-        if podset.movable or not podset.running or not question.on(Rule.PINNED)
+        if (podset.movable or not pinned if podset.running else podset.allowed)
     )
-    return pairs + len(question.podsets) <= SMALL
+    return pairs + len(question.podsets) <= most
 
 
 def still(question: Instance) -> bool:
@@ -77,29 +83,85 @@ def decide(question: Instance, j: int, deadline: Deadline) -> Decision:
         When to end without an answer.
     """
     if still(question):
-        return _decide_still(question, j, deadline)
+        return decide_still(question, j, deadline)
     found = _constructed(question, j, deadline)
     if found is None and _impossible_at_best(question, j, deadline):
         return Decision(impossible=True)
-    if is_small(question) and not deadline.over():
+    if deadline.over():
+        return found or Decision()
+    if is_small(question):
         exact = _exact(question, j, deadline)
-        if exact.impossible or exact.placement is not None:
-            return exact
+    else:
+        exact = _merged(question, j, found, deadline)
+    if exact.impossible or exact.placement is not None:
+        return exact
     return found or Decision()
 
 
-def _decide_still(question: Instance, j: int, deadline: Deadline) -> Decision:
-    """Nothing may be disturbed: the question about the job beside all else is the whole one."""
-    found = _constructed(question, j, deadline)
-    if found is not None:
-        return replace(found, least=True)
+def _merged(question: Instance, j: int, found: Decision | None, deadline: Deadline) -> Decision:
+    """Solve a large question with pods counted together, or prove what merged nodes prove.
+
+    Whoever is evicted in vain could be put back, so that the fewest evictions are for a reason:
+    the rule on reasons is left to the judge, and pods that may be moved or evicted can be merged.
+    """
+    if found is None and relaxed_impossible(question, deadline):
+        return Decision(impossible=True)
+    merged = merge_pods(_loosened(question, j))
+    if not is_small(merged.instance, most=LARGE):
+        return Decision()
+    patience = _PATIENCE if found is not None else 2 * _PATIENCE
+    soon = deadline.less(max(0.0, deadline.remaining() - patience))
+    tiers = (Tier(Metric.EVICTIONS, "cost"), Tier(Metric.MOVES, "pods"))
+    answer, least = least_disturbance(merged.instance, tiers, soon)
+    if answer.placement is None:
+        return Decision(impossible=answer.impossible)
+    placement = merged.expand(answer.placement)
+    if found is not None and _cost(question, found.placement, tiers) <= _cost(
+        question, placement, tiers
+    ):
+        return found
+    plan = legal_plan(question, j, placement)
+    return Decision() if plan is None else replace(plan, least=least)
+
+
+def _cost(
+    question: Instance, placement: Placement | None, tiers: tuple[Tier, ...]
+) -> tuple[int, ...]:
+    assert placement is not None
+    return measure(question, placement, tiers)
+
+
+def _loosened(question: Instance, j: int) -> Instance:
+    """Return the question with evictions for no other reason than that they are allowed."""
+    rules = question.model.rules.model_copy(update={"priority": "counts"})
+    podsets = tuple(
+        replace(
+            podset,
+            preemptible=podset.preemptible and question.may_evict_for(j, podset.job),
+        )
+        if podset.running
+        else podset
+        for podset in question.podsets
+    )
+    return replace(with_model(question, rules=rules), podsets=podsets)
+
+
+def decide_still(question: Instance, j: int, deadline: Deadline, *, tidy: bool = True) -> Decision:
+    """Decide whether a job can be placed where nothing may be disturbed.
+
+    Then the question about the job beside all else is the whole one. ``tidy``: take a place that
+    suits the job, not just any.
+    """
     small = condensed(question, j, _nothing)
     rules = [rule for rule in Rule if question.on(rule) and rule is not Rule.PRIORITY]
     answer = reach(small.instance, 0, rules, deadline)
-    if answer.placement is None:
-        return Decision(impossible=answer.impossible)
-    ordered = legal_plan(question, j, small.lift(answer.placement, _nothing))
-    return Decision() if ordered is None else replace(ordered, least=True)
+    if answer.impossible:
+        return Decision(impossible=True)
+    # Heuristics know where a job sits well; the solver was asked only whether it does anywhere.
+    found = _constructed(question, j, deadline) if tidy else None
+    if found is None and answer.placement is not None:
+        found = legal_plan(question, j, small.lift(answer.placement, _nothing))
+    return Decision() if found is None else replace(found, least=True)
 
 
 def _nothing(_: PodSet) -> bool:
@@ -147,7 +209,7 @@ def _exact(question: Instance, j: int, deadline: Deadline) -> Decision:
         outcome = solve_tiers(
             model,
             tiers,
-            Budget(deadline, workers=1),
+            Budget(deadline, workers=2),
             None,
             found=lambda _: None,
             closed=lambda *_: None,

@@ -1,0 +1,327 @@
+"""A conflict in words: what each rule holds for, in the one shape ``subject: amount of limit``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+
+from kantopt.planning.explain.words import counted
+from kantopt.problem.focus import may_be_evicted, wanted_pods
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import PodSet
+from kantopt.schema.explanation import Conflict, ConflictItem
+from kantopt.schema.model import Limits, Rule
+from kantopt.schema.quantity import from_base
+from kantopt.search.explain.conflict import Found
+from kantopt.search.explain.places import Places
+from kantopt.search.explain.shortage import Shortage
+from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
+from kantopt.verify.step import Loads
+
+_MANY = 8
+"""Kinds of shortages that are listed one by one."""
+
+
+def classes_of(places: Places) -> tuple[tuple[int, ...], ...]:
+    """Nodes by the reason why they are out, in order, then those that are available."""
+    return (*(reason.nodes for reason in places.reasons), places.available)
+
+
+class Wording:
+    """Words for the parts of a conflict.
+
+    Parameters
+    ----------
+    question
+        What was asked and is impossible.
+    places
+        Why each node is out as things stand.
+    allowed
+        The model's own limits: those of the question may be tighter.
+    empty
+        It was asked about the empty cluster.
+    """
+
+    def __init__(
+        self,
+        question: Instance,
+        j: int,
+        found: Found,
+        places: Places,
+        allowed: Limits,
+        *,
+        empty: bool,
+    ) -> None:
+        self.question = question
+        self.j = j
+        self.found = found
+        self.empty = empty
+        self.allowed = allowed
+        self._reasons = places.reasons
+        self._classes = classes_of(places)
+        self._wanted = wanted_pods(question, j)
+        self._subjects: dict[Rule, list[tuple[str | int, ...]]] = {}
+        for rule, subject in found.groups:
+            self._subjects.setdefault(rule, []).append(subject)
+
+    def document(self, asked: str) -> Conflict:
+        """Write the conflict down."""
+        return Conflict(
+            question=asked,
+            rules=tuple(rule.value for rule in self.found.rules),
+            items=tuple(item for rule in self.found.rules for item in self._items(rule)),
+            minimal_rules=self.found.minimal_rules,
+            minimal_items=self.found.minimal_groups,
+            proved=self.found.proved,
+        )
+
+    def _items(self, rule: Rule) -> Iterator[ConflictItem]:
+        subjects = self._subjects.get(rule, [])
+        match rule:
+            case Rule.CAPACITY | Rule.DEVICES:
+                yield from self._nodes(rule, subjects, self._shortage.words)
+            case Rule.ELIGIBILITY:
+                yield from self._nodes(rule, subjects, self._refusal)
+            case Rule.GANG | Rule.REQUIRED | Rule.GANG_VICTIMS:
+                yield from self._jobs(rule, subjects)
+            case Rule.TOPOLOGY | Rule.SLICES:
+                for _, index in subjects:
+                    yield self._closeness(rule, int(index))
+            case Rule.QUOTA:
+                for kind, q, r in subjects:
+                    yield self._quota(str(kind), int(q), int(r))
+            case Rule.ANTI_AFFINITY | Rule.SPREAD:
+                for kind, index in subjects:
+                    yield self._neighbours(rule, str(kind), int(index))
+            case Rule.PRIORITY:
+                yield from self._priorities(subjects)
+            case Rule.PINNED:
+                yield from self._pins(subjects)
+            case Rule.DISRUPTION:
+                yield from self._budgets(subjects)
+            case Rule.LIMITS:
+                yield from self._limits(subjects)
+
+    # Nodes.
+
+    def _nodes(
+        self,
+        rule: Rule,
+        subjects: list[tuple[str | int, ...]],
+        words: Callable[[int], str],
+    ) -> Iterator[ConflictItem]:
+        """Nodes of which the same is to be said, together."""
+        nodes: set[int] = set()
+        for subject in subjects:
+            which = int(subject[1])
+            nodes.update((which,) if subject[0] == "node" else self._classes[which])
+        by_words: dict[str, list[int]] = {}
+        for n in sorted(nodes):
+            by_words.setdefault(words(n), []).append(n)
+        if len(by_words) > _MANY and rule is not Rule.ELIGIBILITY:
+            by_words = {self._shortage.summary(nodes): sorted(nodes)}
+        for text, members in by_words.items():
+            names = tuple(self.question.nodes[n].name for n in members)
+            what = f"node {names[0]}" if len(names) == 1 else f"{len(names)} nodes"
+            yield ConflictItem(rule=rule.value, subject=what, message=text, nodes=names)
+
+    @cached_property
+    def _shortage(self) -> Shortage:
+        """What nodes are short of beside pods that stay under the conflict's rules."""
+        question, rules = self.question, frozenset(self.found.rules)
+
+        def gone(podset: PodSet) -> bool:
+            return self.empty or may_be_evicted(question, podset, self.j, rules)
+
+        return Shortage(question, self.j, self._wanted, gone)
+
+    def _refusal(self, n: int) -> str:
+        why = next(
+            (r.text for r in self._reasons if n in r.nodes and r.rule is Rule.ELIGIBILITY), ""
+        )
+        why = why.removeprefix("node(s) ").removeprefix("had ").removeprefix("were ")
+        return f"0 pods admitted: {why or 'not admitted'}"
+
+    # Jobs.
+
+    def _jobs(self, rule: Rule, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:
+        for subject in subjects:
+            if len(subject) == 1:
+                yield ConflictItem(
+                    rule=rule.value, subject="running gangs", message="only whole, or minCount left"
+                )
+                continue
+            job = self.question.jobs[int(subject[1])]
+            if job.index != self.j:
+                text = "evicted whole or not at all"
+            elif rule is Rule.REQUIRED:
+                text = f"all its {counted(sum(role.count for role in job.roles), 'pod')}"
+            else:
+                least = max(job.min_count, sum(role.min_count for role in job.roles))
+                total = sum(role.count for role in job.roles)
+                text = f"at least {least} of {counted(total, 'pod')} together, or none"
+            yield ConflictItem(
+                rule=rule.value, subject=f"job {job.name}", message=text, jobs=(job.name,)
+            )
+
+    def _priorities(self, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:
+        question, own = self.question, self.question.jobs[self.j]
+        levels = [int(subject[1]) for subject in subjects] or sorted(
+            {
+                job.priority
+                for job in question.jobs
+                if not question.may_evict_for(self.j, job.index) and _runs(question, job.podsets)
+            },
+            reverse=True,
+        )
+        for level in levels:
+            jobs = [
+                job
+                for job in question.jobs
+                if job.priority == level and job.index != self.j and _runs(question, job.podsets)
+            ]
+            pods = sum(
+                question.podsets[s].count
+                for job in jobs
+                for s in job.podsets
+                if question.podsets[s].running
+            )
+            why = f"not evicted for priority {own.priority}"
+            if level < own.priority:
+                why = "not evicted: the job's preemptionPolicy is Never"
+            subject = f"{counted(len(jobs), 'job')} of priority {level}"
+            yield ConflictItem(
+                rule=Rule.PRIORITY.value,
+                subject=subject if len(jobs) > 1 else f"job {jobs[0].name}, priority {level}",
+                message=f"{counted(pods, 'running pod')} {why}",
+                jobs=tuple(job.name for job in jobs),
+            )
+
+    def _pins(self, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:
+        question = self.question
+        chosen = [int(subject[1]) for subject in subjects if len(subject) > 1]
+        if not chosen:
+            chosen = [
+                job.index
+                for job in question.jobs
+                if job.index != self.j
+                and any(
+                    p.running and not (p.preemptible and p.movable)
+                    for p in (question.podsets[s] for s in job.podsets)
+                )
+            ]
+        by_words: dict[str, list[int]] = {}
+        for j in chosen:
+            by_words.setdefault(self._pin(j), []).append(j)
+        for text, jobs in by_words.items():
+            names = tuple(question.jobs[j].name for j in jobs)
+            subject = f"job {names[0]}" if len(names) == 1 else counted(len(names), "job")
+            yield ConflictItem(rule=Rule.PINNED.value, subject=subject, message=text, jobs=names)
+
+    def _pin(self, j: int) -> str:
+        podsets = [self.question.podsets[s] for s in self.question.jobs[j].podsets]
+        running = [podset for podset in podsets if podset.running]
+        parts = []
+        if any(not podset.preemptible for podset in running):
+            parts.append("not preemptible")
+        if any(not podset.movable for podset in running):
+            parts.append("not movable")
+        return " and ".join(parts)
+
+    # Closeness, quotas, neighbours, budgets.
+
+    def _closeness(self, rule: Rule, index: int) -> ConflictItem:
+        need = self.question.topology_needs[index]
+        job = self.question.jobs[need.job]
+        pods = sum(job.roles[i].count for i in need.roles)
+        level = need.required if rule is Rule.TOPOLOGY else need.slice_level
+        assert level is not None
+        name = self.question.topology.levels[level]
+        text = f"all {counted(pods, 'pod')} in one {name}"
+        if rule is Rule.SLICES:
+            text = f"slices of {counted(need.slice_size, 'pod')}, each in one {name}"
+        roles = ", ".join(job.roles[i].name for i in need.roles)
+        subject = f"job {job.name} pod set {roles}"
+        return ConflictItem(rule=rule.value, subject=subject, message=text, jobs=(job.name,))
+
+    def _quota(self, kind: str, q: int, r: int) -> ConflictItem:
+        question, queue = self.question, self.question.queues[q]
+        name = question.resources[r]
+        usage = Loads.of(question, question.current).queue
+        more = sum(pods * question.podsets[s].demand[r] for s, pods in self._wanted.items())
+        quota = next(item for item in queue.quotas if item.resource == r)
+        if kind == "queue":
+            limit = queue_limit(queue, quota) or 0
+            subject, used = f"queue {queue.name}", usage[q][r] + more
+        else:
+            members = cohorts(question)[queue.cohort, r]
+            limit, used = shared_limit(members), shared_use(members, usage) + more
+            subject = f"cohort {queue.cohort}"
+        amounts = f"{from_base(name, used)} of {from_base(name, limit)} {name}"
+        return ConflictItem(rule=Rule.QUOTA.value, subject=subject, message=amounts)
+
+    def _neighbours(self, rule: Rule, kind: str, index: int) -> ConflictItem:
+        question = self.question
+        if kind == "spread":
+            spread = question.spreads[index]
+            podset = question.podsets[spread.owner]
+            text = f"at most {spread.max_skew} more in one {spread.key} than in the emptiest"
+            others: tuple[int, ...] = ()
+        else:
+            term = question.anti_affinities[index]
+            podset = question.podsets[term.owner]
+            others = tuple(sorted({question.podsets[s].job for s in term.others} - {podset.job}))
+            whom = "each other" if term.owner in term.others else ""
+            names = ", ".join(question.jobs[i].name for i in others)
+            both = " and ".join(part for part in (whom, names) if part)
+            text = f"0 pods beside {both} in one {term.key}"
+        job = question.jobs[podset.job]
+        return ConflictItem(
+            rule=rule.value,
+            subject=f"job {job.name} pod set {podset.name}",
+            message=text,
+            jobs=(job.name, *(question.jobs[i].name for i in others)),
+        )
+
+    def _budgets(self, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:
+        budgets = self.question.budgets
+        chosen = [int(s[1]) for s in subjects if s[0] == "budget"]
+        if not subjects:
+            chosen = [budget.index for budget in budgets if not budget.allowed]
+        for b in chosen:
+            owners = {self.question.podsets[s].job for s in budgets[b].podsets}
+            yield ConflictItem(
+                rule=Rule.DISRUPTION.value,
+                subject=f"budget {budgets[b].name}",
+                message=f"{counted(budgets[b].allowed, 'disruption')} allowed",
+                jobs=tuple(self.question.jobs[i].name for i in sorted(owners)),
+            )
+        for subject in subjects:
+            if subject[0] == "job":
+                name = self.question.jobs[int(subject[1])].name
+                text = "0 disruptions allowed under several budgets"
+                yield ConflictItem(
+                    rule=Rule.DISRUPTION.value, subject=f"job {name}", message=text, jobs=(name,)
+                )
+
+    def _limits(self, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:
+        limits = self.question.model.limits
+        for kind in [str(subject[0]) for subject in subjects] or ["evictions", "moves"]:
+            most = limits.evictions if kind == "evictions" else limits.moves
+            if most is not None:
+                yield ConflictItem(
+                    rule=Rule.LIMITS.value,
+                    subject=kind,
+                    message=f"at most {counted(most, 'pod')}, {self._limit(kind)}",
+                )
+
+    def _limit(self, kind: str) -> str:
+        """Who sets a limit: the model, or the question that was asked."""
+        own = self.allowed.evictions if kind == "evictions" else self.allowed.moves
+        now = self.question.model.limits
+        asked = now.evictions if kind == "evictions" else now.moves
+        return "the model's limit" if own == asked else "as was asked"
+
+
+def _runs(question: Instance, podsets: Iterable[int]) -> bool:
+    return any(question.podsets[s].running for s in podsets)

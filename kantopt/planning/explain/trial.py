@@ -1,0 +1,56 @@
+"""A change tried out: the documents with it, the question about the job, and a verified plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kantopt.clock import Deadline
+from kantopt.planning.explain.edits import edited
+from kantopt.planning.question import Question
+from kantopt.problem.focus import focused, limited
+from kantopt.problem.instance import Instance
+from kantopt.schema.model import Model
+from kantopt.search.explain.decide import Decision, decide, decide_still
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a change came to."""
+
+    edits: tuple[str, ...]
+    question: Question
+    asked: Instance
+    j: int
+    decision: Decision
+
+
+class Trials:
+    """Tries changes to a question about one job, most of them with nothing else disturbed."""
+
+    def __init__(self, question: Question, model: Model, name: str, deadline: Deadline) -> None:
+        own = [job for job in question.pending if f"{job.namespace}/{job.name}" == name]
+        self.question = replace(question, pending=tuple(own))
+        """Other jobs of the job lists are not asked about: without them it is quicker."""
+        self.model = model
+        self.name = name
+        self.deadline = deadline
+
+    def now(self, *edits: str) -> Trial:
+        """Try some changes, with nothing evicted and nothing moved."""
+        return self._try(edits, gently=True)
+
+    def disturbing(self, *edits: str) -> Trial:
+        """Try some changes, with evictions and moves where the model and the rules allow them."""
+        return self._try(edits, gently=False)
+
+    def _try(self, edits: tuple[str, ...], *, gently: bool) -> Trial:
+        question, model = edited(self.question, self.model, edits)
+        instance = question.instance(model)
+        j = instance.job_index[self.name]
+        asked = focused(instance, j)
+        if gently:
+            asked = limited(asked, evictions=0, moves=0)
+            decision = decide_still(asked, j, self.deadline, tidy=False)
+        else:
+            decision = decide(asked, j, self.deadline)
+        return Trial(edits, question, asked, j, decision)

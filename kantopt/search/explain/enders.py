@@ -1,0 +1,145 @@
+"""Running jobs of which the end would make room for another, as far as counting pods tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from kantopt.problem.instance import Instance
+from kantopt.search.domains import Domains
+from kantopt.search.shapes import Ints
+from kantopt.search.state import State, rooms
+
+_MOST_SINGLE = 12
+"""Single jobs that are worth a try."""
+_MOST_GROUPS = 4
+"""Sets of jobs that are, in different domains."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Jobs whose end might be enough, by itself or together, the smallest first."""
+
+    single: tuple[int, ...]
+    groups: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Gain:
+    """What the end of a job would do: pods that end, pods that fit instead on which nodes."""
+
+    pods: int
+    gain: int
+    job: int
+    nodes: Ints
+
+
+def enders(question: Instance, j: int, wanted: Mapping[int, int]) -> Candidates:
+    """Rank running jobs by what their end would do for a job.
+
+    Counted are the pods of the job's hardest pod set that nodes hold once a job is gone, in the
+    best domain if they must share one; what else the rules ask is left to the trial.
+    """
+    return _Ranking(question, j, wanted).candidates()
+
+
+class _Ranking:
+    def __init__(self, question: Instance, j: int, wanted: Mapping[int, int]) -> None:
+        self.question = question
+        self.j = j
+        self.state = State(question)
+        s = max(wanted, key=lambda s: (question.podsets[s].gpu_milli, wanted[s], -s))
+        self.need = wanted[s]
+        self.shape, self.allowed = self.state.shape[s], self.state.allowed(s)
+        self.apart = self.state.neighbours.concern(s)
+        self.regions: list[Ints] = [np.arange(self.state.size, dtype=np.int64)]
+        level = next(
+            (
+                item.required
+                for item in question.topology_needs
+                if item.job == j and item.required is not None
+            ),
+            None,
+        )
+        self.level, self.domains = level, Domains(question)
+        if level is not None:
+            domains = question.topology.domains[level]
+            self.regions = [np.array(domain.nodes, dtype=np.int64) for domain in domains]
+        self.before = self._room(self.regions[0] if level is None else np.arange(self.state.size))
+
+    def candidates(self) -> Candidates:
+        gains, single = [], []
+        for job in self.question.jobs:
+            if job.index == self.j or not self._running(job.index):
+                continue
+            gain, room = self._gain(job.index)
+            near = self.apart or self._same_queue(job.index)
+            if not gain.gain and not near:
+                continue
+            gains.append(gain)
+            after = self.before.copy()
+            after[gain.nodes] = room
+            if near or self._held(after) >= self.need:
+                single.append((gain.pods, job.index))
+        return Candidates(
+            single=tuple(x for _, x in sorted(single)[:_MOST_SINGLE]),
+            groups=tuple(self._groups(gains)),
+        )
+
+    def _running(self, x: int) -> list[int]:
+        podsets = self.question.podsets
+        return [s for s in self.question.jobs[x].podsets if podsets[s].running]
+
+    def _same_queue(self, x: int) -> bool:
+        queue = self.question.jobs[self.j].queue
+        return queue is not None and self.question.jobs[x].queue == queue
+
+    def _room(self, nodes: Ints) -> Ints:
+        found: Ints = rooms(self.state, self.shape, self.need, nodes) * self.allowed[nodes]
+        return found
+
+    def _held(self, room: Ints) -> int:
+        """Pods of the job that fit together."""
+        if self.level is None:
+            return int(room.sum())
+        totals = self.domains.totals(self.level, room)
+        return int(totals.max()) if len(totals) else 0
+
+    def _end(self, x: int) -> int:
+        """Take the pods of a job away; return how many."""
+        pods = 0
+        for s in self._running(x):
+            for spot, k in self.question.podsets[s].current.items():
+                self.state.add(s, spot, -k)
+                pods += k
+        return pods
+
+    def _gain(self, x: int) -> tuple[_Gain, Ints]:
+        spots = (spot for s in self._running(x) for spot in self.question.podsets[s].current)
+        nodes: Ints = np.array(sorted({spot.node for spot in spots}), dtype=np.int64)
+        mark = self.state.mark()
+        pods = self._end(x)
+        room = self._room(nodes)
+        self.state.undo(mark)
+        return _Gain(pods, int((room - self.before[nodes]).sum()), x, nodes), room
+
+    def _groups(self, gains: list[_Gain]) -> list[tuple[int, ...]]:
+        """Sets of jobs that make room together, in the regions where least is missing."""
+        short = [(self.need - int(self.before[r].sum()), i) for i, r in enumerate(self.regions)]
+        found: list[tuple[int, tuple[int, ...]]] = []
+        for _, i in sorted(short)[:_MOST_GROUPS]:
+            region = self.regions[i]
+            inside = set(region.tolist())
+            mark, lost, chosen = self.state.mark(), 0, []
+            for gain in sorted(gains, key=lambda g: (g.pods, -g.gain, g.job)):
+                if int(self._room(region).sum()) >= self.need:
+                    break
+                if not inside.isdisjoint(gain.nodes.tolist()):
+                    lost += self._end(gain.job)
+                    chosen.append(gain.job)
+            if int(self._room(region).sum()) >= self.need and len(chosen) > 1:
+                found.append((lost, tuple(chosen)))
+            self.state.undo(mark)
+        return [group for _, group in sorted(found)]

@@ -1,0 +1,75 @@
+"""What a node is short of for one pod more, beside the pods that stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import PodSet
+from kantopt.problem.placement import Placement
+from kantopt.schema.quantity import from_base, gpu_milli
+from kantopt.search.state import State, rooms
+
+_MANY = 2**31
+"""More pods than a node ever holds."""
+
+
+class Shortage:
+    """Looks at nodes without the pods that may be gone.
+
+    Parameters
+    ----------
+    wanted
+        Pods of the job that must be placed at once, by pod set.
+    gone
+        Running pod sets that do not count.
+    """
+
+    def __init__(
+        self, question: Instance, j: int, wanted: Mapping[int, int], gone: Callable[[PodSet], bool]
+    ) -> None:
+        self.question = question
+        self.wanted = wanted
+        rest = Placement(
+            tuple(
+                {} if podset.running and podset.job != j and gone(podset) else podset.current
+                for podset in question.podsets
+            )
+        )
+        self.state = State(question, rest)
+        self.podset = max(wanted, key=lambda s: (question.podsets[s].gpu_milli, wanted[s], -s))
+        """The pod set that is hardest to place, as far as one can tell."""
+        self._room = rooms(self.state, self.state.shape[self.podset], _MANY)
+
+    def words(self, n: int) -> str:
+        """Say what one pod more than those that fit would take: ``12 of 8 nvidia.com/gpu``."""
+        state, s = self.state, self.podset
+        names, room = self.question.resources, int(self._room[n])
+        fits = f", {room} of {self.wanted[s]} pods fit" if room else ""
+        asks = sorted(state.shape[s].asks, key=lambda a: (not gpu_milli(names[a[0]], 1), a[0]))
+        for r, amount in asks:
+            free, limit = int(state.free[r, n]), int(state.capacity[r, n])
+            if (room + 1) * amount > free:
+                used = limit - free + (room + 1) * amount
+                return (
+                    f"{from_base(names[r], used)} of {from_base(names[r], limit)} {names[r]}{fits}"
+                )
+        needs = self.question.podsets[s].devices
+        short = ", ".join(f"{need.count} {need.device_class} devices" for need in needs)
+        return f"no room for {short or 'a pod more'}{fits}"
+
+    def summary(self, nodes: Iterable[int]) -> str:
+        """Say how many pods some nodes hold, and what the one that is closest to more lacks."""
+        nodes, wanted = list(nodes), self.wanted[self.podset]
+        room = min(wanted, int(self._room[nodes].clip(0, wanted).sum()))
+        closest = min(nodes, key=lambda n: (-int(self._room[n]), self._lack(n), n))
+        name = self.question.nodes[closest].name
+        return f"{room} of {wanted} pods fit; the closest, {name}: {self.words(closest)}"
+
+    def _lack(self, n: int) -> float:
+        """By what share of a pod a node is short of one pod more."""
+        shape, room = self.state.shape[self.podset], int(self._room[n])
+        return sum(
+            max(0, (room + 1) * amount - int(self.state.free[r, n])) / amount
+            for r, amount in shape.asks
+        )

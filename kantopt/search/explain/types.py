@@ -1,0 +1,47 @@
+"""Which nodes one would buy more of for a job: one of each kind, the roomiest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from kantopt.problem.instance import Instance
+from kantopt.search.domains import Domains
+from kantopt.search.fill import room_for
+from kantopt.search.shapes import Ints
+from kantopt.search.state import State
+
+_MOST = 3
+"""Kinds that are worth a try."""
+
+
+def node_types(question: Instance, j: int, wanted: Mapping[int, int]) -> tuple[int, ...]:
+    """Return a node of each kind that a job's pods could use, best suited kinds first.
+
+    Nodes of a kind offer the same and are admitted alike. Where all pods of the job must share a
+    domain, the node is one of the domain that has the most room for them now.
+    """
+    empty, now = State(question, question.nowhere), State(question)
+    holds: Ints = np.zeros(empty.size, dtype=np.int64)
+    room: Ints = np.zeros(empty.size, dtype=np.int64)
+    for s, pods in wanted.items():
+        holds += room_for(empty, s, pods)
+        room += room_for(now, s, pods)
+    levels = [
+        need.required
+        for need in question.topology_needs
+        if need.job == j and need.required is not None
+    ]
+    nearby = room
+    if levels:
+        level, domains = levels[0], Domains(question)
+        of = domains.of[level]
+        nearby = np.where(of >= 0, np.append(domains.totals(level, room), 0)[of], -1)
+    best: dict[tuple[object, ...], int] = {}
+    for n in sorted(
+        np.flatnonzero(holds).tolist(), key=lambda n: (-int(nearby[n]), -int(holds[n]), n)
+    ):
+        node = question.nodes[n]
+        best.setdefault((node.capacity, node.devices), n)
+    return tuple(sorted(best.values(), key=lambda n: (-int(holds[n]), n)))[:_MOST]

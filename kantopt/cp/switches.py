@@ -87,19 +87,32 @@ class Switches:
         chosen = {self.on[group].index: group for group in assumed}
         cp.clear_assumptions()
         cp.add_assumptions([self.on[group] for group in chosen.values()])
-        solver = cp_model.CpSolver()
-        solver.parameters.num_workers = 1
-        solver.parameters.max_time_in_seconds = max(0.01, deadline.remaining())
+        solver = _solver(deadline)
+        solver.parameters.max_deterministic_time = _WORK
         status = solver.solve(cp)
         if status == cp_model.MODEL_INVALID:
             raise ValueError(f"switches: {cp.validate()[:200]}")
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return Core(None, possible=True)
-        if status != cp_model.INFEASIBLE:
-            return Core(None, possible=False)
-        # A core has been seen to hold literals that nobody assumed: only ours count.
-        found = solver.sufficient_assumptions_for_infeasibility()
-        return Core(frozenset(chosen[i] for i in found if i in chosen), possible=False)
+        if status == cp_model.INFEASIBLE:
+            # A core has been seen to hold literals that nobody assumed: only ours count.
+            found = solver.sufficient_assumptions_for_infeasibility()
+            return Core(frozenset(chosen[i] for i in found if i in chosen), possible=False)
+        return self._settled(chosen, deadline)
+
+    def _settled(self, chosen: dict[int, Group], deadline: Deadline) -> Core:
+        """Settle all literals: that proves more, for sums over nodes hold then, but has no core."""
+        cp = self.m.cp.clone()
+        cp.clear_assumptions()
+        for literal in self.on.values():
+            var = cp.get_bool_var_from_proto_index(literal.index)
+            cp.add(var == int(literal.index in chosen))
+        status = _solver(deadline).solve(cp)
+        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+            return Core(None, possible=True)
+        if status == cp_model.INFEASIBLE:
+            return Core(frozenset(chosen.values()), possible=False)
+        return Core(None, possible=False)
 
     def _literal(self, rule: Rule, subject: Subject) -> cp_model.IntVar:
         group = (rule, self._key(rule, subject))
@@ -185,3 +198,14 @@ class Switches:
     def _required(self) -> None:
         literal = self._literal(Rule.REQUIRED, ("job", self.j))
         self.m.cp.add(self.m.satisfied(self.j) == 1).only_enforce_if(literal)
+
+
+_WORK = 0.5
+"""Deterministic seconds for a solve with assumptions."""
+
+
+def _solver(deadline: Deadline) -> cp_model.CpSolver:
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.max_time_in_seconds = max(0.01, deadline.remaining())
+    return solver

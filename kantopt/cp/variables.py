@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from math import gcd
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr, LinearExprT
 
 from kantopt.cp.around import Around
+from kantopt.cp.units import request_units
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
@@ -26,22 +26,6 @@ def weighted(terms: Terms) -> LinearExprT:
     if not terms:
         return 0
     return LinearExpr.weighted_sum([term for term, _ in terms], [weight for _, weight in terms])
-
-
-def _units(instance: Instance) -> tuple[int, ...]:
-    """Largest amount of each resource that divides all requests: loads are counted in it.
-
-    Small numbers keep sums far from overflow and make propagation cheap; nothing is rounded, for
-    limits on whole multiples can be cut to whole multiples.
-    """
-    return tuple(
-        gcd(
-            *(podset.requests[r] for podset in instance.podsets),
-            *(need.request[r] for podset in instance.podsets for need in podset.devices),
-        )
-        or 1
-        for r in range(len(instance.resources))
-    )
 
 
 class Variables:
@@ -81,7 +65,7 @@ class Variables:
                     self._fixed.add(podset.index, spot, pods)
         for podset in instance.podsets:
             self._add(podset)
-        self.unit = _units(instance)
+        self.unit = request_units(instance)
         self._loads: dict[tuple[int, ...], LinearExprT] = {}
         self.on_node = self._by_node()
         self.on_device = self._by_device()

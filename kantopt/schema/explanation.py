@@ -135,6 +135,7 @@ class Remedy(Part):
         "raise-priority",
         "admit-nodes",
         "lift-limits",
+        "smaller-requests",
     ] = Field(description="kind of change")
     message: str = Field(description="what to do, in words")
     cost: str = Field(description="what it costs, in words")

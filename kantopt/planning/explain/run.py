@@ -9,9 +9,11 @@ from kantopt.clock import Deadline
 from kantopt.errors import UsageError
 from kantopt.planning.explain.conflict import Wording, classes_of
 from kantopt.planning.explain.nodes import histogram, untolerated_taint
-from kantopt.planning.explain.remedies import Remedies
+from kantopt.planning.explain.remedies.find import find_remedies
+from kantopt.planning.explain.remedies.workshop import Workshop
 from kantopt.planning.explain.steps import steps_of
-from kantopt.planning.explain.verdict import Ladder, climb
+from kantopt.planning.explain.trial import alone
+from kantopt.planning.explain.verdict import Ladder, climb, question_name
 from kantopt.planning.question import Question
 from kantopt.problem.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance
@@ -74,6 +76,9 @@ def explain(
     instance = question.instance(model)
     j = find_job(instance, name)
     told = _first(question, instance, j)
+    question = alone(question, told.job)
+    instance = question.instance(model)
+    j = instance.job_index[told.job]
     if not told.pending_pods:
         yield told
         return
@@ -98,8 +103,8 @@ def explain(
             told = told.model_copy(update={"conflict": conflict})
             yield told
     if ladder is not None and ladder.verdict.status != "FITS_NOW":
-        search = Remedies(question, model, asked, j, places, ladder, deadline)
-        for remedies in search.find():
+        workshop = Workshop(question, model, asked, j, places, ladder, deadline)
+        for remedies in find_remedies(workshop):
             told = told.model_copy(update={"remedies": remedies})
             yield told
 
@@ -115,10 +120,8 @@ def _conflict(
     found = conflict_of(ladder.refused, j, deadline, empty=empty, node_class=lambda n: class_of[n])
     if found is None:
         return None
-    answers = [answer.question for answer in ladder.verdict.answers if answer.answer == "no"]
-    return Wording(ladder.refused, j, found, places, asked.model.limits, empty=empty).document(
-        answers[-1]
-    )
+    words = Wording(ladder.refused, j, found, places, asked.model.limits, empty=empty)
+    return words.document("on an empty cluster" if empty else question_name(ladder.refused))
 
 
 def _first(question: Question, instance: Instance, j: int) -> Explanation:

@@ -24,13 +24,24 @@ class Trial:
     decision: Decision
 
 
+def alone(question: Question, name: str) -> Question:
+    """Return the question without the other jobs of job lists, which are not asked about.
+
+    Budgets in percent count pending pods as well: where there are any, all jobs stay.
+    """
+    if any(
+        budget.disruptions_allowed is None for budget in question.snapshot.pod_disruption_budgets
+    ):
+        return question
+    own = [job for job in question.pending if f"{job.namespace}/{job.name}" == name]
+    return replace(question, pending=tuple(own))
+
+
 class Trials:
     """Tries changes to a question about one job, most of them with nothing else disturbed."""
 
     def __init__(self, question: Question, model: Model, name: str, deadline: Deadline) -> None:
-        own = [job for job in question.pending if f"{job.namespace}/{job.name}" == name]
-        self.question = replace(question, pending=tuple(own))
-        """Other jobs of the job lists are not asked about: without them it is quicker."""
+        self.question = question
         self.model = model
         self.name = name
         self.deadline = deadline

@@ -26,7 +26,7 @@ class Ladder:
     decision
         The plan that places the job, if there is one.
     refused
-        The most generous question that is answered with no, as things stand: the one to explain.
+        The most generous question that is proved to be answered with no: the one to explain.
     """
 
     verdict: Verdict
@@ -46,9 +46,10 @@ def climb(question: Instance, j: int, deadline: Deadline) -> Iterator[Ladder]:
     )
     answers: list[Answer] = []
     refused: Instance | None = None
+    last: Instance | None = None
     for status, asked in steps:
-        if _same(asked, refused):
-            continue
+        if last is not None and asked.model.limits == last.model.limits:
+            continue  # the model allows no more than was asked about already
         decision = decide(asked, j, deadline)
         answers.append(_answer(asked, j, decision))
         if decision.placement is not None:
@@ -56,7 +57,9 @@ def climb(question: Instance, j: int, deadline: Deadline) -> Iterator[Ladder]:
             proved = decision.least and all(answer.answer == "no" for answer in answers[:-1])
             yield Ladder(_verdict(status, message, proved, answers), decision, refused)
             return
-        refused = asked
+        last = asked
+        if decision.impossible:
+            refused = asked
         if not decision.impossible:
             text = "Not decided in the time: no plan was found, and no proof that there is none."
             yield Ladder(_verdict("OPEN", text, False, answers), Decision(), refused)
@@ -64,10 +67,6 @@ def climb(question: Instance, j: int, deadline: Deadline) -> Iterator[Ladder]:
             text = "Not decided in the time beyond that it does not fit as asked so far."
             yield Ladder(_verdict("OPEN", text, False, answers), Decision(), refused)
     yield _blocked(question, j, deadline, answers, refused)
-
-
-def _same(asked: Instance, refused: Instance | None) -> bool:
-    return refused is not None and asked.model.limits == refused.model.limits
 
 
 def _blocked(
@@ -135,15 +134,16 @@ def _verdict(status: Status, message: str, proved: bool, answers: list[Answer]) 
     return Verdict(status=status, message=message, proved=proved, answers=tuple(answers))
 
 
-def _answer(asked: Instance, j: int, decision: Decision) -> Answer:
+def question_name(asked: Instance) -> Asked:
+    """Name a question by what may be done."""
     limits = asked.model.limits
-    name: Asked = (
-        "as it stands"
-        if limits.evictions == 0 and limits.moves == 0
-        else "after moves"
-        if limits.evictions == 0
-        else "after evictions"
-    )
+    if limits.evictions == 0:
+        return "as it stands" if limits.moves == 0 else "after moves"
+    return "after evictions"
+
+
+def _answer(asked: Instance, j: int, decision: Decision) -> Answer:
+    name = question_name(asked)
     pods = _pods_of(asked, j)
     if decision.placement is not None:
         text = f"{pods} fit {_done(asked, decision)}"

@@ -30,8 +30,8 @@ _DISPENSABLE = (
     Rule.LIMITS,
     Rule.DISRUPTION,
     Rule.ANTI_AFFINITY,
-    Rule.PINNED,
     Rule.PRIORITY,
+    Rule.PINNED,
     Rule.QUOTA,
     Rule.TOPOLOGY,
     Rule.ELIGIBILITY,
@@ -205,6 +205,9 @@ def conflict_of(
             kept = rest
         elif legal:
             needed.add(rule)
+    for rule in kept:  # with fewer rules beside it there may be a placement that shows the need
+        if rule not in needed and puzzle.ask([other for other in kept if other is not rule])[1]:
+            needed.add(rule)
     rules = tuple(rule for rule in Rule if rule in kept)
     groups, minimal = _narrowed(puzzle, rules, node_class)
     return Found(rules, groups, needed.issuperset(kept), minimal, proved=True)
@@ -223,9 +226,12 @@ def _narrowed(
     switches = Switches(question, j, rules, _keys(question, j, node_class))
     order = sorted(switches.groups, key=lambda group: _DISPENSABLE.index(group[0]))
     kept, minimal = frozenset(order), False
-    core = switches.core(order, puzzle.deadline)
+    deadline = puzzle.deadline
+    if not puzzle.whole:
+        deadline = deadline.less(max(0.0, deadline.remaining() - _PATIENCE))
+    core = switches.core(order, deadline)
     if core.contradiction is not None:
-        kept, minimal = _shrunk(switches, order, core.contradiction, puzzle.deadline)
+        kept, minimal = _shrunk(switches, order, core.contradiction, deadline)
     return tuple(_original(g, numbers) for g in switches.groups if g in kept), minimal
 
 
@@ -271,5 +277,7 @@ def _keys(
     return key
 
 
+_PATIENCE = 1.0
+"""Seconds for narrowing a conflict of a large question down, at most."""
 MANY = 48
 """Nodes, or jobs, that are looked at one by one."""

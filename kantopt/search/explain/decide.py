@@ -33,8 +33,10 @@ SMALL = 12_000
 """Pairs of a pod set and a node that it may go to; up to here questions are solved as they are."""
 LARGE = 100_000
 """Up to here they are solved with interchangeable pods counted together."""
-_PATIENCE = 2.0
-"""Seconds for a smaller disturbance than that of the first plan; twice that for a first plan."""
+_PATIENCE = 1.0
+"""Seconds for a smaller disturbance than that of a plan found by heuristics."""
+_LONG = 3.0
+"""Seconds for a first plan of a large question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ def _merged(question: Instance, j: int, found: Decision | None, deadline: Deadli
     merged = merge_pods(_loosened(question, j))
     if not is_small(merged.instance, most=LARGE):
         return Decision()
-    patience = _PATIENCE if found is not None else 2 * _PATIENCE
+    patience = _PATIENCE if found is not None else _LONG
     soon = deadline.less(max(0.0, deadline.remaining() - patience))
     tiers = (Tier(Metric.EVICTIONS, "cost"), Tier(Metric.MOVES, "pods"))
     answer, least = least_disturbance(merged.instance, tiers, soon)

@@ -16,8 +16,12 @@ _MOST = 3
 """Kinds that are worth a try."""
 
 
-def node_types(question: Instance, j: int, wanted: Mapping[int, int]) -> tuple[int, ...]:
+def node_types(
+    question: Instance, j: int, wanted: Mapping[int, int]
+) -> tuple[tuple[int, int], ...]:
     """Return a node of each kind that a job's pods could use, best suited kinds first.
+
+    With it comes how many of the kind are needed if every pod only needs room of its own.
 
     Nodes of a kind offer the same and are admitted alike. Where all pods of the job must share a
     domain, the node is one of the domain that has the most room for them now.
@@ -44,4 +48,7 @@ def node_types(question: Instance, j: int, wanted: Mapping[int, int]) -> tuple[i
     ):
         node = question.nodes[n]
         best.setdefault((node.capacity, node.devices), n)
-    return tuple(sorted(best.values(), key=lambda n: (-int(holds[n]), n)))[:_MOST]
+    pods = sum(wanted.values())
+    total = int(room.sum()) if not levels else int(nearby.max(initial=0))
+    chosen = sorted(best.values(), key=lambda n: (-int(holds[n]), n))[:_MOST]
+    return tuple((n, max(1, -(-(pods - total) // int(holds[n])))) for n in chosen)

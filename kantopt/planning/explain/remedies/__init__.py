@@ -1,0 +1,1 @@
+"""What would let a job be placed, one kind of change a function."""

@@ -1,0 +1,146 @@
+"""Remedies at the cost of what runs: moves and evictions, ends, a higher priority, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kantopt.planning.explain.remedies.workshop import Kind, Ranked, Workshop
+from kantopt.planning.explain.steps import steps_of
+from kantopt.planning.explain.trial import Trial
+from kantopt.planning.explain.verdict import disturbance
+from kantopt.planning.explain.words import counted, listed
+from kantopt.search.explain.enders import enders
+
+MOST_ENDS = 3
+"""Jobs of which the end alone is enough that are listed."""
+
+
+def as_planned(w: Workshop) -> Iterator[Ranked]:
+    """Moves and evictions that are allowed need no change: the plan is the remedy."""
+    decision = w.ladder.decision
+    if decision.placement is None:
+        return
+    evicted, moved = disturbance(w.asked, decision)
+    trial = Trial((), w.question, w.asked, w.j, decision)
+    kind: Kind = "evict" if evicted else "move"
+    plan = steps_of(w.question, w.asked, decision)
+    assert plan is not None
+    parts = []
+    if plan.evictions:
+        names = sorted({item.job for item in plan.evictions})
+        parts.append(f"evict {counted(evicted, 'pod')} of {listed(names)}")
+    if plan.moves:
+        names = sorted({item.job for item in plan.moves})
+        parts.append(f"move {counted(moved, 'pod')} of {listed(names)}")
+    costs = [counted(evicted, "pod") + " evicted"] if evicted else []
+    costs += [counted(moved, "pod") + " moved"] if moved else []
+    text = ", ".join(parts)
+    yield from w.ranked(kind, text, ", ".join(costs), trial, smallest=decision.least)
+
+
+def lift_limits(w: Workshop) -> Iterator[Ranked]:
+    """Lift the model's limits as far as a plan needs it."""
+    limits = w.asked.model.limits
+    if limits.evictions is None and limits.moves is None:
+        return
+    pods = sum(podset.count for podset in w.asked.podsets if podset.running)
+    lifted = tuple(
+        f"limit={kind}:{pods}"
+        for kind in ("evictions", "moves")
+        if getattr(limits, kind) is not None
+    )
+    trial = w.trials.disturbing(*lifted)
+    if trial.decision.placement is None:
+        return
+    evicted, moved = disturbance(trial.asked, trial.decision)
+    need = {"evictions": evicted, "moves": moved}
+    edits = tuple(
+        f"limit={kind}:{need[kind]}"
+        for kind in ("evictions", "moves")
+        if (most := getattr(limits, kind)) is not None and need[kind] > most
+    )
+    text = "allow " + " and ".join(
+        edit.removeprefix("limit=").replace(":", " up to ") for edit in edits
+    )
+    yield from w.either("lift-limits", text, "", edits)
+
+
+def wait_for_ends(w: Workshop) -> Iterator[Ranked]:
+    """Running jobs of which the end makes room: single ones, else a few together."""
+    listed = 0
+    candidates = enders(w.asked, w.j, w.wanted)
+    for x in candidates.single:
+        if w.deadline.over() or listed == MOST_ENDS:
+            return
+        found = list(_end(w, (x,), smallest=True))
+        listed += len(found)
+        yield from found
+    if listed:
+        return
+    for group in candidates.groups:
+        if w.deadline.over():
+            return
+        if w.trials.now(*_removing(w, group)).decision.placement is None:
+            continue
+        yield from _end(w, _needed(w, group))
+        return
+
+
+def _removing(w: Workshop, jobs: tuple[int, ...]) -> tuple[str, ...]:
+    return tuple(f"remove={w.asked.jobs[x].name}" for x in jobs)
+
+
+def _needed(w: Workshop, group: tuple[int, ...]) -> tuple[int, ...]:
+    """Leave out jobs that need not end, the largest first."""
+    kept = list(group)
+    for x in sorted(group, key=lambda x: (-_pods(w, x), x)):
+        rest = tuple(k for k in kept if k != x)
+        if w.deadline.over():
+            break
+        if rest and w.trials.now(*_removing(w, rest)).decision.placement is not None:
+            kept = list(rest)
+    return tuple(kept)
+
+
+def _pods(w: Workshop, x: int) -> int:
+    podsets = (w.asked.podsets[s] for s in w.asked.jobs[x].podsets)
+    return sum(podset.count for podset in podsets if podset.running)
+
+
+def _end(w: Workshop, jobs: tuple[int, ...], *, smallest: bool = False) -> Iterator[Ranked]:
+    trial = w.trials.now(*_removing(w, jobs))
+    names = [w.asked.jobs[x].name for x in jobs]
+    pods = sum(_pods(w, x) for x in jobs)
+    text = f"wait for {listed(names)} to end"
+    cost = f"until then; or {counted(pods, 'pod')} deleted"
+    yield from w.ranked("end", text, cost, trial, smallest=smallest, lost=pods)
+
+
+def raise_priority(w: Workshop) -> Iterator[Ranked]:
+    """Raise the job's priority above that of others, as little as helps."""
+    if w.ladder.decision.placement is not None:
+        return
+    priorities = sorted(
+        {
+            w.asked.jobs[p.job].priority
+            for p in w.asked.podsets
+            if p.running and p.preemptible and p.job != w.j
+        }
+    )
+    for priority in priorities:
+        if w.deadline.over():
+            return
+        if priority < w.job.priority and w.job.may_preempt:
+            continue
+        value = max(priority + 1, w.job.priority)
+        trial = w.trials.disturbing(f"priority={w.job.name}:{value}")
+        if trial.decision.placement is None:
+            continue
+        evicted, moved = disturbance(trial.asked, trial.decision)
+        text = f"raise its priority from {w.job.priority} to {value}"
+        if value == w.job.priority:
+            text = "let it preempt: preemptionPolicy PreemptLowerPriority"
+        cost = f"{counted(evicted, 'pod')} evicted"
+        cost += f", {counted(moved, 'pod')} moved" if moved else ""
+        yield from w.ranked("raise-priority", text, cost, trial)
+        return

@@ -1,0 +1,83 @@
+"""Remedies that give more: nodes, quota."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
+from kantopt.planning.explain.trial import Trial
+from kantopt.planning.explain.words import counted
+from kantopt.schema.model import Rule
+from kantopt.schema.quantity import from_base
+from kantopt.search.explain.types import node_types
+from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
+from kantopt.verify.step import Loads
+
+_MOST_NODES = 64
+"""Nodes more that are tried at most."""
+
+
+def raise_quota(w: Workshop) -> Iterator[Ranked]:
+    """Raise the queue's quota by exactly what is missing."""
+    asked, queue = w.asked, w.job.queue
+    if queue is None or not asked.on(Rule.QUOTA):
+        return
+    owner = asked.queues[queue]
+    usage = Loads.of(asked, asked.current).queue
+    edits, parts = [], []
+    for quota in owner.quotas:
+        r = quota.resource
+        more = sum(pods * asked.podsets[s].demand[r] for s, pods in w.wanted.items())
+        missing = 0
+        limit = queue_limit(owner, quota)
+        if limit is not None:
+            missing = usage[queue][r] + more - limit
+        if owner.cohort:
+            members = cohorts(asked)[owner.cohort, r]
+            lent = shared_use(members, usage) + more - shared_limit(members)
+            missing = max(missing, lent)
+        if more and missing > 0:
+            name = asked.resources[r]
+            value = from_base(name, quota.nominal + missing)
+            edits.append(f"quota={owner.name}:{name}={value}")
+            parts.append(f"{name} from {from_base(name, quota.nominal)} to {value}")
+    if not edits:
+        return
+    text = f"raise the quota of queue {owner.name}: {', '.join(parts)}"
+    yield from w.either("raise-quota", text, f"{counted(len(edits), 'quota')} raised", tuple(edits))
+
+
+def add_nodes(w: Workshop) -> Iterator[Ranked]:
+    """As few nodes more of one kind as make room."""
+    for n, guess in node_types(w.asked, w.j, w.wanted):
+        name = w.asked.nodes[n].name
+        most = min(_MOST_NODES, max(1, sum(w.wanted.values())))
+        tries: dict[int, Trial] = {}
+
+        def works(more: int, name: str = name, tries: dict[int, Trial] = tries) -> bool:
+            tries[more] = w.trials.now(f"add-nodes={name}:{more}")
+            return tries[more].decision.placement is not None
+
+        more, proved = w.smallest(works, most, guess)
+        if more is None:
+            continue
+        text = f"add {counted(more, 'node')} like {name}{_where(w, n)}"
+        yield from w.ranked(
+            "add-nodes", text, f"{counted(more, 'node')} more", tries[more], smallest=proved
+        )
+        return
+
+
+def _where(w: Workshop, n: int) -> str:
+    """Finest domain of a node that matters to the job."""
+    topology = w.asked.topology
+    levels = [
+        need.required
+        for need in w.asked.topology_needs
+        if need.job == w.j and need.required is not None
+    ]
+    if not levels or topology.domain_of[levels[0]][n] is None:
+        return ""
+    domain = topology.domain_of[levels[0]][n]
+    assert domain is not None
+    return f" in {topology.levels[levels[0]]} {topology.domains[levels[0]][domain]}"

@@ -1,0 +1,139 @@
+"""Remedies that ask for less: closeness, pods, room, nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
+from kantopt.planning.explain.trial import Trial
+from kantopt.planning.explain.words import counted, listed
+from kantopt.problem.job import TopologyNeed
+from kantopt.schema.model import Rule
+from kantopt.schema.quantity import from_base
+
+_MOST_NODES = 64
+"""Cordoned nodes that are looked at one by one, at most."""
+
+
+def relax_topology(w: Workshop) -> Iterator[Ranked]:
+    """Ask for a coarser domain, or for none."""
+    levels = w.asked.topology.levels
+    for need in w.asked.topology_needs:
+        if need.job != w.j or need.required is None or not w.asked.on(Rule.TOPOLOGY):
+            continue
+        name = levels[need.required]
+        for level in (*reversed(levels[: need.required]), "none"):
+            if w.deadline.over():
+                return
+            edit = f"{_prefix(w, need)}:required={level}"
+            text = f"require one {level} instead of one {name}"
+            if level == "none":
+                text = f"require no {name}"
+            found = list(w.either("relax-topology", text, "pods farther apart", (edit,)))
+            yield from found
+            if found:
+                break
+
+
+def _prefix(w: Workshop, need: TopologyNeed) -> str:
+    """Path of a need in a change: the job's own, or a pod set's."""
+    document = w.question.jobs[w.j]
+    if document.topology_request is not None and len(need.roles) == len(w.job.roles):
+        return f"set={w.job.name}"
+    return f"set={w.job.name}:{w.job.roles[need.roles[0]].name}"
+
+
+def admit_nodes(w: Workshop) -> Iterator[Ranked]:
+    """Let the pods onto nodes that are closed to them."""
+    for reason in w.places[0].reasons:
+        if reason.rule is not Rule.ELIGIBILITY or w.deadline.over():
+            continue
+        names = [w.asked.nodes[n].name for n in reason.nodes]
+        if "unschedulable" in reason.text:
+            if len(names) > _MOST_NODES:
+                continue
+            edits = tuple(f"uncordon={name}" for name in names)
+            text = f"uncordon {listed(names)}"
+        elif "taint" in reason.text:
+            keys = {taint.key for n in reason.nodes for taint in w.asked.nodes[n].taints}
+            edits = tuple(f"set={w.job.name}:tolerate={key}" for key in sorted(keys))
+            text = f"tolerate the taint {listed(sorted(keys))} of {counted(len(names), 'node')}"
+        elif "affinity" in reason.text:
+            edits = (f"set={w.job.name}:nodeSelector=none",)
+            text = "ask for no node selector or affinity"
+        else:
+            continue
+        found = list(w.either("admit-nodes", text, "", edits))
+        if len(edits) > 1 and "unschedulable" in reason.text:
+            found = _fewest_uncordoned(w, edits, names) or found
+        yield from found
+
+
+def _fewest_uncordoned(w: Workshop, edits: tuple[str, ...], names: list[str]) -> list[Ranked]:
+    """Leave out nodes one by one for as long as the job fits without them."""
+    kept = list(range(len(edits)))
+    if w.trials.now(*edits).decision.placement is None:
+        return []
+    for i in list(kept):
+        rest = [k for k in kept if k != i]
+        if w.deadline.over():
+            return []
+        if rest and w.trials.now(*(edits[k] for k in rest)).decision.placement is not None:
+            kept = rest
+    text = f"uncordon {listed([names[k] for k in kept])}"
+    return list(w.either("admit-nodes", text, "", tuple(edits[k] for k in kept)))
+
+
+def fewer_pods(w: Workshop) -> Iterator[Ranked]:
+    """Run with as many pods as have room."""
+    if len(w.wanted) != 1:
+        return
+    [(s, wanted)] = w.wanted.items()
+    podset = w.asked.podsets[s]
+    role = w.job.roles[podset.role]
+    running = 0 if role.running is None else w.asked.podsets[role.running].count
+    if wanted < 2:
+        return
+    document = w.question.jobs[w.j]
+    whole = document.min_count is not None
+    tries: dict[int, Trial] = {}
+
+    def works(fewer: int) -> bool:
+        edits = _with_pods(w, running + wanted - fewer, role.name, whole=whole)
+        tries[fewer] = w.trials.now(*edits)
+        return tries[fewer].decision.placement is not None
+
+    guess = wanted - min(wanted - 1, max(1, w.places[0].room))
+    fewer, proved = w.smallest(works, wanted - 1, guess)
+    if fewer is None:
+        return
+    pods = counted(running + wanted - fewer, "pod")
+    text = f"run with {pods} instead of {running + wanted}"
+    cost = f"{counted(fewer, 'pod')} fewer"
+    yield from w.ranked("fewer-pods", text, cost, tries[fewer], smallest=proved)
+
+
+def _with_pods(w: Workshop, pods: int, role: str, *, whole: bool) -> tuple[str, ...]:
+    """Changes that make some pods enough: of a gang the minimum, else the number of pods."""
+    name = w.job.name
+    if not w.job.is_gang:
+        return (f"set={name}:{role}:count={pods}",)
+    if whole:
+        return (f"set={name}:minCount={pods}",)
+    return (f"set={name}:{role}:minCount={pods}",)
+
+
+def smaller_requests(w: Workshop) -> Iterator[Ranked]:
+    """Ask no more of a node than the largest offers, where none is large enough."""
+    for places in w.places:
+        podset = w.asked.podsets[places.podset]
+        for r, amount in enumerate(podset.requests):
+            offers = [w.asked.nodes[n].capacity[r] for n in podset.allowed]
+            known = [offer for offer in offers if offer is not None]
+            if not amount or len(known) < len(offers) or not 0 < max(known, default=0) < amount:
+                continue
+            name = w.asked.resources[r]
+            value = from_base(name, max(known))
+            text = f"ask for {value} {name} a pod instead of {from_base(name, amount)}"
+            edit = f"set={w.job.name}:{podset.name}:{name}={value}"
+            yield from w.either("smaller-requests", text, "smaller pods", (edit,))

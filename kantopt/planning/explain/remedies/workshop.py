@@ -1,0 +1,140 @@
+"""What every search for a remedy needs: the question, trials, and how a remedy is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from kantopt.clock import Deadline
+from kantopt.planning.explain.steps import steps_of
+from kantopt.planning.explain.trial import Trial, Trials
+from kantopt.planning.explain.verdict import Ladder, disturbance
+from kantopt.planning.explain.words import counted
+from kantopt.planning.question import Question
+from kantopt.problem.focus import wanted_pods
+from kantopt.problem.instance import Instance
+from kantopt.schema.explanation import Remedy
+from kantopt.schema.model import Model
+from kantopt.search.explain.decide import is_small
+from kantopt.search.explain.places import Places
+
+Kind = Literal[
+    "move",
+    "evict",
+    "end",
+    "relax-topology",
+    "add-nodes",
+    "fewer-pods",
+    "raise-quota",
+    "raise-priority",
+    "admit-nodes",
+    "lift-limits",
+    "smaller-requests",
+]
+_EFFORT = get_args(Kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A remedy and its rank: pods that lose their place, pods that move, kind."""
+
+    key: tuple[int, int, int, int]
+    remedy: Remedy
+
+
+class Workshop:
+    """Tries changes for one job and writes down those that help.
+
+    Parameters
+    ----------
+    asked
+        The question about the job, with all that the model allows.
+    places
+        Why each node is out, by pod set of the job.
+    ladder
+        The verdict.
+    """
+
+    def __init__(
+        self,
+        question: Question,
+        model: Model,
+        asked: Instance,
+        j: int,
+        places: list[Places],
+        ladder: Ladder,
+        deadline: Deadline,
+    ) -> None:
+        self.question = question
+        self.asked = asked
+        self.j = j
+        self.job = asked.jobs[j]
+        self.places = places
+        self.ladder = ladder
+        self.deadline = deadline
+        self.trials = Trials(question, model, self.job.name, deadline)
+        self.wanted = wanted_pods(asked, j)
+
+    def ranked(
+        self,
+        kind: Kind,
+        message: str,
+        cost: str,
+        trial: Trial,
+        *,
+        smallest: bool = False,
+        lost: int = 0,
+    ) -> Iterator[Ranked]:
+        """Write a remedy down if its plan was found and judged."""
+        plan = steps_of(trial.question, trial.asked, trial.decision)
+        if plan is None:
+            return
+        remedy = Remedy(
+            kind=kind,
+            message=message,
+            cost=cost,
+            edit=" ".join(trial.edits),
+            smallest=smallest,
+            plan=plan,
+        )
+        key = (lost + plan.evicted_pods, plan.moved_pods, _EFFORT.index(kind), len(trial.edits))
+        yield Ranked(key, remedy)
+
+    def either(
+        self, kind: Kind, text: str, cost: str, edits: tuple[str, ...], *, smallest: bool = False
+    ) -> Iterator[Ranked]:
+        """Try changes with nothing disturbed, then with what is allowed."""
+        trial = self.trials.now(*edits)
+        disturbing = is_small(self.asked) or self.ladder.decision.placement is None
+        if trial.decision.placement is None and disturbing and not self.deadline.over():
+            trial = self.trials.disturbing(*edits)
+        evicted, moved = disturbance(trial.asked, trial.decision)
+        parts = [cost] if cost else []
+        parts += [f"{counted(evicted, 'pod')} evicted"] if evicted else []
+        parts += [f"{counted(moved, 'pod')} moved"] if moved else []
+        yield from self.ranked(kind, text, ", ".join(parts), trial, smallest=smallest)
+
+    def smallest(
+        self, works: Callable[[int], bool], most: int, guess: int
+    ) -> tuple[int | None, bool]:
+        """Smallest number up to ``most`` that works, as those above it do; the guess comes first.
+
+        Says as well whether the number before it was found not to work.
+        """
+        low, high = 0, None
+        probe = min(max(1, guess), most)
+        while not self.deadline.over():
+            if works(probe):
+                high = probe
+            else:
+                low = probe
+            if high is not None and high - low == 1:
+                return high, True
+            if high is None:
+                if low == most:
+                    break
+                probe = min(most, 2 * low if low > guess else low + 1)
+            else:
+                probe = high - 1 if high == guess else (low + high) // 2
+        return high, False

@@ -1,0 +1,99 @@
+"""Changes to try out, as an operator types them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kantopt.errors import UsageError
+from kantopt.planning.explain.edits import edited
+from kantopt.planning.question import Question
+from kantopt.schema.model import Model
+from tests.explain.helpers import asked, model_of
+from tests.verify.world import GPU, job, node, pods
+
+QUEUES = [{"name": "q", "resources": [{"name": GPU, "nominalQuota": 2}]}]
+QUESTION = asked(
+    [node("a", gpu=8, rack="b/0"), node("b", gpu=8, rack="b/1")],
+    [
+        job("r", pods(count=2, gpu=1, on=["a", "b"]), queueName="q"),
+        job("j", pods("x", count=4, gpu=2, topologyRequest={"required": "rack"}), pods("y")),
+    ],
+    queues=QUEUES,
+)
+
+
+def after(*texts: str) -> tuple[Question, Model]:
+    return edited(QUESTION, model_of(QUESTION), texts)
+
+
+def test_nodes_like_another() -> None:
+    nodes = after("add-nodes=b:2")[0].snapshot.nodes
+    assert [node.name for node in nodes] == ["a", "b", "b-new-1", "b-new-2"]
+    assert nodes[3].labels == nodes[1].labels
+    assert [node.name for node in after("add-nodes=b:1", "add-nodes=b:1")[0].snapshot.nodes] == [
+        "a",
+        "b",
+        "b-new-1",
+        "b-new-2",
+    ]
+
+
+def test_a_drained_node_has_no_pods() -> None:
+    question, _ = after("drain=a")
+    assert question.snapshot.nodes[0].unschedulable
+    [running] = question.snapshot.jobs
+    assert [place.node for place in running.pod_sets[0].assignments] == ["b"]
+    assert not after("drain=a", "uncordon=a")[0].snapshot.nodes[0].unschedulable
+
+
+def test_jobs_change() -> None:
+    assert after("remove=r")[0].snapshot.jobs == ()
+    assert after("remove=default/j")[0].pending == ()
+    [job] = after("priority=j:7", "set=j:x:nvidia.com/gpu=1", "set=j:x:required=block")[0].pending
+    assert job.priority == 7
+    first, second = job.pod_sets
+    assert first.requests[GPU] == 1
+    assert GPU not in second.requests
+    assert first.topology_request is not None
+    assert first.topology_request.required == "block"
+    [job] = after("set=j:x:required=none", "set=j:x:count=2", "set=j:cpu=500m")[0].pending
+    assert job.pod_sets[0].topology_request is not None
+    assert job.pod_sets[0].topology_request.required is None
+    assert [(podset.count, podset.requests["cpu"]) for podset in job.pod_sets] == [
+        (2, "500m"),
+        (1, "500m"),
+    ]
+
+
+def test_quotas_and_limits_change() -> None:
+    question, model = after(f"quota=q:{GPU}=9", "limit=moves:3")
+    assert question.snapshot.queues[0].resources[0].nominal_quota == 9
+    assert (model.limits.moves, model.limits.evictions) == (3, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("add-node=b:1", "did you mean add-nodes=?"),
+        ("remove", "expected one of add-nodes=NODE:COUNT"),
+        ("add-nodes=c:1", "expected a node that the input has"),
+        ("add-nodes=b:0", "a whole number of at least 1 at its end"),
+        ("add-nodes=b", "expected add-nodes=NODE:COUNT"),
+        ("drain=aa", "did you mean a?"),
+        ("remove=q", "expected a job that the input has"),
+        ("priority=j:high", "a whole number at its end"),
+        ("set=j=3", "expected set=JOB"),
+        ("set=j:z:count=3", "a pod set that the input has"),
+        ("set=j:x:nvidia.com/gpu=lots", "a quantity such as"),
+        ("set=j:x:required=zone", "none or one of block, rack"),
+        ("set=r:main:count=1", "at least as many pods as run"),
+        ("set=j:movable=maybe", "true or false"),
+        ("quota=q:cpu=1", "a resource of the queue"),
+        ("limit=nodes:1", "limit=evictions:COUNT"),
+    ],
+)
+def test_a_change_that_cannot_be_made_says_why(text: str, words: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        after(text)
+    assert str(raised.value).startswith(f"--what-if: found {text}, expected ")
+    assert words in str(raised.value)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet
 from kantopt.problem.placement import Placement
-from kantopt.schema.model import Limits, Model, Objective, Rule
+from kantopt.schema.model import Model, Objective, Rule
 
 _OBJECTIVES = ("evictions", "moves", "domains_crossed")
 
@@ -61,8 +61,11 @@ def limited(
 ) -> Instance:
     """Return the question with limits of evictions and moves that are no higher than given."""
     limits = question.model.limits
-    tighter = Limits(
-        evictions=_least(limits.evictions, evictions), moves=_least(limits.moves, moves)
+    tighter = limits.model_copy(
+        update={
+            "evictions": _least(limits.evictions, evictions),
+            "moves": _least(limits.moves, moves),
+        }
     )
     return with_model(question, limits=tighter)
 

@@ -306,21 +306,16 @@ class Wording:
 
     def _limits(self, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:
         limits = self.question.model.limits
-        for kind in [str(subject[0]) for subject in subjects] or ["evictions", "moves"]:
-            most = limits.evictions if kind == "evictions" else limits.moves
-            if most is not None:
-                yield ConflictItem(
-                    rule=Rule.LIMITS.value,
-                    subject=kind,
-                    message=f"at most {counted(most, 'pod')}, {self._limit(kind)}",
-                )
-
-    def _limit(self, kind: str) -> str:
-        """Who sets a limit: the model, or the question that was asked."""
-        own = self.allowed.evictions if kind == "evictions" else self.allowed.moves
-        now = self.question.model.limits
-        asked = now.evictions if kind == "evictions" else now.moves
-        return "the model's limit" if own == asked else "as was asked"
+        for kind in [str(subject[0]) for subject in subjects] or list(Limits.model_fields):
+            most = getattr(limits, kind)
+            if most is None:
+                continue
+            same = getattr(self.allowed, kind) == most
+            yield ConflictItem(
+                rule=Rule.LIMITS.value,
+                subject=kind.replace("_", " "),
+                message=f"at most {most}, " + ("the model's limit" if same else "as was asked"),
+            )
 
 
 def _runs(question: Instance, podsets: Iterable[int]) -> bool:

@@ -15,6 +15,8 @@ from kantopt.bench.models import MakeModel
 from kantopt.bench.vm_cluster import MACHINES, vm_cluster
 from kantopt.errors import UsageError
 from kantopt.planning.convert import convert
+from kantopt.planning.defrag import Wish, asked
+from kantopt.planning.question import Question
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import FragmentObjective, Limits, Model, Objective, TotalObjective
@@ -88,16 +90,22 @@ def walled(made: Documents) -> Documents:
 
 
 def model(name: str) -> MakeModel:
-    """Return the model ``mnl-N``: free slots of 16 cores per zone, then moves, at most N moves.
+    """Return the model ``mnl-N`` or the model ``slots-N``; slots are of 16 cores on one zone.
+
+    ``mnl-N``: most slots, then fewest moves, at most N moves. ``slots-N``: the fewest moves that
+    make N slots.
 
     Raises
     ------
     UsageError
         If the name is another one.
     """
-    number = name.removeprefix("mnl-")
-    if not name.startswith("mnl-") or not number.isdecimal():
-        raise UsageError(f"--models: found {name}, expected mnl-N, such as {MODELS[0]}")
+    kind, _, number = name.partition("-")
+    if kind not in ("mnl", "slots") or not number.isdecimal():
+        expected = f"mnl-N or slots-N, such as {MODELS[0]}"
+        raise UsageError(f"--models: found {name}, expected {expected}")
+    if kind == "slots":
+        return partial(_fewest_moves, name, f"fragment-rate=cpu:{SLOT_CPUS}/numa:{number}")
     slots = FragmentObjective(resource="cpu", size=SLOT_CPUS, device_class="numa")
     made = Model(
         api_version=API_VERSION,
@@ -107,3 +115,10 @@ def model(name: str) -> MakeModel:
         limits=Limits(evictions=0, moves=int(number)),
     )
     return lambda _: made
+
+
+def _fewest_moves(name: str, goal: str, made: Documents) -> Model:
+    """The model that reaches a goal with the fewest moves."""
+    question = Question(name, made.snapshot, made.pending, None, None, ())
+    found = asked(question, Wish(goals=(goal,))).model
+    return found.model_copy(update={"metadata": Metadata(name=name)})

@@ -49,7 +49,13 @@ def test_moves_are_limited_by_number_or_by_share_of_what_runs() -> None:
 
 @pytest.mark.parametrize(
     ("suite", "name"),
-    [("openb", "moves-x"), ("openb", "training"), ("vm-rescheduling", "mnl-"), ("gangs", "none")],
+    [
+        ("openb", "moves-x"),
+        ("openb", "training"),
+        ("vm-rescheduling", "mnl-"),
+        ("vm-rescheduling", "slots-x"),
+        ("gangs", "none"),
+    ],
 )
 def test_a_model_that_a_suite_does_not_know_is_a_usage_error(suite: str, name: str) -> None:
     with pytest.raises(UsageError, match="--models"):

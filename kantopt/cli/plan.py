@@ -9,6 +9,7 @@ import typer
 from kantopt.cli import options as opt
 from kantopt.cli.habits import NO_HABITS, Habits, LogForm, Run, with_habits
 from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
+from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
     from kantopt.planning.plan import Result
@@ -68,6 +69,24 @@ def plan(
         list[str] | None,
         typer.Option(metavar="JOB", help="A job that must be placed. Repeatable."),
     ] = None,
+    wanted: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="JOB",
+            help="Plan for this pending job alone: it must be placed, at the least harm to "
+            "others. Without a model: the shipped one, preemption.",
+        ),
+    ] = None,
+    clear: Annotated[
+        str | None,
+        typer.Option(
+            "--clear",
+            metavar="LEVEL[=DOMAIN]",
+            help="With --for: what room for the job would cost in each domain of a topology "
+            "level, the cheapest first, each with a verified plan.",
+        ),
+    ] = None,
     gated: opt.Gated = False,
     pending: opt.Pending = None,
     topology: opt.Levels = None,
@@ -112,6 +131,8 @@ def plan(
 
     if output_file == "-":
         output, output_file = output or "yaml", None
+    if clear is not None and wanted is None:
+        raise UsageError("--clear: found no job, expected --for JOB beside it")
     check_output_file(output_file)
     shown = Shown(output, output_file, color, quiet, log_format)
     memory = cgroup_limit() if memory_limit is None else MemoryLimit(memory_limit)
@@ -144,7 +165,26 @@ def plan(
             )
             if workers is not None:
                 settings = replace(settings, workers=workers)
+            if wanted is not None:
+                from kantopt.planning.wanted import model_for, wanted_job
+
+                wanted = wanted_job(question, wanted)
+                if model is None and question.model is None:
+                    model = "preemption"
             chosen = chosen_model(question, model)
+            if wanted is not None:
+                chosen = model_for(chosen, wanted)
+            if wanted is not None and clear is not None:
+                from kantopt.cli.prices import exit_code_of, write_prices
+                from kantopt.planning.prices import price_list
+
+                prices = price_list(
+                    question, chosen, wanted, clear, settings, deadline, solver=solver
+                )
+                progress.end(f"{len(prices.prices)} domains")
+                write_prices(prices, shown)
+                code = exit_code_of(prices, detailed=detailed_exitcode)
+                return code if stop.signal is None else 128 + stop.signal
             options = {**asdict(settings), "time_limit": time_limit, "deterministic": deterministic}
             answer = run.unchanged(question, chosen, options)
             result = None

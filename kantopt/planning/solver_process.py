@@ -9,9 +9,10 @@ import signal
 import threading
 import time
 import traceback
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
-from typing import Self
+from typing import Any, Protocol, Self
 
 from kantopt.clock import Deadline
 from kantopt.memory import ENDED
@@ -83,6 +84,9 @@ class SearchTask:
     """File that CP-SAT's log is appended to."""
 
 
+_Item = SearchTask | tuple[SearchTask, ...] | Found
+
+
 class _Outbox:
     """Sends to the process from a thread: one that does not listen must keep nobody waiting.
 
@@ -96,10 +100,10 @@ class _Outbox:
         self._open = True
         self._thread: threading.Thread | None = None
 
-    def post(self, item: SearchTask | Found) -> None:
+    def post(self, item: _Item) -> None:
         """Have something sent; what waits and has not been sent is dropped for it."""
         with self._changed:
-            if isinstance(item, SearchTask):
+            if not isinstance(item, Found):
                 self._thread = threading.Thread(target=self._work, args=(item,), daemon=True)
                 self._thread.start()
             else:
@@ -114,8 +118,8 @@ class _Outbox:
         if self._thread is not None:
             self._thread.join()
 
-    def _work(self, task: SearchTask) -> None:
-        item: SearchTask | Found = task
+    def _work(self, task: _Item) -> None:
+        item = task
         with contextlib.suppress(OSError, ValueError):
             while True:
                 self._line.send(item)
@@ -161,6 +165,10 @@ class SolverProcess:
         """Give the process its task; of one that is dead already, :meth:`messages` will tell."""
         self._outbox.post(task)
 
+    def begin_in_turn(self, tasks: Sequence[SearchTask]) -> None:
+        """Give the process several tasks; :meth:`numbered` tells what it finds."""
+        self._outbox.post(tuple(tasks))
+
     def offer(self, placement: Placement) -> None:
         """Tell the search of a legal placement that was found elsewhere."""
         self._outbox.post(Found(placement.podsets))
@@ -175,14 +183,25 @@ class SolverProcess:
 
         The last message is :class:`Done`, or :class:`Failed` if the search died.
         """
+        message: Message | None = self._received(seconds)
+        return message
+
+    def numbered(self, seconds: float) -> tuple[int, Message] | Failed | None:
+        """Return what the search for one of several tasks has sent, and the number of the task.
+
+        Like :meth:`message`; if the process died, no number.
+        """
+        message: tuple[int, Message] | Failed | None = self._received(seconds)
+        return message
+
+    def _received(self, seconds: float) -> Any:
         if not self._line.poll(seconds):
             return None
         try:
-            message: Message = self._line.recv()
+            return self._line.recv()
         except (EOFError, OSError):
             self._process.join()
             return Failed(self._ending())
-        return message
 
     def _ending(self) -> str:
         code = self._process.exitcode
@@ -199,6 +218,63 @@ class SolverProcess:
 def _run(line: Connection, near_end: Connection, parent: int) -> None:
     """Load the solver, wait for a task, search and send; the body of the process."""
     near_end.close()  # else the end of the parent would not be the end of the line
+    _settle_in(parent)
+    try:
+        import kantopt.search.stages.run  # noqa: F401 - slow to load, and needed soon
+
+        task: SearchTask | tuple[SearchTask, ...] = line.recv()
+        tasks = (task,) if isinstance(task, SearchTask) else task
+        memory = tasks[0].deadline.stop.memory
+        if memory is not None:
+            memory.leave_when_reached(parent)
+        if isinstance(task, SearchTask):
+            line.send(_search(task, line))
+        else:
+            _search_in_turn(tasks, line)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        pass  # nobody listens any more
+    except MemoryError:
+        line.send(Failed("the solver ran out of memory"))
+    except Exception as error:
+        line.send(_failure(error))
+
+
+def _search_in_turn(tasks: Sequence[SearchTask], line: Connection) -> None:
+    """Search for one task after the other; the time that is left is shared out evenly."""
+    for i, task in enumerate(tasks):
+        if task.deadline.over():
+            line.send((i, Done(infeasible=False, clocked=True)))
+            continue
+        share = task.deadline.remaining() / (len(tasks) - i)
+        until = task.deadline.less(task.deadline.remaining() - share)
+        numbered = _Numbered(line, i)
+        try:
+            numbered.send(_search(replace(task, deadline=until), numbered))
+        except (BrokenPipeError, ConnectionResetError):
+            raise
+        except Exception as error:
+            numbered.send(_failure(error))
+
+
+class _Numbered:
+    """A line on which every message bears the number of its task; nothing comes back."""
+
+    def __init__(self, line: Connection, i: int) -> None:
+        self._line = line
+        self._i = i
+
+    def send(self, message: Message, /) -> None:
+        self._line.send((self._i, message))
+
+    def poll(self) -> bool:
+        return False
+
+    def recv(self) -> Any:
+        raise EOFError
+
+
+def _settle_in(parent: int) -> None:
+    """Make a forked process one that only its parent talks to and that ends with it."""
     # Ctrl-C reaches the parent, which decides. Blocked, not only ignored: CP-SAT sets a handler of
     # its own, which may fire while the solver is being taken down.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -206,25 +282,31 @@ def _run(line: Connection, near_end: Connection, parent: int) -> None:
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a solver that prints must not reach stdout
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
-    try:
-        import kantopt.search.stages.run  # noqa: F401 - slow to load, and needed soon
-
-        task: SearchTask = line.recv()
-        if task.deadline.stop.memory is not None:
-            task.deadline.stop.memory.leave_when_reached(parent)
-        line.send(_search(task, line))
-    except (EOFError, BrokenPipeError, ConnectionResetError):
-        pass  # nobody listens any more
-    except MemoryError:
-        line.send(Failed("the solver ran out of memory"))
-    except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{os.path.basename(last.filename)}:{last.lineno}"
-        text = " ".join(str(error).split())[:LONGEST]
-        line.send(Failed(f"the solver failed: {type(error).__name__}: {text} ({where})"))
 
 
-def _search(task: SearchTask, line: Connection) -> Done:
+def _failure(error: Exception) -> Failed:
+    """Say what went wrong in a solver process, and where."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{os.path.basename(last.filename)}:{last.lineno}"
+    text = " ".join(str(error).split())[:LONGEST]
+    return Failed(f"the solver failed: {type(error).__name__}: {text} ({where})")
+
+
+class _Far(Protocol):
+    """The far end of a line, as a search needs it."""
+
+    def send(self, message: Message, /) -> None:
+        """Send what was found."""
+
+    def poll(self) -> bool:
+        """Whether something has come."""
+
+    def recv(self) -> Any:
+        """Return what has come."""
+
+
+def _search(task: SearchTask, line: _Far) -> Done:
+    """Search, and send what is found and proved on the way."""
     from importlib.metadata import version
 
     from kantopt.cp.solve import Budget

@@ -8,9 +8,10 @@ from typing import Any
 from kantopt.schema.base import Part
 from kantopt.schema.explanation import Explanation
 from kantopt.schema.model import Objective, PriorityObjective
+from kantopt.schema.prices import PriceList
 from kantopt.schema.validation import KINDS
 
-PUBLISHED: dict[str, type[Part]] = {**KINDS, "Explanation": Explanation}
+PUBLISHED: dict[str, type[Part]] = {**KINDS, "Explanation": Explanation, "PriceList": PriceList}
 """Documents whose form is published: those that are read, and answers that other tools read."""
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -1,0 +1,107 @@
+"""The exact search on several questions, one after the other, in one process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from kantopt.clock import Deadline
+from kantopt.planning.exact import grace
+from kantopt.planning.incumbents import Incumbents
+from kantopt.planning.options import Options
+from kantopt.planning.solver_process import (
+    Done,
+    Failed,
+    Found,
+    Message,
+    Note,
+    SearchTask,
+    SolverProcess,
+)
+from kantopt.problem.placement import Placement
+from kantopt.search.known import Bound
+
+_SHORT = 0.05
+"""Most seconds to wait at once: a signal only sets a flag, and the flag must be seen soon."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """A question in turn: what is known of it, and how its search ended."""
+
+    incumbents: Incumbents
+    infeasible: bool = False
+    warning: str = ""
+
+
+def search_in_turn(
+    questions: Sequence[Asked],
+    options: Options,
+    deadline: Deadline,
+    process: SolverProcess | None = None,
+    tell: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Better and prove the best plan of each question; the time left is shared out evenly.
+
+    A question that is proved early leaves its time to those after it.
+
+    Parameters
+    ----------
+    process
+        A process that waits for a task; it is used up.
+    tell
+        Called with the number of questions that are done.
+    """
+    tasks = [_task(each.incumbents, options, deadline) for each in questions]
+    with process or SolverProcess() as solver:
+        solver.begin_in_turn(tasks)
+        late = deadline.less(-_SHORT)  # what has been sent in time is still taken
+        done = 0
+        while done < len(questions):
+            message = solver.numbered(min(_SHORT, deadline.remaining()))
+            if isinstance(message, Failed):
+                for each in questions[done:]:
+                    each.warning = message.message
+                return
+            if message is not None:
+                i, said = message
+                done += _take(questions[i], said)
+                tell(done)
+            if deadline.over() and (message is None or late.over()):
+                return
+
+
+def _task(incumbents: Incumbents, options: Options, deadline: Deadline) -> SearchTask:
+    best = incumbents.best
+    return SearchTask(
+        instance=incumbents.instance,
+        tiers=incumbents.tiers,
+        start=None if best.missing else best.placement,
+        forbidden=(),
+        deadline=deadline.less(grace(deadline.remaining())),
+        seed=options.seed,
+        workers=options.workers,
+        work=None,
+    )
+
+
+def _take(asked: Asked, message: Message) -> bool:
+    """Note what a search says; return whether it was its last word."""
+    match message:
+        case Found(podsets):
+            fault = asked.incumbents.offer(Placement(podsets), "cp-sat")
+            if fault is not None:
+                asked.warning = f"a placement of the solver was refused: {fault}"
+        case Bound():
+            asked.incumbents.known.add(message)
+        case Note(text):
+            asked.warning = text
+        case Done(infeasible, _):
+            asked.infeasible = infeasible and bool(asked.incumbents.best.missing)
+            return True
+        case Failed(text):
+            asked.warning = text
+            return True
+        case _:
+            pass
+    return False

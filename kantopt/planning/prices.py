@@ -1,0 +1,306 @@
+"""What room for one job costs in each domain of a level: a plan for each, and its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from kantopt.clock import Deadline
+from kantopt.errors import UsageError
+from kantopt.planning.document import documented_actions
+from kantopt.planning.in_turn import Asked, search_in_turn
+from kantopt.planning.incumbents import Incumbents
+from kantopt.planning.options import Options
+from kantopt.planning.question import Question
+from kantopt.planning.solver_process import SolverProcess
+from kantopt.planning.tiers import tier_rows
+from kantopt.planning.wanted import model_for
+from kantopt.problem.actions import Wave
+from kantopt.problem.cluster import Domain
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.schema import plan as docs
+from kantopt.schema.base import API_VERSION, Metadata
+from kantopt.schema.dump import canonical_digest
+from kantopt.schema.explanation import Steps
+from kantopt.schema.hints import did_you_mean, one_of
+from kantopt.schema.model import Metric, Model
+from kantopt.schema.prices import Price, PriceList, PriorityVictims
+from kantopt.search.portfolio import best_of
+from kantopt.search.sequence import sequence
+from kantopt.search.strategy import DEFAULT_PORTFOLIO
+from kantopt.verify.metrics import measure
+from kantopt.verify.metrics.evictions import measure_evictions
+from kantopt.verify.metrics.unplaced import never_placed
+from kantopt.verify.replay import replay
+from kantopt.verify.step import Step
+
+RESERVE = 0.3
+"""Seconds kept for writing the list."""
+_STRATEGIES = DEFAULT_PORTFOLIO[:2]
+_FAST_SHARE = 1 / 3
+"""Of the time, at most, for a first price of every domain."""
+
+Tell = Callable[[str, int, int], None]
+"""Told what is being done, and for how many domains of how many it is done."""
+
+
+def price_list(
+    question: Question,
+    model: Model,
+    job: str,
+    place: str,
+    options: Options,
+    deadline: Deadline,
+    tell: Tell = lambda *_: None,
+    solver: SolverProcess | None = None,
+) -> PriceList:
+    """Price the domains of a level: each by the best plan that places a job there, alone.
+
+    Parameters
+    ----------
+    question
+        The documents.
+    model
+        Rules and objectives; of two prices the one is lower that is less in the objectives' order.
+    job
+        NAMESPACE/NAME; no other pending job is looked at.
+    place
+        A level by name or node label, or ``LEVEL=DOMAIN`` for one domain alone.
+    deadline
+        When everything should be done: first a price for every domain, then the proofs, those of
+        the cheapest first.
+    solver
+        A process that has loaded the solver meanwhile; without one it is started when needed.
+
+    Raises
+    ------
+    UsageError
+        If there is no such level or domain.
+    """
+    instance = question.instance(model_for(model, job))
+    j = instance.job_index[job]
+    level, domains = _domains(instance, place)
+    tiers = _harm(tiers_of(instance))
+    ending = deadline.less(RESERVE)
+    rows = [_Row(domain, confined(instance, j, domain), tiers) for domain in domains]
+    _price(rows, options, ending, tell)
+    if options.engine != "fast":
+        _prove(rows, options, ending, tell, solver)
+    prices = [row.price(question) for row in rows]
+    order = sorted(range(len(rows)), key=lambda i: (*_rank(prices[i]), i))
+    warnings = list(question.notes)
+    if any(price.status in ("FEASIBLE", "OPEN") for price in prices) and ending.over():
+        warnings.append("the time was up before all prices were proved")
+    warnings += [warning for row in rows for warning in row.warnings]
+    snapshot = question.snapshot
+    return PriceList(
+        api_version=API_VERSION,
+        kind="PriceList",
+        metadata=Metadata(name=snapshot.metadata.name),
+        snapshot=docs.SnapshotRef(
+            digest=canonical_digest(snapshot),
+            name=snapshot.metadata.name,
+            captured_at=snapshot.metadata.captured_at,
+            resource_version=snapshot.metadata.resource_version,
+        ),
+        job=job,
+        level=instance.topology.levels[level],
+        model=model.metadata.name,
+        prices=tuple(prices[i] for i in order),
+        warnings=tuple(dict.fromkeys(warnings)),
+    )
+
+
+def _harm(tiers: tuple[Tier, ...]) -> tuple[Tier, ...]:
+    """Return the tiers down to the last one of disruption: the rest is no part of the price."""
+    last = max((i for i, tier in enumerate(tiers) if tier.metric in _DISRUPTION), default=None)
+    return tiers if last is None else tiers[: last + 1]
+
+
+_DISRUPTION = (
+    Metric.EVICTIONS,
+    Metric.LOST_GPU_SECONDS,
+    Metric.MOVES,
+    Metric.DISRUPTION_COST,
+)
+
+
+def confined(instance: Instance, j: int, domain: Domain) -> Instance:
+    """Return the question in which pending pods of a job may go to one domain only."""
+    inside = frozenset(domain.nodes)
+    podsets = tuple(
+        replace(podset, allowed=podset.allowed & inside)
+        if podset.job == j and not podset.running
+        else podset
+        for podset in instance.podsets
+    )
+    return replace(instance, podsets=podsets)
+
+
+def _domains(instance: Instance, place: str) -> tuple[int, tuple[Domain, ...]]:
+    topology = instance.topology
+    name, given, wanted = place.partition("=")
+    known = list(dict.fromkeys((*topology.levels, *topology.labels)))
+    if name not in known:
+        hint = did_you_mean(name, known)
+        expected = one_of(known) if known else "a topology level; the input has none"
+        raise UsageError(
+            f"--clear: found {name}, expected {expected}{f' ({hint})' if hint else ''}"
+        )
+    level = topology.level(name)
+    domains = topology.domains[level]
+    if not given:
+        return level, domains
+    found = [domain for domain in domains if wanted in (str(domain), domain.path[-1])]
+    found = [domain for domain in found if str(domain) == wanted] or found
+    if len(found) != 1:
+        listed = found or domains
+        names = ", ".join(map(str, listed[:_LISTED])) + (", ..." if len(listed) > _LISTED else "")
+        expected = f"one of {names}" if listed else "a domain; there is none"
+        raise UsageError(f"--clear: found {place}, expected {expected}")
+    return level, tuple(found)
+
+
+_LISTED = 8
+"""Domains that an error names."""
+
+
+def _price(rows: list[_Row], options: Options, deadline: Deadline, tell: Tell) -> None:
+    """Find a plan for each domain fast."""
+    ending = deadline.less(deadline.remaining() * (1 - _FAST_SHARE))
+    for i, row in enumerate(rows):
+        tell("pricing", i, len(rows))
+        if row.impossible:
+            continue
+        if ending.cuts():
+            return
+        share = ending.less(ending.remaining() * (1 - 1 / (len(rows) - i)))
+        strategies = options.strategies or _STRATEGIES
+        placement, strategy = best_of(row.instance, share, strategies, row.tiers, seed=options.seed)
+        row.incumbents.offer(placement, strategy.value)
+
+
+def _prove(
+    rows: list[_Row],
+    options: Options,
+    deadline: Deadline,
+    tell: Tell,
+    solver: SolverProcess | None,
+) -> None:
+    """Better and prove the prices, the cheapest first."""
+    queue = [row for row in rows if not row.impossible and not row.incumbents.optimal]
+    queue.sort(key=lambda row: row.incumbents.best.key)
+    asked = [Asked(row.incumbents) for row in queue]
+    if asked and not deadline.over():
+        search_in_turn(
+            asked, options, deadline, solver, lambda done: tell("proving", done, len(queue))
+        )
+    for row, each in zip(queue, asked, strict=True):
+        row.impossible = each.infeasible
+        row.warnings += [f"{row.domain}: {each.warning}"] if each.warning else []
+
+
+@dataclass
+class _Row:
+    """One domain, the question about it and what is known of that."""
+
+    domain: Domain
+    instance: Instance
+    tiers: tuple[Tier, ...]
+    warnings: list[str] = field(default_factory=list)
+    impossible: bool = field(init=False)
+    incumbents: Incumbents = field(init=False)
+
+    def __post_init__(self) -> None:
+        jobs = self.instance.jobs
+        self.impossible = any(never_placed(self.instance, jobs[j]) for j in self.instance.required)
+        self.incumbents = Incumbents(self.instance, self.tiers, self.instance.current, "nobody")
+
+    def price(self, question: Question) -> Price:
+        """Write down the best plan that has a legal order, once more replayed and judged."""
+        domain = str(self.domain)
+        if self.impossible:
+            return Price(domain=domain, status="IMPOSSIBLE")
+        for incumbent in reversed(self.incumbents.history):
+            if incumbent.missing:
+                continue
+            waves = sequence(self.instance, incumbent.placement)
+            if waves is None:
+                continue
+            violations, final = replay(self.instance, waves)
+            if violations:  # an order is judged where it is made: this is for what is not
+                self.warnings.append(f"{domain}: a plan was refused: {violations[0]}")
+                continue
+            return self._written(question, final, waves)
+        return Price(domain=domain, status="OPEN")
+
+    def _written(self, question: Question, final: Placement, waves: tuple[Wave, ...]) -> Price:
+        instance = self.instance
+        step = Step(instance, instance.current, final)
+        values = measure(instance, final, self.tiers)
+        rows = tier_rows(
+            self.tiers,
+            measure(instance, instance.current, self.tiers),
+            values,
+            self.incumbents.known,
+        )
+        binds, evictions, moves = documented_actions(question, instance, final, waves)
+        victims = tuple(_victims(step))
+        lost = [row.value for row in rows if row.metric == Metric.LOST_GPU_SECONDS]
+        return Price(
+            domain=str(self.domain),
+            status="OPTIMAL" if all(row.status == "OPTIMAL" for row in rows) else "FEASIBLE",
+            victims=victims,
+            moved_pods=sum(item.count for item in moves if not item.stopover),
+            cost=sum(each.cost for each in victims),
+            gpu_milli=sum(each.gpu_milli for each in victims),
+            lost_gpu_seconds=sum(lost) if lost else None,
+            objectives=rows,
+            steps=Steps(
+                placed_pods=sum(item.count for item in binds),
+                evicted_pods=sum(item.count for item in evictions),
+                moved_pods=sum(item.count for item in moves),
+                assignments=binds,
+                evictions=evictions,
+                moves=moves,
+                waves=tuple(
+                    docs.Wave(
+                        id=wave.id, after=wave.after, actions=tuple(a.id for a in wave.actions)
+                    )
+                    for wave in waves
+                ),
+            ),
+        )
+
+
+def _victims(step: Step) -> list[PriorityVictims]:
+    instance = step.instance
+    found = []
+    for priority in instance.priorities:
+        jobs = [job for job in step.changed_jobs if job.priority == priority]
+        lost = {
+            job.index: [(s, step.evicted(s)) for s in job.podsets if instance.podsets[s].running]
+            for job in jobs
+        }
+        pods = sum(k for each in lost.values() for _, k in each)
+        if pods:
+            found.append(
+                PriorityVictims(
+                    priority=priority,
+                    jobs=sum(any(k for _, k in each) for each in lost.values()),
+                    pods=pods,
+                    cost=measure_evictions(Tier(Metric.EVICTIONS, "cost", priority), step),
+                    gpu_milli=sum(
+                        instance.podsets[s].gpu_milli * k for each in lost.values() for s, k in each
+                    ),
+                )
+            )
+    return found
+
+
+def _rank(price: Price) -> tuple[int, tuple[int, ...]]:
+    """Cheap before dear, what has a price before what has none."""
+    order = {"OPTIMAL": 0, "FEASIBLE": 0, "OPEN": 1, "IMPOSSIBLE": 2}
+    return order[price.status], tuple(tier.value for tier in price.objectives)

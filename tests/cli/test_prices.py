@@ -1,0 +1,56 @@
+"""``plan --for`` and ``plan --clear`` as they are called."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+pytestmark = pytest.mark.usefixtures("files")
+ASKED = ("plan", "snap.yaml", "jobs.yaml", "--for", "llm-8", "--time-limit", "20s")
+
+
+def test_a_plan_for_one_job_leaves_the_others_alone(cli: Cli) -> None:
+    done = cli(*ASKED, "-o", "json")
+    plan = json.loads(done.out)
+    assert done.code == 0
+    assert {item["job"].split("/")[1] for item in plan["assignments"]} == {"llm-8"}
+    assert plan["model"]["metadata"]["name"] == "preemption"
+    assert cli(*ASKED, "-m", "training", "-o", "name").code == 0
+
+
+def test_prices_are_a_table_a_document_or_lines(cli: Cli) -> None:
+    shown = cli(*ASKED, "--clear", "rack")
+    assert shown.code == 0
+    assert "RACK" in shown.out
+    prices = json.loads(cli(*ASKED, "--clear", "rack", "-o", "json").out)
+    assert prices["kind"] == "PriceList"
+    assert {price["domain"] for price in prices["prices"]} == {"r1", "r2"}
+    assert len(cli(*ASKED, "--clear", "rack=r1", "-o", "name").out.splitlines()) == 1
+    assert cli(*ASKED, "--clear", "rack", "-O", "prices.json").code == 0
+    assert json.loads(Path("prices.json").read_text("utf-8"))["kind"] == "PriceList"
+
+
+def test_the_exit_code_says_that_no_domain_has_room(cli: Cli) -> None:
+    text = Path("jobs.yaml").read_text("utf-8")
+    Path("jobs.yaml").write_text(text.replace("count: 2", "count: 200"), encoding="utf-8")
+    done = cli(*ASKED, "--clear", "rack")
+    assert done.code == 4
+    assert "No rack has room" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--clear", "rack"), "--clear: found no job, expected --for JOB beside it"),
+        (("--for", "llm-9"), "did you mean llm-8?"),
+        (("--for", "llm-8", "--clear", "row"), "--clear: found row, expected"),
+    ],
+)
+def test_what_cannot_be_asked_is_said(cli: Cli, arguments: tuple[str, ...], message: str) -> None:
+    done = cli("plan", "snap.yaml", "jobs.yaml", *arguments)
+    assert done.code == 64
+    assert message in done.err

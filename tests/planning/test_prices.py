@@ -1,0 +1,152 @@
+"""What room for a job costs in each rack: every price a plan, the cheapest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from kantopt.clock import Deadline, Stop, elapsed
+from kantopt.errors import UsageError
+from kantopt.planning.options import Options
+from kantopt.planning.plan import make_plan
+from kantopt.planning.prices import price_list
+from kantopt.planning.question import Question
+from kantopt.planning.wanted import model_for, wanted_job
+from kantopt.report.blocks import Screen, render
+from kantopt.report.prices import price_blocks, price_lines
+from kantopt.schema.extends import load_model
+from kantopt.schema.prices import PriceList
+from tests.oracle import best
+from tests.questions import question
+
+GPU = "nvidia.com/gpu"
+JOB = "default/wanted"
+
+
+def job(name: str, gpus: int, at: Sequence[str] = (), **more: Any) -> dict[str, Any]:
+    podset: dict[str, Any] = {"count": len(at) or 1, "requests": {GPU: gpus}}
+    podset["assignments"] = [{"node": node} for node in at]
+    return {"name": name, "movable": False, **more, "podSets": [podset]}
+
+
+def racks(selector: dict[str, str] | None = None) -> Question:
+    """Five racks of one node with four GPUs each; ``wanted`` needs four."""
+    nodes = [
+        {"name": f"n{i}", "labels": {"rack": f"r{i}"}, "allocatable": {GPU: 4}} for i in range(5)
+    ]
+    running = [
+        job("important", 4, ["n0"], priority=100, movable=True),
+        job("a", 2, ["n1"], priority=10),
+        job("b", 2, ["n1"], priority=10),
+        job("dear", 4, ["n2"], priority=10, disruptionCost=5),
+        job("mover", 1, ["n3"], priority=100, movable=True),
+        job("part", 3, ["n3"], priority=10),
+        job("fixed", 4, ["n4"], priority=10, preemptible=False),
+    ]
+    wanted = job("wanted", 4, priority=1000)
+    wanted["podSets"][0]["nodeSelector"] = selector or {}
+    levels = [{"name": "rack", "nodeLabel": "rack"}]
+    other = job("other", 4, priority=2000)
+    return question(nodes, running, [wanted, other], topology={"levels": levels})
+
+
+def priced(place: str = "rack", **options: Any) -> PriceList:
+    deadline = Deadline(elapsed() + 30.0)
+    return price_list(racks(), load_model("preemption"), JOB, place, Options(**options), deadline)
+
+
+def test_every_rack_has_its_price_the_cheapest_first_and_proved() -> None:
+    """Victims are few in r1; r0 and r3 take as many and a move, wherever the victims are."""
+    prices = priced()
+    assert (prices.job, prices.level, prices.model) == (JOB, "rack", "preemption")
+    assert [
+        (
+            price.domain,
+            price.status,
+            [(each.priority, each.pods, each.cost, each.gpu_milli) for each in price.victims],
+            price.moved_pods,
+        )
+        for price in prices.prices
+    ] == [
+        ("r1", "OPTIMAL", [(10, 2, 2, 4000)], 0),
+        ("r0", "OPTIMAL", [(10, 2, 2, 4000)], 1),
+        ("r3", "OPTIMAL", [(10, 2, 2, 5000)], 1),
+        ("r2", "OPTIMAL", [(10, 1, 5, 4000)], 0),
+        ("r4", "IMPOSSIBLE", [], 0),
+    ]
+    assert prices.warnings == ()
+
+
+def test_each_price_is_what_brute_force_finds_for_that_rack() -> None:
+    for price in priced().prices:
+        model = model_for(load_model("preemption"), JOB)
+        value, _ = best(racks({"rack": price.domain}).instance(model))
+        if price.status == "IMPOSSIBLE":
+            assert value is None
+            continue
+        assert value is not None
+        assert tuple(tier.value for tier in price.objectives) == value[: len(price.objectives)]
+        assert price.steps is not None
+        (bound,) = price.steps.assignments
+        assert (bound.job, bound.node) == (JOB, f"n{price.domain[1]}")
+
+
+def test_the_cheapest_price_is_what_a_plan_for_the_job_takes() -> None:
+    model = model_for(load_model("preemption"), JOB)
+    plan = make_plan(racks(), model, Options(), Deadline(elapsed() + 30.0)).plan
+    cheapest = priced().prices[0]
+    values = tuple(tier.value for tier in plan.objectives)
+    assert tuple(tier.value for tier in cheapest.objectives) == values[: len(cheapest.objectives)]
+    assert [item.job for item in plan.assignments] == [JOB]
+
+
+def test_one_domain_can_be_asked_for_and_the_fast_engine_proves_nothing() -> None:
+    (price,) = priced("rack=r2", engine="fast").prices
+    assert (price.domain, price.status) == ("r2", "FEASIBLE")
+    assert [each.pods for each in price.victims] == [1]
+
+
+@pytest.mark.parametrize("place", ["racks", "rack=r9", "host"])
+def test_unknown_places_are_refused(place: str) -> None:
+    with pytest.raises(UsageError, match="--clear: found"):
+        priced(place)
+
+
+def test_without_time_every_domain_is_open() -> None:
+    stop = Stop()
+    stop.signal = 2
+    deadline = Deadline(None, stop=stop)
+    found = price_list(racks(), load_model("preemption"), JOB, "rack", Options(), deadline)
+    assert {price.domain: price.status for price in found.prices} == {
+        **dict.fromkeys(("r0", "r1", "r2", "r3", "r4"), "OPEN"),
+    }
+    assert "the time was up before all prices were proved" in found.warnings
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("want", "did you mean wanted"),
+        ("a", "of which all pods run"),
+        ("nothing-like-it", "expected a pending job"),
+    ],
+)
+def test_a_job_that_does_not_wait_is_refused(name: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        wanted_job(racks(), name)
+    assert wanted_job(racks(), "wanted") == wanted_job(racks(), JOB) == JOB
+
+
+def test_the_table_names_victims_by_priority_and_what_is_not_proved() -> None:
+    prices = priced()
+    text = render(price_blocks(prices, wide=True), Screen())
+    assert "Room for default/wanted is cheapest in r1: evict 2 pods." in text
+    assert "ACTIONS for r3" in text
+    assert "provably no room" in text
+    assert price_lines(prices).splitlines()[1] == "r0 OPTIMAL 2 1"
+    fast = priced("rack=r2", engine="fast")
+    assert "open: at least" in render(price_blocks(fast), Screen())
+    none = prices.model_copy(update={"prices": prices.prices[-1:]})
+    assert "No rack has room" in render(price_blocks(none), Screen())

@@ -165,7 +165,7 @@ class Run:
         self._tidy(deadline)
         if evicts(self.instance, placement):
             # What the victims would do next takes about as long again.
-            self.reserve += min(elapsed() - began, 0.1 * self.deadline.remaining())
+            self.reserve += min(elapsed() - began, 0.05 * self.deadline.remaining())
 
     def _take(self, placement: Placement, strategy: Strategy) -> None:
         """Take a placement of the fast path."""

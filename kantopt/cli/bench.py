@@ -26,7 +26,7 @@ def bench(
         typer.Argument(
             metavar="SUITE",
             help="priority-matters, gangs, openb, openb-online, vm-rescheduling or preemption; "
-            "interruptions or determinism.",
+            "interruptions, determinism or certificates.",
             show_default=False,
         ),
     ],
@@ -77,6 +77,17 @@ def bench(
     workers: Annotated[
         int, typer.Option(metavar="N", min=1, max=256, help="Runs at the same time.")
     ] = 1,
+    of: Annotated[
+        str, typer.Option(metavar="SUITE", help="Suite whose plans `certificates` certifies.")
+    ] = "priority-matters",
+    strategy: Annotated[
+        list[opt.Strategy] | None,
+        typer.Option(
+            metavar="NAME",
+            help="`certificates`: not our plan but what this strategy alone makes of an empty "
+            "cluster. Repeatable.",
+        ),
+    ] = None,
     trials: Annotated[
         int, typer.Option(metavar="N", min=1, help="Runs that `interruptions` interrupts.")
     ] = 200,
@@ -100,7 +111,8 @@ def bench(
     plan is missing, illegal or worse than doing nothing, or contradicts a bound known before.
     `interruptions` kills the solver, lets memory run short and sends signals at random moments;
     `determinism` plans each question twice; `preemption` compares victims with those of
-    reverse-trim: there, too, 1 if anything is not as documented.
+    reverse-trim; `certificates` certifies plans and checks the certificates: there, too, 1 if
+    anything is not as documented.
     """
     from kantopt.bench.campaign import Campaign
     from kantopt.bench.records import contradictions, merged, read_records, write_records
@@ -128,11 +140,6 @@ def bench(
 
         limit = next(map(opt.parse_duration, _words(limits)), None)
         return preemption(_whole("--nodes", nodes), seeds, limit, out, color, quiet)
-    chosen = suite_of(suite)
-    if plot is not None:
-        from kantopt.bench.plots import check_plotting
-
-        check_plotting()
     folder = data or os.environ.get("KANTOPT_DATA")
     grid = Grid(
         _whole("--nodes", nodes),
@@ -142,6 +149,17 @@ def bench(
         seeds,
         None if folder is None else Path(folder),
     )
+    if suite == "certificates":
+        from kantopt.cli.trials import certificates
+
+        limit = next(map(opt.parse_duration, _words(limits)), None)
+        judged = [strategy.value for strategy in strategy or ()]
+        return certificates(of, grid, _words(models), limit, judged, out, color, quiet)
+    chosen = suite_of(suite)
+    if plot is not None:
+        from kantopt.bench.plots import check_plotting
+
+        check_plotting()
     wanted = _words(models) or chosen.models
     campaign = Campaign(
         tuple(chosen.cases(grid)),

@@ -1,4 +1,4 @@
-"""Benchmarks with rows of their own: ``interruptions``, ``determinism`` and ``preemption``."""
+"""Benchmarks with rows of their own, each row a trial of something that is promised."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from kantopt.cli.options import Colour
 from kantopt.cli.output import complain, emit
 
 if TYPE_CHECKING:
+    from kantopt.bench.certificates import Certified
     from kantopt.bench.determinism import Twice
     from kantopt.bench.interruptions import Trial
     from kantopt.bench.preemption import Contest
+    from kantopt.bench.suites import Grid
 
 _MODEL = "placement-first"
 _T = TypeVar("_T")
@@ -125,3 +127,41 @@ def _keeper(
     path = Path(out)
     begin_lines(path, columns)
     return lambda row: append_line(path, to_cells(row))
+
+
+def certificates(
+    suite: str,
+    grid: Grid,
+    models: Sequence[str],
+    limit_seconds: float | None,
+    strategies: Sequence[str],
+    out: str | None,
+    color: Colour,
+    quiet: bool,
+) -> int:
+    """Certify the plans of a suite, or placements of strategies; 1 if any certificate is wrong."""
+    from kantopt.bench import certificates as proofs
+    from kantopt.bench.suites import suite_of
+    from kantopt.cli.screen import shown
+
+    chosen = suite_of(suite)
+    keep = _keeper(out, proofs.COLUMNS, proofs.to_cells)
+    done: list[Certified] = []
+
+    def tell(row: Certified) -> None:
+        keep(row)
+        done.append(row)
+        if not quiet and row.fault:
+            complain("error", [f"{row.instance} {row.seed} {row.judged}: {row.fault}"])
+
+    limit = proofs.LIMIT_SECONDS if limit_seconds is None else limit_seconds
+    asked = [(name, chosen.model(name)) for name in models or chosen.models[:1]]
+    stopped = False
+    try:
+        proofs.run_all(chosen.cases(grid), asked, limit, strategies, tell)
+    except KeyboardInterrupt:
+        stopped = True
+    emit(shown(proofs.certified_blocks(done), color))
+    if stopped:
+        return 130
+    return 1 if any(row.fault for row in done) else 0

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-MOST_STEPS = 200_000
+MOST_STEPS = 20_000
 """Most steps for one node."""
 MOST_CASES = 4096
 """Most choices of pods that leave one node: beyond, pods are taken to leave in part."""

@@ -9,7 +9,8 @@ import typer
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.habits import NO_HABITS, Habits, with_habits
-from kantopt.cli.output import check_output_file
+from kantopt.cli.output import check_output_file, complain
+from kantopt.cli.pace import NO_PACE, Pace, with_pace
 from kantopt.cli.plan import Form, Shown, exit_code, write_plan
 from kantopt.errors import UsageError
 
@@ -27,6 +28,7 @@ _LIMITS = {
 
 
 @with_habits
+@with_pace
 def defrag(
     files: opt.Files,
     goal: Annotated[
@@ -108,6 +110,7 @@ def defrag(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
     habits: Habits = NO_HABITS,
+    pace: Pace = NO_PACE,
 ) -> int:
     """Plan moves that tidy up: the fewest that reach the goals, or as far as K moves take it.
 
@@ -151,6 +154,7 @@ def defrag(
             settings = Options(engine=engine, seed=seed)
             settings = settings if workers is None else replace(settings, workers=workers)
             wanted = asked(question, Wish(tuple(goal or ()), chosen, limits, marks, benefit))
+            wanted = replace(wanted, model=pace.applied(wanted.model))
             options = {**asdict(settings), "time_limit": time_limit, "deterministic": deterministic}
             plan = run.unchanged(question, wanted.model, options)
             result = None
@@ -165,8 +169,10 @@ def defrag(
                 )
                 whole = stop.signal is None and not stop.lacks_memory()
                 plan = run.stamped(result.plan, whole=whole)
+            plan = pace.timed(plan)
             progress.end(plan.solver.status)
         run.phases = progress.phases()
+        complain("warning", [] if quiet else pace.vain(plan), log_format)
         write_plan(plan, result, run, shown)
         missed = bool(wanted.beyond)
         code = _code(plan, missed, detailed=detailed_exitcode, required=require_goal)

@@ -1,15 +1,14 @@
 """What runs need that nobody watches: one at a time, on fresh data, leaving figures behind."""
 
 import contextlib
-import functools
-import inspect
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from kantopt.cli.groups import with_group
 from kantopt.cli.options import parse_duration
 from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of, tell_news
 from kantopt.clock import utc_now
@@ -224,23 +223,5 @@ class Run:
             write_failure(self.habits.metrics_file, self.now, error)
 
 
-def with_habits(command: Callable[..., int]) -> Callable[..., int]:
-    """Give a command the options of scheduled runs; it takes them as its parameter ``habits``."""
-
-    @functools.wraps(command)
-    def wrapper(**arguments: Any) -> int:
-        chosen = {each.name: arguments.pop(each.name) for each in fields(Habits)}
-        return command(**arguments, habits=Habits(**chosen))
-
-    signature = inspect.signature(command)
-    own = [each for name, each in signature.parameters.items() if name != "habits"]
-    more = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=option)
-        for name, option in OPTIONS.items()
-    ]
-    wrapper.__signature__ = signature.replace(parameters=[*own, *more])  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {
-        **{name: kind for name, kind in command.__annotations__.items() if name != "habits"},
-        **OPTIONS,
-    }
-    return wrapper
+with_habits = with_group("habits", OPTIONS, Habits)
+"""Give a command the options of scheduled runs; it takes them as its parameter ``habits``."""

@@ -9,6 +9,7 @@ import typer
 from kantopt.cli import options as opt
 from kantopt.cli.habits import NO_HABITS, Habits, LogForm, Run, with_habits
 from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
+from kantopt.cli.pace import NO_PACE, Pace, with_pace
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ Form = Literal["table", "wide", "json", "yaml", "name"]
 
 
 @with_habits
+@with_pace
 def plan(
     files: opt.Files,
     model: opt.ModelName = None,
@@ -115,6 +117,7 @@ def plan(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
     habits: Habits = NO_HABITS,
+    pace: Pace = NO_PACE,
 ) -> int:
     """Plan placements, evictions and moves, and verify the plan.
 
@@ -171,7 +174,7 @@ def plan(
                 wanted = wanted_job(question, wanted)
                 if model is None and question.model is None:
                     model = "preemption"
-            chosen = chosen_model(question, model)
+            chosen = pace.applied(chosen_model(question, model))
             if wanted is not None:
                 chosen = model_for(chosen, wanted)
             if wanted is not None and clear is not None:
@@ -199,8 +202,10 @@ def plan(
                 )
                 whole = stop.signal is None and not stop.lacks_memory()
                 answer = run.stamped(result.plan, whole=whole)
+            answer = pace.timed(answer)
             progress.end(answer.solver.status)
         run.phases = progress.phases()
+        complain("warning", [] if quiet else pace.vain(answer), log_format)
         write_plan(answer, result, run, shown)
         code = exit_code(answer, detailed=detailed_exitcode)
         run.finish(answer, question, code if stop.signal is None else 128 + stop.signal)

@@ -7,10 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from kantopt.planning.goals import goal_rows
 from kantopt.planning.question import Question
+from kantopt.planning.timing import timed
 from kantopt.problem.chosen import asked_for
 from kantopt.problem.instance import Instance
+from kantopt.problem.memory import memory_of
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
+from kantopt.schema.base import Part
 from kantopt.schema.dump import canonical_digest, dump_data
 from kantopt.schema.plan import Binding, Eviction, Move, Plan, Standing, Unplaced
 from kantopt.schema.plan import Tier as Row
@@ -25,7 +28,14 @@ _Place = tuple[str, str, str, tuple[int, ...]]
 
 def false_claims(plan: Plan) -> list[Standing]:
     """Find what a plan says wrongly and that the plan alone shows to be wrong."""
-    return [*_identity(plan), *_summary(plan), *_solver(plan), *_statuses(plan), *_missing(plan)]
+    return [
+        *_identity(plan),
+        *_summary(plan),
+        *_timing(plan),
+        *_solver(plan),
+        *_statuses(plan),
+        *_missing(plan),
+    ]
 
 
 def false_standing(plan: Plan, standing: Sequence[Violation]) -> list[Standing]:
@@ -128,6 +138,22 @@ def _summary(plan: Plan) -> Iterator[Standing]:
         if stated != fact:
             alias = type(plan.summary).model_fields[name].alias or name
             yield _claim(f"summary.{alias}", stated, fact)
+
+
+def _timing(plan: Plan) -> Iterator[Standing]:
+    """All of it follows from the plan's own moves, waves and model."""
+    stated = plan.timing
+    if stated is None:
+        return  # nothing is said
+    true = timed(plan, stated.reference)
+    facts: list[tuple[str, Part, Part | None]] = [("timing", stated, true.timing)]
+    facts += [(f"wave {w.id} timing", w, t) for w, t in zip(plan.waves, true.waves, strict=True)]
+    for subject, said, fact in facts:
+        told, found = dump_data(said), {} if fact is None else dump_data(fact)
+        for name in sorted(told.keys() | found.keys()):
+            if told.get(name) != found.get(name):
+                one, other = told.get(name, "nothing"), found.get(name, "nothing")
+                yield _claim(f"{subject} {name}", one, other)
 
 
 def _solver(plan: Plan) -> Iterator[Standing]:
@@ -259,6 +285,9 @@ def _victims(instance: Instance, plan: Plan, final: Placement) -> Iterator[Stand
         if isinstance(item, Move):
             if item.mode != job.move_mode:
                 yield _claim(f"{item.id} mode", item.mode, job.move_mode)
+            memory = item.count * memory_of(instance, podset) if job.move_mode == "live" else 0
+            if plan.timing is not None and item.memory_bytes != memory:
+                yield _claim(f"{item.id} memoryBytes", item.memory_bytes, memory)
             continue
         if item.priority != job.priority:
             yield _claim(f"{item.id} priority", item.priority, job.priority)

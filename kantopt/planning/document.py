@@ -10,9 +10,11 @@ import kantopt
 from kantopt.planning.goals import goal_rows
 from kantopt.planning.identity import identified, node_refs, snapshot_ref, touched_nodes
 from kantopt.planning.question import Question
+from kantopt.planning.timing import timed
 from kantopt.problem.actions import Action, Wave
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
+from kantopt.problem.memory import memory_of
 from kantopt.problem.placement import Placement
 from kantopt.schema import plan as docs
 from kantopt.schema.base import API_VERSION
@@ -89,7 +91,7 @@ def plan_document(
             if j in acted or any(not instance.podsets[s].running for s in instance.jobs[j].podsets)
         ),
     )
-    return identified(plan)
+    return identified(timed(plan, question.snapshot.metadata.captured_at))
 
 
 def documented_actions(
@@ -246,9 +248,17 @@ def _move(instance: Instance, action: Action, pods: _Pods) -> docs.Move:
         count=action.pods,
         pods=named,
         mode=job.move_mode,
+        memory_bytes=_copied_bytes(instance, action),
         stopover=action.stopover,
         budgets=_budgets(instance, action.podset) if job.move_mode == "restart" else (),
     )
+
+
+def _copied_bytes(instance: Instance, action: Action) -> int:
+    """Memory that pods which move live request, on their node and its devices together."""
+    if action.kind != "move" or instance.job_of(action.podset).move_mode != "live":
+        return 0
+    return action.pods * memory_of(instance, instance.podsets[action.podset])
 
 
 def _budgets(instance: Instance, s: int) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 import kantopt
 from kantopt.planning.identity import identified, node_refs, snapshot_ref, touched_nodes
 from kantopt.planning.question import Question
+from kantopt.planning.timing import timed
 from kantopt.problem.ages import Ages
 from kantopt.schema.dump import canonical_digest, dump_data, text_digest
 from kantopt.schema.jobs import PodRef
@@ -92,7 +93,7 @@ def refreshed(plan: Plan, question: Question) -> Plan:
             "jobs": tuple(jobs.get((job.namespace, job.name), job) for job in plan.jobs),
         }
     )
-    return identified(today)
+    return identified(timed(today, snapshot.captured_at))
 
 
 def _without(data: Any, key: str) -> Any:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table, escaped
 from kantopt.report.goals import goals_table
 from kantopt.report.names import joined, on_devices, places
+from kantopt.report.schedule import schedule_blocks
 from kantopt.report.tiers import tier_label, tier_number
-from kantopt.report.units import plural
+from kantopt.report.units import plural, size_bytes
 from kantopt.schema.plan import Binding, Eviction, Move, Plan, Standing, Tier, Wave
 
 Action = Binding | Eviction | Move
@@ -37,6 +38,7 @@ def plan_blocks(
     blocks += goals_table(plan)
     blocks += _tiers(plan.objectives, scales or {}, wide)
     blocks += _wide_actions(plan) if wide else _actions(plan)
+    blocks += schedule_blocks(plan)
     blocks += _victims(plan.evictions)
     blocks += _cascade(plan)
     blocks += _unplaced(plan)
@@ -82,7 +84,9 @@ def _headline(plan: Plan, scales: Mapping[str, int]) -> Iterator[Paragraph]:
         parts.append(f"evict {plural(summary.evicted_pods, 'pod')}")
     if summary.moved_pods:
         aside = f" with {plural(summary.stopovers, 'stop-over')}" if summary.stopovers else ""
-        parts.append(f"move {plural(summary.moved_pods, 'pod')}{aside}")
+        memory = plan.timing.memory_bytes if plan.timing is not None else 0
+        live = f" ({size_bytes(memory)} live)" if memory else ""
+        parts.append(f"move {plural(summary.moved_pods, 'pod')}{live}{aside}")
     todo = ", ".join(parts) if parts else "nothing to do"
     left = ""
     if summary.unplaced_pods:

@@ -20,6 +20,7 @@ from kantopt.schema.model import FragmentObjective, Model, PriorityObjective
 from kantopt.schema.plan import Plan
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.snapshot import ClusterSnapshot, Node, PodDisruptionBudget, Queue
+from kantopt.schema.windows import check_schedule
 
 __all__ = [
     "check_certificate",
@@ -127,6 +128,7 @@ def check_model(doc: Model, file: str, prefix: str = "") -> list[Problem]:
     for i, objective in enumerate(doc.objectives or ()):
         path = f"{prefix}objectives[{i}]"
         problems += _check_objective(objective, file, path)
+    problems += check_schedule(doc.schedule, file, f"{prefix}schedule")
     names = list(doc.required)
     places = [f"{prefix}required[{i}]" for i in range(len(names))]
     return problems + list(repeats(names, file, places, "job"))

@@ -53,8 +53,8 @@ def load_model(name_or_path: str) -> Model:
 def resolve_model(model: Model, file: str) -> Model:
     """Merge a model with those that it extends; ``extends`` is then empty.
 
-    Rules and limits are merged name by name, everything else is replaced if given; the name is
-    the model's own.
+    Rules, limits and the schedule are merged name by name, everything else is replaced if given;
+    the name is the model's own.
 
     Parameters
     ----------
@@ -92,6 +92,7 @@ def _merge(parent: Model, child: Model) -> Model:
         "metadata": child.metadata,
         "rules": _override(parent.rules, child.rules),
         "limits": _override(parent.limits, child.limits),
+        "schedule": _override(parent.schedule, child.schedule),
     }
     if child.objectives is not None:
         update["objectives"] = child.objectives

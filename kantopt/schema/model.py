@@ -277,6 +277,30 @@ class Limits(ModelPart):
     )
 
 
+class Window(Part):
+    """A time in which waves that disturb running pods may start."""
+
+    cron: str = Field(
+        description="when it opens: minute, hour, day of month, month, day of week, as in crontab"
+    )
+    timezone: str = Field(default="UTC", description="whose time that is: Europe/Berlin")
+    duration: Duration = Field(description="how long it stays open")
+
+
+class Schedule(ModelPart):
+    """What is known of when, and how fast, a plan is carried out. No say in what is planned."""
+
+    bandwidth: Quantity | None = Field(
+        default=None,
+        description="bytes of memory a second that a node can send, and as many that it can "
+        "receive, while pods move live",
+    )
+    windows: tuple[Window, ...] = Field(
+        default=(),
+        description="waves that evict or move pods start in one of these; default: at any time",
+    )
+
+
 SELECTOR = re.compile(r"^[^=,\s]+(=[^=,\s]*)?$")
 Selector = Annotated[
     str,
@@ -301,6 +325,9 @@ class Model(Part):
         default=None, description="metrics, most important first; each is minimised, then locked"
     )
     limits: Limits = Field(default=Limits(), description="most that a plan may disrupt")
+    schedule: Schedule = Field(
+        default=Schedule(), description="when and how fast plans are carried out"
+    )
     required: tuple[str, ...] = Field(
         default=(), description="jobs (NAMESPACE/NAME or NAME) that must be placed"
     )

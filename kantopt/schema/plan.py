@@ -6,7 +6,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from kantopt.schema.base import ApiVersion, Count, Metadata, Name, Part, PositiveCount
+from kantopt.schema.base import (
+    ApiVersion,
+    Count,
+    Metadata,
+    Name,
+    Part,
+    PositiveCount,
+    Timestamp,
+)
 from kantopt.schema.jobs import Job, PodRef
 from kantopt.schema.model import Model
 
@@ -148,6 +156,9 @@ class Move(Part):
     count: PositiveCount = Field(description="pods")
     pods: tuple[PodRef, ...] = Field(default=(), description="the pods, if known")
     mode: Literal["restart", "live"] = Field(description="how they move")
+    memory_bytes: Amount = Field(
+        default=0, description="memory that all of them request, if they move live"
+    )
     stopover: bool = Field(
         default=False, description="a place for the time being: a later wave takes them on"
     )
@@ -166,6 +177,14 @@ class Wave(Part):
     id: PositiveCount = Field(description="number of the wave; the list is one legal order")
     after: tuple[PositiveCount, ...] = Field(default=(), description="waves that must be done")
     actions: tuple[str, ...] = Field(min_length=1, description="ids of the actions")
+    memory_bytes: Amount = Field(default=0, description="memory of the pods that it moves live")
+    duration_seconds: Amount | None = Field(
+        default=None, description="what copying that takes at the bandwidth of the model"
+    )
+    earliest_start: Timestamp | None = Field(
+        default=None,
+        description="first moment at which the waves before are done and a window is open",
+    )
 
 
 class NodeRef(Part):
@@ -238,6 +257,21 @@ class Cascade(Part):
     rounds: tuple[CascadeRound, ...] = Field(default=(), description="one after the other")
 
 
+class Timing(Part):
+    """How long a plan takes, as far as its model tells."""
+
+    reference: Timestamp | None = Field(
+        default=None, description="moment from which it may start: the snapshot's, or one given"
+    )
+    memory_bytes: Amount = Field(description="memory of all pods moved live, at each move")
+    duration_seconds: Amount | None = Field(
+        default=None, description="copying along the longest chain of waves, without waiting"
+    )
+    earliest_end: Timestamp | None = Field(
+        default=None, description="when all can be done, waiting for windows included"
+    )
+
+
 class Plan(Part):
     """A plan: self-contained with the specs it acts on."""
 
@@ -254,6 +288,7 @@ class Plan(Part):
     evictions: tuple[Eviction, ...] = Field(default=(), description="running pods evicted")
     moves: tuple[Move, ...] = Field(default=(), description="running pods moved")
     waves: tuple[Wave, ...] = Field(default=(), description="the order of the actions")
+    timing: Timing | None = Field(default=None, description="how long that takes")
     nodes: tuple[NodeRef, ...] = Field(
         default=(), description="nodes that pods leave or go to, as far as their identity is known"
     )

@@ -29,7 +29,7 @@ def with_stopovers(instance: Instance, units: Sequence[Unit], run: Run, last: Ki
     spare = moves if limit is None else limit - moves
     trials = _Trials(instance, list(units), last)
     while run.stuck and spare > 0:
-        better = trials.in_all_circles(run, spare) or trials.one(run)
+        better = trials.in_all_circles(run, spare) or trials.one(run) or trials.many(run, spare)
         if better is None:
             return run
         spare -= len(better.done) + len(better.stuck) - len(run.done) - len(run.stuck)
@@ -50,14 +50,29 @@ class _Trials:
         pending = _pending(run.stuck)
         chosen: list[tuple[Unit, Spot]] = []
         for circle in circles(run, run.stuck)[:most]:
-            for unit in sorted(filter(_may_step_aside, circle), key=_size):
-                quiet, _ = _places(run, unit, pending)
-                if quiet:
-                    chosen.append((unit, quiet[0]))
-                    for key, amount in taken(self.instance, unit.changes[0].podset, quiet[0]):
-                        pending[key] = pending.get(key, 0) + amount
-                    break
+            chosen += islice(_aside(run, sorted(circle, key=_size), pending), 1)
         return self._better(run, chosen) if chosen else None
+
+    def many(self, run: Run, most: int) -> Run | None:
+        """Let several pods step aside for one that needs the room of them all."""
+        for unit in islice(sorted(run.stuck, key=_size), TRIES):
+            lacks = {
+                key: amount - run.ledger.free(key)
+                for key, amount in unit.needs.items()
+                if amount > run.ledger.free(key)
+            }
+            pending = _pending(run.stuck)
+            leaving = [other for other in run.stuck if lacks.keys() & other.frees.keys()]
+            chosen: list[tuple[Unit, Spot]] = []
+            for other, place in _aside(run, sorted(leaving, key=_size, reverse=True), pending):
+                chosen.append((other, place))
+                lacks = {key: left - other.frees.get(key, 0) for key, left in lacks.items()}
+                if max(lacks.values()) <= 0 or len(chosen) == most:
+                    break
+            better = self._better(run, chosen) if max(lacks.values(), default=1) <= 0 else None
+            if better is not None:
+                return better
+        return None
 
     def one(self, run: Run) -> Run | None:
         """Let one pod step aside, whichever helps first.
@@ -89,6 +104,16 @@ def _detour(unit: Unit, place: Spot) -> tuple[Unit, Unit]:
     (change,) = unit.changes
     first = Unit(unit.instance, (replace(change, target=place, stopover=True),))
     return first, Unit(unit.instance, (replace(change, source=place),), first)
+
+
+def _aside(run: Run, units: Sequence[Unit], pending: dict[Key, int]) -> Iterator[tuple[Unit, Spot]]:
+    """Units that can step aside to a place that nobody is waiting for, each to one of its own."""
+    for unit in filter(_may_step_aside, units):
+        quiet, _ = _places(run, unit, pending)
+        if quiet:
+            for key, amount in taken(run.instance, unit.changes[0].podset, quiet[0]):
+                pending[key] = pending.get(key, 0) + amount
+            yield unit, quiet[0]
 
 
 def _options(run: Run, stuck: Sequence[Unit]) -> Iterator[tuple[Unit, Spot]]:

@@ -1,0 +1,109 @@
+"""How fast a plan may be carried out, and from when on: options of commands that make plans."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kantopt.cli.groups import with_group
+from kantopt.cli.options import parse_size
+
+if TYPE_CHECKING:
+    from kantopt.schema.model import Model
+    from kantopt.schema.plan import Plan
+
+
+def _moment(text: str) -> str:
+    """Read a moment as documents have it.
+
+    Raises
+    ------
+    typer.BadParameter
+        If it is none.
+    """
+    from pydantic import TypeAdapter, ValidationError
+
+    from kantopt.schema.base import Timestamp
+
+    try:
+        return str(TypeAdapter(Timestamp).validate_python(text))
+    except ValidationError:
+        expected = "a moment such as 2026-09-01T03:00:00Z"
+        raise typer.BadParameter(f"found {text!r}, expected {expected}") from None
+
+
+OPTIONS: Mapping[str, Any] = {
+    "max_moves_per_wave": Annotated[
+        int | None,
+        typer.Option(
+            "--max-moves-per-wave",
+            metavar="K",
+            min=1,
+            max=10_000_000,
+            help="No more than K pods on the move at any one time.",
+        ),
+    ],
+    "bandwidth": Annotated[
+        int | None,
+        typer.Option(
+            "--bandwidth",
+            metavar="SIZE",
+            parser=parse_size,
+            help="Memory per second that a node can send, and receive, while pods move live: 10Gi. "
+            "Then the plan says how long its waves take.",
+        ),
+    ],
+    "now": Annotated[
+        str | None,
+        typer.Option(
+            "--now",
+            metavar="TIME",
+            parser=_moment,
+            help="Moment from which the plan may start, for the times of its waves.",
+            show_default="when the snapshot was taken",
+        ),
+    ],
+}
+"""Options that :func:`with_pace` gives a command, by the field of :class:`Pace` they set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What was asked for by those options."""
+
+    max_moves_per_wave: int | None = None
+    bandwidth: int | None = None
+    """Bytes a second."""
+    now: str | None = None
+
+    def applied(self, model: "Model") -> "Model":
+        """Return a model with what was given on the command line in place of its own."""
+        limits, schedule = model.limits, model.schedule
+        if self.max_moves_per_wave is not None:
+            limits = limits.model_copy(update={"moves_per_wave": self.max_moves_per_wave})
+        if self.bandwidth is not None:
+            schedule = schedule.model_copy(update={"bandwidth": self.bandwidth})
+        return model.model_copy(update={"limits": limits, "schedule": schedule})
+
+    def timed(self, plan: "Plan") -> "Plan":
+        """Return a plan timed from the moment given, if one was."""
+        if self.now is None:
+            return plan
+        from kantopt.planning.identity import identified
+        from kantopt.planning.timing import timed
+
+        return identified(timed(plan, self.now))
+
+    def vain(self, plan: "Plan") -> list[str]:
+        """Say what has no effect: windows without a moment to count from."""
+        untimed = plan.timing is not None and plan.timing.reference is None
+        if plan.model.schedule.windows and untimed:
+            return ["windows have no effect without capturedAt in the snapshot; give --now"]
+        return []
+
+
+NO_PACE = Pace()
+"""None of the options given."""
+with_pace = with_group("pace", OPTIONS, Pace)
+"""Give a command these options; it takes them as its parameter ``pace``."""

@@ -8,8 +8,10 @@ from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.solve import Budget, solve_tiers
 from kantopt.problem.tiers import tiers_of
+from kantopt.search.chains.improve import improve
 from kantopt.verify.metrics import measure
 from tests.minimal_victims import expected, planned, trimmed, victims_question
+from tests.oracle import best
 
 SEEDS = range(60)
 WHOLE = range(200, 206)
@@ -57,3 +59,16 @@ def test_the_whole_planner_finds_and_proves_them(seed: int) -> None:
     if value is not None:
         assert tuple(tier.value for tier in result.plan.objectives) == value
         assert result.plan.solver.status == "OPTIMAL"
+
+
+def test_single_moves_end_where_no_pod_that_moved_can_come_home() -> None:
+    """A pod has moved and its place is taken: looking for ways home must come to an end."""
+    asked, rules = victims_question(318)
+    instance = asked.instance(rules)
+    value, placement = best(instance)
+    assert placement is not None
+    assert value is not None
+    assert value[-1] > 0
+    assert (
+        improve(instance, placement, tiers_of(instance), Deadline(None), patience=50) == placement
+    )

@@ -314,7 +314,11 @@ class _Run:
         packing.load(self.kept)
         value = self.local
         while not self.over() and packing.moved and packing.looked - looked < HOMECOMING:
+            before = packing.looked
             home = come_home(packing, self.rng, self.over)
+            if not home and packing.looked == before:
+                packing.undo()
+                break  # no home has a place left: there is no way to try, now or later
             if home and packing.value() <= value and evictions_hold(packing):
                 value = packing.value()
                 packing.forget()

@@ -112,7 +112,10 @@ def _left(goal: _Goal, wishes: Wishes, text: str | None, now: int, most: int, wh
         return None
     wanted = goal.number(text, now)
     if wanted > most:
-        wishes.beyond.append(f"goal {goal.text}: {wanted} {what} asked for of {most} at most")
+        text = (
+            f"goal {goal.text}: {wanted} {what} are more than all that there is; planned for {most}"
+        )
+        wishes.beyond.append(text)
     return max(0, most - wanted)
 
 

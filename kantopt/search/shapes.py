@@ -70,4 +70,4 @@ class Shapes:
         """Return requests or demands of all shapes so far, a row each."""
         resources = max((len(requests) for requests, _ in self._known), default=0)
         rows = [getattr(shape, of) for shape in self._known.values()]
-        return np.array(rows, dtype=np.int64).reshape(-1, resources)
+        return np.array(rows, dtype=np.int64).reshape(len(rows), resources)

@@ -17,6 +17,8 @@ from kantopt.verify.metrics import measure
 
 RESTARTS = 12
 """Orders of groups to try, the first without chance."""
+MOST_CELLS = 60_000_000
+"""Pods times nodes of all orders together, but for the first."""
 SHARE = 0.15
 """Of the time that is left, for all of them."""
 LONGER = 0.3
@@ -42,6 +44,8 @@ def tidy(
     found
         Told each placement that was made, to be judged; says whether it is legal.
     """
+    if not any(podset.running for podset in instance.podsets):
+        return
     emptied = tuple(tier for tier in tiers if tier.metric in EMPTIED)
     first = next((i for i, tier in enumerate(tiers) if tier.metric in GAINED), None)
     if emptied:
@@ -82,7 +86,8 @@ def _vacate(
     rng = random.Random(seed)
     state = State(instance, start)
     vacation = Vacation(state, tiers)
-    for i in range(RESTARTS):
+    pods = sum(podset.count for podset in instance.podsets if podset.running)
+    for i in range(max(1, min(RESTARTS, MOST_CELLS // (1 + pods * len(instance.nodes))))):
         placement = vacation.run(share.cuts, rng if i else None)
         while not found(placement) and vacation.marks:
             # Supposes that what is illegal stays so with more groups.

@@ -24,7 +24,12 @@ _TIDY = (
     Metric.DOMAINS_IN_USE,
 )
 """Metrics that pods are moved for where they come before the moves."""
-_DISTURBING = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
+_DISTURBING = (
+    Metric.EVICTIONS,
+    Metric.LOST_GPU_SECONDS,
+    Metric.MOVES,
+    Metric.DISRUPTION_COST,
+)
 
 Unit = Literal["nodes", "domains", "slots", "milli-GPU", "jobs", "other"]
 

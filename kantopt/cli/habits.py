@@ -12,6 +12,7 @@ from kantopt.cli.groups import with_group
 from kantopt.cli.options import parse_duration
 from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of, tell_news
 from kantopt.clock import utc_now
+from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
     from kantopt.planning.question import Question
@@ -83,6 +84,9 @@ class Habits:
         CannotCreateError
             If one of the files cannot be written.
         """
+        for path in (self.last_plan, self.metrics_file, self.lock_file):
+            if path == "-":
+                raise UsageError("-: a file is needed here, for the next run to find")
         check_output_file(self.last_plan)
         check_output_file(self.metrics_file)
         now = utc_now()
@@ -208,12 +212,19 @@ class Run:
             If that cannot be done.
         """
         habits = self.habits
-        if habits.last_plan is not None and not (self.reused and plan == self.last):
+        # A run that had no time to look leaves the plan of one that had.
+        looked = plan.solver.status != "UNKNOWN" or self.last is None
+        if habits.last_plan is not None and looked and not (self.reused and plan == self.last):
             emit(dumped(plan, format_of(None, habits.last_plan, "json")), habits.last_plan)
         if habits.metrics_file is not None:
             from kantopt.cli.gauges import write_gauges
 
             write_gauges(habits.metrics_file, self, plan, question, exit_code)
+        from kantopt.schema.writing import sweep
+
+        for path in (habits.last_plan, habits.metrics_file):
+            if path is not None:
+                sweep(path)
 
     def failed(self, error: BaseException) -> None:
         """Say in the metrics file that the run failed; what it says of the last plan stays."""

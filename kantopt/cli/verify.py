@@ -28,6 +28,15 @@ def verify(
             "and cuts it to them: -o json or -O writes what is left.",
         ),
     ] = None,
+    max_snapshot_age: Annotated[
+        float | None,
+        typer.Option(
+            "--max-snapshot-age",
+            metavar="DURATION",
+            parser=opt.parse_duration,
+            help="With --against: refuse a snapshot taken longer ago (exit 65): 15m.",
+        ),
+    ] = None,
     model: opt.ModelName = None,
     gated: opt.Gated = False,
     pending: opt.Pending = None,
@@ -58,11 +67,19 @@ def verify(
     if against:
         if model is not None or certificate is not None:
             raise UsageError("verify: --against cuts a plan, under its own model")
-        from kantopt.planning.guard import guard_files
+        from kantopt.planning.guard import guard, plan_and_cluster
 
-        rest = guard_files(files, against, how)
+        question, given = plan_and_cluster(files, against, how)
+        if max_snapshot_age is not None:
+            from kantopt.cli.age import check_snapshot_age
+            from kantopt.clock import utc_now
+
+            check_snapshot_age(question, max_snapshot_age, utc_now())
+        rest = guard(question, given, "the plan")
         show_guarded(rest, output, output_file, color, quiet=quiet)
         return 12 if rest.cut else 0
+    if max_snapshot_age is not None:
+        raise UsageError("verify: --max-snapshot-age is for --against")
     if certificate is not None:
         from kantopt.planning.check_certificate import judge_certificate
 

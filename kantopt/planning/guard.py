@@ -9,7 +9,7 @@ from kantopt.errors import BadDataError, Problem
 from kantopt.planning.actions import Item, action_of, items_of
 from kantopt.planning.document import Answer, plan_document
 from kantopt.planning.identity import identified
-from kantopt.planning.prefix import LegalPrefix, longest_legal_prefix
+from kantopt.planning.prefix import LegalPrefix, Steps, longest_legal_prefix
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.planning.still_there import StillThere
 from kantopt.planning.tiers import tier_rows
@@ -39,8 +39,10 @@ class Guarded:
     """Steps that are not legal any more, or wait for one that is not."""
 
 
-def guard_files(paths: Sequence[str], against: Sequence[str], how: Import) -> Guarded:
-    """Cut the plan among some files to what is legal on the cluster that other files show.
+def plan_and_cluster(
+    paths: Sequence[str], against: Sequence[str], how: Import
+) -> tuple[Question, Plan]:
+    """Read a plan, and the cluster that other files show as a question to judge it by.
 
     Raises
     ------
@@ -51,16 +53,17 @@ def guard_files(paths: Sequence[str], against: Sequence[str], how: Import) -> Gu
     question = question_of(load_raw([*against, *paths]), how)
     if question.plan is None:
         raise BadDataError([Problem(paths[0], "", "no plan", "one Plan among the files")])
-    return guard(question, question.plan, "the plan")
+    return question, question.plan
 
 
 def guard(question: Question, plan: Plan, label: str) -> Guarded:
     """Cut a plan to the longest part that is legal on a cluster that may have changed.
 
     A step stays if all pods and nodes that it names are still the ones it means, if it breaks no
-    rule after the steps that stay, and if all that its wave waits for stays or has been done. An
-    eviction that nothing needs any more goes, and holds nothing up. A stop-over whose pods do not
-    go on is an ordinary move.
+    rule after the steps that stay, and if all that its wave waits for stays or has been done. Two
+    kinds of steps go and hold nothing up: those whose pods are no longer where they would be taken
+    from, and evictions that nothing needs any more. A stop-over whose pods do not go on is an
+    ordinary move.
 
     Parameters
     ----------
@@ -86,17 +89,22 @@ def guard(question: Question, plan: Plan, label: str) -> Guarded:
     actions: dict[str, Action] = {}
     done: list[str] = []
     causes: dict[str, tuple[str, str]] = {}
+    moot: set[str] = set()
     for identity in (identity for wave in plan.waves for identity in wave.actions):
         item = items[identity]
-        cause = there.why_not(instance, item)
-        if cause is None:
+        missing = there.why_not(instance, item)
+        if missing is None:
             actions[identity] = action_of(instance, item)
         elif there.is_done(item):
             done.append(identity)
         else:
-            causes[identity] = cause
-    waves = tuple((wave.id, wave.after, wave.actions) for wave in plan.waves)
-    prefix = longest_legal_prefix(instance, waves, actions, frozenset(done), causes)
+            causes[identity] = (missing.word, missing.message)
+            moot |= {identity} if missing.moot else set()
+    prefix = longest_legal_prefix(
+        instance,
+        tuple((wave.id, wave.after, wave.actions) for wave in plan.waves),
+        Steps(actions, frozenset(done), causes, frozenset(moot)),
+    )
     cut = tuple(_cut_steps(plan, items, prefix))
     today = canonical_digest(question.snapshot)
     if not cut and not done and today == plan.metadata.snapshot.digest:

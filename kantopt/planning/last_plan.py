@@ -34,7 +34,7 @@ def read_last_plan(path: str) -> LastPlan:
     MissingInputError
         If it may not be read.
     """
-    if not os.path.exists(path) or (os.path.isfile(path) and os.path.getsize(path) == 0):
+    if not os.path.isfile(path) or os.path.getsize(path) == 0:
         return LastPlan(None)
     try:
         raws = parse_documents(read_text(path), path)

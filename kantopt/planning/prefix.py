@@ -19,8 +19,8 @@ Cause = tuple[str, str]
 Outline = tuple[int, tuple[int, ...], tuple[str, ...]]
 """A wave: its number, the waves it waits for, the ids of its actions."""
 
-MOST_SWAPS = 16
-"""Steps that are left out to see whether more others come in."""
+SHORT = 40
+"""Plans up to so many steps are cut again without single steps, to see whether more others stay."""
 _TOGETHER = (Rule.GANG, Rule.TOPOLOGY, Rule.SLICES, Rule.GANG_VICTIMS)
 """Rules on a job as a whole: what one wave leaves wrong, a later one may put right."""
 _JOB = re.compile(r"\bjob (\S+?):?(?= |$)")
@@ -40,12 +40,26 @@ class LegalPrefix:
         return sum(len(wave.actions) for wave in self.waves)
 
 
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What is known of a plan's steps before any rule is looked at, by id."""
+
+    actions: Mapping[str, Action]
+    """Those that name nothing that is missing."""
+    done: frozenset[str]
+    """Those that have been taken already."""
+    causes: Mapping[str, Cause]
+    """Why the others cannot be taken."""
+    moot: frozenset[str]
+    """Of those, the ones that nothing has to wait for."""
+
+    def without(self, causes: Mapping[str, Cause], moot: Iterable[str] = ()) -> Steps:
+        """Return the same with more steps that cannot be taken."""
+        return replace(self, causes={**self.causes, **causes}, moot=self.moot.union(moot))
+
+
 def longest_legal_prefix(
-    instance: Instance,
-    outline: Sequence[Outline],
-    actions: Mapping[str, Action],
-    done: frozenset[str],
-    causes: Mapping[str, Cause],
+    instance: Instance, outline: Sequence[Outline], steps: Steps
 ) -> LegalPrefix:
     """Keep as many steps as are legal on a cluster together, in the order of the plan.
 
@@ -59,18 +73,16 @@ def longest_legal_prefix(
         The question of today.
     outline
         The plan's waves, in a legal order.
-    actions
-        Steps that name nothing that is gone, by id.
-    done
-        Steps that have been taken already.
-    causes
-        Why the other steps cannot be taken.
+    steps
+        What is known of the steps.
     """
-    best = _legal_prefix(instance, outline, actions, done, causes)
-    for identity in _rivals(best, actions)[:MOST_SWAPS]:
+    best = _legal_prefix(instance, outline, steps)
+    if len(steps.actions) > SHORT:
+        return best
+    for identity in _rivals(best, steps.actions):
         # A step may take the room of several others: without it there may be more.
         instead = {identity: ("room", "takes the room of more steps than one")}
-        other = _legal_prefix(instance, outline, actions, done, {**causes, **instead})
+        other = _legal_prefix(instance, outline, steps.without(instead))
         if other.length > best.length:
             best = other
     return best
@@ -87,73 +99,94 @@ def _nodes(action: Action) -> set[int]:
     return {spot.node for spot in (action.source, action.target) if spot is not None}
 
 
-def _legal_prefix(
-    instance: Instance,
-    outline: Sequence[Outline],
-    actions: Mapping[str, Action],
-    done: frozenset[str],
-    causes: Mapping[str, Cause],
-) -> LegalPrefix:
+def _legal_prefix(instance: Instance, outline: Sequence[Outline], steps: Steps) -> LegalPrefix:
     """Keep steps as they come; then take those back that have no purpose after all."""
-    given = dict(causes)
-    purposeless: set[str] = set()
     first: dict[str, Cause] = {}  # once evictions are gone, others lack room and not what they said
     while True:
-        attempt = _Attempt(instance, outline, actions, done, given, frozenset(purposeless))
+        attempt = _Attempt(instance, outline, steps)
+        attempt.take(range(len(outline)))
         blamed = attempt.blamed()
         first = {**attempt.causes, **first}
         if not blamed:
             return LegalPrefix(attempt.waves(), {a: first[a] for a in attempt.causes})
-        for identity, cause in blamed.items():
-            given[identity] = cause
-            if actions[identity].kind == "evict" and cause[0] == Rule.PRIORITY:
-                purposeless.add(identity)
+        purposeless = [
+            identity
+            for identity, (rule, _) in blamed.items()
+            if steps.actions[identity].kind == "evict" and rule == Rule.PRIORITY
+        ]
+        steps = steps.without(blamed, purposeless)
 
 
 class _Attempt:
     """One way through the plan, wave by wave."""
 
-    def __init__(
-        self,
-        instance: Instance,
-        outline: Sequence[Outline],
-        actions: Mapping[str, Action],
-        done: frozenset[str],
-        given: Mapping[str, Cause],
-        purposeless: frozenset[str],
-    ) -> None:
+    def __init__(self, instance: Instance, outline: Sequence[Outline], steps: Steps) -> None:
         self._instance = instance
         self._outline = outline
-        self._actions = actions
-        self.causes = dict(given)
+        self._steps = steps
+        self.causes = dict(steps.causes)
         self._kept: dict[int, list[Action]] = {}
         self._whole: set[int] = set()
-        """Waves of which every step is kept or done, or had a purpose only in what was cut."""
-        self._to_come = Counter(
-            instance.job_of(actions[a].podset).name
+        """Waves of which nothing is missing that others would have to wait for."""
+        self._end = 0
+        """How many waves have been looked at."""
+        self._jobs = [
+            {self._job(a) for a in ids if a in steps.actions and a not in steps.causes}
             for _, _, ids in outline
-            for a in ids
-            if a in actions and a not in given
-        )
-        for number, after, ids in outline:
-            broken = next((w for w in after if w not in self._whole), None)
-            open_ids = [a for a in ids if a not in done and a not in self.causes]
-            if broken is not None:
-                missing = self._missing(broken)
-                for a in open_ids:
-                    self.causes[a] = ("after", f"waits for {missing} in wave {broken}")
-                continue
-            mine = [actions[a] for a in open_ids]
-            self._to_come.subtract(instance.job_of(action.podset).name for action in mine)
+        ]
+
+    def _job(self, identity: str) -> str:
+        return self._instance.job_of(self._steps.actions[identity].podset).name
+
+    def take(self, chunk: range) -> None:
+        """Take some waves: all at once if that is legal, else halve until it is known what is not.
+
+        Most of a plan is legal most of the time, and judging a wave alone costs as much as judging
+        them all.
+        """
+        causes, kept, whole = dict(self.causes), dict(self._kept), set(self._whole)
+        self._end = chunk.stop
+        opened = [self._open(i) for i in chunk]
+        if not any(opened) or not self._violations():
+            return
+        self.causes, self._kept, self._whole = causes, kept, whole
+        if len(chunk) > 1:
+            middle = (chunk.start + chunk.stop) // 2
+            self.take(range(chunk.start, middle))
+            self.take(range(middle, chunk.stop))
+        else:
+            self._end = chunk.stop
+            number, _, ids = self._outline[chunk.start]
             self._kept[number] = []
-            self._add(number, self._units(mine))
-            if all(a not in self.causes or a in purposeless for a in ids):
-                self._whole.add(number)
+            open_ids = [a for a in ids if a in self._steps.actions and a not in self.causes]
+            self._add(number, self._units([self._steps.actions[a] for a in open_ids]))
+            self._close(number, ids)
+
+    def _open(self, index: int) -> list[Action]:
+        """Keep what is left of a wave, unless it waits for one of which something is missing."""
+        number, after, ids = self._outline[index]
+        known = self._steps
+        broken = next((w for w in after if w not in self._whole), None)
+        open_ids = [a for a in ids if a in known.actions and a not in self.causes]
+        if broken is not None:
+            cause = ("after", f"waits for {self._missing(broken)}")
+            self.causes.update(dict.fromkeys(open_ids, cause))
+            return []
+        self._kept[number] = [known.actions[a] for a in open_ids]
+        self._close(number, ids)
+        return self._kept[number]
+
+    def _close(self, number: int, ids: Sequence[str]) -> None:
+        if all(a not in self.causes or a in self._steps.moot for a in ids):
+            self._whole.add(number)
 
     def _missing(self, number: int) -> str:
-        """Name the first step of a wave that is cut."""
-        ids = next(ids for wave, _, ids in self._outline if wave == number)
-        return next((a for a in ids if a in self.causes), "another step")
+        """Name a step that is cut and for which all that waits for a wave has to wait."""
+        after, ids = next((after, ids) for wave, after, ids in self._outline if wave == number)
+        for a in ids:
+            if a in self.causes and a not in self._steps.moot:
+                return f"{a} in wave {number}"
+        return self._missing(next(w for w in after if w not in self._whole))
 
     def _units(self, actions: Sequence[Action]) -> list[list[Action]]:
         """Steps on one job in one wave: a gang is bound as a whole or not at all."""
@@ -199,7 +232,7 @@ class _Attempt:
         if violation.rule not in _TOGETHER:
             return False
         job = _job_of(violation)
-        return job is not None and self._to_come[job] > 0
+        return any(job in jobs for jobs in self._jobs[self._end :])
 
     def blamed(self) -> dict[str, Cause]:
         """Steps on one job that have turned out wrong in the end, with the cause.

@@ -11,8 +11,16 @@ from kantopt.problem.instance import Instance
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
-Cause = tuple[str, str]
-"""A rule, or a word where none is broken, and the cause in words."""
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Why a step cannot be taken any more: what it names is not there."""
+
+    word: str
+    """``gone``, ``replaced`` or ``elsewhere``."""
+    message: str
+    moot: bool
+    """Its pods are not where it would take them from: nobody has to wait for that any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,49 +62,54 @@ class StillThere:
                         seen = _Seen(pod, name, podset.name, place.node, devices)
                         self._pods[job.namespace, pod.name] = seen
 
-    def why_not(self, instance: Instance, item: Item) -> Cause | None:
+    def why_not(self, instance: Instance, item: Item) -> Missing | None:
         """Say what is not there any more of what a step names; ``None`` if all is."""
+        for pod in item.pods:
+            missing = self._why_not_pod(item, pod)
+            if missing is not None:
+                return missing
         for name in nodes_of(item):
             node = self._nodes.get(name)
             if node is None:
-                return "gone", f"node {name} is gone"
+                return Missing("gone", f"node {name} is gone", False)
             meant = self._meant.get(name, "")
             if meant and node.uid and node.uid != meant:
-                return "replaced", f"node {name} is another one: uid {node.uid}, not {meant}"
-        for pod in item.pods:
-            cause = self._why_not_pod(item, pod)
-            if cause is not None:
-                return cause
+                message = f"node {name} is another one: uid {node.uid}, not {meant}"
+                return Missing("replaced", message, False)
         unknown = next(unknown_in(instance, item, "", ""), None)
         if unknown is not None:
             path = unknown.path.removeprefix(".")
-            return "gone", f"{path} {unknown.found} is not {unknown.expected}"
+            message = f"{path} {unknown.found} is not {unknown.expected}"
+            return Missing("gone", message, False)
         if isinstance(item, Move):
             self._take_along(item)
         return None
 
-    def _why_not_pod(self, item: Item, pod: PodRef) -> Cause | None:
+    def _why_not_pod(self, item: Item, pod: PodRef) -> Missing | None:
         namespace = item.job.partition("/")[0]
         seen = self._pods.get((namespace, pod.name))
         if seen is None:
-            return "gone", f"pod {pod.name} is gone"
-        if pod.uid and seen.ref.uid and pod.uid != seen.ref.uid:
-            where = f"on {seen.node}" if seen.node else "pending"
-            return "replaced", f"pod {pod.name} is another one, {where}: uid {seen.ref.uid}"
-        if (seen.job, seen.pod_set) != (item.job, item.pod_set):
-            return "replaced", f"pod {pod.name} belongs to {seen.job}/{seen.pod_set} now"
+            return Missing("gone", f"pod {pod.name} is gone", True)
         place: str | None = None
         devices: tuple[int, ...] = ()
         if isinstance(item, Eviction):
             place, devices = item.node, item.devices
         elif isinstance(item, Move):
             place, devices = item.from_node, item.from_devices
-        if (seen.node, seen.devices) == (place, tuple(sorted(devices))):
+        here = (seen.node, seen.devices) == (place, tuple(sorted(devices)))
+        if pod.uid and seen.ref.uid and pod.uid != seen.ref.uid:
+            where = f"on {seen.node}" if seen.node else "pending"
+            message = f"pod {pod.name} is another one, {where}: uid {seen.ref.uid}"
+            return Missing("replaced", message, not here)
+        if (seen.job, seen.pod_set) != (item.job, item.pod_set):
+            message = f"pod {pod.name} belongs to {seen.job}/{seen.pod_set} now"
+            return Missing("replaced", message, not here)
+        if here:
             return None
         if seen.node is None:
-            return "elsewhere", f"pod {pod.name} is pending"
+            return Missing("elsewhere", f"pod {pod.name} is pending", True)
         on = f" on devices {list(seen.devices)}" if seen.node == place else ""
-        return "elsewhere", f"pod {pod.name} runs on {seen.node}{on}"
+        return Missing("elsewhere", f"pod {pod.name} runs on {seen.node}{on}", True)
 
     def _take_along(self, move: Move) -> None:
         """Let the pods be where a step takes them, for the steps that follow."""

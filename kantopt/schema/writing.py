@@ -10,6 +10,8 @@ import tempfile
 
 from kantopt.errors import CannotCreateError, WriteError
 
+_PREFIX = ".kantopt-"
+_OLD_SECONDS = 3600
 _FAILED_DISK = {errno.ENOSPC, errno.EIO, errno.EDQUOT}
 
 
@@ -33,7 +35,7 @@ def write_atomic(path: str, data: bytes) -> None:
             descriptor, temporary = os.open(target, os.O_WRONLY), None
         else:
             folder = os.path.dirname(target)
-            descriptor, temporary = tempfile.mkstemp(prefix=".kantopt-", dir=folder)
+            descriptor, temporary = tempfile.mkstemp(prefix=_PREFIX, dir=folder)
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno in _FAILED_DISK:
             raise WriteError(f"{path}: writing failed: {_reason(error)}") from None
@@ -58,6 +60,22 @@ def write_atomic(path: str, data: bytes) -> None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
         raise
+
+
+def sweep(path: str) -> None:
+    """Remove what runs that were killed while they wrote have left beside a file.
+
+    Only what is an hour older than the file: nobody takes so long to write.
+    """
+    with contextlib.suppress(OSError):
+        target = os.path.realpath(path)
+        written = os.stat(target).st_mtime
+        with os.scandir(os.path.dirname(target)) as entries:
+            for entry in entries:
+                if not (entry.name.startswith(_PREFIX) and entry.is_file(follow_symlinks=False)):
+                    continue
+                if entry.stat(follow_symlinks=False).st_mtime < written - _OLD_SECONDS:
+                    os.unlink(entry.path)
 
 
 def _mode(path: str, target: str) -> int | None:

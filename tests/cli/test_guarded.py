@@ -81,11 +81,20 @@ def test_an_eviction_whose_pod_is_gone_is_done(cli: Cli) -> None:
         (("--against", "snap.yaml", "snap.yaml", "plan.json"), 65, "expected one ClusterSnapshot"),
         (("--against", "jobs.yaml", "plan.json"), 65, "expected a ClusterSnapshot"),
         (("--against", "snap.yaml", "plan.json", "-m", "mixed"), 64, "under its own model"),
+        (("snap.yaml", "plan.json", "--max-snapshot-age", "15m"), 64, "is for --against"),
+        (("--against", "snap.yaml", "plan.json", "--max-snapshot-age", "15m"), 65, "capturedAt"),
         (("--against", "missing.yaml", "plan.json"), 66, "missing.yaml"),
         (("--against", "snap.yaml", "plan.json", "-O", "no/where"), 73, "no/where"),
     ],
 )
-def test_what_cannot_be_guarded(cli: Cli, arguments: tuple[str, ...], code: int, said: str) -> None:
+def test_what_cannot_be_guarded(
+    cli: Cli,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: int,
+    said: str,
+) -> None:
+    monkeypatch.setenv("KANTOPT_NOW", "2026-09-01T03:16:00Z")
     done = cli("verify", *arguments)
     assert (done.code, done.out) == (code, "")
     assert said in done.err

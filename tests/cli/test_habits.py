@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -266,6 +267,53 @@ def test_what_is_no_plan_is_not_replaced(cli: Cli, text: str) -> None:
     assert done.code == 65
     assert "expected a plan, or no such file yet" in done.err
     assert Path("last.json").read_text() == text
+
+
+def test_a_run_that_had_no_time_to_look_leaves_the_last_plan(cli: Cli) -> None:
+    assert cli(*PLAN, *KEPT, "--time-limit", "1ms").code == 0
+    assert json.loads(Path("last.json").read_text())["solver"]["status"] == "UNKNOWN"
+    cli(*PLAN, *KEPT)
+    kept = Path("last.json").read_bytes()
+    done = cli(*PLAN, *KEPT, "--time-limit", "1ms", "-O", "plan.json")
+    assert "UNKNOWN" in done.out
+    assert Path("last.json").read_bytes() == kept != Path("plan.json").read_bytes()
+
+
+@pytest.mark.parametrize("option", ["--last-plan", "--metrics-file", "--lock-file"])
+def test_what_runs_leave_for_each_other_is_no_stream(cli: Cli, option: str) -> None:
+    done = cli(*PLAN, option, "-")
+    assert (done.code, done.out) == (64, "")
+    assert cli(*PLAN, option, "/dev/null").code == 0
+
+
+def test_what_killed_runs_have_left_is_swept_up_after_an_hour(cli: Cli) -> None:
+    for name, age in ((".kantopt-old", 4000), (".kantopt-new", 100), ("other", 4000)):
+        Path(name).touch()
+        moment = time.time() - age
+        os.utime(name, (moment, moment))
+    cli(*PLAN, *KEPT)
+    assert {".kantopt-new", "other"} <= set(os.listdir())
+    assert ".kantopt-old" not in os.listdir()
+
+
+def test_an_interrupted_run_is_no_success(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kantopt.cli.progress import Progress
+
+    cli(*PLAN, *FIGURES)
+    at(monkeypatch, "03:30")
+    reach = Progress.reach
+
+    def interrupted(self: Progress, event: str) -> None:
+        reach(self, event)
+        if event == "planning":
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(Progress, "reach", interrupted)
+    assert cli(*PLAN, *FIGURES).code == 143
+    found = figures()
+    assert found["kantopt_last_run_exit_code"] == 143
+    assert found["kantopt_last_run_timestamp_seconds"] == 1788233400
+    assert found["kantopt_last_success_timestamp_seconds"] == 1788231900
 
 
 def test_an_empty_file_is_no_last_plan(cli: Cli) -> None:

@@ -13,12 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.cli.endings import run
+from kantopt import clock
+from kantopt.cli import endings
 from kantopt.planning.last_plan import read_last_plan
 from tests.cli.conftest import SNAPSHOT, environment
 
 OPTIONS = (
     *("plan", "snap.yaml", "jobs.yaml", "--engine", "fast", "-q", "-O", "plan.json"),
+    *("--time-limit", "1s"),
     *("--last-plan", "last.json", "--metrics-file", "kantopt.prom", "--lock-file", "run.lock"),
 )
 CALLS = ("fsync", "replace", "mkstemp")
@@ -28,6 +30,13 @@ CALLS = ("fsync", "replace", "mkstemp")
 def _in_folder(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of these run in the folder."""
     monkeypatch.setenv("KANTOPT_NOW", "2026-09-01T03:05:00Z")
+    monkeypatch.setattr(clock, "_START", clock._START)
+
+
+def run() -> int:
+    """Run in this process, as if it had just begun."""
+    clock._START = time.monotonic()
+    return endings.run(OPTIONS)
 
 
 def draw_snapshot(number: int) -> None:
@@ -64,14 +73,14 @@ def killed_in(call: str, number: int) -> bool:
             return original(*arguments, **more)
 
         setattr(module, call, instead)
-        os._exit(run(OPTIONS))
+        os._exit(run())
     _, status = os.waitpid(pid, 0)
     return os.WIFSIGNALED(status)
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_killed_at_each_call_that_writes(call: str) -> None:
-    assert run(OPTIONS) == 0
+    assert run() == 0
     number = 0
     seen = {assert_whole()}
     while True:
@@ -83,12 +92,12 @@ def test_killed_at_each_call_that_writes(call: str) -> None:
             break
     assert number == 4, "three files are written"
     assert len(seen) > 1
-    assert run(OPTIONS) == 0, "the lock is free again"
+    assert run() == 0, "the lock is free again"
     assert assert_whole()
 
 
 def test_killed_at_random_moments() -> None:
-    assert run(OPTIONS) == 0
+    assert run() == 0
     rng = random.Random(4)
     killed = 0
     for number in range(4):
@@ -105,5 +114,5 @@ def test_killed_at_random_moments() -> None:
         killed += process.wait() == -signal.SIGKILL
         assert_whole()
     assert killed
-    assert run(OPTIONS) == 0
+    assert run() == 0
     assert json.loads(Path("last.json").read_text())["kind"] == "Plan"

@@ -1,0 +1,35 @@
+"""What tests of scheduled runs have in common."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+PLAN = ("plan", "snap.yaml", "jobs.yaml", "--engine", "fast")
+KEPT = ("--last-plan", "last.json")
+FIGURES = ("--metrics-file", "kantopt.prom")
+
+
+def at(monkeypatch: pytest.MonkeyPatch, time: str) -> None:
+    """Fake the clock."""
+    monkeypatch.setenv("KANTOPT_NOW", f"2026-09-01T{time}:00Z")
+
+
+def solve_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the test fail if anything is planned from now on."""
+    monkeypatch.setattr("kantopt.planning.plan.make_plan", lambda *_: pytest.fail("it has planned"))
+
+
+def figures() -> dict[str, float]:
+    """Samples of the metrics file; every line of it is of the text format."""
+    samples = {}
+    for line in Path("kantopt.prom").read_text().splitlines():
+        if line.startswith("# "):
+            assert re.fullmatch(r"# (HELP kantopt_\w+ \S.*|TYPE kantopt_\w+ gauge)", line)
+        else:
+            match = re.fullmatch(r'(kantopt_\w+(?:\{\w+=".*"(?:,\w+=".*")*\})?) ([-+.e\d]+)', line)
+            assert match, line
+            samples[match[1]] = float(match[2])
+    return samples

@@ -1,0 +1,183 @@
+"""The plan of the run before: what has changed since, and nothing is solved twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import JOBS, SNAPSHOT, Cli
+from tests.cli.scheduled import KEPT, PLAN, at, solve_nothing
+
+
+@pytest.fixture(autouse=True)
+def _at_three(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of these run in the folder, five minutes after the snapshot."""
+    at(monkeypatch, "03:05")
+
+
+def test_the_same_question_is_not_solved_again(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = cli(*PLAN, *KEPT, "--detailed-exitcode", "-o", "json")
+    kept = Path("last.json").read_bytes()
+    assert first.out.encode() == kept
+    solve_nothing(monkeypatch)
+    again = cli(*PLAN, *KEPT, "--detailed-exitcode", "-o", "json")
+    assert (again.code, again.out) == (first.code, first.out)
+    assert Path("last.json").read_bytes() == kept
+    table = cli(*PLAN, *KEPT)
+    assert table.out.startswith("NO CHANGE: the last plan, made for 2026-09-01T03:00:00Z, still")
+    assert cli(*PLAN, *KEPT, "-o", "name").out.startswith("evict team-b/batch-1/worker")
+
+
+def test_the_time_of_a_snapshot_and_versions_are_no_other_question(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli(*PLAN, *KEPT).code == 0
+    later = SNAPSHOT.replace("T03:00:00Z", "T03:30:00Z").replace("uid: u0", "uid: u0, %s")
+    later %= 'resourceVersion: "7"'
+    Path("snap.yaml").write_text(later)
+    solve_nothing(monkeypatch)
+    done = cli(*PLAN, *KEPT, "-O", "plan.json")
+    assert "NO CHANGE" in done.out
+    plan = json.loads(Path("plan.json").read_text())
+    assert plan["metadata"]["snapshot"]["capturedAt"] == "2026-09-01T03:30:00Z"
+    assert Path("last.json").read_bytes() == Path("plan.json").read_bytes()
+    assert cli("verify", "snap.yaml", "jobs.yaml", "plan.json").code == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("{cpu: 4,", "{cpu: 5,"),
+        ("uid: u0", "uid: u9"),
+        ("disruptionsAllowed: 2", "disruptionsAllowed: 1"),
+    ],
+)
+def test_any_other_change_of_the_cluster_is_planned_anew(cli: Cli, old: str, new: str) -> None:
+    cli(*PLAN, *KEPT)
+    Path("snap.yaml").write_text(SNAPSHOT.replace(old, new))
+    assert "NO CHANGE" not in cli(*PLAN, *KEPT).out
+
+
+def test_other_options_models_and_jobs_are_planned_anew(cli: Cli) -> None:
+    cli(*PLAN, *KEPT)
+    for more in (["--seed", "1"], ["-m", "training"], ["--time-limit", "11s"], ["huge.yaml"]):
+        assert "NO CHANGE" not in cli(*PLAN, *KEPT, *more).out
+    assert "NO CHANGE" in cli(*PLAN, *KEPT, "huge.yaml").out
+
+
+def test_waiting_jobs_make_the_time_of_the_snapshot_part_of_the_question(cli: Cli) -> None:
+    text = "apiVersion: kantopt/v1alpha1\nkind: Model\nobjectives: [waiting]\n"
+    Path("waiting.yaml").write_text(text)
+    cli(*PLAN, *KEPT, "waiting.yaml")
+    Path("snap.yaml").write_text(SNAPSHOT.replace("T03:00:00Z", "T03:30:00Z"))
+    assert "NO CHANGE" not in cli(*PLAN, *KEPT, "waiting.yaml").out
+
+
+def test_a_job_that_may_be_evicted_by_now_is_another_question(cli: Cli) -> None:
+    text = "apiVersion: kantopt/v1alpha1\nkind: Model\nobjectives: [unplaced, evictions]\n"
+    Path("model.yaml").write_text(text)
+    young = SNAPSHOT.replace("  movable: false", YOUNG)
+    Path("snap.yaml").write_text(young)
+    cli(*PLAN, *KEPT, "model.yaml")
+    Path("snap.yaml").write_text(young.replace("T03:00:00Z", "T03:10:00Z"))
+    assert "NO CHANGE" in cli(*PLAN, *KEPT, "model.yaml").out
+    Path("snap.yaml").write_text(young.replace("T03:00:00Z", "T03:30:00Z"))
+    assert "NO CHANGE" not in cli(*PLAN, *KEPT, "model.yaml").out
+
+
+def test_work_that_would_be_lost_by_now_is_another_question(cli: Cli) -> None:
+    young = SNAPSHOT.replace("  movable: false", YOUNG)
+    Path("snap.yaml").write_text(young)
+    cli(*PLAN, *KEPT)
+    Path("snap.yaml").write_text(young.replace("T03:00:00Z", "T03:10:00Z"))
+    assert "NO CHANGE" not in cli(*PLAN, *KEPT).out
+
+
+YOUNG = """\
+  movable: false
+  startTime: "2026-09-01T02:59:00Z"
+  minRuntime: 20m"""
+
+
+def test_a_run_that_was_ended_early_is_no_answer_for_the_next(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kantopt.cli.progress import Progress
+
+    reach = Progress.reach
+
+    def interrupted(self: Progress, event: str) -> None:
+        reach(self, event)
+        if event == "planning":
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Progress, "reach", interrupted)
+        assert cli(*PLAN, *KEPT).code == 143
+    assert "questionDigest" not in json.loads(Path("last.json").read_text())["metadata"]
+    assert "NO CHANGE" not in cli(*PLAN, *KEPT).out
+
+
+def test_what_is_new_gone_and_changed_is_told(cli: Cli) -> None:
+    cli(*PLAN, *KEPT)
+    more = JOBS + HELD_JOB
+    Path("jobs.yaml").write_text(more.replace("count: 2,", "count: 1,"))
+    done = cli(*PLAN, *KEPT)
+    table = done.out.partition("SINCE THE LAST PLAN, made for 2026-09-01T03:00:00Z\n")[2]
+    assert [line.split()[:2] for line in table.splitlines()] == [
+        ["new", "default/small/main:"],
+        ["gone", "team-a/llm-8/worker:"],
+        ["gone", "team-b/batch-1/worker"],
+    ]
+    named = cli(*PLAN[:2], "none.yaml", *KEPT, "-o", "name")
+    assert named.err.endswith("note: since the last plan: 0 new, 2 gone, 0 changed\n")
+    assert cli(*PLAN[:2], "none.yaml", *KEPT, "-q", "-o", "name").err == ""
+
+
+HELD_JOB = """\
+- name: small
+  podSets:
+  - {count: 1, requests: {cpu: 1}}
+"""
+
+
+@pytest.mark.parametrize("text", [SNAPSHOT, "no plan", "{}", "[1]", "kind: Plan"])
+def test_what_is_no_plan_is_not_replaced(cli: Cli, text: str) -> None:
+    Path("last.json").write_text(text)
+    done = cli(*PLAN, *KEPT)
+    assert done.code == 65
+    assert "expected a plan, or no such file yet" in done.err
+    assert Path("last.json").read_text() == text
+
+
+def test_a_run_that_had_no_time_to_look_leaves_the_last_plan(cli: Cli) -> None:
+    assert cli(*PLAN, *KEPT, "--time-limit", "1ms").code == 0
+    assert json.loads(Path("last.json").read_text())["solver"]["status"] == "UNKNOWN"
+    cli(*PLAN, *KEPT)
+    kept = Path("last.json").read_bytes()
+    done = cli(*PLAN, *KEPT, "--time-limit", "1ms", "-O", "plan.json")
+    assert "UNKNOWN" in done.out
+    assert Path("last.json").read_bytes() == kept != Path("plan.json").read_bytes()
+
+
+def test_an_empty_file_is_no_last_plan(cli: Cli) -> None:
+    Path("last.json").touch()
+    assert cli(*PLAN, *KEPT).code == 0
+    assert json.loads(Path("last.json").read_text())["kind"] == "Plan"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [('"placedJobs"', '"placed"'), ('"placedJobs": 1', '"placedJobs": 2')]
+)
+def test_a_plan_of_another_make_is_replaced(cli: Cli, old: str, new: str) -> None:
+    cli(*PLAN, *KEPT)
+    whole = Path("last.json").read_text()
+    Path("last.json").write_text(whole.replace(old, new))
+    done = cli(*PLAN, *KEPT)
+    assert done.code == 0
+    assert "warning: the last plan cannot be used" in done.err
+    assert Path("last.json").read_text() == whole

@@ -24,6 +24,19 @@ def explain(
             show_default=False,
         ),
     ] = None,
+    what_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--what-if",
+            "-w",
+            metavar="CHANGE",
+            help="A change to try out: add-nodes=NODE:2, drain=NODE, uncordon=NODE, remove=JOB, "
+            "priority=JOB:VALUE, set=JOB[:PODSET]:FIELD=VALUE (a resource, count, minCount, "
+            "required, tolerate, nodeSelector, preemptible, movable), quota=QUEUE:RESOURCE=VALUE, "
+            "limit=evictions|moves:COUNT, or @FILE, merged by names. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     model: opt.ModelName = None,
     time_limit: Annotated[
         float,
@@ -71,7 +84,7 @@ def explain(
 
         how = Import(gated, tuple(pending or ()), tuple(topology or ()))
         question = read_question(files, how)
-        told = explain_apart(question, chosen_model(question, model), name, deadline)
+        told = explain_apart(question, chosen_model(question, model), name, deadline, what_if or ())
     form = format_of(output, output_file, "table")
     if form in ("table", "wide"):
         from kantopt.cli.screen import shown

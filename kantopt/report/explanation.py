@@ -6,14 +6,17 @@ from collections.abc import Iterator
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
 from kantopt.report.names import joined, on_devices, places
-from kantopt.report.units import plural
+from kantopt.report.units import in_unit, plural
 from kantopt.schema.explanation import (
     Conflict,
     ConflictItem,
+    Difference,
+    Elsewhere,
     Explanation,
     NodesOfPodSet,
     Remedy,
     Steps,
+    WhatIf,
 )
 from kantopt.schema.plan import Binding, Eviction, Move
 
@@ -32,6 +35,8 @@ def explanation_blocks(told: Explanation, *, wide: bool = False) -> list[Block]:
         *_headline(told),
         *_plan(told.plan, "PLAN, verified step by step"),
         *_nodes(told.pod_sets, wide),
+        *_what_if(told.what_if),
+        *_elsewhere(told.elsewhere, wide),
         *_conflict(told.conflict),
         *_remedies(told.remedies),
         *([Listing("NOTES", told.notes, "warn")] if told.notes else []),
@@ -95,16 +100,23 @@ def _moved(item: Move) -> str:
     return f"{source} -> {target}" + (f" x{item.count}" if item.count > 1 else "")
 
 
-def _nodes(pod_sets: tuple[NodesOfPodSet, ...], wide: bool) -> Iterator[Block]:
+def _nodes(
+    pod_sets: tuple[NodesOfPodSet, ...], wide: bool, title: str = "NODES as things stand"
+) -> Iterator[Block]:
     """Histogram of each pod set: in one line as kube-scheduler writes it, or in a table."""
     if not pod_sets:
         return
     if not wide:
         lines = tuple(
-            f"{item.pod_set}: {item.message}" if len(pod_sets) > 1 else item.message
+            line
             for item in pod_sets
+            for line in (
+                f"{item.pod_set}: {item.message}" if len(pod_sets) > 1 else item.message,
+                item.free,
+            )
+            if line
         )
-        yield Listing("NODES as things stand", lines)
+        yield Listing(title, lines)
         return
     rows = [
         row
@@ -118,7 +130,54 @@ def _nodes(pod_sets: tuple[NodesOfPodSet, ...], wide: bool) -> Iterator[Block]:
         )
     ]
     columns = ("PODSET", "NODES", "REASON", "RULE", "NAMES")
-    yield Table("NODES as things stand", columns, tuple(rows), frozenset({1}))
+    yield Table(title, columns, tuple(rows), frozenset({1}))
+
+
+def _what_if(change: WhatIf | None) -> Iterator[Block]:
+    """What a change would bring."""
+    if change is None:
+        return
+    yield Listing(f"WHAT IF {', '.join(change.edits)}", (change.verdict.message,))
+    if change.differences:
+        rows = tuple(
+            (_labelled(row), _number(row.before, row.unit), _number(row.after, row.unit))
+            for row in change.differences
+        )
+        yield Table("DIFFERENCE", ("WHAT", "AS IT IS", "WITH IT"), rows)
+    else:
+        yield Paragraph("It changes nothing for the job.", "dim")
+    yield from _plan(change.plan, "PLAN with it, verified step by step")
+
+
+def _labelled(row: Difference) -> str:
+    return row.name.replace("milli-GPU", "GPUs").replace("priority=", "")
+
+
+def _number(text: str, unit: str) -> str:
+    return in_unit(int(text), unit) if unit and text.lstrip("-").isdecimal() else text
+
+
+def _elsewhere(parts: tuple[Elsewhere, ...], wide: bool) -> Iterator[Block]:
+    """Where a running job is, what keeps it there, and how good other places are."""
+    for part in parts:
+        yield Listing(f"POD SET {part.pod_set} runs on", (joined(part.places),))
+        yield from _nodes((part.nodes,), wide, "NODES, were it not there")
+        if part.pins:
+            rows = tuple((pin.rule, pin.subject, pin.message) for pin in part.pins)
+            yield Table("PINS", ("RULE", "SUBJECT", "AMOUNT"), rows)
+        if part.alternatives:
+            others = tuple(
+                (
+                    joined(item.places),
+                    item.verdict,
+                    item.objective.replace("milli-GPU", "GPUs") or "-",
+                    _number(item.before, item.unit) or "-",
+                    _number(item.after, item.unit) or "-",
+                )
+                for item in part.alternatives
+            )
+            columns = ("INSTEAD ON", "IS", "BY", "HERE", "THERE")
+            yield Table("OTHER PLACES, best first", columns, others, frozenset({3, 4}))
 
 
 def _conflict(conflict: Conflict | None) -> Iterator[Block]:
@@ -126,8 +185,11 @@ def _conflict(conflict: Conflict | None) -> Iterator[Block]:
     if conflict is None:
         return
     rows = tuple((item.rule, _subject(item), item.message) for item in conflict.items)
-    title = f"CONFLICT: why not {conflict.question}"
+    title = f"CONFLICT: why it does not fit {conflict.question}"
     yield Table(title, ("RULE", "SUBJECT", "AMOUNT"), rows)
+    if any(item.rule == "capacity" for item in conflict.items):
+        text = "capacity: what a node would hold with one pod more than fits, of what it offers."
+        yield Paragraph(text, "dim")
     yield Paragraph(_minimality(conflict), "dim")
 
 

@@ -92,6 +92,7 @@ class NodesOfPodSet(Part):
     available: Count = Field(description="nodes that take a pod")
     room: Count = Field(description="pods that these would hold, at most those wanted on each")
     message: str = Field(description="the counts in one line")
+    free: str = Field(default="", description="what is free of what the pods need most, in words")
     exclusions: tuple[Exclusion, ...] = Field(default=(), description="the other nodes by reason")
 
 
@@ -183,6 +184,7 @@ class Alternative(Part):
         description="in the order of the objectives"
     )
     objective: str = Field(default="", description="first objective that differs")
+    unit: str = Field(default="", description="its unit")
     before: str = Field(default="", description="its value as things are")
     after: str = Field(default="", description="its value there")
 

@@ -19,7 +19,7 @@ def verdict(jobs: list[Document], nodes: list[Document] = RACKS, **more: object)
 def test_a_job_with_room_fits_now() -> None:
     told = verdict([job("j", pods(count=2, gpu=8, topologyRequest={"required": "rack"}))])
     assert (told.verdict.status, told.verdict.proved) == ("FITS_NOW", True)
-    assert told.verdict.message == "FITS NOW: 2 pods have room as it stands."
+    assert told.verdict.message == "FITS NOW: its 2 pods have room as it stands."
     assert told.plan is not None
     assert (told.plan.placed_pods, told.plan.evicted_pods, told.plan.moved_pods) == (2, 0, 0)
 
@@ -35,7 +35,7 @@ def test_a_job_that_needs_others_to_move() -> None:
     told = verdict(jobs)
     assert (told.verdict.status, told.verdict.proved) == ("FITS_AFTER_MOVING", True)
     assert told.verdict.message == (
-        "FITS AFTER MOVING: its 1 pod fits once 1 pod moved, and no plan needs less."
+        "FITS AFTER MOVING: its pod fits with 1 pod moved, and no plan needs less."
     )
     assert told.plan is not None
     assert told.plan.moved_pods == 1

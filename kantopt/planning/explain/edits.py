@@ -7,6 +7,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from kantopt.errors import UsageError
+from kantopt.planning.explain.patch import patched
 from kantopt.planning.question import Question
 from kantopt.schema.jobs import Job, PodSet, Toleration, TopologyRequest
 from kantopt.schema.model import Limits, Model
@@ -22,6 +23,7 @@ FORMS = (
     "priority=JOB:VALUE",
     "quota=QUEUE:RESOURCE=VALUE",
     "limit=evictions|moves:COUNT",
+    "@FILE",
 )
 """What changes look like; fields of ``set`` are resources, ``count``, ``minCount``, ``required``,
 ``tolerate``, ``nodeSelector``, ``preemptible`` and ``movable``."""
@@ -38,6 +40,9 @@ def edited(question: Question, model: Model, edits: Sequence[str]) -> Edited:
         If a change cannot be read or names what is not there.
     """
     for text in edits:
+        if text.startswith("@"):
+            question = patched(question, text[1:])
+            continue
         kind, separator, rest = text.partition("=")
         change = _CHANGES.get(kind)
         if change is None or not separator or not rest:

@@ -7,6 +7,7 @@ from kantopt.problem.cluster import Taint
 from kantopt.problem.instance import Instance
 from kantopt.problem.selectors import tolerates
 from kantopt.schema.explanation import Exclusion, NodesOfPodSet
+from kantopt.schema.quantity import from_base
 from kantopt.search.explain.places import Places, Untolerated
 
 
@@ -20,6 +21,18 @@ def untolerated_taint(question: Question, instance: Instance) -> Untolerated:
         return next((taint for taint in taints if not tolerates(tolerations, taint)), None)
 
     return find
+
+
+def _free(places: Places) -> str:
+    free = places.free
+    if free is None:
+        return ""
+    total, offered, most = (
+        from_base(free.resource, value) for value in (free.total, free.offered, free.most)
+    )
+    return (
+        f"{total} of {offered} {free.resource} are free where it may go, at most {most} on a node."
+    )
 
 
 def histogram(instance: Instance, places: Places) -> NodesOfPodSet:
@@ -37,6 +50,7 @@ def histogram(instance: Instance, places: Places) -> NodesOfPodSet:
         nodes=total,
         available=available,
         room=places.room,
+        free=_free(places),
         message=f"{available}/{total} nodes are available{room}{reasons}",
         exclusions=tuple(
             Exclusion(

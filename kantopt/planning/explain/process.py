@@ -6,7 +6,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 
 from kantopt.clock import Deadline
@@ -26,14 +26,16 @@ class _BrokenError(RuntimeError):
     """The other process has failed; it says how."""
 
 
-def explain_apart(question: Question, model: Model, name: str, deadline: Deadline) -> Explanation:
+def explain_apart(
+    question: Question, model: Model, name: str, deadline: Deadline, edits: Sequence[str] = ()
+) -> Explanation:
     """Explain a job, in a process that the clock or a signal can end; as :func:`explain`.
 
     What is known when the time is up is the answer, with a note that there was no more time.
     """
     told: Explanation | None = None
     ending = deadline.less(RESERVE)
-    with _started(question, model, name, ending) as line:
+    with _started(question, model, name, ending, tuple(edits)) as line:
         while True:
             if line.poll(_SOON):
                 item = _received(line)
@@ -71,12 +73,12 @@ def _received(line: Connection) -> Explanation | KantoptError | str | None:
 
 @contextlib.contextmanager
 def _started(
-    question: Question, model: Model, name: str, deadline: Deadline
+    question: Question, model: Model, name: str, deadline: Deadline, edits: tuple[str, ...]
 ) -> Iterator[Connection]:
     context = multiprocessing.get_context("fork")
     line, far_end = context.Pipe()
     process = context.Process(
-        target=_run, args=(far_end, line, question, model, name, deadline), daemon=True
+        target=_run, args=(far_end, line, question, model, name, deadline, edits), daemon=True
     )
     process.start()
     far_end.close()
@@ -95,6 +97,7 @@ def _run(
     model: Model,
     name: str,
     deadline: Deadline,
+    edits: tuple[str, ...],
 ) -> None:
     """Explain and send what is known; the body of the process."""
     near_end.close()
@@ -103,7 +106,7 @@ def _run(
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a solver that prints must not reach stdout
     try:
-        for told in explain(question, model, name, deadline):
+        for told in explain(question, model, name, deadline, edits):
             line.send(told)
         line.send(None)
     except KantoptError as error:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
+from kantopt.planning.explain.competition import competition
 from kantopt.planning.explain.conflict import Wording, classes_of
 from kantopt.planning.explain.nodes import histogram, untolerated_taint
 from kantopt.planning.explain.remedies.find import find_remedies
 from kantopt.planning.explain.remedies.workshop import Workshop
+from kantopt.planning.explain.running import Whereabouts, runs_message
 from kantopt.planning.explain.steps import steps_of
 from kantopt.planning.explain.trial import alone
 from kantopt.planning.explain.verdict import Ladder, climb, question_name
+from kantopt.planning.explain.what_if import Side, side_of, what_if
 from kantopt.planning.question import Question
 from kantopt.problem.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance
@@ -23,27 +26,24 @@ from kantopt.schema.explanation import Conflict, Explanation, Verdict
 from kantopt.schema.model import Model
 from kantopt.schema.plan import SnapshotRef
 from kantopt.search.explain.conflict import conflict_of
+from kantopt.search.explain.decide import Decision
 from kantopt.search.explain.places import Places, Survey
 
-Tell = Callable[[Explanation], None]
 
-
-def find_job(instance: Instance, name: str) -> int:
-    """Index of a job by NAMESPACE/NAME, or by NAME alone where one namespace has it.
+def find_job(question: Question, name: str) -> str:
+    """Full name of a job given as NAMESPACE/NAME, or as NAME where one namespace has it.
 
     Raises
     ------
     UsageError
         If there is no such job, or several.
     """
-    names = [job.name for job in instance.jobs]
-    found = [j for j, full in enumerate(names) if name in (full, full.split("/", 1)[1])]
-    exact = [j for j in found if names[j] == name]
-    if len(exact or found) == 1:
-        return (exact or found)[0]
+    names = list(dict.fromkeys(f"{job.namespace}/{job.name}" for job in question.jobs))
+    found = [name] if name in names else [n for n in names if n.split("/", 1)[1] == name]
+    if len(found) == 1:
+        return found[0]
     if found:
-        several = ", ".join(names[j] for j in found)
-        raise UsageError(f"--job: found {name}, expected NAMESPACE/NAME, one of {several}")
+        raise UsageError(f"--job: found {name}, expected NAMESPACE/NAME, one of {', '.join(found)}")
     close = get_close_matches(name, [*names, *(full.split("/", 1)[1] for full in names)], n=1)
     hint = f" (did you mean {close[0]}?)" if close else ""
     expected = "the name of a job that the input has" if names else "a job; the input has none"
@@ -51,7 +51,7 @@ def find_job(instance: Instance, name: str) -> int:
 
 
 def explain(
-    question: Question, model: Model, name: str, deadline: Deadline
+    question: Question, model: Model, name: str, deadline: Deadline, edits: Sequence[str] = ()
 ) -> Iterator[Explanation]:
     """Explain where a job is or why it is nowhere; yield what is known, more each time.
 
@@ -65,23 +65,61 @@ def explain(
         The job, NAMESPACE/NAME.
     deadline
         When to end; what is not found out by then is said to be open.
+    edits
+        Changes to try out and to compare with things as they are.
 
     Raises
     ------
     UsageError
-        If there is no such job.
+        If there is no such job, or a change cannot be made.
     BadDataError
         If the documents contradict each other.
     """
-    instance = question.instance(model)
-    j = find_job(instance, name)
-    told = _first(question, instance, j)
-    question = alone(question, told.job)
-    instance = question.instance(model)
-    j = instance.job_index[told.job]
-    if not told.pending_pods:
+    name = find_job(question, name)
+    own = alone(question, name)
+    instance = own.instance(model)
+    told = _first(own, instance, instance.job_index[name])
+    parts = _pending if told.pending_pods else _runs
+    for more in parts(own, model, instance, told, deadline, tuple(edits)):
+        told = more
         yield told
-        return
+    if told.plan is not None and not deadline.over():
+        note = competition(question, model, name, deadline)
+        if note:
+            yield told.model_copy(update={"notes": (*told.notes, note)})
+
+
+def _runs(
+    question: Question,
+    model: Model,
+    instance: Instance,
+    told: Explanation,
+    deadline: Deadline,
+    edits: tuple[str, ...],
+) -> Iterator[Explanation]:
+    """Explain a job of which all pods run."""
+    if edits:
+        before = Side(instance, told.verdict, (), Decision(), None)
+        change = what_if(question, model, told.job, edits, before, deadline)
+        told = told.model_copy(update={"what_if": change})
+    yield told
+    for parts in Whereabouts(question, model, told.job, deadline).elsewhere():
+        message = runs_message(instance, told.job, parts)
+        verdict = told.verdict.model_copy(update={"message": message})
+        told = told.model_copy(update={"elsewhere": parts, "verdict": verdict})
+        yield told
+
+
+def _pending(
+    question: Question,
+    model: Model,
+    instance: Instance,
+    told: Explanation,
+    deadline: Deadline,
+    edits: tuple[str, ...],
+) -> Iterator[Explanation]:
+    """Explain a job of which pods are pending."""
+    j = instance.job_index[told.job]
     asked = focused(instance, j)
     survey = Survey(asked, untolerated_taint(question, instance))
     places = [survey.places(s, pods) for s, pods in wanted_pods(asked, j).items()]
@@ -90,19 +128,21 @@ def explain(
     yield told
     ladder = None
     for ladder in climb(asked, j, deadline):
-        told = told.model_copy(
-            update={
-                "verdict": ladder.verdict,
-                "plan": steps_of(question, instance, ladder.decision),
-            }
-        )
+        plan = steps_of(question, instance, ladder.decision)
+        told = told.model_copy(update={"verdict": ladder.verdict, "plan": plan})
         yield told
-    if ladder is not None and ladder.refused is not None:
+    assert ladder is not None
+    if edits:
+        before = side_of(question, instance, ladder, nodes)
+        change = what_if(question, model, told.job, edits, before, deadline)
+        told = told.model_copy(update={"what_if": change})
+        yield told
+    if ladder.refused is not None:
         conflict = _conflict(ladder, asked, j, places[0], deadline)
         if conflict is not None:
             told = told.model_copy(update={"conflict": conflict})
             yield told
-    if ladder is not None and ladder.verdict.status != "FITS_NOW":
+    if ladder.verdict.status != "FITS_NOW":
         workshop = Workshop(question, model, asked, j, places, ladder, deadline)
         for remedies in find_remedies(workshop):
             told = told.model_copy(update={"remedies": remedies})
@@ -132,7 +172,7 @@ def _first(question: Question, instance: Instance, j: int) -> Explanation:
     if pending:
         verdict = Verdict(status="OPEN", message="OPEN: not examined yet.", proved=False)
     else:
-        pods = "its 1 pod runs" if total == 1 else f"all its {total} pods run"
+        pods = "its pod runs" if total == 1 else f"all its {total} pods run"
         verdict = Verdict(status="RUNS", message=f"RUNS: {pods}.", proved=True)
     metadata = question.snapshot.metadata
     return Explanation(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kantopt.clock import Deadline
 from kantopt.planning.explain.words import counted
-from kantopt.problem.focus import limited, wanted_pods, with_model
+from kantopt.problem.focus import limited, pending_podsets, wanted_pods, with_model
 from kantopt.problem.instance import Instance
 from kantopt.schema.explanation import Answer, Asked, Status, Verdict
 from kantopt.schema.model import Limits, Rule
@@ -79,27 +79,30 @@ def _blocked(
     """Find out why a job has no place whatever the model allows to be done for it."""
     settled = all(answer.answer == "no" for answer in answers)
     job = question.jobs[j]
-    pods = _pods_of(question, j)
+    none = pods_of(question, j, one="has no place", many="have no place")
+    pods = pods_of(question, j, one="would fit", many="would fit")
     empty = on_empty(question, j, deadline)
     if empty.impossible:
-        answers.append(
-            Answer(question="on an empty cluster", answer="no", message=f"{pods} have no place")
-        )
-        text = f"NEVER on this hardware: {pods} have no place even if nothing else runs."
+        answers.append(Answer(question="on an empty cluster", answer="no", message=none))
+        text = f"NEVER on this hardware: {none} even if nothing else runs."
         return Ladder(_verdict("NEVER", text, True, answers), Decision(), refused)
     answers.append(
         Answer(
             question="on an empty cluster",
             answer="yes" if empty.placement is not None else "open",
-            message=f"{pods} would fit" if empty.placement is not None else "not decided",
+            message=pods if empty.placement is not None else "not decided",
         )
     )
     loose: tuple[tuple[Status, Instance, str], ...] = (
-        ("OVER_QUOTA", _without_quota(question), "over the quota of its queue"),
+        (
+            "OVER_QUOTA",
+            _without_quota(question),
+            f"within the quota of queue {_queue(question, j)}",
+        ),
         (
             "OVER_LIMIT",
             with_model(question, limits=Limits()),
-            "over the model's limits of evictions and moves",
+            "within the model's limits of evictions and moves",
         ),
     )
     for status, asked, words in loose:
@@ -109,19 +112,23 @@ def _blocked(
         if decision.placement is not None:
             name: Asked = "without quota" if status == "OVER_QUOTA" else "without limits"
             done = _done(question, decision)
-            answers.append(Answer(question=name, answer="yes", message=f"{pods} would fit {done}"))
-            text = f"{status.replace('_', ' ')}: {pods} are {words}; without it they fit {done}."
+            answers.append(Answer(question=name, answer="yes", message=f"{pods} {done}"))
+            text = f"{status.replace('_', ' ')}: {none} {words}; without, {pods} {done}."
             return Ladder(_verdict(status, text, settled, answers), Decision(), refused)
     if not settled:
         text = "OPEN: no plan was found in the time, and no proof that there is none."
         return Ladder(_verdict("OPEN", text, False, answers), Decision(), refused)
     text = (
-        f"WAITS: {pods} fit only when something that runs ends; moves and evictions that are "
-        "allowed do not help."
+        f"WAITS: beside what runs now {none}; no move and no eviction that is allowed makes room."
     )
     return Ladder(
         _verdict("WAITS", text, empty.placement is not None, answers), Decision(), refused
     )
+
+
+def _queue(question: Instance, j: int) -> str:
+    queue = question.jobs[j].queue
+    return "" if queue is None else question.queues[queue].name
 
 
 def _without_quota(question: Instance) -> Instance:
@@ -144,18 +151,24 @@ def question_name(asked: Instance) -> Asked:
 
 def _answer(asked: Instance, j: int, decision: Decision) -> Answer:
     name = question_name(asked)
-    pods = _pods_of(asked, j)
     if decision.placement is not None:
-        text = f"{pods} fit {_done(asked, decision)}"
+        text = f"{pods_of(asked, j, one='fits', many='fit')} {_done(asked, decision)}"
         return Answer(question=name, answer="yes", least=decision.least, message=text)
     if decision.impossible:
-        return Answer(question=name, answer="no", message=f"{pods} have no place")
+        none = pods_of(asked, j, one="has no place", many="have no place")
+        return Answer(question=name, answer="no", message=none)
     return Answer(question=name, answer="open", message="neither a plan nor a proof was found")
 
 
-def _pods_of(question: Instance, j: int) -> str:
+def pods_of(question: Instance, j: int, *, one: str = "", many: str = "") -> str:
+    """Say which pods are asked about, with a verb in singular or plural: ``its pod has``."""
     wanted = sum(wanted_pods(question, j).values())
-    return "its 1 pod" if wanted == 1 else f"its {wanted} pods"
+    total = sum(podset.count for podset in pending_podsets(question, j))
+    if total == 1:
+        return f"its pod {one}".rstrip()
+    if wanted < total:
+        return f"{wanted} of its {total} pods {one if wanted == 1 else many}".rstrip()
+    return f"its {total} pods {many}".rstrip()
 
 
 def disturbance(question: Instance, decision: Decision) -> tuple[int, int]:
@@ -175,19 +188,11 @@ def _done(question: Instance, decision: Decision) -> str:
 
 
 def _fits(question: Instance, j: int, status: Status, decision: Decision) -> str:
-    wanted = sum(wanted_pods(question, j).values())
-    total = sum(p.count for p in question.podsets if p.job == j and not p.running)
-    pods = "its 1 pod" if wanted == 1 else f"{wanted} pods"
-    of = f" of {total}" if total > wanted else ""
     evicted, moved = disturbance(question, decision)
     if status == "FITS_NOW":
-        return f"FITS NOW: {pods}{of} {'has' if wanted == 1 else 'have'} room as it stands."
-    verb = "fits" if wanted == 1 else "fit"
+        return f"FITS NOW: {pods_of(question, j, one='has', many='have')} room as it stands."
+    pods = pods_of(question, j, one="fits", many="fit")
     least = ", and no plan needs less" if decision.least else ", the least that was found"
-    if status == "FITS_AFTER_MOVING":
-        return f"FITS AFTER MOVING: {pods}{of} {verb} once {counted(moved, 'pod')} moved{least}."
-    moves = f" and {counted(moved, 'pod')} moved" if moved else ""
-    return (
-        f"FITS AFTER PREEMPTING: {pods}{of} {verb} once {counted(evicted, 'pod')} "
-        f"{'is' if evicted == 1 else 'are'} evicted{moves}{least}."
-    )
+    parts = [f"{counted(evicted, 'pod')} evicted"] if evicted else []
+    parts += [f"{counted(moved, 'pod')} moved"] if moved else []
+    return f"{status.replace('_', ' ')}: {pods} with {' and '.join(parts)}{least}."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kantopt.problem.tiers import Tier
+
 
 def counted(number: int, one: str) -> str:
     """Write ``1 pod``, ``2 pods``."""
@@ -19,3 +21,16 @@ def listed(names: list[str]) -> str:
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def amount_of(tier: Tier, value: int) -> str:
+    """Write the value of a tier, in :func:`unit_of` it; weighted sums over a mix as GPUs."""
+    if not tier.mix:
+        return str(value)
+    scale = 1000 * sum(shape.weight for shape in tier.mix)
+    return str((2000 * value + scale) // (2 * scale))
+
+
+def unit_of(tier: Tier) -> str:
+    """Unit of what :func:`amount_of` writes."""
+    return "milli-GPU" if tier.mix else tier.unit

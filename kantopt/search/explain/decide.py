@@ -211,7 +211,7 @@ def _exact(question: Instance, j: int, deadline: Deadline) -> Decision:
         outcome = solve_tiers(
             model,
             tiers,
-            Budget(deadline, workers=2),
+            Budget(deadline, workers=1),
             None,
             found=lambda _: None,
             closed=lambda *_: None,

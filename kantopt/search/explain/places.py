@@ -10,11 +10,12 @@ import numpy as np
 from kantopt.problem.cluster import Taint
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
+from kantopt.schema.quantity import gpu_milli
 from kantopt.search.causes import FITS, Causes
 from kantopt.search.domains import Domains, used_domains
 from kantopt.search.fill import room_for
 from kantopt.search.shapes import Ints, Mask
-from kantopt.search.state import State, rooms
+from kantopt.search.state import UNLIMITED, State, rooms
 
 MANY = 2**31
 """More pods than a node ever holds."""
@@ -63,6 +64,18 @@ class Places:
     room: int
     available: tuple[int, ...]
     reasons: tuple[Reason, ...]
+    free: Free | None
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """What is free of a resource on the nodes that admit some pods, in base units."""
+
+    resource: str
+    total: int
+    offered: int
+    most: int
+    """On one node."""
 
 
 class Survey:
@@ -103,7 +116,23 @@ class Survey:
             room=int(room[open_nodes].sum()),
             available=tuple(np.flatnonzero(open_nodes).tolist()),
             reasons=tuple(reasons),
+            free=self._free(s),
         )
+
+    def _free(self, s: int) -> Free | None:
+        """Look at the resource that is asked for first: GPUs, if any."""
+        names = self.question.resources
+        asks = sorted(self.now.shape[s].asks, key=lambda a: (not gpu_milli(names[a[0]], 1), a[0]))
+        nodes = np.flatnonzero(self.now.allowed(s))
+        asks = [(r, amount) for r, amount in asks if names[r] != "pods"]
+        if not asks or not len(nodes):
+            return None
+        r = asks[0][0]
+        free = np.maximum(self.now.free[r, nodes], 0)
+        offered = self.now.capacity[r, nodes]
+        if bool((offered >= UNLIMITED).any()):
+            return None
+        return Free(names[r], int(free.sum()), int(offered.sum()), int(free.max()))
 
     def _cause(self, s: int, n: int, causes: Causes, never: Mask) -> tuple[Rule, str]:
         cause = str(causes.room_cause[n])

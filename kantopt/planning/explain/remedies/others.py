@@ -112,7 +112,7 @@ def _end(w: Workshop, jobs: tuple[int, ...], *, smallest: bool = False) -> Itera
     names = [w.asked.jobs[x].name for x in jobs]
     pods = sum(_pods(w, x) for x in jobs)
     text = f"wait for {listed(names)} to end"
-    cost = f"until then; or {counted(pods, 'pod')} deleted"
+    cost = f"time, or {counted(pods, 'pod')} deleted"
     yield from w.ranked("end", text, cost, trial, smallest=smallest, lost=pods)
 
 
@@ -137,7 +137,9 @@ def raise_priority(w: Workshop) -> Iterator[Ranked]:
         if trial.decision.placement is None:
             continue
         evicted, moved = disturbance(trial.asked, trial.decision)
-        text = f"raise its priority from {w.job.priority} to {value}"
+        plan = steps_of(trial.question, trial.asked, trial.decision)
+        victims = sorted({item.job for item in plan.evictions}) if plan else []
+        text = f"raise its priority from {w.job.priority} to {value}, to evict {listed(victims)}"
         if value == w.job.priority:
             text = "let it preempt: preemptionPolicy PreemptLowerPriority"
         cost = f"{counted(evicted, 'pod')} evicted"

@@ -93,7 +93,7 @@ class Workshop:
         remedy = Remedy(
             kind=kind,
             message=message,
-            cost=cost,
+            cost=cost or "nothing is disturbed",
             edit=" ".join(trial.edits),
             smallest=smallest,
             plan=plan,

@@ -1,0 +1,205 @@
+"""Why does a job run where it runs? What pins it, which nodes could hold it, and at what price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kantopt.clock import Deadline
+from kantopt.planning.explain.nodes import histogram, untolerated_taint
+from kantopt.planning.explain.words import amount_of, counted, unit_of
+from kantopt.planning.question import Question
+from kantopt.problem.focus import focused, is_placed, limited, wanted_pods
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import PodSet
+from kantopt.problem.placement import Placement, Spots
+from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.schema.explanation import Alternative, Elsewhere, Pin
+from kantopt.schema.jobs import Job
+from kantopt.schema.model import Metric, Model, Rule
+from kantopt.search.explain.decide import decide_still
+from kantopt.search.explain.places import Places, Survey
+from kantopt.verify.metrics import measure
+from kantopt.verify.rules import check
+
+_DISTURBING = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
+"""Metrics of the way to a place, not of the place."""
+_MOST = 8
+"""Other places that are measured."""
+
+
+class Whereabouts:
+    """Looks at a job that runs, as if it were still to be placed beside all the others."""
+
+    def __init__(self, question: Question, model: Model, name: str, deadline: Deadline) -> None:
+        self.question = question
+        self.instance = question.instance(model)
+        self.job = self.instance.jobs[self.instance.job_index[name]]
+        self.deadline = deadline
+        vacated = replace(
+            question,
+            snapshot=question.snapshot.model_copy(
+                update={"jobs": tuple(_vacated(job, name) for job in question.snapshot.jobs)}
+            ),
+        )
+        self.without = vacated.instance(model)
+        """The same numbers, with the job pending."""
+        self.j = self.without.job_index[name]
+        asked = limited(focused(self.without, self.j), evictions=0, moves=0)
+        self.asked = asked
+        self.survey = Survey(asked, untolerated_taint(vacated, self.without))
+        self.wanted = wanted_pods(asked, self.j)
+        self.tiers = tuple(t for t in tiers_of(self.instance) if t.metric not in _DISTURBING)
+        self.now = measure(self.instance, self.instance.current, self.tiers)
+
+    def elsewhere(self) -> Iterator[tuple[Elsewhere, ...]]:
+        """Yield what is known of each pod set, more each time."""
+        told: dict[int, Elsewhere] = {}
+        looks = {s: self.survey.places(s, pods) for s, pods in self.wanted.items()}
+        for s, places in looks.items():
+            podset = self._running(s)
+            if podset is None:
+                continue
+            told[s] = Elsewhere(
+                pod_set=podset.name,
+                places=tuple(self._named(podset.current)),
+                nodes=histogram(self.asked, places),
+                pins=tuple(self._pins(podset)),
+            )
+        yield tuple(told.values())
+        for s, places in looks.items():
+            if s in told:
+                found = tuple(self._alternatives(s, places))
+                told[s] = told[s].model_copy(update={"alternatives": found})
+                yield tuple(told.values())
+
+    def _running(self, s: int) -> PodSet | None:
+        """Running pod set of the role of a pending one of the vacated question."""
+        role = self.job.roles[self.without.podsets[s].role]
+        return None if role.running is None else self.instance.podsets[role.running]
+
+    def _named(self, spots: Spots) -> Iterator[str]:
+        for spot, pods in sorted(spots.items()):
+            name = self.instance.nodes[spot.node].name
+            yield name if pods == 1 else f"{name} x{pods}"
+
+    def _pins(self, podset: PodSet) -> Iterator[Pin]:
+        """What keeps the pods from moving, and from being evicted."""
+        subject = f"job {self.job.name} pod set {podset.name}"
+        if not podset.movable:
+            yield Pin(rule=Rule.PINNED.value, subject=subject, message="0 moves: not movable")
+        if not podset.preemptible:
+            yield Pin(
+                rule=Rule.PINNED.value, subject=subject, message="0 evictions: not preemptible"
+            )
+        for b in podset.budgets:
+            budget = self.instance.budgets[b]
+            if not budget.allowed or len(podset.budgets) > 1:
+                text = f"{counted(budget.allowed, 'disruption')} allowed"
+                if len(podset.budgets) > 1:
+                    text += ", and a pod under several budgets is not evicted"
+                yield Pin(rule=Rule.DISRUPTION.value, subject=f"budget {budget.name}", message=text)
+        for need in self.instance.topology_needs:
+            if (
+                need.job == self.job.index
+                and podset.role in need.roles
+                and need.required is not None
+            ):
+                level = self.instance.topology.levels[need.required]
+                yield Pin(
+                    rule=Rule.TOPOLOGY.value,
+                    subject=subject,
+                    message=f"all in one {level}: only the whole job moves to another",
+                )
+        limits = self.instance.model.limits
+        if limits.moves == 0:
+            yield Pin(
+                rule=Rule.LIMITS.value, subject="moves", message="at most 0, the model's limit"
+            )
+
+    def _alternatives(self, s: int, places: Places) -> Iterator[Alternative]:
+        """Measure other places: for a single pod each node, else the job off its present nodes."""
+        podset = self._running(s)
+        assert podset is not None
+        here = {spot.node for spot in podset.current}
+        single = len(self.wanted) == 1 and podset.count == 1
+        others = [n for n in places.available if n not in here]
+        tries = [{n} for n in others] if single else [set(others)]
+        rows: dict[tuple[int, ...], list[tuple[Placement, list[str]]]] = {}
+        for nodes in tries[: 4 * _MOST]:
+            if self.deadline.over() or not nodes:
+                break
+            placement = self._placed(nodes)
+            if placement is not None:
+                values = measure(self.instance, placement, self.tiers)
+                spots = placement.podsets[podset.index]
+                rows.setdefault(values, []).append((placement, list(self._named(spots))))
+        for values, found in sorted(rows.items())[:_MOST]:
+            names = tuple(name for _, where in found for name in where)
+            yield self._alternative(values, names, podset.count if not single else 1)
+
+    def _placed(self, nodes: set[int]) -> Placement | None:
+        """Place the whole job on some nodes beside all that runs; a placement of the real one."""
+        podsets = tuple(
+            replace(p, allowed=p.allowed & nodes) if p.job == self.j else p
+            for p in self.asked.podsets
+        )
+        narrowed = replace(self.asked, podsets=podsets)
+        decision = decide_still(narrowed, self.j, self.deadline)
+        if decision.placement is None or not is_placed(narrowed, self.j, decision.placement):
+            return None
+        changes: dict[int, Spots] = {}
+        for role, other in zip(self.job.roles, self.without.jobs[self.j].roles, strict=True):
+            if role.running is not None and other.pending is not None:
+                changes[role.running] = decision.placement.podsets[other.pending]
+        placement = self.instance.current.replace(changes)
+        arrivals = (Rule.CAPACITY, Rule.DEVICES, Rule.ELIGIBILITY, Rule.TOPOLOGY, Rule.SLICES)
+        return None if check(self.instance, placement, arrivals) else placement
+
+    def _alternative(
+        self, values: tuple[int, ...], names: tuple[str, ...], pods: int
+    ) -> Alternative:
+        differing = [i for i, value in enumerate(values) if value != self.now[i]]
+        if not differing:
+            return Alternative(places=names, moved_pods=pods, verdict="equal")
+        first = differing[0]
+        tier: Tier = self.tiers[first]
+        better = values[first] < self.now[first]
+        return Alternative(
+            places=names,
+            moved_pods=pods,
+            verdict="better" if better else "worse",
+            objective=tier.name,
+            unit=unit_of(tier),
+            before=amount_of(tier, self.now[first]),
+            after=amount_of(tier, values[first]),
+        )
+
+
+def _vacated(job: Job, name: str) -> Job:
+    if f"{job.namespace}/{job.name}" != name:
+        return job
+    podsets = tuple(p.model_copy(update={"assignments": ()}) for p in job.pod_sets)
+    return job.model_copy(update={"pod_sets": podsets})
+
+
+def runs_message(instance: Instance, name: str, elsewhere: tuple[Elsewhere, ...]) -> str:
+    """Say in one sentence where a job runs and whether anything speaks for another place."""
+    job = instance.jobs[instance.job_index[name]]
+    total = sum(instance.podsets[s].count for s in job.podsets)
+    pods = "its pod runs" if total == 1 else f"all its {total} pods run"
+    better = [item for part in elsewhere for item in part.alternatives if item.verdict == "better"]
+    tried = sum(len(part.alternatives) for part in elsewhere)
+    if all(any(pin.rule in _HOLDING for pin in part.pins) for part in elsewhere):
+        pods += ", and may not move"
+    if better:
+        first = better[0]
+        where = " and ".join(first.places[:2]) + (" and others" if len(first.places) > 2 else "")
+        return f"RUNS: {pods}; {where} would be better by {first.objective}, the move left aside."
+    if tried:
+        return f"RUNS: {pods}; none of the other places that were measured is better."
+    return f"RUNS: {pods}; no other nodes have room for {'it' if total == 1 else 'all of them'}."
+
+
+_HOLDING = (Rule.PINNED.value, Rule.DISRUPTION.value, Rule.LIMITS.value)
+"""Rules that keep pods from moving at all; others say only how."""

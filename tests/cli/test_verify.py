@@ -123,6 +123,30 @@ CASES: dict[str, tuple[Callable[[Data], object], str]] = {
         lambda data: data["assignments"][0].update(node="gpu-9"),
         "actions: assignments[0].node: gpu-9 found",
     ),
+    "a cascade that is deeper than its rounds": (
+        lambda data: data["cascade"].update(depth=1),
+        "claims: cascade depth: 1 stated of 0",
+    ),
+    "somebody pushed out by one who may not": (
+        lambda data: data["cascade"].update(
+            depth=1,
+            rounds=[
+                {
+                    "returnedPods": 1,
+                    "waitingPods": 0,
+                    "evicted": [
+                        {
+                            "job": "team-a/llm-8",
+                            "priority": 1000,
+                            "pods": 1,
+                            "for": "team-b/batch-1",
+                        }
+                    ],
+                }
+            ],
+        ),
+        "claims: cascade round 1 team-a/llm-8 for: team-b/batch-1 stated of",
+    ),
     "a better value than the true one": (
         lambda data: tier(data, "evictions").update(value=0, bound=0),
         "claims: objective evictions[priority=10] value: 0 stated of 1",

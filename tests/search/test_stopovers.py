@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from kantopt.problem.actions import Wave
+from kantopt.problem.actions import Action, Wave
+from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
+from kantopt.schema.model import Limits
 from kantopt.search.order.concessions import concessions
 from kantopt.search.sequence import sequence
 from kantopt.verify.replay import replay
@@ -140,3 +144,40 @@ def test_no_more_pods_move_at_a_time_than_the_model_allows() -> None:
     assert [(wave.after, wave.actions[0].pods) for wave in waves] == [((), 2), ((1,), 2), ((2,), 1)]
     beside = tuple(Wave(w.id, (), w.actions) for w in waves)
     assert "limits: wave 1: moves: 5 of 2 pods at once" in map(str, replay(instance, beside)[0])
+
+
+def test_no_stop_over_is_made_that_another_limit_forbids() -> None:
+    jobs = [
+        job("r", pods(cpu=4, on=["a"]), moveMode="live", namespace="one"),
+        job("s", pods(cpu=4, on=["b"]), moveMode="live", namespace="two"),
+    ]
+    limits = {"movesPerNamespace": 1}
+    nodes = [node("a"), node("b"), node("c")]
+    instance = question(nodes, jobs, limits=limits)
+    r, s = (instance.job_index[name] for name in ("one/r", "two/s"))
+    target = instance.current.replace(
+        {
+            instance.jobs[r].podsets[0]: {Spot(1): 1},
+            instance.jobs[s].podsets[0]: {Spot(0): 1},
+        }
+    )
+    assert sequence(instance, target) is None
+    free = replace(instance, model=instance.model.model_copy(update={"limits": Limits()}))
+    assert stops(sequence(free, target)) == 1
+
+
+def test_the_judge_looks_at_the_place_of_a_stop_over_whichever_move_is_called_one() -> None:
+    jobs = [job("r", pods(cpu=4, on=["a"], nodeSelector={"pool": "x"}), moveMode="live")]
+    nodes = [*(node(n, labels={"pool": "x"}) for n in "ab"), node("c")]
+    instance = question(nodes, jobs)
+    for first in (True, False):
+        waves = [
+            Wave(1, (), (Action("m1", "move", 0, 1, Spot(0), Spot(2), first),)),
+            Wave(2, (1,), (Action("m2", "move", 0, 1, Spot(2), Spot(1), not first),)),
+        ]
+        said = [str(violation) for violation in replay(instance, waves)[0]]
+        assert said == [
+            "eligibility: job default/r pod set main: 1 of 0 pods allowed on node c (on the way)"
+        ]
+        unsaid = [replace(w, actions=(replace(w.actions[0], stopover=False),)) for w in waves]
+        assert any("2 of 1 pods move" in str(v) for v in replay(instance, unsaid)[0])

@@ -9,9 +9,10 @@ from itertools import islice
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
-from kantopt.search.difference import Change, Kind
+from kantopt.search.difference import Change, Kind, Numbering
 from kantopt.search.order.run import Run, circles
 from kantopt.search.order.units import Key, Unit, group_needs, taken
+from kantopt.verify.waves.pods import beyond_limits
 
 TRIES = 40
 """Stop-overs tried where none has helped yet."""
@@ -92,6 +93,9 @@ class _Trials:
         aside = {unit for unit, _ in chosen}
         detours = [part for unit, place in chosen for part in _detour(unit, place)]
         changed = [*detours, *(unit for unit in self.units if unit not in aside)]
+        actions = Numbering().actions(change for unit in changed for change in unit.changes)
+        if any(beyond_limits(self.instance, actions)):
+            return None
         tried = Run(self.instance, changed, self.last)
         if len(tried.stuck) >= len(run.stuck):
             return None

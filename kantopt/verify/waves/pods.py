@@ -68,17 +68,19 @@ def judge_stopovers(
             moving[action.podset] += action.pods
             if action.stopover:
                 stopping[action.podset] += action.pods
-                yield from _arrives(instance, action)
+    for action in actions:
+        if action.podset in stopping:
+            yield from _arrives(instance, action)
     for s, pods in sorted(moving.items()):
         once = pods - stopping[s]
         if once != step.moved(s):
             message = f"{once} of {step.moved(s)} pods move that need to"
             yield Violation("actions", _subject(instance, s), message)
     if stopping:
-        yield from _beyond_limits(instance, actions)
+        yield from beyond_limits(instance, actions)
 
 
-def _beyond_limits(instance: Instance, actions: Sequence[Action]) -> Iterator[Violation]:
+def beyond_limits(instance: Instance, actions: Sequence[Action]) -> Iterator[Violation]:
     """Each stop-over counts as a move of its own, and as an arrival and a departure."""
     limits, counts = instance.model.limits, _move_counts(instance, actions)
     yield from beyond(counts.total, limits.moves)
@@ -116,18 +118,18 @@ def _move_counts(instance: Instance, actions: Iterable[Action]) -> _Counts:
 
 
 def _arrives(instance: Instance, action: Action) -> Iterator[Violation]:
-    """Judge a stop-over's place, which the last placement does not show."""
+    """Judge a place that pods come to, also if the last placement does not show it."""
     podset, spot = instance.podsets[action.podset], action.target
     if spot is None:
         return
     node = instance.nodes[spot.node]
     if instance.on(Rule.ELIGIBILITY) and spot.node not in podset.allowed:
-        message = f"{action.pods} of 0 pods allowed on node {node.name} (stop-over)"
+        message = f"{action.pods} of 0 pods allowed on node {node.name} (on the way)"
         yield Violation(Rule.ELIGIBILITY, _subject(instance, podset.index), message)
     if instance.on(Rule.DEVICES) and not as_wanted(node, podset.devices, spot.devices):
         wanted = {need.device_class: need.count for need in podset.devices}
         message = (
-            f"devices {list(spot.devices)} of {dict(sorted(wanted.items()))} wanted (stop-over)"
+            f"devices {list(spot.devices)} of {dict(sorted(wanted.items()))} wanted (on the way)"
         )
         subject = f"{_subject(instance, podset.index)} on node {node.name}"
         yield Violation(Rule.DEVICES, subject, message)

@@ -107,6 +107,38 @@ def test_single_moves_make_slots_on_devices() -> None:
     assert tidied(asked(nodes, jobs, slots)) == (0, 1)
 
 
+FIT: dict[str, Any] = {"unplaced": {"unit": "job", "target": 0}}
+
+
+def test_room_for_a_gang_is_made_node_by_node() -> None:
+    """A node whose pod finds no other place does not keep the others from being cleared."""
+    nodes = [node(name, gpu=8) for name in "abcd"]
+    jobs = [
+        job("whole", pods(gpu=8, on=["a"])),
+        *(job(name, pods(gpu=2, on=[name])) for name in "bcd"),
+        job("gang", pods(count=2, gpu=8)),
+    ]
+    assert tidied(asked(nodes, jobs, FIT)) == (0, 2)
+    assert tidied(asked(nodes, jobs, FIT, limits={"moves": 1})) == (1, 0)
+
+
+def test_room_for_a_gang_is_made_in_one_rack() -> None:
+    nodes = [
+        node(name, gpu=8, labels={"block": "x", "rack": name[0]}) for name in ("a1", "b1", "b2")
+    ]
+    gang = pods(count=2, gpu=6, topologyRequest={"required": "rack"})
+    jobs = [job("one", pods(gpu=3, on=["b1"])), job("gang", gang)]
+    assert tidied(asked(nodes, jobs, FIT)) == (0, 1)
+
+
+def test_a_job_that_is_no_gang_is_placed_whole_or_not() -> None:
+    nodes = [node("a", gpu=8), node("b", gpu=8)]
+    loose = job("loose", pods(count=2, gpu=7, minCount=0))
+    still = job("still", pods(gpu=2, on=["a"]), movable=False)
+    assert tidied(asked(nodes, [still, loose], FIT)) == (1, 0)
+    assert tidied(asked(nodes, [job("r", pods(gpu=1, on=["a"])), loose], FIT)) == (0, 0)
+
+
 def test_on_random_questions_it_is_legal_and_never_better_than_the_best() -> None:
     gained = optimal = 0
     for seed in range(60):

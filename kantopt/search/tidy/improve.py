@@ -9,8 +9,9 @@ from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Rule
+from kantopt.schema.model import Metric, Rule
 from kantopt.search.state import State
+from kantopt.search.tidy.fit import Fit
 from kantopt.search.tidy.gains import GAINED, Gains
 from kantopt.search.tidy.vacate import EMPTIED, Vacation
 from kantopt.verify.metrics import measure
@@ -48,10 +49,40 @@ def tidy(
         return
     emptied = tuple(tier for tier in tiers if tier.metric in EMPTIED)
     first = next((i for i, tier in enumerate(tiers) if tier.metric in GAINED), None)
+    if any(tier.metric is Metric.UNPLACED and tier.target is not None for tier in tiers):
+        _fit(instance, start, deadline, found)
     if emptied:
         _vacate(instance, start, emptied, deadline, seed, found)
     if first is not None:
         _gain(instance, start, tiers[first], deadline, found)
+
+
+def _fit(
+    instance: Instance,
+    start: Placement,
+    deadline: Deadline,
+    found: Callable[[Placement], bool],
+) -> None:
+    """Make room for jobs that are not placed, the most important and largest first."""
+    share = deadline.less(deadline.remaining() * (1 - LONGER))
+    state = State(instance, start)
+    fit = Fit(state)
+    waiting = [
+        job
+        for job in instance.jobs
+        if any(
+            not instance.podsets[s].running and state.placed[s] < instance.podsets[s].count
+            for s in job.podsets
+        )
+    ]
+    waiting.sort(key=lambda job: (-job.priority, -sum(role.count for role in job.roles), job.index))
+    for job in waiting:
+        if share.cuts():
+            return
+        mark = state.mark()
+        if fit.make_room(job.index, share.cuts) and not found(state.placement()):
+            state.undo(mark)
+            return  # what is illegal of this may be of others as well
 
 
 def _gain(

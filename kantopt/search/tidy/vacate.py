@@ -12,9 +12,10 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
-from kantopt.search.shapes import Ints, Mask
-from kantopt.search.state import State, rooms
+from kantopt.search.shapes import Mask
+from kantopt.search.state import State
 from kantopt.search.tidy.movers import Movers
+from kantopt.search.tidy.targets import Fullest
 
 EMPTIED = (Metric.NODES_IN_USE, Metric.DOMAINS_IN_USE)
 """Metrics that fall when a group of nodes is emptied."""
@@ -57,7 +58,7 @@ class Vacation:
                 if not self.movers.movable[podset.index]:
                     self._stuck[spot.node] = True
         self._used: Mask = np.array([bool(pods) for pods in self._pods_on], dtype=np.bool_)
-        self._most: Ints = np.maximum(state.offered.max(axis=1, initial=1), 1)
+        self._fullest = Fullest(state, self.movers)
 
     def run(self, over: Callable[[], bool], rng: random.Random | None = None) -> Placement:
         """Empty as many groups as the targets of the tiers ask for; return the placement then.
@@ -105,7 +106,7 @@ class Vacation:
 
     def _size(self, s: int) -> float:
         podset = self.state.instance.podsets[s]
-        share = float((self.state.shape[s].demand / self._most).sum())
+        share = float((self.state.shape[s].demand / self._fullest.most).sum())
         return podset.gpu_milli * 1000 + share
 
     def _fits_limit(self, pods: int) -> bool:
@@ -128,28 +129,10 @@ class Vacation:
         mask[list(group.nodes)] = False
         mark, taken = self.movers.mark(), []
         for s, source in group.pods:
-            n = self._place(s, source, mask)
+            n = self._fullest.move(s, source, mask)
             if n is None:
                 self.movers.undo(mark)
                 return False
             taken.append(n)
         arrived[taken] = True
         return True
-
-    def _place(self, s: int, source: Spot, mask: Mask) -> int | None:
-        """Move a pod to the fullest node that takes it; return that."""
-        state = self.state
-        nodes = np.flatnonzero(mask & self.movers.targets(s, source))
-        nodes = nodes[rooms(state, state.shape[s], 1, nodes) > 0]
-        if not len(nodes):
-            return None
-        gpus = state.gpu_weight @ state.left[:, nodes]
-        share = (state.left[:, nodes] / self._most[:, None]).sum(axis=0)
-        for i in np.lexsort((nodes, share, gpus)).tolist():
-            n = int(nodes[i])
-            if self.movers.move(s, source, n):
-                return n
-            left = self.movers.left()
-            if left is not None and left <= 0:
-                return None
-        return None

@@ -1,0 +1,37 @@
+"""Where a pod goes that must leave: the fullest node that takes it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kantopt.problem.cluster import Spot
+from kantopt.search.shapes import Ints, Mask
+from kantopt.search.state import State, rooms
+from kantopt.search.tidy.movers import Movers
+
+
+class Fullest:
+    """Moves single pods to the node with the fewest GPUs left, then with the least of all else."""
+
+    def __init__(self, state: State, movers: Movers) -> None:
+        self._state, self._movers = state, movers
+        self.most: Ints = np.maximum(state.offered.max(axis=1, initial=1), 1)
+        """Most that any node offers of each resource."""
+
+    def move(self, s: int, source: Spot, mask: Mask) -> int | None:
+        """Move a pod to one of some nodes; return that, ``None`` if none takes it."""
+        state, movers = self._state, self._movers
+        nodes = np.flatnonzero(mask & movers.targets(s, source))
+        nodes = nodes[rooms(state, state.shape[s], 1, nodes) > 0]
+        if not len(nodes):
+            return None
+        gpus = state.gpu_weight @ state.left[:, nodes]
+        share = (state.left[:, nodes] / self.most[:, None]).sum(axis=0)
+        for i in np.lexsort((nodes, share, gpus)).tolist():
+            n = int(nodes[i])
+            if movers.move(s, source, n):
+                return n
+            left = movers.left()
+            if left is not None and left <= 0:
+                return None
+        return None

@@ -141,7 +141,7 @@ class Switches:
         constraints = self.m.cp.proto.constraints
         defined = {i for start, end in self.m.definitions for i in range(start, end)}
         subjects = self.m.subjects
-        ends = [start for start, _ in subjects[1:]] + [len(constraints)]
+        ends = [*(start for start, _ in subjects[1:]), len(constraints)][: len(subjects)]
         whole: list[int] = []
         for (start, subject), end in zip(subjects, ends, strict=True):
             for i in range(max(first, start), end):
@@ -200,7 +200,7 @@ class Switches:
         self.m.cp.add(self.m.satisfied(self.j) == 1).only_enforce_if(literal)
 
 
-_WORK = 0.5
+_WORK = 0.2
 """Deterministic seconds for a solve with assumptions."""
 
 

@@ -19,8 +19,8 @@ from kantopt.planning.actions import waves_of
 from kantopt.planning.explain.edits import edited
 from kantopt.planning.question import Question
 from kantopt.problem.focus import focused, is_placed
-from kantopt.schema.explanation import Explanation, Remedy
-from kantopt.schema.model import Rule
+from kantopt.schema.explanation import Explanation, Remedy, Steps
+from kantopt.schema.model import Model, Rule
 from kantopt.schema.plan import Plan
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
@@ -274,21 +274,26 @@ def _not_minimal(question: Question, rules: list[Rule]) -> list[str]:
     return found
 
 
-def fails(question: Question, remedy: Remedy) -> list[str]:
+def fails(question: Question, remedy: Remedy, name: str = "default/j") -> list[str]:
     """Make the change that a remedy asks for and follow its plan: what goes wrong?"""
     question, model = edited(question, model_of(question), remedy.edit.split())
+    return follows(question, name, remedy.plan, model)
+
+
+def follows(question: Question, name: str, steps: Steps, model: Model) -> list[str]:
+    """Follow a plan step by step: what goes wrong?"""
     instance = question.instance(model)
-    j = instance.job_index["default/j"]
-    steps = remedy.plan
+    j = instance.job_index[name]
     plan = Plan.model_construct(
         assignments=steps.assignments,
         evictions=steps.evictions,
         moves=steps.moves,
         waves=steps.waves,
     )
-    waves, problems = waves_of(instance, plan, "remedy")
+    waves, problems = waves_of(instance, plan, "plan")
     violations, final = replay(instance, waves)
-    found = [*map(str, problems), *map(str, violations)]
+    found = [*map(str, problems)]
+    found += [str(v) for v in violations if v.rule != Rule.REQUIRED]
     if not is_placed(focused(instance, j), j, final):
         found.append("the job is not placed")
     return found

@@ -117,6 +117,22 @@ def test_a_gang_that_runs_with_its_minimum_asks_for_the_rest() -> None:
     assert told.plan.placed_pods == 2
 
 
+def test_jobs_that_the_model_requires_are_not_asked_about() -> None:
+    jobs = [job("r", pods(gpu=8, on=["n0"])), job("other", pods(gpu=9)), job("j", pods(gpu=8))]
+    question = asked(RACKS, jobs, {"required": ["other", "r"]})
+    assert explained(question).verdict.status == "FITS_NOW"
+
+
+def test_who_fits_alone_may_wait_beside_others() -> None:
+    jobs = [job(f"p{i}", pods(gpu=8), priority=9) for i in range(4)]
+    told = verdict([*jobs, job("j", pods(gpu=8), priority=1)])
+    assert told.verdict.status == "FITS_NOW"
+    assert told.notes == (
+        "planned together with 4 other pending jobs it stays pending: 4 jobs of priority 1 or "
+        "more are placed first (kantopt plan)",
+    )
+
+
 def test_a_job_that_is_not_there() -> None:
     question = asked(RACKS, [job("j")])
     with pytest.raises(UsageError, match="did you mean"):

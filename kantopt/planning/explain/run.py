@@ -77,6 +77,7 @@ def explain(
     """
     name = find_job(question, name)
     own = alone(question, name)
+    model = model.model_copy(update={"required": ()})  # asked about is this job, not others
     instance = own.instance(model)
     told = _first(own, instance, instance.job_index[name])
     parts = _pending if told.pending_pods else _runs

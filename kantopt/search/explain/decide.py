@@ -35,6 +35,8 @@ LARGE = 100_000
 """Up to here they are solved with interchangeable pods counted together."""
 _PATIENCE = 1.0
 """Seconds for a smaller disturbance than that of a plan found by heuristics."""
+_SHARE = 0.25
+"""Share of the time that is left for either, if that is more."""
 _LONG = 3.0
 """Seconds for a first plan of a large question."""
 
@@ -112,6 +114,7 @@ def _merged(question: Instance, j: int, found: Decision | None, deadline: Deadli
     if not is_small(merged.instance, most=LARGE):
         return Decision()
     patience = _PATIENCE if found is not None else _LONG
+    patience = max(patience, _SHARE * deadline.remaining())
     soon = deadline.less(max(0.0, deadline.remaining() - patience))
     tiers = (Tier(Metric.EVICTIONS, "cost"), Tier(Metric.MOVES, "pods"))
     answer, least = least_disturbance(merged.instance, tiers, soon)

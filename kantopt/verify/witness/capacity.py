@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
@@ -33,7 +34,8 @@ class CapacityRow:
     limit: int
 
 
-def capacity_rows(instance: Instance, groups: Sequence[PriceGroup]) -> dict[str, CapacityRow]:
+@lru_cache(maxsize=4)
+def capacity_rows(instance: Instance, groups: tuple[PriceGroup, ...]) -> Mapping[str, CapacityRow]:
     """Return the rows that hold for every legal plan, by name; those that always hold left out.
 
     ``capacity R`` is for a resource of the nodes, ``devices C R`` for one of devices of a class,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kantopt.problem.classes import merge_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.certificate import Witness
 from kantopt.verify.metrics import bound_of
+from kantopt.verify.witness.groups import merged_of
 from kantopt.verify.witness.prices import bound_by_prices, price_rows
 
 
@@ -47,7 +47,7 @@ def proved_bound(
             multipliers[multiplier.row] = multiplier.value
         return bound_by_prices(rows, witness.denominator, multipliers)
     if witness.formula == "combinatorial on merged pods":
-        merged = merge_pods(instance)
+        merged = merged_of(instance)
         alike = dict(zip(tiers, merged.tiers(tiers), strict=True))
         tier = alike[tiers[i]]
         above = {alike[other]: value for other, value in locks.items()}

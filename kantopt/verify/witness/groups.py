@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from kantopt.problem.classes import Merged
+from kantopt.problem.classes import Merged, merge_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet, Role
 from kantopt.schema.model import Rule
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PriceGroup:
     """Pods of one role, running and pending ones together where a move may pair them.
 
@@ -46,6 +47,13 @@ class PriceGroup:
     whole: bool
 
 
+@lru_cache(maxsize=4)
+def merged_of(instance: Instance) -> Merged:
+    """Return a question with alike pods counted together; worked out once."""
+    return merge_pods(instance)
+
+
+@lru_cache(maxsize=4)
 def groups_of(merged: Merged) -> tuple[PriceGroup, ...]:
     """Return the groups of a question, pods that nothing tells apart counted together.
 

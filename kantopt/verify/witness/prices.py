@@ -18,13 +18,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from kantopt.problem.classes import Merged, merge_pods
+from kantopt.problem.classes import Merged
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 from kantopt.verify.step import Loads
 from kantopt.verify.witness.capacity import CapacityRow, capacity_rows
-from kantopt.verify.witness.groups import PriceGroup, all_or_nothing, by_job, groups_of
+from kantopt.verify.witness.groups import (
+    PriceGroup,
+    all_or_nothing,
+    by_job,
+    groups_of,
+    merged_of,
+)
 from kantopt.verify.witness.node import Arriving, Leaving, Worth, most_gain, proportions_of
 from kantopt.verify.witness.sums import Sum, least_placed, limits_of, sum_of
 
@@ -84,7 +90,7 @@ def price_rows(
     locks
         Values of tiers above: the bound is for plans that are no worse in them.
     """
-    merged = merge_pods(instance)
+    merged = merged_of(instance)
     alike = dict(zip(tiers, merged.tiers(tiers), strict=True))
     groups = groups_of(merged)
     objective = sum_of(alike[tiers[i]], merged.instance, groups, 0)

@@ -9,7 +9,7 @@ import typer
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
-from kantopt.errors import UsageError
+from kantopt.errors import BadDataError, Problem, UsageError
 
 if TYPE_CHECKING:
     from kantopt.planning.certify import Certified
@@ -124,6 +124,8 @@ def certify(
 
             how = Import(gated, tuple(pending or ()), tuple(topology or ()))
             question = read_question([*files, *([plan] if plan is not None else [])], how)
+            if plan is not None and question.plan is None:
+                raise BadDataError([Problem(plan, "kind", "no Plan", "a Plan to judge")])
             later = read_question(after, how) if after else None
             progress.reach("planning")
             if log is not None:

@@ -9,6 +9,7 @@ from kantopt.errors import BadDataError, Problem
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.schema.base import Part
+from kantopt.schema.certificate import Certificate
 from kantopt.schema.consistency import check_documents
 from kantopt.schema.extends import load_model, resolve_model
 from kantopt.schema.files import load_raw
@@ -181,6 +182,12 @@ def _single(
         kinds = sorted({str(raw.data.get("kind")) for raw in raws}) or ["nothing"]
         expected = "a ClusterSnapshot or a list of Kubernetes objects among the files"
         problems.append(Problem(raws[0].file if raws else "", "", ", ".join(kinds), expected))
+    for raw, doc in pairs:
+        if isinstance(doc, Certificate):
+            expected = (
+                "a snapshot, jobs, a model or a plan; `kantopt verify --certificate` judges it"
+            )
+            problems.append(Problem(raw.label, "kind", "Certificate", expected))
     counts = {
         "ClusterSnapshot": [raw for raw, _ in snapshots],
         "Model": [raw for raw, doc in pairs if isinstance(doc, Model)],

@@ -136,6 +136,13 @@ def test_wrong_words_are_usage_errors(cli: Cli, best: str) -> None:
     assert cli("verify", "--certificate", best, *BOTH).code == 65
     assert cli("verify", "--certificate", "none.cert", *BOTH).code == 66
     assert cli("certify", "jobs.yaml").code == 65
+    done = cli("certify", "snap.yaml", "--plan", "jobs.yaml")
+    assert done.code == 65
+    assert "jobs.yaml: kind: found no Plan, expected a Plan to judge" in done.err
+    cli("certify", *BOTH, "-O", "cert.yaml")
+    done = cli("verify", *BOTH, "cert.yaml")
+    assert done.code == 65
+    assert "`kantopt verify --certificate` judges it" in done.err
 
 
 def test_the_document_is_one_of_ours(cli: Cli, best: str) -> None:

@@ -12,8 +12,11 @@ import pytest
 
 from kantopt.clock import utc_now
 from kantopt.errors import UsageError
-from tests.cli.conftest import SNAPSHOT, Cli
+from kantopt.schema.dump import dump_json
+from kantopt.schema.jobs import JobList
+from tests.cli.conftest import SNAPSHOT, Cli, start
 from tests.cli.scheduled import FIGURES, KEPT, PLAN, at
+from tests.questions import hard_question
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +63,26 @@ def test_a_lock_is_free_after_an_error_and_says_nothing_then(cli: Cli) -> None:
     assert cli("plan", "missing.yaml", "--lock-file", "run.lock").code == 66
     assert Path("run.lock").read_text() == ""
     assert cli(*PLAN, "--lock-file", "run.lock").code == 0
+
+
+def test_the_lock_ends_with_a_run_that_is_killed_though_its_solver_lives_on() -> None:
+    hard = hard_question()
+    Path("hard.json").write_text(dump_json(hard.snapshot))
+    jobs = JobList(api_version="kantopt/v1alpha1", kind="JobList", jobs=hard.pending)
+    Path("hard-jobs.json").write_text(dump_json(jobs))
+    files = ["hard.json", "hard-jobs.json", "--lock-file", "run.lock", "--time-limit", "60s"]
+    process = start(["plan", *files, "--log-format", "json"])
+    assert process.stderr is not None
+    for line in process.stderr:
+        if json.loads(line)["event"] == "search":
+            break
+    with open("run.lock") as held:
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        process.kill()
+        process.wait()
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    process.communicate()
 
 
 @pytest.mark.parametrize("path", ["missing/run.lock", "."])

@@ -10,6 +10,8 @@ from kantopt.planning.document import Answer, plan_document
 from kantopt.planning.question import Question
 from kantopt.planning.tiers import tier_rows
 from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.dump import dump_data
 from kantopt.schema.jobs import JobList
@@ -259,6 +261,11 @@ def shuffled(question: Question, asked: Model, rng: random.Random) -> Plan:
             free[old.node] += size
             free[new] -= size
             placement = placement.replace({podset.index: {Spot(new): 1}})
+    return written_plan(question, instance, placement)
+
+
+def written_plan(question: Question, instance: Instance, placement: Placement) -> Plan:
+    """A plan that takes a cluster to a placement."""
     waves = sequence(instance, placement)
     assert waves is not None
     tiers = tiers_of(instance)

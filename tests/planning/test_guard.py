@@ -20,6 +20,7 @@ from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Question
 from kantopt.planning.still_there import StillThere
 from kantopt.problem.actions import Wave
+from kantopt.problem.cluster import Spot
 from kantopt.schema.model import Model, Rule
 from kantopt.schema.plan import Plan
 from kantopt.verify.replay import replay
@@ -33,6 +34,7 @@ from tests.planning.changed_clusters import (
     named,
     question_of,
     shuffled,
+    written_plan,
 )
 
 PLACE = model([{"unplaced": {"unit": "gpu"}}, "evictions", "moves"])
@@ -288,3 +290,60 @@ def test_pending_pods_that_are_gone_are_not_bound() -> None:
     rest = guard(today, plan, "plan")
     assert {step.rule for step in rest.cut} == {"gone", "priority"}
     assert steps(rest.plan) == []
+
+
+def swap() -> tuple[Document, Plan]:
+    """Two pods that fill a node each and are to change places, live, by way of a third node."""
+    nodes = [{"name": name, "uid": f"uid-{name}", "allocatable": {GPU: 8}} for name in "abc"]
+    jobs = [_live(name, on) for name, on in (("one", "a"), ("two", "b"))]
+    snapshot = {"kind": "ClusterSnapshot", "nodes": nodes, "jobs": jobs}
+    question = question_of(snapshot, {"kind": "JobList"})
+    instance = question.instance(TIDY)
+    changed_places = instance.current.replace({0: {Spot(1): 1}, 1: {Spot(0): 1}})
+    return snapshot, written_plan(question, instance, changed_places)
+
+
+def _live(name: str, on: str) -> Document:
+    place = {"node": on, "pods": [{"name": f"{name}-0", "uid": name}]}
+    podset = {"name": "main", "count": 1, "requests": {GPU: 8}, "assignments": [place]}
+    return {"name": name, "moveMode": "live", "podSets": [podset]}
+
+
+def guarded_swap(snapshot: Document, plan: Plan) -> tuple[Guarded, tuple[str, ...]]:
+    """Guard it; what is left in words. It is legal, whatever is left."""
+    today = question_of(snapshot, {"kind": "JobList"})
+    rest = guard(today, plan, "plan")
+    assert not judge_plan(replace(today, plan=rest.plan), rest.plan, None, "plan").findings
+    moves = {move.id: move for move in rest.plan.moves}
+    words = (
+        f"{moves[a].pods[0].name} {moves[a].from_node}{moves[a].to_node}"
+        + ("!" if moves[a].stopover else "")
+        for a in steps(rest.plan)
+    )
+    return rest, tuple(words)
+
+
+def test_a_stop_over_goes_on_from_wherever_its_pod_is() -> None:
+    snapshot, plan = swap()
+    (stop,) = (move for move in plan.moves if move.stopover)
+    first = stop.pods[0].name.removesuffix("-0")
+    mine = next(job for job in snapshot["jobs"] if job["name"] == first)
+    place = mine["podSets"][0]["assignments"][0]
+    assert guarded_swap(snapshot, plan)[0].plan is plan
+    place["node"] = "c"
+    rest, left = guarded_swap(snapshot, plan)
+    assert rest.done == (stop.id,)
+    assert not rest.cut
+    assert len(left) == 2
+
+
+def test_a_stop_over_whose_pod_cannot_go_on_is_an_ordinary_move() -> None:
+    snapshot, plan = swap()
+    (stop,) = (move for move in plan.moves if move.stopover)
+    (last,) = (m for m in plan.moves if m.pods == stop.pods and not m.stopover)
+    node = next(node for node in snapshot["nodes"] if node["name"] == last.to_node)
+    node["unschedulable"] = True
+    rest, left = guarded_swap(snapshot, plan)
+    assert [(step.id, step.rule) for step in rest.cut] == [(last.id, "eligibility")]
+    assert left[0] == f"{stop.pods[0].name} {stop.from_node}c"
+    assert len(left) == 2

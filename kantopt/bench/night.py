@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import random
 import signal
@@ -102,7 +103,8 @@ def run_night(night: Night, folder: Path, command: Sequence[str]) -> Iterator[Wa
     tended = NightCluster(night.nodes, coming)
     alone = NightCluster(night.nodes, coming)
     rng = random.Random(night.seed)
-    victims = set(rng.sample(range(night.snapshots), round(night.killed * night.snapshots)))
+    # Runs still to be killed: one that ends before its moment is made up for later.
+    owed = math.ceil(night.killed * night.snapshots)
     files = _Files(folder)
     shortest = 1.0
     for number in range(night.snapshots):
@@ -112,7 +114,8 @@ def run_night(night: Night, folder: Path, command: Sequence[str]) -> Iterator[Wa
         found = Fragments.of(tended), Fragments.of(alone)
         files.snapshot.write_text(json.dumps(tended.kubectl()), encoding="utf-8")
         before = files.kept()
-        kill_at = rng.uniform(0.0, shortest) if number in victims else None
+        chosen = rng.random() < owed / (night.snapshots - number)
+        kill_at = rng.uniform(0.0, shortest) if chosen else None
         began = time.monotonic()
         arguments = [*command, *files.options(), "--time-limit", f"{night.time_limit}s"]
         code = _run(arguments, moment(minute), kill_at)
@@ -128,6 +131,7 @@ def run_night(night: Night, folder: Path, command: Sequence[str]) -> Iterator[Wa
         elif kill_at is None:
             faults.append(f"exit code {code}")
         killed_at = kill_at if code == -signal.SIGKILL else None
+        owed -= killed_at is not None
         yield Watch(
             number, moment(minute), *found, killed_at, code, planned, cut, moved, tuple(faults)
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -61,6 +62,31 @@ class StillThere:
                         devices = tuple(sorted(place.devices))
                         seen = _Seen(pod, name, podset.name, place.node, devices)
                         self._pods[job.namespace, pod.name] = seen
+
+        self._came_back = frozenset(self._restarted(plan))
+        """Moves whose pods have restarted where they should: under another name, as new pods do."""
+
+    def _restarted(self, plan: Plan) -> Iterator[str]:
+        names = {
+            (job.namespace, pod.name)
+            for job in plan.jobs
+            for podset in job.pod_sets
+            for group in (podset.pods, *(place.pods for place in podset.assignments))
+            for pod in group
+        }
+        new = Counter(
+            (seen.job, seen.pod_set, seen.node)
+            for (namespace, name), seen in self._pods.items()
+            if (namespace, name) not in names
+        )
+        for move in _in_order(plan):
+            namespace = move.job.partition("/")[0]
+            here = (move.job, move.pod_set, move.to_node)
+            gone = all((namespace, pod.name) not in self._pods for pod in move.pods)
+            came = new[here] >= move.count
+            if move.mode == "restart" and len(move.pods) == move.count and gone and came:
+                new[here] -= move.count
+                yield move.id
 
     def why_not(self, instance: Instance, item: Item) -> Missing | None:
         """Say what is not there any more of what a step names; ``None`` if all is."""
@@ -125,6 +151,8 @@ class StillThere:
         """Whether all that a step wants is so already."""
         if not item.pods or len(item.pods) < item.count:
             return False
+        if item.id in self._came_back:
+            return True
         namespace = item.job.partition("/")[0]
         found = [self._pods.get((namespace, pod.name)) for pod in item.pods]
         if isinstance(item, Eviction):

@@ -6,6 +6,7 @@ import copy
 import random
 from typing import Any
 
+from kantopt.clock import Deadline
 from kantopt.planning.document import Answer, plan_document
 from kantopt.planning.question import Question
 from kantopt.planning.tiers import tier_rows
@@ -18,7 +19,9 @@ from kantopt.schema.jobs import JobList
 from kantopt.schema.model import Model
 from kantopt.schema.plan import Plan, Solver
 from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.search.construct import construct
 from kantopt.search.sequence import sequence
+from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
 from tests.questions import document
 
@@ -261,13 +264,23 @@ def shuffled(question: Question, asked: Model, rng: random.Random) -> Plan:
             free[old.node] += size
             free[new] -= size
             placement = placement.replace({podset.index: {Spot(new): 1}})
+    plan = written_plan(question, instance, placement)
+    assert plan is not None
+    return plan
+
+
+def constructed(question: Question, asked: Model) -> Plan | None:
+    """A plan as one strategy makes it, the same however fast the machine is."""
+    instance = question.instance(asked.model_copy(update={"required": ()}))
+    placement = construct(instance, Deadline(None), Strategy.BEST_FIT, seed=0, relocate=True)
     return written_plan(question, instance, placement)
 
 
-def written_plan(question: Question, instance: Instance, placement: Placement) -> Plan:
-    """A plan that takes a cluster to a placement."""
+def written_plan(question: Question, instance: Instance, placement: Placement) -> Plan | None:
+    """A plan that takes a cluster to a placement; ``None`` if there is no order for it."""
     waves = sequence(instance, placement)
-    assert waves is not None
+    if waves is None:
+        return None
     tiers = tiers_of(instance)
     values = [measure(instance, each, tiers) for each in (instance.current, placement)]
     answer = Answer(

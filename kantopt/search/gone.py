@@ -62,6 +62,7 @@ class Gone:
         self._nodes: dict[int, set[int]] = {}
         self._harm: dict[int, int] = {}
         self._pods = 0
+        self._lost_work = 0
         self._rooms: dict[int, Room] = {}
         self._costs: dict[int, dict[int, int]] = {}
         """Cost by node of tied jobs, as it is in the rooms."""
@@ -82,9 +83,10 @@ class Gone:
         return {place: self._lost[place] for place in sorted(self._jobs.get(job.index, ()))}
 
     def harm(self) -> list[int]:
-        """Cost of all evictions by priority, the highest first."""
+        """Cost of all evictions by priority, the highest first; then pods and work that is lost."""
         self._sync()
-        return [self._harm.get(p, 0) for p in self._state.instance.priorities]
+        costs = [self._harm.get(p, 0) for p in self._state.instance.priorities]
+        return [*costs, self._pods, self._lost_work]
 
     def podsets(self) -> list[int]:
         """Pod sets of which pods are gone."""
@@ -200,6 +202,7 @@ class Gone:
         more = gone - self._gone.get(s, 0)
         self._gone[s] = gone
         self._pods += more
+        self._lost_work += more * podset.lost_gpu_seconds
         priority = self._state.instance.jobs[podset.job].priority
         self._harm[priority] = self._harm.get(priority, 0) + more * podset.disruption_cost
 

@@ -220,7 +220,10 @@ def _run(line: Connection, near_end: Connection, parent: int) -> None:
     near_end.close()  # else the end of the parent would not be the end of the line
     _settle_in(parent)
     try:
-        import kantopt.search.stages.run  # noqa: F401 - slow to load, and needed soon
+        import kantopt.search.stages.run
+
+        if not line.poll():
+            import kantopt.search.stages.turns  # noqa: F401 - the same, and needed next
 
         task: SearchTask | tuple[SearchTask, ...] = line.recv()
         tasks = (task,) if isinstance(task, SearchTask) else task

@@ -83,6 +83,13 @@ class Desk:
             self._noted.add(text)
             self._line.note(text)
 
+    def attempt(self, stage: Callable[..., None], *arguments: object) -> None:
+        """Run a stage, which gets the desk first; a fault must not cost what the others find."""
+        try:
+            stage(self, *arguments)
+        except Exception as error:
+            self.note(f"a stage of the search failed ({stage.__name__}): {error!r}")
+
     def refresh(self) -> bool:
         """Take the news from the planner; say whether they bettered the incumbent."""
         news = self._line.news()

@@ -50,6 +50,7 @@ jobs:
   - {count: 2, minCount: 0, requests: {nvidia.com/gpu: 1}, assignments: [{node: n4}]}
 """
 
+GPU = "nvidia.com/gpu"
 PENDING = """\
 apiVersion: kantopt/v1alpha1
 kind: JobList
@@ -225,3 +226,34 @@ def test_the_same_question_is_not_solved_again(cli: Cli) -> None:
     assert "kantopt_plan_moves" in Path("defrag.prom").read_text()
     other = cli("defrag", "snap.yaml", "--goal", "empty-nodes=1", "--last-plan", "last.json")
     assert "Move 1 pod." in other.out
+
+
+CLUSTER = str(Path(__file__).parents[2] / "instances" / "kubernetes" / "cluster.json")
+
+
+def test_labels_of_kubernetes_pods_exempt_them_also_when_the_plan_is_judged(cli: Cli) -> None:
+    arguments = (CLUSTER, "--goal", "empty-nodes=+2", "--engine", "fast", "-q", "-o", "json")
+    free = json.loads(cli("defrag", *arguments).out)
+    assert {move["job"] for move in free["moves"]} == {"serving/serve-7c9d"}
+    done = cli("defrag", *arguments, "--exempt", "app", "-O", "plan.json")
+    assert done.code == 0
+    plan = json.loads(Path("plan.json").read_text())
+    assert "serving/serve-7c9d" not in {move["job"] for move in plan.get("moves", ())}
+    judged = cli("verify", CLUSTER, "plan.json")
+    assert judged.code == 0, judged.out
+    assert "another snapshot" not in judged.out
+
+
+@pytest.mark.parametrize(
+    ("wanted", "goal"),
+    [("", None), (":3", 3), (":+1", 5), (":50%", 3), (":0%", 5), (":100%", 0), (":33.4%", 4)],
+)
+def test_slots_are_wanted_by_number_more_than_now_or_by_rate(
+    cli: Cli, wanted: str, goal: int | None
+) -> None:
+    """Of 21 free GPUs, 4, 4, 6 and 7 on the nodes, 16 are in 4 slots of 4; 5 would be most."""
+    arguments = ("snap.yaml", "--engine", "fast", "-o", "json")
+    plan = json.loads(cli("defrag", *arguments, "--goal", f"fragment-rate={GPU}:4{wanted}").out)
+    (row,) = plan["goals"]
+    assert row["before"] == 4
+    assert row.get("goal") == goal

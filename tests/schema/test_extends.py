@@ -43,7 +43,7 @@ def test_rules_and_limits_are_merged_by_name_and_lists_replaced(
 ) -> None:
     body = (
         "metadata: {name: mine}\nextends: training\nrules: {quota: required, gang: 'off'}\n"
-        "limits: {moves: null}\nrequired: []\n"
+        "limits: {moves: null}\nrequired: []\npending: []\nexempt: [app=db]\nminBenefit: '0.5'\n"
     )
     model = load_model(write(tmp_path / "mine.yaml", body))
     assert model.metadata.name == "mine"
@@ -52,6 +52,7 @@ def test_rules_and_limits_are_merged_by_name_and_lists_replaced(
     assert (model.limits.moves, model.limits.evictions) == (None, 7)
     assert model.required == ()
     assert names(model) == ["evictions"]
+    assert (model.pending, model.exempt, model.min_benefit) == ((), ("app=db",), "0.5")
 
 
 def test_what_is_not_given_comes_from_the_model_below(shipped: Path, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kantopt.problem.actions import Wave
 from kantopt.problem.instance import Instance
@@ -13,7 +13,7 @@ from kantopt.search.difference import Kind, difference
 from kantopt.search.order.run import Run
 from kantopt.search.order.stopovers import with_stopovers
 from kantopt.search.order.units import Unit, units_of
-from kantopt.search.order.waves import in_a_row, widest
+from kantopt.search.order.waves import in_a_row, one_wave, widest
 from kantopt.verify.replay import replay
 
 SHUFFLES = 6
@@ -30,21 +30,25 @@ def sequence(instance: Instance, placement: Placement) -> tuple[Wave, ...] | Non
     is broken by a stop-over. The judge has replayed the waves. ``None`` if no order was found; jobs
     that must be placed are not asked for here.
     """
-    units = units_of(instance, difference(instance, placement))
+    changes = difference(instance, placement)
+    if changes.binds and not (changes.evictions or changes.moves):
+        # Nobody leaves, so there is nothing to wait for.
+        return _judged(instance, [one_wave(changes.binds)], placement)
+    units = units_of(instance, changes)
     if not units:
         return ()
     closest: dict[Kind | None, tuple[Run, list[Unit]]] = {}
     for attempt, last in _attempts(instance, units):
         run = Run(instance, attempt, last)
         if not run.stuck:
-            waves = _judged(instance, run, placement)
+            waves = _judged(instance, _arranged(run), placement)
             if waves is not None:
                 return waves
         elif last not in closest or len(run.stuck) < len(closest[last][0].stuck):
             closest[last] = run, attempt
     for last, (run, attempt) in closest.items():
         run = with_stopovers(instance, attempt, run, last)
-        waves = None if run.stuck else _judged(instance, run, placement)
+        waves = None if run.stuck else _judged(instance, _arranged(run), placement)
         if waves is not None:
             return waves
     return None
@@ -74,10 +78,17 @@ def _attempts(instance: Instance, units: list[Unit]) -> Iterator[tuple[list[Unit
         yield rng.sample(units, len(units)), lasts[i % len(lasts)] if lasts else None
 
 
-def _judged(instance: Instance, run: Run, placement: Placement) -> tuple[Wave, ...] | None:
-    """Return the waves of an attempt if the judge finds them legal; one by one if need be."""
-    for arrange in (widest, in_a_row):
-        waves = arrange(run.done, run.before)
+def _arranged(run: Run) -> Iterator[tuple[Wave, ...]]:
+    """Waves as wide as they can be; or one by one, if the judge cannot see that these are legal."""
+    yield widest(run.done, run.before)
+    yield in_a_row(run.done)
+
+
+def _judged(
+    instance: Instance, ways: Iterable[tuple[Wave, ...]], placement: Placement
+) -> tuple[Wave, ...] | None:
+    """Return the first waves that the judge finds legal, and that end where they should."""
+    for waves in ways:
         violations, final = replay(instance, waves)
         legal = all(violation.rule == Rule.REQUIRED for violation in violations)
         if legal and final.podsets == placement.podsets:

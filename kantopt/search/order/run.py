@@ -49,6 +49,7 @@ class Run:
         self.instance = instance
         self.ledger = Ledger(instance)
         self.near = Near(instance, units)
+        self._contested = {key for unit in units for key in unit.frees}
         self.done: list[tuple[Unit, frozenset[int]]] = []
         self.before: dict[int, int] = {}
         self._depth: list[int] = []
@@ -99,13 +100,17 @@ class Run:
         for group in self._groups(unit, "bind"):
             if any(other not in self._number for other in self._evicting.get(group, ())):
                 return "quota", group
-        key = self.ledger.lacking(unit.needs)
+        key = self.ledger.lacking(self._needs(unit))
         if key is not None:
             return key
         if self.near.concerns(unit) and not self.near.enter(unit):
             return "near", None
         self._do(unit)
         return None
+
+    def _needs(self, unit: Unit) -> dict[Key, int]:
+        """What a unit needs of things that others leave: of the rest there is enough in the end."""
+        return {key: amount for key, amount in unit.needs.items() if key in self._contested}
 
     def _do(self, unit: Unit) -> None:
         v = len(self.done)
@@ -118,7 +123,8 @@ class Run:
             if job in self._latest_of_job:
                 waits.add(self._latest_of_job[job])
             self._latest_of_job[job] = v
-        self.ledger.take(unit.needs, waits, self.before, self._depth)
+        self.ledger.take(self._needs(unit), waits, self.before, self._depth)
+        self.ledger.spend({k: v for k, v in unit.needs.items() if k not in self._contested})
         self._depth.append(1 + max((self._depth[w] for w in waits), default=0))
         self.ledger.leave(unit.frees, v)
         mask = 0
@@ -168,7 +174,7 @@ class Run:
         """Leave out those for which there is no room although all the others leave."""
         while units:
             joint = Unit(self.instance, tuple(c for unit in units for c in unit.changes))
-            key = self.ledger.lacking(joint.needs)
+            key = self.ledger.lacking(self._needs(joint))
             if key is None:
                 return units
             wanting = [unit for unit in units if key in unit.needs]

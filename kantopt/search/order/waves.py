@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kantopt.problem.actions import Wave
-from kantopt.search.difference import Numbering
+from kantopt.search.difference import Change, Numbering
 from kantopt.search.order.units import Unit
 
 Done = Sequence[tuple[Unit, frozenset[int]]]
@@ -52,7 +52,12 @@ def _latest(known: frozenset[int], before: dict[int, int]) -> tuple[int, ...]:
     return tuple(sorted(latest))
 
 
-def in_a_row(done: Done, _: dict[int, int]) -> tuple[Wave, ...]:
+def one_wave(changes: Iterable[Change]) -> tuple[Wave, ...]:
+    """Make one wave of all changes."""
+    return (Wave(1, (), Numbering().actions(changes)),)
+
+
+def in_a_row(done: Done) -> tuple[Wave, ...]:
     """Make each unit a wave that waits for the one before it, needed or not."""
     numbering = Numbering()
     return tuple(

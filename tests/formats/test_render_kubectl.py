@@ -228,3 +228,21 @@ def test_no_name_can_break_out_of_the_script(tmp_path: Path) -> None:
 def test_a_single_nameless_pod_is_one_pod() -> None:
     requests = render_kubectl(plan(evictions=(evict(VICTIM, count=2),)))
     assert requests[1]["message"].startswith("1 pod of team-b/x")
+
+
+def test_the_script_waits_for_those_waves_only_that_are_named() -> None:
+    other = evict(VICTIM.model_copy(update={"name": "y-0"})).model_copy(update={"id": "e2"})
+    made = plan(evictions=(evict(VICTIM),), assignments=(bind(GATED),))
+    first, second = made.waves
+    waves = (
+        first,
+        Wave(id=2, actions=("e2",)),
+        second.model_copy(update={"id": 3, "after": (first.id,)}),
+    )
+    made = made.model_copy(update={"evictions": (*made.evictions, other), "waves": waves})
+    lines = render_shell(made).splitlines()
+    calls = [line.split(" --")[0] for line in lines if line.startswith("kubectl")]
+    assert [call.split()[1] for call in calls] == ["create", "create", "wait", "patch"]
+    waits = [line for line in lines if line.startswith("kubectl wait")]
+    assert len(waits) == 1
+    assert "pod/x-0" in waits[0]

@@ -12,12 +12,15 @@ from kantopt.schema.model import Rule
 from kantopt.search.difference import Kind, difference
 from kantopt.search.order.run import Run
 from kantopt.search.order.stopovers import with_stopovers
-from kantopt.search.order.units import Unit, units_of
+from kantopt.search.order.units import Unit, paired_anew, units_of
 from kantopt.search.order.waves import in_a_row, one_wave, widest
 from kantopt.verify.replay import replay
 
 SHUFFLES = 6
-"""Orders drawn at random that are tried after those with a reason, with a fixed seed."""
+"""Orders drawn at random that are tried after those with a reason, with a fixed seed.
+
+Which of a pod set's equal pods goes where is drawn anew as well: that may open a circle.
+"""
 MANY = 500
 """Of more units the circles are what matters, and no shuffling breaks a circle."""
 
@@ -75,7 +78,8 @@ def _attempts(instance: Instance, units: list[Unit]) -> Iterator[tuple[list[Unit
     yield sorted(units, key=size, reverse=True), None
     rng = random.Random(0)
     for i in range(SHUFFLES if len(units) <= MANY else 0):
-        yield rng.sample(units, len(units)), lasts[i % len(lasts)] if lasts else None
+        shuffled = rng.sample(paired_anew(units, rng), len(units))
+        yield shuffled, lasts[i % len(lasts)] if lasts else None
 
 
 def _arranged(run: Run) -> Iterator[tuple[Wave, ...]]:

@@ -30,7 +30,7 @@ def test_no_state_of_any_order_breaks_a_rule() -> None:
     assert counts["with two waves or more"] > 0.3 * counts["plans"], str(tally)
     assert counts["with waves side by side"] > 20
     assert counts["with a circle of moves"] > 20
-    assert counts["with a stop-over"] > 5
+    assert counts["with a stop-over"] > 3
 
 
 def ordered(seed: int) -> tuple[World, Instance, tuple[Wave, ...]] | None:

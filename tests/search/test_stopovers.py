@@ -181,3 +181,16 @@ def test_the_judge_looks_at_the_place_of_a_stop_over_whichever_move_is_called_on
         ]
         unsaid = [replace(w, actions=(replace(w.actions[0], stopover=False),)) for w in waves]
         assert any("2 of 1 pods move" in str(v) for v in replay(instance, unsaid)[0])
+
+
+def test_equal_pods_change_parts_where_that_opens_a_circle() -> None:
+    """From b to c and x from c to b is a circle; from b to d, and from a to c, is none."""
+    jobs = [
+        job("e", pods(count=2, cpu=4, minCount=0, on=["a", "b"]), moveMode="live"),
+        job("x", pods(cpu=4, on=["c"]), moveMode="live"),
+    ]
+    for names in ("abcd", "abdc"):
+        instance = question([node(n) for n in names], jobs, limits={"moves": 3})
+        waves = sequence(instance, put(instance, {"e": ["c", "d"], "x": ["b"]}))
+        assert stops(waves) == 0
+        assert legal(instance, waves)

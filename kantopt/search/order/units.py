@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from random import Random
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
@@ -131,6 +132,21 @@ def units_of(instance: Instance, changes: Difference) -> list[Unit]:
         group.append(change)
     groups = iter(together.values())
     return [Unit(instance, unit or tuple(next(groups))) for unit in units]
+
+
+def paired_anew(units: Sequence[Unit], rng: Random) -> list[Unit]:
+    """Shuffle who goes where among equal pods that move by themselves."""
+    alike: dict[int, list[Change]] = {}
+    for unit in units:
+        if unit.kind == "move" and len(unit.changes) == 1:
+            alike.setdefault(unit.changes[0].podset, []).append(unit.changes[0])
+    drawn: dict[Change, list[Unit]] = {}
+    for changes in alike.values():
+        targets = rng.sample([change.target for change in changes], len(changes))
+        for change, target in zip(changes, targets, strict=True):
+            made = Unit(units[0].instance, (replace(change, target=target),))
+            drawn.setdefault(change, []).append(made)
+    return [drawn[u.changes[0]].pop() if u.changes[0] in drawn else u for u in units]
 
 
 def group_needs(instance: Instance) -> list[TopologyNeed]:

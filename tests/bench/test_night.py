@@ -17,7 +17,7 @@ COMMAND = ["defrag", "--max-moves", "3"]
 
 
 def test_a_short_night(tmp_path: Path) -> None:
-    night = Night(seed=1, nodes=6, snapshots=4, max_moves=3, killed=0.25, time_limit=2.0)
+    night = Night(seed=1, nodes=4, snapshots=4, max_moves=3, killed=0.25, time_limit=20.0)
     watches = list(run_night(night, tmp_path, COMMAND))
     assert [watch.faults for watch in watches] == [()] * 4
     assert sum(watch.killed_at is not None for watch in watches) <= 1

@@ -8,7 +8,7 @@ from dataclasses import replace
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet
 from kantopt.problem.placement import Placement
-from kantopt.schema.model import Model, Objective, Rule
+from kantopt.schema.model import Limits, Model, Objective, Rule, Rules
 
 _OBJECTIVES = ("evictions", "moves", "domains_crossed")
 
@@ -152,3 +152,24 @@ def may_be_moved(question: Instance, podset: PodSet, rules: Collection[Rule] = A
 def _bears(question: Instance, podset: PodSet) -> bool:
     """Whether disruption budgets admit that a pod is gone."""
     return len(podset.budgets) < 2 and all(question.budgets[b].allowed for b in podset.budgets)
+
+
+def under(question: Instance, j: int, rules: Collection[Rule]) -> Instance:
+    """Return the question about a job with only some rules on; without its gang, about one pod."""
+    model = question.model
+    off: dict[str, str] = {
+        rule.value: "off" for rule in Rule if rule not in rules and rule.value in Rules.model_fields
+    }
+    changed = with_model(
+        question,
+        rules=model.rules.model_copy(update=off),
+        limits=model.limits if Rule.LIMITS in rules else Limits(),
+    )
+    if Rule.GANG in rules or Rule.REQUIRED in rules:
+        return changed
+    job = question.jobs[j]
+    roles = tuple(replace(role, min_count=0) for role in job.roles)
+    least = running_pods(question, job.podsets) + 1
+    jobs = list(question.jobs)
+    jobs[j] = replace(job, roles=roles, min_count=least)
+    return replace(changed, jobs=tuple(jobs))

@@ -12,15 +12,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from kantopt.clock import Deadline
-from kantopt.cp.reach import Reached, reach
+from kantopt.cp.reach import Reached, reach, relaxed_impossible
 from kantopt.cp.switches import Group, Switches
 from kantopt.cp.variables import Subject
 from kantopt.problem.condensed import condensed
-from kantopt.problem.focus import may_be_evicted, may_be_moved
+from kantopt.problem.focus import is_placed, may_be_evicted, may_be_moved, under
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.schema.model import Limits, Rule
+from kantopt.search.construct import construct
 from kantopt.search.explain.decide import is_small
+from kantopt.search.strategy import Strategy
 from kantopt.verify.rules import check
 
 _DISPENSABLE = (
@@ -137,8 +139,18 @@ class Puzzle:
         answer = reach(small.instance, 0, own, self.deadline)
         if answer.placement is None or self.empty:
             return answer, answer.placement is not None
-        placement = small.lift(answer.placement, leaves)
-        return answer, not check(self.question, placement, rules)
+        if not check(self.question, small.lift(answer.placement, leaves), rules):
+            return answer, True
+        return self._as_a_whole(rules, answer)
+
+    def _as_a_whole(self, rules: Sequence[Rule], best: Reached) -> tuple[Reached, bool]:
+        """There is a place if pods that may move are simply gone: is there one for them as well?"""
+        asked = under(self.question, self.j, rules)
+        if relaxed_impossible(asked, self.deadline):
+            return Reached(None, impossible=True), False
+        placement = construct(asked, self.deadline, Strategy.BEST_FIT, relocate=True)
+        placed = is_placed(asked, self.j, placement)
+        return best, placed and not check(self.question, placement, rules)
 
     def leaving(self, rules: Collection[Rule]) -> Callable[[PodSet], bool]:
         """Return which running pod sets of others may leave their nodes under some rules."""
@@ -210,7 +222,10 @@ def conflict_of(
             needed.add(rule)
     rules = tuple(rule for rule in Rule if rule in kept)
     groups, minimal = _narrowed(puzzle, rules, node_class)
-    return Found(rules, groups, needed.issuperset(kept), minimal, proved=True)
+    minimal_rules = needed.issuperset(kept)
+    # Where each rule holds for one thing only, what shows the need of one shows that of the other.
+    minimal = minimal or (minimal_rules and len(groups) == len(rules))
+    return Found(rules, groups, minimal_rules, minimal, proved=True)
 
 
 def _narrowed(
@@ -277,7 +292,7 @@ def _keys(
     return key
 
 
-_PATIENCE = 1.0
+_PATIENCE = 0.6
 """Seconds for narrowing a conflict of a large question down, at most."""
 MANY = 48
 """Nodes, or jobs, that are looked at one by one."""

@@ -88,9 +88,9 @@ def decide(question: Instance, j: int, deadline: Deadline) -> Decision:
     """
     if still(question):
         return decide_still(question, j, deadline)
-    found = _constructed(question, j, deadline)
-    if found is None and _impossible_at_best(question, j, deadline):
+    if _impossible_at_best(question, j, deadline):
         return Decision(impossible=True)
+    found = _constructed(question, j, deadline)
     if deadline.over():
         return found or Decision()
     if is_small(question):

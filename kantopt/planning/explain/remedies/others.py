@@ -118,7 +118,7 @@ def _end(w: Workshop, jobs: tuple[int, ...], *, smallest: bool = False) -> Itera
 
 def raise_priority(w: Workshop) -> Iterator[Ranked]:
     """Raise the job's priority above that of others, as little as helps."""
-    if w.ladder.decision.placement is not None:
+    if w.ladder.decision.placement is not None or w.ladder.verdict.status == "NEVER":
         return
     priorities = sorted(
         {

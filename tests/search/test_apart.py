@@ -184,7 +184,7 @@ def test_what_is_left_after_a_fault_is_searched_as_a_whole(
             raise ValueError("no such luck")
         return whole(desk, deadline)
 
-    monkeypatch.setattr("kantopt.search.stages.run.whole", fails_in_parts)
+    monkeypatch.setattr("kantopt.search.stages.turns.whole", fails_in_parts)
     desk = planner.desk(instance, instance.current)
     run_stages(desk)
     assert desk.values == BEST

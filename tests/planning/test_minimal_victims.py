@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from kantopt.clock import Deadline
+from kantopt.clock import Deadline, elapsed
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.solve import Budget, solve_tiers
+from kantopt.planning.options import Options
+from kantopt.planning.plan import make_plan
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.chains.improve import improve
 from kantopt.verify.metrics import measure
-from tests.minimal_victims import expected, planned, trimmed, victims_question
+from tests.minimal_victims import GPU, expected, planned, trimmed, victims_question
 from tests.oracle import best
+from tests.questions import model, question
 
 SEEDS = range(60)
 WHOLE = range(200, 206)
@@ -72,3 +75,25 @@ def test_single_moves_end_where_no_pod_that_moved_can_come_home() -> None:
     assert (
         improve(instance, placement, tiers_of(instance), Deadline(None), patience=50) == placement
     )
+
+
+@pytest.mark.parametrize(
+    ("order", "evicted", "moved"),
+    [(("evictions", "moves"), 0, 1), (("moves", "evictions"), 1, 0)],
+    ids=["evictions first", "moves first"],
+)
+def test_a_victim_is_moved_rather_than_evicted_where_the_model_says_so(
+    order: tuple[str, ...], evicted: int, moved: int
+) -> None:
+    held = {"count": 1, "requests": {GPU: 2}, "assignments": [{"node": "a"}]}
+    wanted = {"name": "wanted", "priority": 9, "podSets": [{"count": 1, "requests": {GPU: 4}}]}
+    asked = question(
+        [{"name": "a", "allocatable": {GPU: 4}}, {"name": "b", "allocatable": {GPU: 2}}],
+        [{"name": "held", "podSets": [held]}],
+        [wanted],
+    )
+    options = Options(engine="exact")
+    rules = model(*order, required=["wanted"])
+    plan = make_plan(asked, rules, options, Deadline(elapsed() + 20.0)).plan
+    assert (plan.summary.evicted_pods, plan.summary.moved_pods) == (evicted, moved)
+    assert plan.solver.status == "OPTIMAL"

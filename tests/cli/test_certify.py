@@ -167,3 +167,72 @@ def test_a_second_solver_is_asked_about_what_only_search_has_proved(cli: Cli) ->
     log = hashlib.sha256(Path("solver.log").read_bytes()).hexdigest()
     assert certificate["search"]["logDigest"] == f"sha256:{log}"
     assert cli("verify", "--certificate", "c.json", *asked).code == 0
+
+
+def _kubectl(path: str, **pods: tuple[str, str | None, str]) -> None:
+    """Write two nodes of 4 cores and pods: cores, node, owner."""
+    items = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name},
+            "status": {
+                "allocatable": {"cpu": "4", "pods": "110"},
+                "conditions": [{"type": "Ready", "status": "True"}],
+            },
+        }
+        for name in ("n1", "n2")
+    ]
+    for name, (cpu, node, owner) in pods.items():
+        kind = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "controller": True}
+        metadata = {
+            "name": name,
+            "namespace": "d",
+            "uid": name,
+            "ownerReferences": [{**kind, "name": owner, "uid": owner}],
+        }
+        spec = {"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]}
+        placed = {} if node is None else {"nodeName": node}
+        phase = {"phase": "Pending" if node is None else "Running"}
+        items.append(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": metadata,
+                "spec": {**spec, **placed},
+                "status": phase,
+            }
+        )
+    Path(path).write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+
+
+def test_two_kubectl_dumps_say_what_a_scheduler_did(cli: Cli) -> None:
+    """The pod of 4 cores has a place once b has moved; that b has a new name since is no matter."""
+    _kubectl(
+        "k1.json",
+        a=("2", "n1", "web"),
+        b=("2", "n2", "web"),
+        big=("4", None, "big"),
+        c=("1", None, "x"),
+    )
+    _kubectl(
+        "k2.json",
+        a=("2", "n1", "web"),
+        b=("2", "n2", "web"),
+        big=("4", None, "big"),
+        c=("1", "n2", "x"),
+    )
+    done = cli("certify", "k1.json", "--after", "k2.json")
+    assert done.code == 0
+    assert "judged: what became of it in the later snapshot, legal." in done.out
+    _kubectl(
+        "k3.json",
+        a=("2", "n1", "web"),
+        b2=("2", "n1", "web"),
+        big=("4", "n2", "big"),
+        c=("1", None, "x"),
+    )
+    done = cli("certify", "k1.json", "--after", "k3.json", "-O", "cert.yaml")
+    assert done.out.startswith("BETTER PLAN FOUND: moves is 1 and can be 0")
+    assert done.code == 10
+    assert cli("verify", "--certificate", "cert.yaml", "k1.json").code == 0

@@ -94,7 +94,11 @@ def bound_of(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
     taken for granted of tiers that are not among them.
     """
     most = {other: other.most(value) for other, value in above.items()}
-    return tier.above_target(_BOUNDS[tier.metric](tier, instance, most))
+    bound = _BOUNDS[tier.metric](tier, instance, most)
+    if most:
+        # A formula may say more if it takes nothing for granted; that holds here as well.
+        bound = max(bound, _BOUNDS[tier.metric](tier, instance, {}))
+    return tier.above_target(bound)
 
 
 def bounds(instance: Instance, tiers: Sequence[Tier], values: Sequence[int]) -> tuple[int, ...]:

@@ -140,6 +140,32 @@ def test_moves_show_both_places_and_their_devices() -> None:
     assert action_lines(plan) == "move a/j/main n1:0 n2:1,2 x2\n"
 
 
+def test_waves_side_by_side_show_what_they_wait_for_and_stop_overs_what_they_are() -> None:
+    moves = [
+        {**MOVE, "stopover": True, "count": 1},
+        {**MOVE, "id": "m2", "fromNode": "n2", "toNode": "n3", "count": 1},
+        {**MOVE, "id": "m3", "fromNode": "n4", "toNode": "n5", "count": 1},
+    ]
+    waves = [
+        {"id": 1, "actions": ["m1"]},
+        {"id": 2, "actions": ["m3"]},
+        {"id": 3, "after": [1, 2], "actions": ["m2"]},
+    ]
+    summary = {**plan_of().summary.model_dump(by_alias=True), "movedPods": 2, "stopovers": 1}
+    text = shown(plan_of(moves=moves, waves=waves, summary=summary))
+    assert "ove 2 pods with 1 stop-over" in text.splitlines()[0]
+    assert "ACTIONS in 3 waves, at most 2 one after the other" in text
+    lines = [line.split()[:4] for line in text.splitlines()]
+    assert ["WAVE", "AFTER", "ACTION", "JOB/PODSET"] in lines
+    assert ["1", "-", "stop-over", "a/j/main"] in lines
+    assert ["3", "1,2", "move", "a/j/main"] in lines
+    apart = shown(plan_of(moves=moves[1:], waves=[{**waves[1]}, {"id": 3, "actions": ["m2"]}]))
+    assert "ACTIONS in 2 waves, in any order" in apart
+    row = [{"id": 1, "actions": ["m2"]}, {"id": 2, "after": [1], "actions": ["m3"]}]
+    assert "AFTER" not in shown(plan_of(moves=moves[1:], waves=row))
+    assert "2 waves, one after the other" in shown(plan_of(moves=moves[1:], waves=row))
+
+
 def test_warnings_and_what_was_wrong_before() -> None:
     standing = [{"rule": "capacity", "subject": "node n1", "message": "9 of 8 gpu"}] * 2
     plan = plan_of(warnings=["the solver was killed"], preExisting=standing)

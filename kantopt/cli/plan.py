@@ -182,7 +182,7 @@ def plan(
                 from kantopt.planning.prices import price_list
 
                 prices = price_list(
-                    question, chosen, wanted, clear, settings, deadline, solver=solver
+                    question, chosen, wanted, clear, settings, deadline, progress.reach, solver
                 )
                 progress.end(f"{len(prices.prices)} domains")
                 write_prices(prices, shown)

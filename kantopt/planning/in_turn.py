@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kantopt.clock import Deadline
@@ -39,7 +39,6 @@ def search_in_turn(
     options: Options,
     deadline: Deadline,
     process: SolverProcess | None = None,
-    tell: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Better and prove the best plan of each question; the time left is shared out evenly.
 
@@ -49,8 +48,6 @@ def search_in_turn(
     ----------
     process
         A process that waits for a task; it is used up.
-    tell
-        Called with the number of questions that are done.
     """
     tasks = [_task(each.incumbents, options, deadline) for each in questions]
     with process or SolverProcess() as solver:
@@ -66,7 +63,6 @@ def search_in_turn(
             if message is not None:
                 i, said = message
                 done += _take(questions[i], said)
-                tell(done)
             if deadline.over() and (message is None or late.over()):
                 return
 

@@ -42,8 +42,8 @@ _STRATEGIES = DEFAULT_PORTFOLIO[:2]
 _FAST_SHARE = 1 / 3
 """Of the time, at most, for a first price of every domain."""
 
-Tell = Callable[[str, int, int], None]
-"""Told what is being done, and for how many domains of how many it is done."""
+Tell = Callable[[str], None]
+"""Told which part of the work begins."""
 
 
 def price_list(
@@ -53,7 +53,7 @@ def price_list(
     place: str,
     options: Options,
     deadline: Deadline,
-    tell: Tell = lambda *_: None,
+    tell: Tell = lambda _: None,
     solver: SolverProcess | None = None,
 ) -> PriceList:
     """Price the domains of a level: each by the best plan that places a job there, alone.
@@ -85,9 +85,11 @@ def price_list(
     tiers = _harm(tiers_of(instance))
     ending = deadline.less(RESERVE)
     rows = [_Row(domain, confined(instance, j, domain), tiers) for domain in domains]
-    _price(rows, options, ending, tell)
+    tell("pricing")
+    _price(rows, options, ending)
     if options.engine != "fast":
-        _prove(rows, options, ending, tell, solver)
+        tell("proving")
+        _prove(rows, options, ending, solver)
     prices = [row.price(question) for row in rows]
     order = sorted(range(len(rows)), key=lambda i: (*_rank(prices[i]), i))
     warnings = list(question.notes)
@@ -167,11 +169,10 @@ _LISTED = 8
 """Domains that an error names."""
 
 
-def _price(rows: list[_Row], options: Options, deadline: Deadline, tell: Tell) -> None:
+def _price(rows: list[_Row], options: Options, deadline: Deadline) -> None:
     """Find a plan for each domain fast."""
     ending = deadline.less(deadline.remaining() * (1 - _FAST_SHARE))
     for i, row in enumerate(rows):
-        tell("pricing", i, len(rows))
         if row.impossible:
             continue
         if ending.cuts():
@@ -186,7 +187,6 @@ def _prove(
     rows: list[_Row],
     options: Options,
     deadline: Deadline,
-    tell: Tell,
     solver: SolverProcess | None,
 ) -> None:
     """Better and prove the prices, the cheapest first."""
@@ -194,9 +194,7 @@ def _prove(
     queue.sort(key=lambda row: row.incumbents.best.key)
     asked = [Asked(row.incumbents) for row in queue]
     if asked and not deadline.over():
-        search_in_turn(
-            asked, options, deadline, solver, lambda done: tell("proving", done, len(queue))
-        )
+        search_in_turn(asked, options, deadline, solver)
     for row, each in zip(queue, asked, strict=True):
         row.impossible = each.infeasible
         row.warnings += [f"{row.domain}: {each.warning}"] if each.warning else []

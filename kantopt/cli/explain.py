@@ -46,7 +46,7 @@ def explain(
             parser=opt.parse_duration,
             help="From the start of the program to the written answer: 10s, 500ms, 2m.",
         ),
-    ] = "10s",  # type: ignore[assignment]
+    ] = "5s",  # type: ignore[assignment]
     gated: opt.Gated = False,
     pending: opt.Pending = None,
     topology: opt.Levels = None,

@@ -16,7 +16,7 @@ from kantopt.planning.question import Question
 from kantopt.schema.explanation import Explanation
 from kantopt.schema.model import Model
 
-RESERVE = 0.2
+RESERVE = 0.5
 """Seconds kept for writing the answer."""
 _SOON = 0.1
 """Seconds between looks at the clock and at signals."""
@@ -48,6 +48,8 @@ def explain_apart(
             elif ending.over() and told is not None:
                 failure = _ended(deadline)
                 break
+    if failure is None and ending.over():
+        failure = _ended(deadline)  # it has noticed the time by itself, and left things out
     if told is None:
         raise _BrokenError(failure or "the process that explains has ended without a word")
     if failure:
@@ -59,7 +61,7 @@ def _ended(deadline: Deadline) -> str:
     number = deadline.stop.signal
     if number is not None:
         return f"interrupted by {signal.Signals(number).name}: this is what was known"
-    return "the time limit ended the search: this is what was known"
+    return "the time limit ended the search: this is what was known (--time-limit)"
 
 
 def _received(line: Connection) -> Explanation | KantoptError | str | None:

@@ -33,12 +33,11 @@ SMALL = 12_000
 """Pairs of a pod set and a node that it may go to; up to here questions are solved as they are."""
 LARGE = 100_000
 """Up to here they are solved with interchangeable pods counted together."""
-_PATIENCE = 1.0
-"""Seconds for a smaller disturbance than that of a plan found by heuristics."""
-_SHARE = 0.25
-"""Share of the time that is left for either, if that is more."""
-_LONG = 3.0
-"""Seconds for a first plan of a large question."""
+_BETTER = (1.0, 0.1, 3.0)
+"""Patience for a smaller disturbance than that of a plan found by heuristics: seconds at least,
+share of the time that is left, seconds at most."""
+_FIRST = (1.5, 0.3, 10.0)
+"""Patience for a first plan of a large question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +112,11 @@ def _merged(question: Instance, j: int, found: Decision | None, deadline: Deadli
     merged = merge_pods(_loosened(question, j))
     if not is_small(merged.instance, most=LARGE):
         return Decision()
-    patience = _PATIENCE if found is not None else _LONG
-    patience = max(patience, _SHARE * deadline.remaining())
-    soon = deadline.less(max(0.0, deadline.remaining() - patience))
+    least, share, most = _FIRST if found is None else _BETTER
+    left = deadline.remaining()
+    soon = deadline.less(max(0.0, left - min(most, max(least, share * left))))
     tiers = (Tier(Metric.EVICTIONS, "cost"), Tier(Metric.MOVES, "pods"))
-    answer, least = least_disturbance(merged.instance, tiers, soon)
+    answer, fewest = least_disturbance(merged.instance, tiers, soon)
     if answer.placement is None:
         return Decision(impossible=answer.impossible)
     placement = merged.expand(answer.placement)
@@ -126,7 +125,7 @@ def _merged(question: Instance, j: int, found: Decision | None, deadline: Deadli
     ):
         return found
     plan = legal_plan(question, j, placement)
-    return Decision() if plan is None else replace(plan, least=least)
+    return Decision() if plan is None else replace(plan, least=fewest)
 
 
 def _cost(

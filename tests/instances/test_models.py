@@ -37,8 +37,9 @@ def test_the_readme_states_it_by_the_number_and_sentence_of_the_code(
 
 
 def test_the_readme_numbers_rules_and_metrics_in_the_order_of_the_code() -> None:
-    assert re.findall(r"\*\*R\d+\*\* `(\w+)`", README) == [rule.value for rule in Rule]
-    numbers = re.findall(r"\*\*([RM]\d+)\*\*", README)
+    stated = README[README.index("## Rules") : README.index("## Tiers")]
+    assert re.findall(r"\*\*R\d+\*\* `(\w+)`", stated) == [rule.value for rule in Rule]
+    numbers = re.findall(r"\*\*([RM]\d+)\*\*", stated)
     assert numbers == [f"R{i}" for i in range(1, 16)] + [f"M{i}" for i in range(1, len(Metric) + 1)]
 
 

@@ -18,7 +18,7 @@ from kantopt.planning.explain import process
 from kantopt.planning.explain.run import explain
 from kantopt.schema.explanation import Explanation
 from kantopt.schema.published import published_schema
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, Outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,8 +28,16 @@ def _in_folder(files: Path) -> None:
     """All of these run in the folder."""
 
 
+def ask(cli: Cli, *arguments: str) -> Outcome:
+    """Explain with time enough for a busy machine."""
+    return cli("explain", *arguments, *(() if "--time-limit" in arguments else LONG))
+
+
+LONG = ("--time-limit", "60s")
+
+
 def test_files_and_the_job_in_any_order(cli: Cli) -> None:
-    first = cli("explain", "snap.yaml", "huge.yaml", "default/huge")
+    first = ask(cli, "snap.yaml", "huge.yaml", "default/huge")
     assert (first.code, first.err) == (0, "")
     assert first.out.startswith("NEVER on this hardware: its 4 pods have no place")
     for arguments in (
@@ -37,37 +45,37 @@ def test_files_and_the_job_in_any_order(cli: Cli) -> None:
         ("huge.yaml", "snap.yaml", "--job", "huge"),
         ("-j", "default/huge", "snap.yaml", "huge.yaml"),
     ):
-        assert cli("explain", *arguments) == first
+        assert ask(cli, *arguments) == first
 
 
 def test_documents_follow_the_published_schema(cli: Cli) -> None:
-    done = cli("explain", "snap.yaml", "jobs.yaml", "llm-8", "-o", "json")
+    done = ask(cli, "snap.yaml", "jobs.yaml", "llm-8", "-o", "json")
     document = json.loads(done.out)
     Draft202012Validator(published_schema("Explanation")).validate(document)
     assert document["kind"] == "Explanation"
     assert document["verdict"]["status"] == "FITS_AFTER_PREEMPTING"
     assert document["remedies"][0]["plan"]["waves"]
-    assert yaml.safe_load(cli("explain", "snap.yaml", "jobs.yaml", "llm-8", "-o", "yaml").out) == (
+    assert yaml.safe_load(ask(cli, "snap.yaml", "jobs.yaml", "llm-8", "-o", "yaml").out) == (
         document
     )
-    assert cli("explain", "snap.yaml", "jobs.yaml", "llm-8", "-o", "name").out == (
+    assert ask(cli, "snap.yaml", "jobs.yaml", "llm-8", "-o", "name").out == (
         "FITS_AFTER_PREEMPTING\n"
     )
     assert json.loads(cli("schema", "explanation").out)["$id"] == "urn:kantopt:v1alpha1:Explanation"
 
 
 def test_wide_names_the_nodes(cli: Cli) -> None:
-    done = cli("explain", "snap.yaml", "huge.yaml", "huge", "-o", "wide")
+    done = ask(cli, "snap.yaml", "huge.yaml", "huge", "-o", "wide")
     assert "capacity  gpu-[001,003]" in done.out
 
 
 def test_a_file_gets_the_answer(cli: Cli) -> None:
-    assert cli("explain", "snap.yaml", "huge.yaml", "huge", "-O", "out.json").out == ""
+    assert ask(cli, "snap.yaml", "huge.yaml", "huge", "-O", "out.json").out == ""
     assert json.loads(Path("out.json").read_text())["job"] == "default/huge"
 
 
 def test_a_change_is_tried_out(cli: Cli) -> None:
-    done = cli("explain", "snap.yaml", "huge.yaml", "huge", "-w", "add-nodes=gpu-002:3")
+    done = ask(cli, "snap.yaml", "huge.yaml", "huge", "-w", "add-nodes=gpu-002:3")
     assert "WHAT IF add-nodes=gpu-002:3\n  FITS NOW: its 4 pods have room" in done.out
     assert "verdict                  NEVER     FITS_NOW" in done.out
 
@@ -78,7 +86,7 @@ def test_a_patch_is_merged_by_names(cli: Cli) -> None:
         "- {name: gpu-003, remove: true}\n"
         "jobs:\n- {name: batch-1, namespace: team-b, remove: true}\n"
     )
-    done = cli("explain", "snap.yaml", "huge.yaml", "huge", "-w", "@patch.yaml", "-o", "json")
+    done = ask(cli, "snap.yaml", "huge.yaml", "huge", "-w", "@patch.yaml", "-o", "json")
     change = json.loads(done.out)["whatIf"]
     assert change["verdict"]["status"] == "FITS_NOW"
     row = {"name": "nodes available to main", "before": "1 of 3", "after": "2 of 2"}
@@ -86,7 +94,7 @@ def test_a_patch_is_merged_by_names(cli: Cli) -> None:
 
 
 def test_a_running_job_is_explained_as_well(cli: Cli) -> None:
-    done = cli("explain", "snap.yaml", "jobs.yaml", "batch-1")
+    done = ask(cli, "snap.yaml", "jobs.yaml", "batch-1")
     assert done.out.startswith("RUNS: all its 2 pods run, and may not move; none of the")
     assert "pinned  job team-b/batch-1 pod set worker  0 moves: not movable" in done.out
 
@@ -96,7 +104,7 @@ def test_a_kubectl_dump(cli: Cli) -> None:
     told = cli("plan", str(dump), "--engine", "fast", "-o", "json")
     jobs = [item for item in json.loads(told.out)["jobs"] if "assignments" not in str(item)]
     own = f"{jobs[0]['namespace']}/{jobs[0]['name']}"
-    done = cli("explain", str(dump), own)
+    done = ask(cli, str(dump), own)
     assert done.code == 0
     assert f"job {own}, priority" in done.out
 
@@ -118,7 +126,7 @@ def test_a_kubectl_dump(cli: Cli) -> None:
 def test_what_is_wrong_is_said_in_one_line(
     cli: Cli, arguments: tuple[str, ...], code: int, words: str
 ) -> None:
-    done = cli("explain", *arguments)
+    done = ask(cli, *arguments)
     assert (done.code, done.out) == (code, "")
     assert words in done.err
     assert done.err.count("\n") == 1
@@ -135,7 +143,7 @@ def test_the_time_limit_ends_it_with_what_is_known(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "explain", _slow)
-    done = cli("explain", "snap.yaml", "huge.yaml", "huge", "--time-limit", "1s")
+    done = ask(cli, "snap.yaml", "huge.yaml", "huge", "--time-limit", "1s")
     assert done.code == 0
     assert "OPEN: not examined yet." in done.out
     assert "NODES as things stand\n  1/3 nodes are available" in done.out
@@ -149,7 +157,7 @@ def test_a_signal_ends_it_with_what_is_known(
     monkeypatch.setattr(process, "explain", _slow)
     sender = threading.Timer(2.0, os.kill, (os.getpid(), number))
     sender.start()
-    done = cli("explain", "snap.yaml", "huge.yaml", "huge", "--time-limit", "50s")
+    done = ask(cli, "snap.yaml", "huge.yaml", "huge", "--time-limit", "50s")
     sender.join()
     assert done.code == code
     assert f"interrupted by {number.name}: this is what was known" in done.out
@@ -164,6 +172,6 @@ def test_a_fault_is_said_and_what_is_known_is_written(
         raise ValueError("what is this?")
 
     monkeypatch.setattr(process, "explain", broken)
-    done = cli("explain", "snap.yaml", "huge.yaml", "huge")
+    done = ask(cli, "snap.yaml", "huge.yaml", "huge")
     assert done.code == 0
     assert "explaining failed: ValueError: what is this?" in done.out

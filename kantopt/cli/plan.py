@@ -148,17 +148,20 @@ def plan(
         progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
         with progress, contextlib.ExitStack() as ending:
             progress.reach("reading")
-            from kantopt.planning.solver_process import SolverProcess
+            from kantopt.schema.garbage import kept
 
-            # Started first: it loads the solver on another core while this one reads.
-            solver = None if engine == "fast" else ending.enter_context(SolverProcess())
-            from kantopt.planning.options import Options
-            from kantopt.planning.plan import make_plan
-            from kantopt.planning.question import Import, chosen_model, read_question
-            from kantopt.search.strategy import Strategy
+            with kept():  # modules are, and documents
+                from kantopt.planning.solver_process import SolverProcess
 
-            how = Import(gated, tuple(pending or ()), tuple(topology or ()))
-            question = read_question(files, how)
+                # Started first: it loads the solver on another core while this one reads.
+                solver = None if engine == "fast" else ending.enter_context(SolverProcess())
+                from kantopt.planning.options import Options
+                from kantopt.planning.plan import make_plan
+                from kantopt.planning.question import Import, chosen_model, read_question
+                from kantopt.search.strategy import Strategy
+
+                how = Import(gated, tuple(pending or ()), tuple(topology or ()))
+                question = read_question(files, how)
             progress.reach("planning")
             settings = Options(
                 engine=engine,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning.document import Answer, plan_document
 from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
@@ -20,16 +20,18 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema import plan as docs
 from kantopt.schema.model import Model, Rule
-from kantopt.search.cascade import Cascade, cascade, evicts
-from kantopt.search.order.concessions import concessions
 from kantopt.search.portfolio import best_of
-from kantopt.search.reasons import first_reason
-from kantopt.search.sequence import sequence
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
-from kantopt.search.tidy.improve import tidy
 from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.unplaced import never_placed
 from kantopt.verify.rules import check, check_standing
+
+if TYPE_CHECKING:
+    from kantopt.planning.document import Answer
+    from kantopt.search.cascade import Cascade
+
+# What is needed only once there is a first plan is loaded then: in a short run the solver has its
+# task the earlier.
 
 SHORT = 1.5
 """With fewer seconds left, moves of single pods are worth more than a second strategy."""
@@ -104,6 +106,8 @@ def make_plan(
         run.construct()
         run.search()
         answer = run.answer(*run.ordered(), examined=True)
+    from kantopt.planning.document import plan_document
+
     plan = plan_document(question, instance, answer)
     return Result(plan, instance, run.tiers, run.infeasible)
 
@@ -163,6 +167,8 @@ class Run:
         self.cut = deadline.cuts()
         self._take(placement, strategy)
         self._tidy(deadline)
+        from kantopt.search.cascade import evicts
+
         if evicts(self.instance, placement):
             # What the victims would do next takes about as long again.
             self.reserve += min(elapsed() - began, 0.05 * self.deadline.remaining())
@@ -187,6 +193,8 @@ class Run:
 
         best = self.incumbents.best
         if not (self.incumbents.optimal or best.missing):
+            from kantopt.search.tidy.improve import tidy
+
             tidy(self.instance, best.placement, self.tiers, deadline, self.options.seed, found)
 
     def search(self, forbidden: tuple[Placement, ...] = ()) -> Incumbents:
@@ -202,7 +210,7 @@ class Run:
             self.options,
             self.deadline.less(self.reserve),
             self._tell,
-            begun=lambda: self.tell(Progress(elapsed(), "search", (), ())),
+            begun=self._begun,
             process=self.solver,
             forbidden=forbidden,
         )
@@ -218,6 +226,14 @@ class Run:
             return self.search()
         return incumbents
 
+    def _begun(self) -> None:
+        """Load what the ending needs while the exact search is at work."""
+        import kantopt.planning.document
+        import kantopt.search.order.concessions
+        import kantopt.search.sequence  # noqa: F401
+
+        self.tell(Progress(elapsed(), "search", (), ()))
+
     def _tell(self) -> None:
         best = self.incumbents.best
         known = self.incumbents.known.bounds(best.values)
@@ -230,6 +246,9 @@ class Run:
         Then the best of these is taken that has an order: what the search found, the incumbents
         before, placements close to those without an order, and at last doing nothing.
         """
+        from kantopt.search.order.concessions import concessions
+        from kantopt.search.sequence import sequence
+
         forbidden: list[Placement] = []
         ordered: list[tuple[tuple[int, ...], Placement, tuple[Wave, ...]]] = []
         candidates = [incumbent.placement for incumbent in self.incumbents.history]
@@ -261,6 +280,8 @@ class Run:
 
     def answer(self, placement: Placement, waves: tuple[Wave, ...], *, examined: bool) -> Answer:
         """Gather what the plan document says."""
+        from kantopt.planning.document import Answer
+
         known = self.incumbents.known
         rows = tier_rows(
             self.tiers,
@@ -310,6 +331,8 @@ class Run:
 
     def _cascade(self, placement: Placement) -> Cascade | None:
         """Replay the plan with its victims in the queue, if it has any."""
+        from kantopt.search.cascade import cascade, evicts
+
         if not evicts(self.instance, placement):
             return None
         found = cascade(self.instance, placement, self.deadline)
@@ -333,6 +356,8 @@ class Run:
             self.warnings.insert(0, "the time limit ended the search: this is the best plan so far")
 
     def _unplaced(self, placement: Placement, examined: bool) -> list[docs.Unplaced]:
+        from kantopt.search.reasons import first_reason
+
         found = []
         for job in self.instance.jobs:
             pending = [self.instance.podsets[s] for s in job.podsets]

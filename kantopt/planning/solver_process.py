@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import signal
@@ -225,6 +226,7 @@ def _run(line: Connection, near_end: Connection, parent: int) -> None:
         if not line.poll():
             import kantopt.search.stages.turns  # noqa: F401 - the same, and needed next
 
+        gc.enable()  # off while the process it was forked from was loading
         task: SearchTask | tuple[SearchTask, ...] = line.recv()
         tasks = (task,) if isinstance(task, SearchTask) else task
         memory = tasks[0].deadline.stop.memory

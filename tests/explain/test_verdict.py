@@ -24,6 +24,16 @@ def test_a_job_with_room_fits_now() -> None:
     assert (told.plan.placed_pods, told.plan.evicted_pods, told.plan.moved_pods) == (2, 0, 0)
 
 
+def test_of_an_elastic_job_the_verdict_speaks_of_what_it_needs() -> None:
+    """There may be room for more than the minimum, and the plan then binds more."""
+    told = verdict([job("j", pods(count=4, minCount=2, gpu=8))])
+    assert told.verdict.message == (
+        "FITS NOW: the 2 that it needs of its 4 pods have room as it stands."
+    )
+    assert told.plan is not None
+    assert told.plan.placed_pods == 4
+
+
 def test_a_job_that_needs_others_to_move() -> None:
     jobs = [
         job("a", pods(gpu=3, on=["n0"])),

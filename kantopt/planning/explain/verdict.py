@@ -167,7 +167,8 @@ def pods_of(question: Instance, j: int, *, one: str = "", many: str = "") -> str
     if total == 1:
         return f"its pod {one}".rstrip()
     if wanted < total:
-        return f"{wanted} of its {total} pods {one if wanted == 1 else many}".rstrip()
+        verb = one if wanted == 1 else many
+        return f"the {wanted} that it needs of its {total} pods {verb}".rstrip()
     return f"its {total} pods {many}".rstrip()
 
 

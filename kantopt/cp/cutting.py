@@ -65,6 +65,7 @@ class _Program:
         ]
         self.worth: list[float] = []
         self.prices: dict[int, float] = {}
+        self._rooms: list[float] = []
         for group, count in stock.groups:
             placed = lp.NumVar(0.0, float(count), "")
             for size, k in group.shares:
@@ -98,6 +99,8 @@ class _Program:
             return False
         self.worth = [max(0.0, -row.dual_value()) for row in self._kept] + [1.0]
         self.prices = {size: max(0.0, -row.dual_value()) for size, row in self._cut.items()}
+        # Read before columns are added: then the solution counts as out of date.
+        self._rooms = [row.dual_value() for row in self._there]
         return True
 
     def grow(self) -> bool:
@@ -105,7 +108,7 @@ class _Program:
         grown = False
         for k, (room, _) in enumerate(self._stock.rooms):
             value, pattern = best_pattern(room, self.worth, self.prices)
-            if value > self._there[k].dual_value() * (1 + _CLOSE) + _CLOSE:
+            if value > self._rooms[k] * (1 + _CLOSE) + _CLOSE:
                 self._add(k, pattern)
                 grown = True
         return grown

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kantopt.clock import Deadline
 from kantopt.cp.cutting import best_pattern, share_prices
 from kantopt.problem.instance import Instance
@@ -58,6 +60,17 @@ def test_the_prices_are_those_of_the_patterns_that_are_worth_most() -> None:
     assert {size: round(price, 6) for size, price in prices.items()} == {6: 6.0, 5: 3.0}
     assert least_missing(stock, [], [1], {6: 6, 5: 3}) == 32 - (3 * 6 + 4 * (5 - 3))
     assert least_missing(stock, [], [1], {6: 0, 5: 0}) == 0
+
+
+def test_rooms_of_several_sizes_are_all_priced_before_any_grows(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """A multiplier read after a pattern was added is lost, and the solver complains."""
+    groups = ((Group(0, 6, ((6, 1),)), 2), (Group(0, 5, ((5, 1),)), 4), (Group(0, 3, ((3, 1),)), 4))
+    rooms = tuple((Room(size, ()), 1) for size in (8, 11, 14))
+    stock = Stock(rooms, groups, (3, 5, 6), (44,), 1)
+    assert share_prices(stock, [], lambda: False) is not None
+    assert capfd.readouterr().err == ""
 
 
 def test_pods_that_cannot_share_a_device_are_bounded() -> None:

@@ -244,11 +244,14 @@ class Run:
 
         Where the best one has none, it is forbidden and the search goes on while there is time.
         Then the best of these is taken that has an order: what the search found, the incumbents
-        before, placements close to those without an order, and at last doing nothing.
+        before, placements close to those without an order, and at last doing nothing. When the
+        time is nearly up, one attempt at an order must do: what can be done of a placement without
+        one is then the plan.
         """
         from kantopt.search.order.concessions import concessions
         from kantopt.search.sequence import sequence
 
+        over = self.deadline.less(self.reserve / 2).cuts
         forbidden: list[Placement] = []
         ordered: list[tuple[tuple[int, ...], Placement, tuple[Wave, ...]]] = []
         candidates = [incumbent.placement for incumbent in self.incumbents.history]
@@ -256,14 +259,14 @@ class Run:
             placement = candidates.pop()
             if ordered and ordered[0][0] <= self._key(placement):
                 continue
-            waves = sequence(self.instance, placement)
+            waves = sequence(self.instance, placement, over)
             if waves is not None:
                 ordered = [(self._key(placement), placement, waves)]
                 break
             forbidden.append(placement)
             for other in concessions(self.instance, placement):
                 if not ordered or self._key(other) < ordered[0][0]:
-                    waves = sequence(self.instance, other)
+                    waves = sequence(self.instance, other, over)
                     if waves is not None:
                         ordered = [(self._key(other), other, waves)]
             if self.options.engine != "fast" and not self.deadline.less(self.reserve).over():

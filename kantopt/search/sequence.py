@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from kantopt.problem.actions import Wave
 from kantopt.problem.instance import Instance
@@ -25,7 +25,9 @@ MANY = 500
 """Of more units the circles are what matters, and no shuffling breaks a circle."""
 
 
-def sequence(instance: Instance, placement: Placement) -> tuple[Wave, ...] | None:
+def sequence(
+    instance: Instance, placement: Placement, over: Callable[[], bool] = lambda: False
+) -> tuple[Wave, ...] | None:
     """Order the actions that take the snapshot's placement to another.
 
     No action waits for what it does not need: room that others leave, the slot of a budget, the
@@ -49,8 +51,10 @@ def sequence(instance: Instance, placement: Placement) -> tuple[Wave, ...] | Non
                 return waves
         elif last not in closest or len(run.stuck) < len(closest[last][0].stuck):
             closest[last] = run, attempt
+        if over():
+            return None
     for last, (run, attempt) in closest.items():
-        run = with_stopovers(instance, attempt, run, last)
+        run = with_stopovers(instance, attempt, run, last, over)
         waves = None if run.stuck else _judged(instance, _arranged(run), placement)
         if waves is not None:
             return waves

@@ -14,10 +14,12 @@ import pytest
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning import exact, together
 from kantopt.planning.options import Options
-from kantopt.planning.plan import Result, make_plan
+from kantopt.planning.plan import Result, Run, make_plan
 from kantopt.planning.question import Question
 from kantopt.planning.solver_process import Done, Found, SolverProcess
 from kantopt.problem.cluster import Spot
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import tiers_of
 from kantopt.schema.dump import dump_json
 from kantopt.schema.model import Model
 from kantopt.verify.rules import check
@@ -179,6 +181,26 @@ def test_a_swap_of_live_moves_has_no_order_and_is_left() -> None:
     assert result.plan.summary.placed_pods == 0
     assert result.plan.solver.status == "FEASIBLE"
     assert any("have no order" in warning for warning in result.plan.warnings)
+
+
+def test_when_the_time_is_up_what_has_an_order_is_kept_of_a_placement() -> None:
+    """A circle that would take a stop-over is left undone, the bind beside it is not."""
+    x, y = (job(name, 2, on, moveMode="live") for name, on in (("x", "a"), ("y", "b")))
+    nodes = [node("a", 2), node("b", 2), node("c", 2), node("d", 1)]
+    asked = question(nodes, [x, y], [job("z", 1)])
+    wanted = model(*PODS_FIRST)
+    instance = asked.instance(wanted)
+    swapped = Placement(({Spot(1): 1}, {Spot(0): 1}, {Spot(3): 1}))
+
+    def ordered(seconds: float) -> tuple[Placement, int]:
+        late = Deadline(elapsed() + seconds)
+        run = Run(instance, tiers_of(instance), Options(engine="fast"), late, lambda _: None, None)
+        run.incumbents.offer(swapped, "nobody")
+        placement, waves = run.ordered()
+        return placement, sum(len(wave.actions) for wave in waves)
+
+    assert ordered(20.0) == (swapped, 4)
+    assert ordered(-1.0) == (instance.current.replace({2: {Spot(3): 1}}), 1)
 
 
 def test_the_plan_embeds_the_specs_it_needs() -> None:

@@ -55,6 +55,13 @@ def test_two_circles_need_one_place_after_the_other() -> None:
     assert legal(instance, waves)
 
 
+def test_stop_overs_are_not_looked_for_when_the_time_is_up() -> None:
+    instance = question([node("a"), node("b"), node("c")], swap())
+    wanted = placed(instance, r=["b"], s=["a"])
+    assert sequence(instance, wanted, lambda: True) is None
+    assert stops(sequence(instance, wanted, lambda: False)) == 1
+
+
 @pytest.mark.parametrize(("limit", "found"), [(2, False), (3, True)])
 def test_a_stop_over_counts_against_the_limit_on_moves(limit: int, found: bool) -> None:
     instance = question([node("a"), node("b"), node("c")], swap(), limits={"moves": limit})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -20,7 +20,13 @@ PLACES = 3
 """Places tried for one pod."""
 
 
-def with_stopovers(instance: Instance, units: Sequence[Unit], run: Run, last: Kind | None) -> Run:
+def with_stopovers(
+    instance: Instance,
+    units: Sequence[Unit],
+    run: Run,
+    last: Kind | None,
+    over: Callable[[], bool] = lambda: False,
+) -> Run:
     """Insert stop-overs for as long as they let more be done; return the best attempt.
 
     A stop-over is a move as well: the limit on moves bounds how many there can be.
@@ -29,7 +35,7 @@ def with_stopovers(instance: Instance, units: Sequence[Unit], run: Run, last: Ki
     moves = sum(unit.moves for unit in units)
     spare = moves if limit is None else limit - moves
     trials = _Trials(instance, list(units), last)
-    while run.stuck and spare > 0:
+    while run.stuck and spare > 0 and not over():
         better = trials.in_all_circles(run, spare) or trials.one(run) or trials.many(run, spare)
         if better is None:
             return run

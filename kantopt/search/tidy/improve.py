@@ -22,7 +22,7 @@ MOST_CELLS = 60_000_000
 """Pods times nodes of all orders together, but for the first."""
 SHARE = 0.15
 """Of the time that is left, for all of them."""
-LONGER = 0.3
+LONGER = 0.5
 """Of the time that is left, for single moves."""
 
 

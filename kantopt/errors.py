@@ -35,6 +35,10 @@ class WriteError(KantoptError):
     exit_code = 74
 
 
+class StdoutError(WriteError):
+    """Standard output takes no answer: it is closed, on a full disk, a terminal that hung up."""
+
+
 class LockHeldError(KantoptError):
     """Another run holds the lock; trying again later may do."""
 

@@ -97,8 +97,8 @@ def certify(
     replayed, then each objective bounded, then a better plan searched for. `kantopt verify
     --certificate` checks the certificate without a solver. Exit codes: 0 certified optimal, 10 a
     better plan was found, 11 neither within the limit, 12 illegal or untrue, 64 usage, 65 bad data,
-    66 missing input, 73 cannot create, 74 write failed, 130 and 143 interrupted (the certificate
-    is written).
+    66 missing input, 73 cannot create, 74 write failed, 129, 130 and 143 interrupted (the
+    certificate is written).
     """
     from kantopt.cli.progress import Progress
     from kantopt.cli.signals import stop_on_signals

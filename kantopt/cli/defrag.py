@@ -118,9 +118,10 @@ def defrag(
     binds the jobs that it makes room for. Verifies the plan and changes nothing itself. Exit
     codes: 0 plan written, also where it is to do nothing, 4 with --require-goal a goal is provably
     out of reach (the plan is written all the same), 64 usage, 65 bad data or too
-    old, 66 missing input, 73 cannot create, 74 write failed, 75 lock held, 130 and 143 interrupted
-    (the best plan is written).
+    old, 66 missing input, 73 cannot create, 74 write failed, 75 lock held, 129, 130 and 143
+    interrupted (the best plan is written).
     """
+    from kantopt.cli.endings import unless_hung_up
     from kantopt.cli.progress import Progress
     from kantopt.cli.signals import stop_on_signals
 
@@ -150,6 +151,7 @@ def defrag(
             keys = frozenset(mark.partition("=")[0] for mark in marks)
             keys |= frozenset() if chosen is None else exempt_keys(chosen)
             question = read_question(files, Import(gated, (), tuple(topology or ()), keys))
+            run.check_age(question)
             progress.reach("planning")
             settings = Options(engine=engine, seed=seed)
             settings = settings if workers is None else replace(settings, workers=workers)
@@ -173,7 +175,8 @@ def defrag(
             progress.end(plan.solver.status)
         run.phases = progress.phases()
         complain("warning", [] if quiet else pace.vain(plan), log_format)
-        write_plan(plan, result, run, shown)
+        with unless_hung_up(stop):
+            write_plan(plan, result, run, shown)
         missed = bool(wanted.beyond)
         code = _code(plan, missed, detailed=detailed_exitcode, required=require_goal)
         code = code if stop.signal is None else 128 + stop.signal

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kantopt.cli.output import complain, emit, log_form_of
 from kantopt.cli.signals import INTERRUPTED, Terminated, quit_on_signals
 from kantopt.cli.version import version_text
-from kantopt.errors import KantoptError
+from kantopt.clock import Stop
+from kantopt.errors import KantoptError, StdoutError
 
-INTERNAL, PIPE, TERMINATED = 1, 141, 143
+INTERNAL, PIPE = 1, 141
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -34,8 +36,8 @@ def run(arguments: Sequence[str]) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Terminated:
-        return TERMINATED
+    except Terminated as error:
+        return error.exit_code
     except MemoryError:
         complain("error", ["out of memory (MemoryError)"], form)
         return INTERNAL
@@ -48,6 +50,17 @@ def run(arguments: Sequence[str]) -> int:
         text = " ".join(str(error).split())
         complain("error", [f"internal error: {type(error).__name__}: {text}{hint}"], form)
         return INTERNAL
+
+
+@contextlib.contextmanager
+def unless_hung_up(stop: Stop) -> Iterator[None]:
+    """Let an answer be lost whose terminal has hung up: the run has files to write after it."""
+    try:
+        yield
+    except StdoutError:
+        if stop.signal != signal.SIGHUP:
+            raise
+        _drop(sys.stdout)
 
 
 def _dispatch(arguments: list[str]) -> int:

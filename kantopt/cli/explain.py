@@ -69,7 +69,8 @@ def explain(
     Arguments are files in any order and the job, `kantopt explain cluster.json jobs.yaml
     team-a/llm-8`. The verdict rests on plans that were verified or on proofs; what was not decided
     in the time is said to be open. Exit codes: 0 answer written, 64 usage, 65 bad data, 66 missing
-    input, 73 cannot create, 74 write failed, 130 and 143 interrupted (what is known is written).
+    input, 73 cannot create, 74 write failed, 129, 130 and 143 interrupted (what is known is
+    written).
     """
     from kantopt.cli.signals import stop_on_signals
     from kantopt.clock import Deadline, Stop

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from kantopt.cli.signals import INTERRUPTED, Terminated
 from kantopt.clock import elapsed
 from kantopt.errors import KantoptError
 from kantopt.report.prometheus import Gauge, Sample, gauge, metrics_text, updated_text
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from kantopt.schema.plan import Plan
 
 _STATUSES = ("OPTIMAL", "FEASIBLE", "INFEASIBLE", "UNKNOWN")
-_ENDED = {"KeyboardInterrupt": 130, "Terminated": 143, "BrokenPipeError": 141}
+_ENDED = {"KeyboardInterrupt": INTERRUPTED, "BrokenPipeError": 141}
 _SUCCESS = frozenset({0, 2, 3, 4, 5})
 """Exit codes of runs that have come to their own end with a plan."""
 
@@ -48,7 +49,7 @@ def write_failure(path: str, now: datetime, error: BaseException) -> None:
     The run fails for its own reason: that this cannot be said here either is no news.
     """
     code = _ENDED.get(type(error).__name__, 1)
-    if isinstance(error, KantoptError):
+    if isinstance(error, KantoptError | Terminated):
         code = error.exit_code
     gauges = [each for each in _of_run(now, code) if each.name != _SUCCESS_NAME]
     with contextlib.suppress(KantoptError, OSError):

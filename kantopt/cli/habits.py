@@ -73,6 +73,19 @@ class Habits:
     last_plan: str | None = None
     metrics_file: str | None = None
 
+    def refuse_plan_files(self, option: str) -> None:
+        """Refuse the files that hold a plan, or figures of one, where ``option`` makes none.
+
+        Raises
+        ------
+        UsageError
+            If one of them was asked for.
+        """
+        for name, path in (("--last-plan", self.last_plan), ("--metrics-file", self.metrics_file)):
+            if path is not None:
+                expected = "none: what it writes is no plan"
+                raise UsageError(f"{option}: found {name} beside it, expected {expected}")
+
     @contextlib.contextmanager
     def run(self, *, quiet: bool = False, log_form: LogForm = "text") -> Iterator["Run"]:
         """Hold the lock while a run goes on; if the run fails, the metrics file says so.
@@ -122,10 +135,23 @@ class Run:
     phases: dict[str, float] = field(default_factory=dict)
     """Seconds that each part of the work took."""
 
+    def check_age(self, question: "Question") -> None:
+        """Check that the snapshot is as fresh as was asked for.
+
+        Raises
+        ------
+        BadDataError
+            If it is too old.
+        """
+        if self.habits.max_snapshot_age is not None:
+            from kantopt.cli.age import check_snapshot_age
+
+            check_snapshot_age(question, self.habits.max_snapshot_age, self.now)
+
     def unchanged(
         self, question: "Question", model: "Model", options: Mapping[str, object]
     ) -> "Plan | None":
-        """Check the snapshot's age, and look for the answer in the plan of the run before.
+        """Look for the answer in the plan of the run before.
 
         Parameters
         ----------
@@ -142,16 +168,12 @@ class Run:
         Raises
         ------
         BadDataError
-            If the snapshot is too old, or the file of the last plan holds something else.
+            If the file of the last plan holds something else.
         """
-        if self.habits.max_snapshot_age is not None:
-            from kantopt.cli.age import check_snapshot_age
-
-            check_snapshot_age(question, self.habits.max_snapshot_age, self.now)
         if self.habits.last_plan is None:
             return None
         from kantopt.planning.last_plan import read_last_plan
-        from kantopt.planning.repeated import question_digest, refreshed
+        from kantopt.planning.repeated import question_digest, refreshed, still_best
 
         found = read_last_plan(self.habits.last_plan)
         if found.note and not self.quiet:
@@ -159,6 +181,8 @@ class Run:
         self.last = found.plan
         self.question_digest = question_digest(question, model, options)
         if found.plan is None or found.plan.metadata.question_digest != self.question_digest:
+            return None
+        if not still_best(found.plan, question):
             return None
         self.reused = True
         return refreshed(found.plan, question)

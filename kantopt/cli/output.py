@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Literal
 
 from kantopt.clock import elapsed, rfc3339, utc_now
-from kantopt.errors import CannotCreateError, KantoptError, WriteError
+from kantopt.errors import CannotCreateError, KantoptError, StdoutError
 
 if TYPE_CHECKING:
     from kantopt.schema.base import Part
@@ -28,7 +28,9 @@ def emit(text: str, path: str | None = None) -> None:
     BrokenPipeError
         If nobody reads standard output any more.
     CannotCreateError, WriteError
-        If the file cannot be written, or standard output is closed or on a full disk.
+        If the file cannot be written.
+    StdoutError
+        If standard output cannot.
     """
     data = text.encode("utf-8", "backslashreplace")
     if path is not None and path != "-":
@@ -37,7 +39,7 @@ def emit(text: str, path: str | None = None) -> None:
         write_atomic(path, data)
         return
     if sys.stdout is None:
-        raise WriteError("standard output: writing failed: it is closed")
+        raise StdoutError("standard output: writing failed: it is closed")
     try:
         sys.stdout.flush()
         _write(sys.stdout, data, text)
@@ -45,7 +47,7 @@ def emit(text: str, path: str | None = None) -> None:
         raise
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise WriteError(f"standard output: writing failed: {reason}") from None
+        raise StdoutError(f"standard output: writing failed: {reason}") from None
 
 
 def _write(stream: IO[str], data: bytes, text: str) -> None:

@@ -124,9 +124,10 @@ def plan(
     Reads a cluster and pending jobs, writes what to do, in which order, and how good that
     provably is. Changes nothing itself. Exit codes: 0 plan written, also where time or memory ran
     out, 4 a required job provably has no place (the plan is written all the same), 64 usage, 65
-    bad data or too old, 66 missing input, 73 cannot create, 74 write failed, 75 lock held, 130 and
-    143 interrupted (the best plan is written).
+    bad data or too old, 66 missing input, 73 cannot create, 74 write failed, 75 lock held, 129, 130
+    and 143 interrupted (the best plan is written).
     """
+    from kantopt.cli.endings import unless_hung_up
     from kantopt.cli.progress import Progress
     from kantopt.cli.signals import stop_on_signals
     from kantopt.clock import Deadline, Stop
@@ -136,6 +137,8 @@ def plan(
         output, output_file = output or "yaml", None
     if clear is not None and wanted is None:
         raise UsageError("--clear: found no job, expected --for JOB beside it")
+    if clear is not None:
+        habits.refuse_plan_files("--clear")
     check_output_file(output_file)
     shown = Shown(output, output_file, color, quiet, log_format)
     memory = cgroup_limit() if memory_limit is None else MemoryLimit(memory_limit)
@@ -162,6 +165,7 @@ def plan(
 
                 how = Import(gated, tuple(pending or ()), tuple(topology or ()))
                 question = read_question(files, how)
+            run.check_age(question)
             progress.reach("planning")
             settings = Options(
                 engine=engine,
@@ -209,7 +213,8 @@ def plan(
             progress.end(answer.solver.status)
         run.phases = progress.phases()
         complain("warning", [] if quiet else pace.vain(answer), log_format)
-        write_plan(answer, result, run, shown)
+        with unless_hung_up(stop):
+            write_plan(answer, result, run, shown)
         code = exit_code(answer, detailed=detailed_exitcode)
         run.finish(answer, question, code if stop.signal is None else 128 + stop.signal)
     return code if stop.signal is None else 128 + stop.signal

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first asks for the best plan so far, the second quits."""
+"""Ctrl-C, SIGTERM and SIGHUP: the first asks for the best plan so far, the second quits."""
 
 from __future__ import annotations
 
@@ -13,9 +13,15 @@ from kantopt.clock import Stop
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
 
+_NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 class Terminated(BaseException):
-    """SIGTERM, as KeyboardInterrupt is SIGINT: ends everything, and cleans up on the way."""
+    """SIGTERM or SIGHUP, as KeyboardInterrupt is SIGINT: ends everything, and cleans up."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.exit_code = 128 + number
 
 
 @contextlib.contextmanager
@@ -24,8 +30,9 @@ def stop_on_signals(stop: Stop) -> Iterator[None]:
 
     def first(number: int, _: FrameType | None) -> None:
         stop.signal = number
-        for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, quit_now)
+        for each in _NUMBERS:
+            if signal.getsignal(each) is not signal.SIG_IGN:
+                signal.signal(each, quit_now)
 
     with _handlers(first):
         yield
@@ -33,23 +40,22 @@ def stop_on_signals(stop: Stop) -> Iterator[None]:
 
 @contextlib.contextmanager
 def quit_on_signals() -> Iterator[None]:
-    """Let SIGINT and SIGTERM raise, so that temporary files are removed."""
+    """Let signals raise, so that temporary files are removed."""
     with _handlers(quit_now):
         yield
 
 
 def quit_now(number: int, _: FrameType | None) -> NoReturn:
     """Raise what ends the program."""
-    if number == signal.SIGTERM:
-        raise Terminated
-    raise KeyboardInterrupt
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise Terminated(number)
 
 
 @contextlib.contextmanager
 def _handlers(handler: object) -> Iterator[None]:
-    numbers = (signal.SIGINT, signal.SIGTERM)
     before = {}
-    for number in numbers:
+    for number in _NUMBERS:
         # Ignored on purpose by the parent (nohup, background jobs): it stays ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:
             before[number] = signal.signal(number, handler)  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from kantopt.planning.identity import identified, node_refs, snapshot_ref, touch
 from kantopt.planning.question import Question
 from kantopt.planning.timing import timed
 from kantopt.problem.ages import Ages
+from kantopt.problem.amounts import gpu_milli_asked
 from kantopt.schema.dump import canonical_digest, dump_data, text_digest
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.model import Metric, Model
@@ -23,8 +24,9 @@ def question_digest(question: Question, model: Model, options: Mapping[str, obje
     """Name a question: cluster, pending jobs, model, options and the version of kantopt.
 
     When the snapshot was taken plays a role only in what the model makes of it: how long jobs have
-    waited, what work they would lose, who is safe for having just started. Resource versions play
-    none. ``options`` are those that have a say in the plan.
+    waited, which of them would lose work, who is safe for having just started. How much work they
+    would lose is for :func:`still_best` to look at. Resource versions play no role. ``options`` are
+    those that have a say in the plan.
     """
     snapshot = _without(dump_data(question.snapshot), _VERSION)
     snapshot.pop("metadata", None)
@@ -43,9 +45,21 @@ def _times(question: Question, model: Model) -> list[object]:
     running = [(job, podset) for job in question.snapshot.jobs for podset in job.pod_sets]
     return [
         waited,
-        [ages.unsaved(job, podset) for job, podset in running],
+        [ages.unsaved(job, podset) * gpu_milli_asked(podset) >= 1000 for job, podset in running],
         [ages.is_young(job, podset) for job, podset in running],
     ]
+
+
+def still_best(plan: Plan, question: Question) -> bool:
+    """Whether time alone has made no other plan better than this one, of the same digest.
+
+    With time all work that can be lost grows, that of some plans faster than that of others; but
+    what loses nothing goes on losing nothing, and bounds go on being bounds. So a plan that loses
+    work stands only at the moment it was made for.
+    """
+    lost = [row.value for row in plan.objectives if row.metric == Metric.LOST_GPU_SECONDS]
+    same_moment = plan.metadata.snapshot.captured_at == question.snapshot.metadata.captured_at
+    return same_moment or not any(lost)
 
 
 def stamped(plan: Plan, question: str) -> Plan:

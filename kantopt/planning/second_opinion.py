@@ -84,7 +84,8 @@ def _run(
     seconds: float,
 ) -> None:
     """Solve and send; the body of the process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a solver that prints must not reach stdout
     line.send(least_by_highs(instance, tiers, values, i, seconds))

@@ -280,9 +280,9 @@ class _Numbered:
 
 def _settle_in(parent: int) -> None:
     """Make a forked process one that only its parent talks to and that ends with it."""
-    # Ctrl-C reaches the parent, which decides. Blocked, not only ignored: CP-SAT sets a handler of
-    # its own, which may fire while the solver is being taken down.
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    # Ctrl-C and a hang-up reach the parent, which decides. Blocked, not only ignored: CP-SAT sets a
+    # handler of its own, which may fire while the solver is being taken down.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a solver that prints must not reach stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import pty
 import random
 import signal
 import sys
@@ -23,6 +24,9 @@ def _in_folder(files: Path) -> None:
     """All of these run in the folder."""
 
 
+PRICES = ("plan", "snap.yaml", "jobs.yaml", "--for", "team-a/llm-8", "--clear", "rack")
+SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+
 USAGE = {
     "no such option": ("plan", "snap.yaml", "--no-such"),
     "no such command": ("plam",),
@@ -32,6 +36,8 @@ USAGE = {
     "no such format": ("plan", "snap.yaml", "-o", "xml"),
     "no duration": ("plan", "snap.yaml", "--time-limit", "soon"),
     "no time at all": ("plan", "snap.yaml", "--time-limit", "0"),
+    "a price list to be kept": (*PRICES, "--last-plan", "last.json"),
+    "figures of a price list": (*PRICES, "--metrics-file", "kantopt.prom"),
     "a negative duration": ("plan", "snap.yaml", "--time-limit=-1s"),
     "standard input twice": ("plan", "-", "-"),
     "no consumer": ("render", "snap.yaml"),
@@ -205,7 +211,7 @@ def test_other_endings(
     assert "Traceback" not in done.err
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
 def test_a_signal_ends_verify_without_a_word(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int
 ) -> None:
@@ -248,7 +254,7 @@ def hard_question() -> None:
     Path("hard.json").write_text(json.dumps(snapshot) + json.dumps(pending))
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
 def test_a_signal_ends_the_search_and_the_best_plan_is_written(
     cli: Cli, number: signal.Signals, code: int
 ) -> None:
@@ -264,6 +270,24 @@ def test_a_signal_ends_the_search_and_the_best_plan_is_written(
     assert time.monotonic() - sent < 15
     assert cli("verify", "hard.json", "plan.json").code == 0
     assert json.loads(Path("plan.json").read_text())["summary"]["placedPods"] > 20
+
+
+def test_a_terminal_that_hangs_up_costs_no_file() -> None:
+    hard_question()
+    ours, theirs = pty.openpty()
+    kept = ["--last-plan", "last.json", "--metrics-file", "kantopt.prom", "-v"]
+    process = start(["plan", "hard.json", "--time-limit", "50s", *kept], stdout=theirs)
+    os.close(theirs)
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("t=")
+    os.close(ours)
+    process.send_signal(signal.SIGHUP)
+    done = finish(process)
+    assert done.code == 129, done.err
+    assert json.loads(Path("last.json").read_text())["warnings"] == [
+        "interrupted by SIGHUP: this is the best plan so far"
+    ]
+    assert "kantopt_last_run_exit_code 129" in Path("kantopt.prom").read_text()
 
 
 def test_a_second_signal_quits(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

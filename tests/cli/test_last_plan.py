@@ -89,12 +89,31 @@ def test_a_job_that_may_be_evicted_by_now_is_another_question(cli: Cli) -> None:
     assert "NO CHANGE" not in cli(*PLAN, *KEPT, "model.yaml").out
 
 
-def test_work_that_would_be_lost_by_now_is_another_question(cli: Cli) -> None:
+def test_a_plan_that_loses_work_is_made_anew_as_there_is_more_to_lose(cli: Cli) -> None:
+    begun = SNAPSHOT.replace("  movable: false", YOUNG.replace("  minRuntime: 20m", ""))
+    Path("snap.yaml").write_text(begun)
+    assert "evict" in cli(*PLAN, *KEPT, "-o", "name").out
+    assert "NO CHANGE" in cli(*PLAN, *KEPT).out
+    Path("snap.yaml").write_text(begun.replace("T03:00:00Z", "T03:10:00Z"))
+    assert "NO CHANGE" not in cli(*PLAN, *KEPT).out
+
+
+def test_a_plan_that_loses_no_work_stands_however_late_it_is(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quiet = ("plan", "snap.yaml", "none.yaml", "--engine", "fast", *KEPT)
     young = SNAPSHOT.replace("  movable: false", YOUNG)
     Path("snap.yaml").write_text(young)
-    cli(*PLAN, *KEPT)
-    Path("snap.yaml").write_text(young.replace("T03:00:00Z", "T03:10:00Z"))
-    assert "NO CHANGE" not in cli(*PLAN, *KEPT).out
+    first = json.loads(cli(*quiet, "-o", "json").out)
+    lost = [row for row in first["objectives"] if row["metric"] == "lost_gpu_seconds"]
+    assert [row["value"] for row in lost] == [0]
+    with monkeypatch.context() as patch:
+        solve_nothing(patch)
+        Path("snap.yaml").write_text(young.replace("T03:00:00Z", "T03:10:00Z"))
+        assert "NO CHANGE" in cli(*quiet, "-O", "plan.json").out
+        assert cli("verify", "snap.yaml", "none.yaml", "plan.json").code == 0
+    Path("snap.yaml").write_text(young.replace("T03:00:00Z", "T02:59:00Z"))
+    assert "NO CHANGE" not in cli(*quiet).out, "nobody had begun"
 
 
 YOUNG = """\

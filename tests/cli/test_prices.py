@@ -54,3 +54,11 @@ def test_what_cannot_be_asked_is_said(cli: Cli, arguments: tuple[str, ...], mess
     done = cli("plan", "snap.yaml", "jobs.yaml", *arguments)
     assert done.code == 64
     assert message in done.err
+
+
+def test_prices_of_a_cluster_of_yesterday_are_refused(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KANTOPT_NOW", "2026-09-02T03:00:00Z")
+    done = cli(*ASKED, "--clear", "rack", "--max-snapshot-age", "15m")
+    assert (done.code, done.out) == (65, "")

@@ -103,7 +103,7 @@ def _run(
 ) -> None:
     """Explain and send what is known; the body of the process."""
     near_end.close()
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # the parent decides
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})  # the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a solver that prints must not reach stdout

@@ -190,7 +190,8 @@ class _Worker:
 
 def _serve(line: Connection, search: Callable[[Connection, Errand], Ended], parent: int) -> None:
     """Search what is asked for until the line is closed; the body of the process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever waits for the plan decides
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # whoever waits for the plan decides
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
     watched = False
     with contextlib.suppress(EOFError, OSError):

@@ -229,9 +229,12 @@ def _run(line: Connection, near_end: Connection, parent: int) -> None:
         gc.enable()  # off while the process it was forked from was loading
         task: SearchTask | tuple[SearchTask, ...] = line.recv()
         tasks = (task,) if isinstance(task, SearchTask) else task
-        memory = tasks[0].deadline.stop.memory
-        if memory is not None:
-            memory.leave_when_reached(parent)
+        stop = tasks[0].deadline.stop
+        if stop.memory is not None:
+            stop.memory.leave_when_reached(parent)
+            # The watch alone decides: a search that stopped by itself could not say why.
+            for each in tasks:
+                each.deadline.stop.memory = None
         if isinstance(task, SearchTask):
             line.send(_search(task, line))
         else:

@@ -7,6 +7,9 @@ import signal
 import time
 from collections.abc import Iterator
 
+import pytest
+
+from kantopt import memory
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning.solver_process import (
     Done,
@@ -101,6 +104,20 @@ def test_a_wish_to_stop_ends_the_search() -> None:
             assert isinstance(message, Started | Found | Bound)
             deadline.stop.signal = signal.SIGTERM
     assert deadline.over()
+
+
+def test_want_of_memory_ends_the_process_and_not_silently_its_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def alone_has_too_much(_: int, *processes: int) -> bool:
+        return len(processes) == 1
+
+    monkeypatch.setattr(memory, "hold_more", alone_has_too_much)
+    asked = task(easy())
+    asked.deadline.stop.memory = memory.MemoryLimit(2**30)
+    with begun(asked) as process:
+        *_, last = messages_of(process, Deadline(elapsed() + 20))
+    assert last == Done(infeasible=False, clocked=False)
 
 
 def test_an_error_in_the_search_is_told_in_one_line() -> None:

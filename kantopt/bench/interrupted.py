@@ -162,7 +162,8 @@ class _Watched:
         self._told.setdefault(event, time.monotonic())
         if event == "done":
             self.phase = "finished"
-            return
+        if self.phase == "finished":
+            return  # what is told after that, such as warnings, is no part of the run
         if event == "cp-sat":
             self.phase = "improved"
         elif event == "search" and self.phase != "improved":

@@ -94,6 +94,12 @@ def test_what_is_not_as_documented_is_a_fault(monkeypatch: pytest.MonkeyPatch) -
     assert "400 of 120 MiB" in run_trial(small(1, memory_mib=120)).faults
 
 
+def test_a_memory_limit_counts_where_it_ended_the_search() -> None:
+    trial = run_trial(replace(draw(9), memory_mib=100))
+    assert trial.phase in interruptions.SEARCHING
+    assert trial.faults == ""
+
+
 def test_a_moment_that_never_comes_interrupts_nothing(tmp_path: Path) -> None:
     ended = run_interrupted(["missing.yaml"], "SIGINT", Moment("search", 0.0), tmp_path)
     assert (ended.phase, ended.exit_code, ended.left) == ("finished", 66, 0)

@@ -10,17 +10,19 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema import plan as docs
-from kantopt.schema.certificate import CertifiedTier, Multiplier, Witness
+from kantopt.schema.certificate import CertifiedTier, Formula, Multiplier, Witness
 from kantopt.search.known import Bound, Known, Source
 from kantopt.verify.witness.check import proved_bound
 from kantopt.verify.witness.prices import PriceRows, price_rows
 
 COMBINATORIAL = Witness(formula="combinatorial")
 ON_MERGED_PODS = Witness(formula="combinatorial on merged pods")
-_SOURCES: dict[str, Source] = {
+_SOURCES: dict[Formula, Source] = {
     "combinatorial": "arithmetic",
     "combinatorial on merged pods": "relaxation-search",
     "multipliers": "column-generation",
+    "shares": "column-generation",
+    "contents": "column-generation",
 }
 
 
@@ -82,14 +84,34 @@ class Witnesses:
             self._best[i] = bound, witness
 
     def _look_at(self, i: int, deadline: Deadline) -> None:
-        """Try multipliers of all nodes taken as one, then prices node by node."""
+        """Try multipliers of all nodes taken as one, then of their shares, then node by node."""
+        for look in (self._by_rows, self._by_shares, self._by_contents):
+            if self.closed(i) or deadline.over():
+                return
+            look(i, deadline)
+
+    def _by_shares(self, i: int, deadline: Deadline) -> None:
+        from kantopt.search.cutting import cutting_prices
+
+        found = cutting_prices(self.instance, self.tiers, self.values, i, deadline)
+        if found is not None:
+            self._try(i, "shares", found.denominator, found.multipliers)
+
+    def _by_contents(self, i: int, deadline: Deadline) -> None:
+        from kantopt.search.slots.prices import slot_prices
+
+        found = slot_prices(self.instance, self.tiers, self.values, i, deadline.over)
+        if found is not None:
+            self._try(i, "contents", *found)
+
+    def _by_rows(self, i: int, deadline: Deadline) -> None:
         from kantopt.cp.multipliers import DENOMINATOR, multipliers_of
 
         locks = dict(zip(self.tiers[:i], self.values[:i], strict=True))
         rows = price_rows(self.instance, self.tiers, i, locks)
         if rows is None:
             return
-        self._try(i, DENOMINATOR, multipliers_of(rows, deadline.remaining()))
+        self._try(i, "multipliers", DENOMINATOR, multipliers_of(rows, deadline.remaining()))
         if not self.closed(i) and not deadline.over() and any(rows.objective.out):
             self._by_prices(i, rows, deadline)
 
@@ -111,12 +133,12 @@ class Witnesses:
             group.name: max(prices.pods.get(s, 0) for s in group.podsets) for group in rows.groups
         }
         counted |= {f"tier {self.tiers[j].name}": k for j, k in prices.tiers.items()}
-        self._try(i, prices.scale, counted)
+        self._try(i, "multipliers", prices.scale, counted)
 
-    def _try(self, i: int, denominator: int, values: Mapping[str, int]) -> None:
+    def _try(self, i: int, formula: Formula, denominator: int, values: Mapping[str, int]) -> None:
         multipliers = tuple(Multiplier(row=row, value=k) for row, k in values.items() if k)
         if multipliers:
-            made = Witness(formula="multipliers", denominator=denominator, multipliers=multipliers)
+            made = Witness(formula=formula, denominator=denominator, multipliers=multipliers)
             self._take(i, made)
 
     def certified(self, rows: Sequence[docs.Tier]) -> tuple[CertifiedTier, ...]:
@@ -155,9 +177,7 @@ class Witnesses:
         """Tiers that the bound takes for granted: none if it holds without them as well."""
         bound, witness = self._best[i]
         names = tuple(tier.name for tier in self.tiers[:i])
-        if witness.formula == "multipliers" and any(
-            multiplier.row.startswith("tier ") for multiplier in witness.multipliers
-        ):
+        if any(multiplier.row.startswith("tier ") for multiplier in witness.multipliers):
             return names
         alone = proved_bound(witness, self.instance, self.tiers, i, {})
         return () if alone >= bound else names

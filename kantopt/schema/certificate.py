@@ -13,8 +13,9 @@ from kantopt.schema.plan import Amount, Plan, Standing
 Positive = Annotated[int, Field(ge=1)]
 Judgement = Literal["OPTIMAL", "BETTER", "OPEN", "ILLEGAL"]
 ProvedBy = Literal["arithmetic", "relaxation-search", "column-generation", "cp-sat", "none"]
-
-
+Formula = Literal[
+    "combinatorial", "combinatorial on merged pods", "multipliers", "shares", "contents"
+]
 JudgedAs = Literal["plan", "later snapshot", "snapshot as it stands"]
 
 
@@ -47,10 +48,12 @@ class Multiplier(Part):
 class Witness(Part):
     """The numbers by which a bound by arithmetic is worked out again."""
 
-    formula: Literal["combinatorial", "combinatorial on merged pods", "multipliers"] = Field(
+    formula: Formula = Field(
         description="combinatorial: the formula of the metric, which needs no numbers but those of "
         "the question; on merged pods: the same, pods that nothing tells apart counted together; "
-        "multipliers: a sum of rows that hold for every legal plan, each so many times"
+        "multipliers: a sum of rows that hold for every legal plan, each so many times; shares: "
+        "the same for nodes or devices cut into shares; contents: the same for what each node "
+        "could hold, where free slots are counted"
     )
     denominator: Positive = Field(default=1, description="what multipliers are divided by")
     multipliers: tuple[Multiplier, ...] = Field(

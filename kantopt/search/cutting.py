@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from kantopt.clock import Deadline
 from kantopt.cp.cutting import share_prices
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Metric
 from kantopt.verify.stock import cuts, least_missing, stock_of
+from kantopt.verify.witness.shares import counts_pods, share_name
 
 _SCALE = 2**32
 """Of prices in integers."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharePrices:
+    """A bound on one tier, and the numbers that prove it as a witness states them."""
+
+    bound: int
+    denominator: int
+    multipliers: dict[str, int]
 
 
 def cutting_bounds(
     instance: Instance, tiers: Sequence[Tier], values: Sequence[int], deadline: Deadline
 ) -> list[tuple[int, int]]:
     """Bound what stays unplaced for want of room in one piece, tier by tier.
-
-    A linear program proposes prices of shares of rooms; rounded to integers they make a bound by
-    exact arithmetic (:func:`kantopt.verify.stock.least_missing`), whatever they are.
 
     Parameters
     ----------
@@ -35,25 +42,41 @@ def cutting_bounds(
         Index of a tier and its bound, where there is one above 0.
     """
     found = []
-    held: list[int] = []
-    for i, tier in enumerate(tiers):
-        if tier.metric is not Metric.UNPLACED or tier.surplus or tier.unit == "jobs":
-            continue
-        asked = (*(tiers[k] for k in held), tier)
-        left = [tiers[k].most(values[k]) for k in held]
-        best = 0
-        for cut in cuts(instance):
-            stock = None if deadline.over() else stock_of(instance, asked, cut)
-            prices = None if stock is None else share_prices(stock, left, deadline.over)
-            if stock is None or prices is None:
-                continue
-            worth, shares = prices
-            most = max(*worth, *shares.values())
-            scale = _SCALE / most
-            rounded = [round(scale * one) for one in worth]
-            whole = {size: round(scale * price) for size, price in shares.items()}
-            best = max(best, least_missing(stock, left, rounded, whole))
-        if tier.above_target(best):
-            found.append((i, tier.above_target(best)))
-        held.append(i)
+    for i in range(len(tiers)):
+        best = cutting_prices(instance, tiers, values, i, deadline)
+        if best is not None and tiers[i].above_target(best.bound):
+            found.append((i, tiers[i].above_target(best.bound)))
     return found
+
+
+def cutting_prices(
+    instance: Instance, tiers: Sequence[Tier], values: Sequence[int], i: int, deadline: Deadline
+) -> SharePrices | None:
+    """Return the best bound on tier ``i`` from prices of shares; ``None`` if there is none above 0.
+
+    A linear program proposes prices of shares of rooms; rounded to integers they make a bound by
+    exact arithmetic (:func:`kantopt.verify.stock.least_missing`), whatever they are.
+    """
+    if not counts_pods(tiers[i]):
+        return None
+    held = [k for k in range(i) if counts_pods(tiers[k])]
+    asked = (*(tiers[k] for k in held), tiers[i])
+    left = [tiers[k].most(values[k]) for k in held]
+    best: SharePrices | None = None
+    for cut in cuts(instance):
+        stock = None if deadline.over() else stock_of(instance, asked, cut)
+        prices = None if stock is None else share_prices(stock, left, deadline.over)
+        if stock is None or prices is None:
+            continue
+        worth, shares = prices
+        scale = _SCALE / max(*worth, *shares.values())
+        rounded = [round(scale * one) for one in worth]
+        whole = {size: round(scale * price) for size, price in shares.items()}
+        bound = least_missing(stock, left, rounded, whole)
+        if bound > (0 if best is None else best.bound):
+            rows = {
+                share_name(instance, cut, size * stock.unit): price for size, price in whole.items()
+            }
+            rows |= {f"tier {tier.name}": k for tier, k in zip(asked, rounded[:-1], strict=False)}
+            best = SharePrices(bound, rounded[-1], rows)
+    return best

@@ -63,7 +63,8 @@ class Stock:
     """Rooms and pods with their numbers; all sizes are in a unit of their own.
 
     ``wanted`` is the weight of all pods in each tier: those above, and the one in question last.
-    ``step`` divides every weight of that one.
+    ``step`` divides every weight of that one. ``unit`` is what sizes are counted in, in the base
+    unit of the resource.
     """
 
     rooms: tuple[tuple[Room, int], ...]
@@ -71,6 +72,7 @@ class Stock:
     sizes: tuple[int, ...]
     wanted: tuple[int, ...]
     step: int
+    unit: int = 1
 
 
 def least_missing(
@@ -270,4 +272,5 @@ def _in_units(
         tuple(sorted({size for group in shared for size, _ in group.shares})),
         wanted,
         step,
+        unit,
     )

@@ -22,14 +22,14 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Metric
 from kantopt.search.slots.generation import Generation
-from kantopt.search.slots.pieces import pieces_of
-from kantopt.search.slots.pricing import Prices, Pricing
-from kantopt.search.slots.program import Program, program_of
-from kantopt.search.slots.rooms import Counts, Rooms, rooms_of
 from kantopt.search.stages.desk import Desk, Line
 from kantopt.search.stages.slots import slots
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
+from kantopt.verify.slots.pieces import pieces_of
+from kantopt.verify.slots.pricing import Prices, Pricing
+from kantopt.verify.slots.program import Program, program_of
+from kantopt.verify.slots.rooms import Counts, Rooms, rooms_of
 from tests.generate import random_instance
 from tests.oracle import best
 from tests.questions import model, question

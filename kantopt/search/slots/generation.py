@@ -17,9 +17,10 @@ import numpy as np
 from kantopt.cp.contents import Column, ContentProgram, Effort, Frame, Point
 from kantopt.problem.placement import Placement
 from kantopt.search.slots.placing import placement_of
-from kantopt.search.slots.pricing import Content, Priced, Prices, Pricing
-from kantopt.search.slots.program import Program
-from kantopt.search.slots.rooms import Rooms
+from kantopt.verify.slots.bound import LARGEST, Links, Weights
+from kantopt.verify.slots.pricing import Content, Priced, Pricing
+from kantopt.verify.slots.program import Program
+from kantopt.verify.slots.rooms import Rooms
 
 FINEST = 2**20
 """Integer units in a price of one, unless prices are so high that sums would overflow."""
@@ -33,8 +34,6 @@ FEWER = 0.1
 """Cost of all pods arriving: of plans that are equal otherwise, those with few moves are sought."""
 SHAKE = 0.05
 """Most by which prices are changed to find other contents that are nearly as cheap."""
-LARGEST = 2**50
-"""Most that the content of a node may cost in integer units."""
 
 
 class Generation:
@@ -44,6 +43,8 @@ class Generation:
     ----------
     bound
         Lower bound on the tier for plans no worse than the program's values above it.
+    weights
+        The multipliers that prove it, if it is above 0.
     final
         More rounds could not raise the bound.
     ended
@@ -54,28 +55,13 @@ class Generation:
         self._program = program
         self._rooms = rooms
         self._pricing = Pricing(program, rooms)
-        self._nodes = np.array([len(node.nodes) for node in rooms.nodes], dtype=np.int64)
-        home = self._nodes @ self._pricing.home
-        kinds = program.kinds
-        self._least = np.array([kind.least for kind in kinds], dtype=np.int64) - home
-        self._most = np.array([kind.count for kind in kinds], dtype=np.int64) - home
-        self._arrival = np.array([kind.arrival for kind in kinds], dtype=np.int64).T
-        self._missing = np.array([kind.missing for kind in kinds], dtype=np.int64).T
-        missing = self._missing @ self._most
-        self._constant = int(missing[0])
-        self._limits = np.array(program.limits[1:], dtype=np.int64) - missing[1:]
-        self._pods = max(1, sum(kind.count for kind in kinds))
-        frame = Frame(
-            self._nodes.tolist(),
-            self._least.tolist(),
-            self._most.tolist(),
-            self._limits.tolist(),
-            FEWER / self._pods,
-        )
+        self._links = links = Links(self._pricing)
+        frame = Frame(links.nodes, links.least, links.most, links.limits, FEWER / links.pods)
         self._lp = ContentProgram(frame)
         self.contents: list[Content] = []
         self._known: set[Content] = set()
         self.bound = 0
+        self.weights: Weights | None = None
         self._best = -math.inf
         self._point: Point | None = None
         self._centre = self._worth()
@@ -95,7 +81,7 @@ class Generation:
         most = [i for i in np.argsort(-gains, kind="stable")[:MOST_NEW].tolist() if gains[i] > 0]
         added = [self._add(priced.content(i)) for i in most]
         if any(added):
-            value = self._program.value(math.ceil(point.value + self._constant - FEWER))
+            value = self._program.value(math.ceil(point.value + self._links.constant - FEWER))
             self.final = not point.forced and self.bound >= value
         elif point.forced and self._spread < WIDEST:
             self._spread *= 8
@@ -124,12 +110,14 @@ class Generation:
 
     def _priced(self, prices: Sequence[float], rows: Sequence[float]) -> tuple[Priced, int]:
         """Price the contents and take the bound; return also the integer unit of costs."""
-        kinds, weights = self._rounded(prices, rows)
-        priced = self._pricing.best(self._prices(kinds, weights))
-        unit, total = weights[0], self._bound(priced.costs.tolist(), kinds, weights)
+        weights = self._rounded(prices, rows)
+        priced = self._pricing.best(self._links.prices(weights))
+        unit, total = weights.unit, self._links.total(priced.costs.tolist(), weights)
         if total / unit > self._best:
             self._best, self._centre = total / unit, list(prices)
-        self.bound = max(self.bound, self._program.value(-(-total // unit)))
+        bound = self._program.value(-(-total // unit))
+        if bound > self.bound:
+            self.bound, self.weights = bound, weights
         return priced, unit
 
     def choose(self, effort: Effort, base: Placement) -> Placement | None:
@@ -144,49 +132,16 @@ class Generation:
         taken = [(c, count) for c, count in zip(self.contents, chosen, strict=True) if count]
         return placement_of(self._program, self._rooms, taken, base)
 
-    def _bound(self, costs: Sequence[int], kinds: Sequence[int], rows: Sequence[int]) -> int:
-        """Return the Lagrangian bound on row 0, in the integer units of the multipliers.
-
-        ``costs`` of the cheapest content of each class, with the multipliers of kinds and rows in,
-        and with the cost of arrivals, of which there are no more than pods.
-        """
-        nodes, least, most, limits = (
-            tuple(map(int, row)) for row in (self._nodes, self._least, self._most, self._limits)
-        )
-        total = rows[0] * self._constant - self._fewer(rows[0]) * self._pods
-        total += sum(n * cost for n, cost in zip(nodes, costs, strict=True))
-        total -= sum(
-            max(x * low, x * high) for x, low, high in zip(kinds, least, most, strict=True)
-        )
-        return total - sum(x * limit for x, limit in zip(rows[1:], limits, strict=True))
-
-    def _fewer(self, unit: int) -> int:
-        """Cost of an arrival in integer units."""
-        return round(unit * FEWER / self._pods)
-
-    def _rounded(
-        self, prices: Sequence[float], rows: Sequence[float]
-    ) -> tuple[list[int], list[int]]:
-        """Multipliers of kinds and of rows in integers; that of row 0 is their unit."""
-        program, pricing = self._program, self._pricing
-        pieces = 1 + max(pricing.several, default=1)
-        of_pod = np.abs(self._missing).sum(axis=0) + np.abs(self._arrival).sum(axis=0)
-        most = (1 + int(of_pod.max(initial=0))) * sum(pricing.shape) * pieces
-        lacking = max((int(np.abs(left).max()) for left in pricing.left.values()), default=0)
-        most += lacking * pieces * sum(program.weights)
+    def _rounded(self, prices: Sequence[float], rows: Sequence[float]) -> Weights:
+        """Multipliers in integers, as fine as the tables can bear."""
+        pods, lacking = self._links.dearest()
+        most = pods + lacking * sum(self._program.weights)
         highest = max(1.0, *map(abs, prices), *rows)
-        unit = max(1, min(FINEST, int(LARGEST / (highest * max(1, most)))))
-        return (
+        unit = max(1, min(FINEST, int(LARGEST / 2 / (highest * max(1, most)))))
+        return Weights(
             [round(unit * price) for price in prices],
             [unit, *(round(unit * price) for price in rows)],
-        )
-
-    def _prices(self, kinds: Sequence[int], rows: Sequence[int]) -> Prices:
-        weights = np.array(rows, dtype=np.int64)
-        return Prices(
-            placed=np.array(kinds, dtype=np.int64) - weights @ self._missing,
-            arrival=weights @ self._arrival + self._fewer(rows[0]),
-            lacking=int(weights @ np.array(self._program.weights, dtype=np.int64)),
+            round(unit * FEWER / self._links.pods),
         )
 
     def _worth(self) -> list[float]:
@@ -227,7 +182,7 @@ class Generation:
                 change[k] += pods
                 arrived[k] += pods
         lacking = content.lacking * np.array(self._program.weights, dtype=np.int64)
-        rows = self._arrival @ arrived - self._missing @ change + lacking
+        rows = self._links.arrival @ arrived - self._links.missing @ change + lacking
         placed = [(k, int(change[k])) for k in np.flatnonzero(change).tolist()]
         return Column(
             content.node_class, int(rows[0]), int(arrived.sum()), placed, rows[1:].tolist()

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.placement import Placement
-from kantopt.search.slots.pricing import Content
-from kantopt.search.slots.program import Program
-from kantopt.search.slots.rooms import Rooms
+from kantopt.verify.slots.pricing import Content
+from kantopt.verify.slots.program import Program
+from kantopt.verify.slots.rooms import Rooms
 
 
 def placement_of(

@@ -7,11 +7,11 @@ import random
 from kantopt.clock import Deadline
 from kantopt.cp.contents import Effort
 from kantopt.search.slots.generation import Generation
-from kantopt.search.slots.pricing import Content
-from kantopt.search.slots.program import Kind, program_of
-from kantopt.search.slots.rooms import rooms_of
 from kantopt.search.stages.desk import Desk
 from kantopt.verify.rules import check
+from kantopt.verify.slots.pricing import Content
+from kantopt.verify.slots.program import Kind, program_of
+from kantopt.verify.slots.rooms import rooms_of
 
 TRIES = 4
 """Placements to make from contents, more contents each time."""

@@ -8,8 +8,10 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.certificate import Witness
 from kantopt.verify.metrics import bound_of
+from kantopt.verify.witness.contents import bound_by_contents
 from kantopt.verify.witness.groups import merged_of
 from kantopt.verify.witness.prices import bound_by_prices, price_rows
+from kantopt.verify.witness.shares import bound_by_shares
 
 
 def proved_bound(
@@ -34,18 +36,22 @@ def proved_bound(
     Raises
     ------
     ValueError
-        If the witness names a row that the relaxation does not have.
+        If the witness names a row that its formula does not have, or the tier is none for it.
     """
+    multipliers: dict[str, int] = {}
+    for multiplier in witness.multipliers:
+        if multiplier.row in multipliers:
+            raise ValueError(f"{multiplier.row} is counted twice")
+        multipliers[multiplier.row] = multiplier.value
     if witness.formula == "multipliers":
         rows = price_rows(instance, tiers, i, locks)
         if rows is None:
             raise ValueError(f"{tiers[i].name} is no sum over pods: rows say nothing of it")
-        multipliers: dict[str, int] = {}
-        for multiplier in witness.multipliers:
-            if multiplier.row in multipliers:
-                raise ValueError(f"{multiplier.row} is counted twice")
-            multipliers[multiplier.row] = multiplier.value
         return bound_by_prices(rows, witness.denominator, multipliers)
+    if witness.formula == "contents":
+        return bound_by_contents(instance, tiers, i, locks, witness.denominator, multipliers)
+    if witness.formula == "shares":
+        return bound_by_shares(instance, tiers, i, locks, witness.denominator, multipliers)
     if witness.formula == "combinatorial on merged pods":
         merged = merged_of(instance)
         alike = dict(zip(tiers, merged.tiers(tiers), strict=True))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-from kantopt.search.slots.pieces import Two, taken_by
-from kantopt.search.slots.program import Program
+from kantopt.verify.slots.pieces import Two, taken_by
+from kantopt.verify.slots.program import Program
 
 Counts = tuple[tuple[int, int], ...]
 """Kinds and pods of each, by kind."""

@@ -22,8 +22,15 @@ class Row:
     arrival: Each
     missing: Each
     limit: int
+    name: str
+    """What a witness calls it."""
     pieces: int = 0
     """Weight of what pieces lack."""
+
+
+def name_of(tier: Tier) -> str:
+    """Return what a witness calls a tier that is limited."""
+    return f"tier {tier.name}"
 
 
 def none_of(podset: PodSet) -> int:
@@ -39,9 +46,9 @@ def limit_rows(instance: Instance) -> list[Row]:
         return int(podset.running)
 
     if limits.moves is not None:
-        rows.append(Row(running, none_of, limits.moves))
+        rows.append(Row(running, none_of, limits.moves, "limit moves"))
     if limits.evictions is not None:
-        rows.append(Row(none_of, running, limits.evictions))
+        rows.append(Row(none_of, running, limits.evictions, "limit evictions"))
     return rows
 
 
@@ -76,15 +83,16 @@ def tier_row(instance: Instance, tier: Tier, value: int) -> Row | None:
             return int(_single(job))
         return weight(tier, podset) if _single(job) or not job.is_gang else 0
 
+    name = name_of(tier)
     match tier.metric:
         case Metric.MOVES:
-            return Row(moved, none_of, value)
+            return Row(moved, none_of, value, name)
         case Metric.EVICTIONS:
-            return Row(none_of, cost, value)
+            return Row(none_of, cost, value, name)
         case Metric.DISRUPTION_COST:
-            return Row(moved, lambda podset: 2 * moved(podset), value)
+            return Row(moved, lambda podset: 2 * moved(podset), value, name)
         case Metric.UNPLACED:
-            return Row(none_of, missing, value)
+            return Row(none_of, missing, value, name)
         case _:
             return None
 

@@ -15,8 +15,8 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
-from kantopt.search.slots.pieces import Ask, Pieces, pieces_of
-from kantopt.search.slots.rows import Row, limit_rows, none_of, tier_row
+from kantopt.verify.slots.pieces import Ask, Pieces, pieces_of
+from kantopt.verify.slots.rows import Row, limit_rows, name_of, none_of, tier_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,8 @@ class Kind:
 
     Attributes
     ----------
+    name
+        Of its rows in a witness.
     podsets
         Pod sets whose pods are of the kind.
     allowed
@@ -35,6 +37,7 @@ class Kind:
         What a pod that arrives, or is not placed, adds to each row.
     """
 
+    name: str
     podsets: tuple[int, ...]
     ask: Ask
     allowed: frozenset[int]
@@ -61,6 +64,8 @@ class Program:
     weights: tuple[int, ...]
     """Of what pieces lack, by row."""
     limits: tuple[int, ...]
+    names: tuple[str, ...]
+    """Of the rows."""
     grain: int
     """Largest amount that divides a slot and all that can be free."""
     ideal: int | None
@@ -81,10 +86,11 @@ class Program:
 
 
 def program_of(
-    instance: Instance, tiers: Sequence[Tier], values: Sequence[int], t: int
+    instance: Instance, tiers: Sequence[Tier], values: Sequence[int | None], t: int
 ) -> Program | None:
     """Return the program of tier ``t`` for plans no worse than ``values`` above it.
 
+    Where a value is ``None`` nothing is taken for granted of that tier.
     ``None`` if there is no tier of slots up to ``t``, if ``t`` is no sum over pods, or if the
     pieces are such that :func:`pieces_of` gives none.
     """
@@ -97,10 +103,13 @@ def program_of(
     ideal = _ideal(instance, slots, pieces)
     rows = []
     for i, tier in enumerate(tiers[: t + 1]):
-        value = tier.most(values[i])
+        given = values[i]
+        if given is None and i < t:
+            continue
+        value = tier.most(given or 0)
         if tier == slots:
             most = value - ideal if ideal is not None else (value + 1) * (slots.size // grain) - 1
-            row: Row | None = Row(none_of, none_of, most, 1)
+            row: Row | None = Row(none_of, none_of, most, name_of(tier), 1)
         else:
             row = tier_row(instance, tier, value)
         if i == t and row is None:
@@ -116,6 +125,7 @@ def program_of(
         kinds=_kinds(instance, pieces, rows),
         weights=tuple(row.pieces for row in rows),
         limits=tuple(row.limit for row in rows),
+        names=tuple(row.name for row in rows),
         grain=grain,
         ideal=ideal,
     )
@@ -136,6 +146,7 @@ def _kinds(instance: Instance, pieces: Pieces, rows: Sequence[Row]) -> tuple[Kin
         count = sum(podset.count for podset in members)
         kinds.append(
             Kind(
+                name=_name(instance, first),
                 podsets=tuple(podset.index for podset in members),
                 ask=pieces.asks[first.index],
                 allowed=_allowed(instance, first),
@@ -146,6 +157,11 @@ def _kinds(instance: Instance, pieces: Pieces, rows: Sequence[Row]) -> tuple[Kin
             )
         )
     return tuple(kinds)
+
+
+def _name(instance: Instance, podset: PodSet) -> str:
+    name = f"pods {instance.job_of(podset.index).name}/{podset.name}"
+    return f"{name} running" if podset.running else name
 
 
 def _allowed(instance: Instance, podset: PodSet) -> frozenset[int]:

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kantopt.search.shapes import Ints
-from kantopt.search.slots.program import Program
-from kantopt.search.slots.rooms import Counts, Kept, Rooms
+from kantopt.verify.slots.program import Program
+from kantopt.verify.slots.rooms import Counts, Kept, Rooms
 
+Ints = NDArray[np.int64]
 Key = TypeVar("Key", bound=Hashable)
 
 NEVER = 2**56

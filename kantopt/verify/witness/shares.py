@@ -1,0 +1,63 @@
+"""A bound from rooms cut into shares: prices of shares, and what the tiers above are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric
+from kantopt.verify.stock import Cut, cuts, least_missing, stock_of
+
+
+def counts_pods(tier: Tier) -> bool:
+    """Whether a tier counts what stays unplaced by the weight of its pods."""
+    return tier.metric is Metric.UNPLACED and not tier.surplus and tier.unit != "jobs"
+
+
+def share_name(instance: Instance, cut: Cut, size: int) -> str:
+    """Name the row of shares of one size, in base units of their resource."""
+    rooms = "nodes" if cut.device_class is None else f"devices {cut.device_class}"
+    return f"shares of {size} {instance.resources[cut.resource]} of {rooms}"
+
+
+def bound_by_shares(
+    instance: Instance,
+    tiers: Sequence[Tier],
+    i: int,
+    locks: Mapping[Tier, int],
+    denominator: int,
+    values: Mapping[str, int],
+) -> int:
+    """Return the bound on tier ``i`` that follows from prices of shares, by name.
+
+    Raises
+    ------
+    ValueError
+        If the tier counts no pods, a name is no row, or shares are of several kinds of rooms.
+    """
+    if not counts_pods(tiers[i]):
+        raise ValueError(f"{tiers[i].name} counts no pods that are missing")
+    held = [tier for tier in tiers[:i] if tier in locks and counts_pods(tier)]
+    asked = (*held, tiers[i])
+    above = {f"tier {tier.name}": k for k, tier in enumerate(held)}
+    for cut in cuts(instance):
+        stock = stock_of(instance, asked, cut)
+        if stock is None:
+            continue
+        sizes = {share_name(instance, cut, size * stock.unit): size for size in stock.sizes}
+        if not sizes.keys() & values.keys():
+            continue
+        worth, prices = [0] * len(held) + [denominator], dict.fromkeys(stock.sizes, 0)
+        for name, value in values.items():
+            if value < 0:
+                raise ValueError(f"{name} counts {value} times: rows count 0 times or more")
+            if name in sizes:
+                prices[sizes[name]] = value
+            elif name in above:
+                worth[above[name]] = value
+            else:
+                raise ValueError(f"{name} is no row of this bound")
+        left = [tier.most(locks[tier]) for tier in held]
+        return tiers[i].above_target(least_missing(stock, left, worth, prices))
+    raise ValueError("no row is of shares that there are")

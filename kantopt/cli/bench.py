@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from kantopt.bench.table import Table
 
 _ENGINES = ("fast", "exact", "auto")
+_TRIALS = ("preemption", "openb-online", "interruptions", "determinism", "certificates")
+"""What has no rows of its own in the table of runs."""
 
 
 def bench(
@@ -116,11 +118,19 @@ def bench(
     """
     from kantopt.bench.campaign import Campaign
     from kantopt.bench.records import contradictions, merged, read_records, write_records
-    from kantopt.bench.suites import Grid, suite_of
+    from kantopt.bench.suites import SUITES, Grid, suite_of
     from kantopt.bench.summary import remarks, summary_blocks
     from kantopt.bench.table import Table
-    from kantopt.cli.screen import shown
+    from kantopt.cli.screen import on_screen
 
+    if suite not in (*SUITES, *_TRIALS):
+        from kantopt.schema.hints import did_you_mean, one_of
+
+        names = (*SUITES, *_TRIALS)
+        hint = did_you_mean(suite, names)
+        raise UsageError(
+            f"bench: found {suite}, expected {one_of(names)}" + (f" ({hint})" if hint else "")
+        )
     if suite == "openb-online":
         return _online(data or os.environ.get("KANTOPT_DATA"), seeds, color)
     if suite == "interruptions":
@@ -172,7 +182,7 @@ def bench(
     table = Table(None if out is None else Path(out))
     stopped = _run(campaign, table, resume=resume, quiet=quiet)
     rows = _of_campaign(table.rows, campaign)
-    emit(shown(summary_blocks(rows, known), color))
+    emit(on_screen(summary_blocks(rows, known), color))
     faults = [*remarks(rows), *contradictions(rows, known)]
     complain("error", faults)
     if record is not None and not faults:
@@ -191,7 +201,7 @@ def bench(
 def _online(data: str | None, seeds: int, color: opt.Colour) -> int:
     """Simulate arrivals; no plan of a whole cluster, so no rows either."""
     from kantopt.bench import openb, openb_online
-    from kantopt.cli.screen import shown
+    from kantopt.cli.screen import on_screen
     from kantopt.search.strategy import Strategy
 
     if data is None:
@@ -203,7 +213,7 @@ def _online(data: str | None, seeds: int, color: opt.Colour) -> int:
             # Only fgd looks at nothing but what is free; the others need whole nodes to compare.
             windows = openb_online.WINDOWS if strategy is Strategy.FGD else (1,)
             runs += [openb_online.simulate(coming, strategy, window) for window in windows]
-    emit(shown([openb_online.online_table(runs)], color))
+    emit(on_screen([openb_online.online_table(runs)], color))
     return 0
 
 

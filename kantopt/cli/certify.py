@@ -2,13 +2,14 @@
 
 import contextlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
+from kantopt.cli.shown import Shown, asked_for
 from kantopt.errors import BadDataError, Problem, UsageError
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from kantopt.planning.question import Question
     from kantopt.schema.model import Model
 
-Form = Literal["table", "wide", "json", "yaml", "name"]
 _CODES = {"OPTIMAL": 0, "BETTER": 10, "OPEN": 11, "ILLEGAL": 12}
 
 
@@ -53,24 +53,10 @@ def certify(
     pending: opt.Pending = None,
     topology: opt.Levels = None,
     output: Annotated[
-        Form | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="wide: the better plan as well; name: the verdict and its tier.",
-            show_default="table",
-        ),
+        opt.Form | None,
+        opt.output_as("wide: the better plan as well; name: the verdict, its tier."),
     ] = None,
-    output_file: Annotated[
-        str | None,
-        typer.Option(
-            "--output-file",
-            "-O",
-            metavar="FILE",
-            help="Write there, whole or not at all. Without -o the file gets the certificate "
-            "(YAML; JSON if it ends in .json) and stdout the table.",
-        ),
-    ] = None,
+    output_file: Annotated[str | None, opt.document_to("the certificate")] = None,
     counter_example: Annotated[
         str | None,
         typer.Option(
@@ -85,7 +71,7 @@ def certify(
             "--log", metavar="FILE", help="Keep CP-SAT's log there; the certificate has its digest."
         ),
     ] = None,
-    log_format: lim.LogFormat = "text",
+    log_format: opt.LogFormat = "text",
     color: opt.ColourOption = "auto",
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
@@ -103,14 +89,14 @@ def certify(
     from kantopt.cli.progress import Progress
     from kantopt.cli.signals import stop_on_signals
 
-    if output_file == "-":
-        output, output_file = output or "yaml", None
-    check_output_file(output_file)
+    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format)
     check_output_file(counter_example)
     check_output_file(log)
     if plan is not None and after:
         raise UsageError("certify: --plan and --after: give one of them")
-    deadline = lim.deadline_of(time_limit, memory_limit, deterministic=deterministic, quiet=quiet)
+    deadline = lim.deadline_of(
+        time_limit, memory_limit, deterministic=deterministic, quiet=quiet, log_form=log_format
+    )
     with stop_on_signals(deadline.stop):
         progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
         with progress, contextlib.ExitStack() as ending:
@@ -147,7 +133,7 @@ def certify(
         better = result.certificate.counter_example
         if counter_example is not None and better is not None:
             emit(dumped(better.plan, format_of(None, counter_example, "yaml")), counter_example)
-        _write(result, output, output_file, color, quiet)
+        _write(result, shown)
     if deadline.stop.signal is not None:
         return 128 + deadline.stop.signal
     return _CODES[result.certificate.verdict]
@@ -163,33 +149,24 @@ def _model(question: "Question", name: str | None) -> "Model":
     return chosen_model(question, name)
 
 
-def _write(
-    result: "Certified", form: Form | None, path: str | None, color: opt.Colour, quiet: bool
-) -> None:
-    document_too = form is None and path is not None
-    if document_too:
-        emit(dumped(result.certificate, format_of(None, path, "yaml")), path)
-        path = None
-    shown = form or "table"
-    if not (document_too and quiet):
-        emit(_text(result, shown, color, to_file=path is not None), path)
-    if not quiet and (path is not None or shown not in ("table", "wide")):
-        complain("warning", result.certificate.warnings)
+def _write(result: "Certified", shown: Shown) -> None:
+    certificate = result.certificate
 
+    def laid_out(form: opt.Form, to_file: bool) -> str:
+        from kantopt.report.certificate import certificate_blocks, certificate_line
 
-def _text(result: "Certified", form: Form, color: opt.Colour, *, to_file: bool) -> str:
-    if form in ("json", "yaml"):
-        return dumped(result.certificate, form)
-    from kantopt.report.certificate import certificate_blocks, certificate_line
+        if form == "name":
+            return certificate_line(certificate)
+        from kantopt.cli.screen import on_screen
 
-    if form == "name":
-        return certificate_line(result.certificate)
-    from kantopt.cli.screen import shown
+        scales = {
+            tier.name: 1000 * sum(shape.weight for shape in tier.mix)
+            for tier in result.tiers
+            if tier.mix
+        }
+        blocks = certificate_blocks(certificate, wide=form == "wide", scales=scales)
+        return on_screen(blocks, shown.color, to_file=to_file)
 
-    scales = {
-        tier.name: 1000 * sum(shape.weight for shape in tier.mix)
-        for tier in result.tiers
-        if tier.mix
-    }
-    blocks = certificate_blocks(result.certificate, wide=form == "wide", scales=scales)
-    return shown(blocks, color, to_file=to_file)
+    shown.write(certificate, laid_out)
+    if not (shown.quiet or shown.in_table):
+        complain("warning", certificate.warnings, shown.log_form)

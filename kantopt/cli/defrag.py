@@ -9,9 +9,10 @@ import typer
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.habits import NO_HABITS, Habits, with_habits
-from kantopt.cli.output import check_output_file, complain
+from kantopt.cli.output import complain
 from kantopt.cli.pace import NO_PACE, Pace, with_pace
-from kantopt.cli.plan import Form, Shown, exit_code, write_plan
+from kantopt.cli.plan import exit_code, write_plan
+from kantopt.cli.shown import asked_for
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -76,34 +77,14 @@ def defrag(
     model: opt.ModelName = None,
     time_limit: lim.TimeLimit = "10s",  # type: ignore[assignment]
     memory_limit: lim.MemoryLimit = None,
-    engine: Annotated[
-        opt.Engine,
-        typer.Option(help="fast: heuristics only; exact: CP-SAT after the first plan; auto: both."),
-    ] = "auto",
+    engine: lim.Engine = "auto",
     seed: lim.Seed = 0,
     deterministic: lim.Deterministic = False,
     workers: lim.Workers = None,
     gated: opt.Gated = False,
     topology: opt.Levels = None,
-    output: Annotated[
-        Form | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="wide: every action; name: a line per action.",
-            show_default="table",
-        ),
-    ] = None,
-    output_file: Annotated[
-        str | None,
-        typer.Option(
-            "--output-file",
-            "-O",
-            metavar="FILE",
-            help="Write there, whole or not at all. Without -o the file gets the plan document "
-            "(YAML; JSON if it ends in .json) and stdout the table.",
-        ),
-    ] = None,
+    output: opt.PlanForm = None,
+    output_file: opt.PlanFile = None,
     detailed_exitcode: opt.DetailedExitcode = False,
     log_format: opt.LogFormat = "text",
     color: opt.ColourOption = "auto",
@@ -125,14 +106,13 @@ def defrag(
     from kantopt.cli.progress import Progress
     from kantopt.cli.signals import stop_on_signals
 
-    if output_file == "-":
-        output, output_file = output or "yaml", None
-    check_output_file(output_file)
-    shown = Shown(output, output_file, color, quiet, log_format)
+    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format)
     limits = _limits(max_moves, max_evictions, limit or ())
     marks = _selectors(exempt or ())
     benefit = _benefit(min_benefit)
-    deadline = lim.deadline_of(time_limit, memory_limit, deterministic=deterministic, quiet=quiet)
+    deadline = lim.deadline_of(
+        time_limit, memory_limit, deterministic=deterministic, quiet=quiet, log_form=log_format
+    )
     stop = deadline.stop
     with habits.run(quiet=quiet, log_form=log_format) as run, stop_on_signals(stop):
         progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)

@@ -1,15 +1,14 @@
 """``kantopt explain``."""
 
 import os
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
 from kantopt.errors import UsageError
-
-Form = Literal["table", "wide", "json", "yaml", "name"]
 
 
 def explain(
@@ -38,26 +37,12 @@ def explain(
         ),
     ] = None,
     model: opt.ModelName = None,
-    time_limit: Annotated[
-        float,
-        typer.Option(
-            "--time-limit",
-            metavar="DURATION",
-            parser=opt.parse_duration,
-            help="From the start of the program to the written answer: 10s, 500ms, 2m.",
-        ),
-    ] = "5s",  # type: ignore[assignment]
+    time_limit: lim.TimeLimit = "5s",  # type: ignore[assignment]
     gated: opt.Gated = False,
     pending: opt.Pending = None,
     topology: opt.Levels = None,
     output: Annotated[
-        Form | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="wide: every node by name; name: the verdict in one word.",
-            show_default="table",
-        ),
+        opt.Form | None, opt.output_as("wide: every node by name; name: the verdict in one word.")
     ] = None,
     output_file: opt.OutputFile = None,
     color: opt.ColourOption = "auto",
@@ -88,11 +73,11 @@ def explain(
         told = explain_apart(question, chosen_model(question, model), name, deadline, what_if or ())
     form = format_of(output, output_file, "table")
     if form in ("table", "wide"):
-        from kantopt.cli.screen import shown
+        from kantopt.cli.screen import on_screen
         from kantopt.report.explanation import explanation_blocks
 
         blocks = explanation_blocks(told, wide=form == "wide")
-        text = shown(blocks, color, to_file=output_file is not None)
+        text = on_screen(blocks, color, to_file=output_file is not None)
     elif form == "name":
         text = f"{told.verdict.status}\n"
     else:

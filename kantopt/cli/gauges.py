@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,6 @@ from kantopt.report.prometheus import Gauge, Sample, gauge, metrics_text, update
 from kantopt.schema.writing import write_atomic
 
 if TYPE_CHECKING:
-    from kantopt.cli.habits import Run
     from kantopt.planning.question import Question
     from kantopt.schema.plan import Plan
 
@@ -25,7 +25,19 @@ _SUCCESS = frozenset({0, 2, 3, 4, 5})
 """Exit codes of runs that have come to their own end with a plan."""
 
 
-def write_gauges(path: str, run: Run, plan: Plan, question: Question, exit_code: int) -> None:
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a run that has written a plan says of itself."""
+
+    began: datetime
+    phases: Mapping[str, float]
+    """Seconds that each part took."""
+    reused: bool
+    """Whether the last plan still answered the question."""
+    exit_code: int
+
+
+def write_gauges(path: str, work: Work, plan: Plan, question: Question) -> None:
     """Write the gauges of a run that has written a plan.
 
     Raises
@@ -33,9 +45,9 @@ def write_gauges(path: str, run: Run, plan: Plan, question: Question, exit_code:
     CannotCreateError, WriteError
         If the file cannot be written; the old one is then untouched.
     """
-    gauges = [*_of_run(run.now, exit_code), *_of_plan(plan), *_of_cluster(plan, question)]
-    gauges += _of_work(run)
-    if exit_code in _SUCCESS:
+    gauges = [*_of_run(work.began, work.exit_code), *_of_plan(plan)]
+    gauges += [*_of_cluster(plan, question), *_of_work(work)]
+    if work.exit_code in _SUCCESS:
         text = metrics_text(gauges)
     else:  # ended early: a plan, but the moment of the last success stays
         kept = [each for each in gauges if each.name != _SUCCESS_NAME]
@@ -72,12 +84,12 @@ def _of_run(now: datetime, exit_code: int) -> Iterator[Gauge]:
     yield gauge("kantopt_last_run_exit_code", "Exit code of the last run.", exit_code)
 
 
-def _of_work(run: Run) -> Iterator[Gauge]:
-    phases = {**run.phases, "write": max(0.0, elapsed() - sum(run.phases.values()))}
+def _of_work(work: Work) -> Iterator[Gauge]:
+    phases = {**work.phases, "write": max(0.0, elapsed() - sum(work.phases.values()))}
     samples = tuple(Sample(round(took, 3), {"phase": phase}) for phase, took in phases.items())
     yield Gauge("kantopt_run_duration_seconds", "How long parts of the last run took.", samples)
     text = "1 if the last plan still answered the question and nothing was solved."
-    yield gauge("kantopt_plan_reused", text, int(run.reused))
+    yield gauge("kantopt_plan_reused", text, int(work.reused))
 
 
 def _of_plan(plan: Plan) -> Iterator[Gauge]:

@@ -4,13 +4,21 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kantopt.cli.groups import with_group
 from kantopt.cli.options import parse_duration
-from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of, tell_news
+from kantopt.cli.output import (
+    LogForm,
+    check_output_file,
+    complain,
+    dumped,
+    emit,
+    format_of,
+    tell_news,
+)
 from kantopt.clock import utc_now
 from kantopt.errors import UsageError
 
@@ -19,8 +27,6 @@ if TYPE_CHECKING:
     from kantopt.report.blocks import Block
     from kantopt.schema.model import Model
     from kantopt.schema.plan import Plan
-
-LogForm = Literal["text", "json"]
 
 _Path = str | None
 
@@ -241,9 +247,10 @@ class Run:
         if habits.last_plan is not None and looked and not (self.reused and plan == self.last):
             emit(dumped(plan, format_of(None, habits.last_plan, "json")), habits.last_plan)
         if habits.metrics_file is not None:
-            from kantopt.cli.gauges import write_gauges
+            from kantopt.cli.gauges import Work, write_gauges
 
-            write_gauges(habits.metrics_file, self, plan, question, exit_code)
+            work = Work(self.now, self.phases, self.reused, exit_code)
+            write_gauges(habits.metrics_file, work, plan, question)
         from kantopt.schema.writing import sweep
 
         for path in (habits.last_plan, habits.metrics_file):

@@ -1,11 +1,11 @@
 """What a run may take, and how its choices are made: options that searches share."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kantopt.cli import options as opt
-from kantopt.cli.output import complain
+from kantopt.cli.output import LogForm, complain
 
 if TYPE_CHECKING:
     from kantopt.clock import Deadline
@@ -25,9 +25,14 @@ MemoryLimit = Annotated[
         "--memory-limit",
         metavar="SIZE",
         parser=opt.parse_size,
-        help="Of kantopt and its solver together: 4Gi. Near it the search ends.",
+        help="Of kantopt and its solver together: 4Gi. Near it the search ends and the best answer "
+        "so far is written.",
         show_default="what the cgroup leaves",
     ),
+]
+Engine = Annotated[
+    opt.Engine,
+    typer.Option(help="fast: heuristics only; exact: CP-SAT after the first plan; auto: both."),
 ]
 Seed = Annotated[
     int, typer.Option(metavar="N", min=0, max=2**31 - 1, help="Seed of every random choice.")
@@ -43,14 +48,15 @@ Require = Annotated[
     list[str] | None,
     typer.Option(metavar="JOB", help="A job that must be placed. Repeatable."),
 ]
-LogFormat = Annotated[
-    Literal["text", "json"],
-    typer.Option("--log-format", help="json: each better plan as a line of JSON on stderr."),
-]
 
 
 def deadline_of(
-    seconds: float, memory_bytes: int | None, *, deterministic: bool, quiet: bool
+    seconds: float,
+    memory_bytes: int | None,
+    *,
+    deterministic: bool,
+    quiet: bool,
+    log_form: LogForm,
 ) -> "Deadline":
     """Return the deadline of a run; it is over as well near the memory limit."""
     from kantopt.clock import Deadline, Stop
@@ -60,5 +66,5 @@ def deadline_of(
     memory = cgroup_limit() if memory_bytes is None else Limit(memory_bytes)
     if memory is not None and not is_told() and not quiet:
         text = "the memory limit has no effect: this system does not tell what is in use"
-        complain("warning", [text])
+        complain("warning", [text], log_form)
     return Deadline(seconds, deterministic, Stop(memory=memory))

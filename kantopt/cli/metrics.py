@@ -30,7 +30,7 @@ def metrics(
     gated: opt.Gated = False,
     pending: opt.Pending = None,
     topology: opt.Levels = None,
-    output: Annotated[Form | None, typer.Option("--output", "-o", show_default="table")] = None,
+    output: Annotated[Form | None, opt.output_as()] = None,
     output_file: opt.OutputFile = None,
     color: opt.ColourOption = "auto",
     quiet: opt.Quiet = False,
@@ -57,10 +57,10 @@ def metrics(
     report = report_metrics(question, chosen, slots)
     form = format_of(output, output_file, "table")
     if form == "table":
-        from kantopt.cli.screen import shown
+        from kantopt.cli.screen import on_screen
         from kantopt.report.metrics import metrics_blocks
 
-        text = shown(metrics_blocks(report), color, to_file=output_file is not None)
+        text = on_screen(metrics_blocks(report), color, to_file=output_file is not None)
     else:
         text = dumped(report, form)
     emit(text, output_file)

@@ -16,27 +16,28 @@ def models(
         str | None,
         typer.Argument(metavar="[NAME|FILE]", help="A model to print, with all that it extends."),
     ] = None,
-    output: Annotated[
-        Literal["yaml", "json"] | None, typer.Option("--output", "-o", show_default="yaml")
-    ] = None,
+    output: Annotated[Literal["yaml", "json"] | None, opt.output_as(default="yaml")] = None,
     output_file: opt.OutputFile = None,
     color: opt.ColourOption = "auto",
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """List the shipped models and what they minimise, or print one."""
+    """List the shipped models and what they minimise, or print one; with -o, print all."""
     from kantopt.schema.extends import load_model, shipped_models
 
     check_output_file(output_file)
-    if name is not None:
-        emit(dumped(load_model(name), format_of(output, output_file, "yaml")), output_file)
+    if name is not None or output is not None:
+        names = shipped_models() if name is None else [name]
+        form = format_of(output, output_file, "yaml")
+        documents = [dumped(load_model(each), form) for each in names]
+        emit(("---\n" if form == "yaml" else "").join(documents), output_file)
         return 0
-    from kantopt.cli.screen import shown
+    from kantopt.cli.screen import on_screen
     from kantopt.report.blocks import Table
 
     rows = tuple((each, objectives_in_short(load_model(each))) for each in shipped_models())
     table = Table("", ("MODEL", "MINIMISES, in this order"), rows)
-    emit(shown([table], color, to_file=output_file is not None), output_file)
+    emit(on_screen([table], color, to_file=output_file is not None), output_file)
     return 0
 
 

@@ -2,10 +2,13 @@
 
 import re
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
+from kantopt.cli.output import LogForm
+
+Form = Literal["table", "wide", "json", "yaml", "name"]
 Colour = Literal["auto", "always", "never"]
 Engine = Literal["auto", "fast", "exact"]
 Source = Literal["kubernetes", "openb", "vm-rescheduling"]
@@ -24,12 +27,12 @@ class Strategy(StrEnum):
     REVERSE_TRIM = "reverse-trim"
 
 
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 def parse_duration(text: str) -> float:
-    """Read ``10s``, ``500ms``, ``2m``, ``1m30s`` or plain seconds; returns seconds.
+    """Read ``10s``, ``500ms``, ``2m``, ``1m30s``, ``2d`` or plain seconds; returns seconds.
 
     Raises
     ------
@@ -101,10 +104,26 @@ Levels = Annotated[
         help="Node label of a topology level, coarsest first. Repeatable. Default: found out.",
     ),
 ]
-OutputFile = Annotated[
-    str | None,
-    typer.Option("--output-file", "-O", metavar="FILE", help="Write there, whole or not at all."),
-]
+_WHOLE = "Write there, whole or not at all."
+
+
+def output_as(help_text: str | None = None, default: str = "table") -> Any:
+    """Return the option ``-o``; ``help_text``: what its less obvious values are."""
+    return typer.Option("--output", "-o", help=help_text, show_default=default)
+
+
+def document_to(document: str) -> Any:
+    """Return the option ``-O`` of commands that, without ``-o``, show a table beside it."""
+    text = (
+        f"{_WHOLE} Without -o the file gets {document} (YAML; JSON if it ends in .json) and "
+        "stdout the table."
+    )
+    return typer.Option("--output-file", "-O", metavar="FILE", help=text)
+
+
+PlanForm = Annotated[Form | None, output_as("wide: every action; name: a line per action.")]
+PlanFile = Annotated[str | None, document_to("the plan document")]
+OutputFile = Annotated[str | None, typer.Option("--output-file", "-O", metavar="FILE", help=_WHOLE)]
 ColourOption = Annotated[Colour, typer.Option("--color", help="When to colour tables.")]
 DetailedExitcode = Annotated[
     bool,
@@ -115,7 +134,7 @@ DetailedExitcode = Annotated[
     ),
 ]
 LogFormat = Annotated[
-    Literal["text", "json"],
+    LogForm,
     typer.Option("--log-format", help="json: all that goes to stderr as lines of JSON."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No warnings, no progress.")]

@@ -17,6 +17,9 @@ from kantopt.errors import CannotCreateError, KantoptError, StdoutError
 if TYPE_CHECKING:
     from kantopt.schema.base import Part
 
+LogForm = Literal["text", "json"]
+"""Form of all that goes to stderr."""
+
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
@@ -60,7 +63,7 @@ def _write(stream: IO[str], data: bytes, text: str) -> None:
     stream.flush()
 
 
-def complain(kind: str, messages: Iterable[str], form: Literal["text", "json"] = "text") -> None:
+def complain(kind: str, messages: Iterable[str], form: LogForm = "text") -> None:
     """Say something on stderr, one line a message; a stderr that is gone stops nothing.
 
     In the form ``json`` each line is an object: ``time``, ``t`` (seconds since the process began),
@@ -81,7 +84,7 @@ def complain(kind: str, messages: Iterable[str], form: Literal["text", "json"] =
         sys.stderr.flush()
 
 
-def log_form_of(arguments: Sequence[str]) -> Literal["text", "json"]:
+def log_form_of(arguments: Sequence[str]) -> LogForm:
     """Form of the log that was asked for; found here too, since reading the options may fail."""
     wanted = ("--log-format", "json") in itertools.pairwise(arguments)
     return "json" if wanted or "--log-format=json" in arguments else "text"

@@ -1,22 +1,22 @@
 """``kantopt plan``."""
 
 import contextlib
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
-from kantopt.cli.habits import NO_HABITS, Habits, LogForm, Run, with_habits
-from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
+from kantopt.cli.habits import NO_HABITS, Habits, Run, with_habits
+from kantopt.cli.output import complain
 from kantopt.cli.pace import NO_PACE, Pace, with_pace
+from kantopt.cli.shown import Shown, asked_for
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
     from kantopt.planning.plan import Result
     from kantopt.schema.plan import Plan
-
-Form = Literal["table", "wide", "json", "yaml", "name"]
 
 
 @with_habits
@@ -24,30 +24,9 @@ Form = Literal["table", "wide", "json", "yaml", "name"]
 def plan(
     files: opt.Files,
     model: opt.ModelName = None,
-    time_limit: Annotated[
-        float,
-        typer.Option(
-            "--time-limit",
-            metavar="DURATION",
-            parser=opt.parse_duration,
-            help="From the start of the program to the written plan: 10s, 500ms, 2m.",
-        ),
-    ] = "10s",  # type: ignore[assignment]
-    memory_limit: Annotated[
-        int | None,
-        typer.Option(
-            "--memory-limit",
-            metavar="SIZE",
-            parser=opt.parse_size,
-            help="Of kantopt and its solver together: 4Gi. Near it the search ends and the best "
-            "plan so far is written.",
-            show_default="what the cgroup leaves",
-        ),
-    ] = None,
-    engine: Annotated[
-        opt.Engine,
-        typer.Option(help="fast: heuristics only; exact: CP-SAT after the first plan; auto: both."),
-    ] = "auto",
+    time_limit: lim.TimeLimit = "10s",  # type: ignore[assignment]
+    memory_limit: lim.MemoryLimit = None,
+    engine: lim.Engine = "auto",
     strategy: Annotated[
         list[opt.Strategy] | None,
         typer.Option(
@@ -57,20 +36,10 @@ def plan(
             "the best of several.",
         ),
     ] = None,
-    seed: Annotated[
-        int, typer.Option(metavar="N", min=0, max=2**31 - 1, help="Seed of every random choice.")
-    ] = 0,
-    deterministic: Annotated[
-        bool, typer.Option("--deterministic", help="Same input, same bytes: limits count work.")
-    ] = False,
-    workers: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, max=256, help="Threads of the solver.", show_default="2"),
-    ] = None,
-    require: Annotated[
-        list[str] | None,
-        typer.Option(metavar="JOB", help="A job that must be placed. Repeatable."),
-    ] = None,
+    seed: lim.Seed = 0,
+    deterministic: lim.Deterministic = False,
+    workers: lim.Workers = None,
+    require: lim.Require = None,
     wanted: Annotated[
         str | None,
         typer.Option(
@@ -92,25 +61,8 @@ def plan(
     gated: opt.Gated = False,
     pending: opt.Pending = None,
     topology: opt.Levels = None,
-    output: Annotated[
-        Form | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="wide: every action; name: a line per action.",
-            show_default="table",
-        ),
-    ] = None,
-    output_file: Annotated[
-        str | None,
-        typer.Option(
-            "--output-file",
-            "-O",
-            metavar="FILE",
-            help="Write there, whole or not at all. Without -o the file gets the plan document "
-            "(YAML; JSON if it ends in .json) and stdout the table.",
-        ),
-    ] = None,
+    output: opt.PlanForm = None,
+    output_file: opt.PlanFile = None,
     detailed_exitcode: opt.DetailedExitcode = False,
     log_format: opt.LogFormat = "text",
     color: opt.ColourOption = "auto",
@@ -130,23 +82,16 @@ def plan(
     from kantopt.cli.endings import unless_hung_up
     from kantopt.cli.progress import Progress
     from kantopt.cli.signals import stop_on_signals
-    from kantopt.clock import Deadline, Stop
-    from kantopt.memory import MemoryLimit, cgroup_limit, is_told
 
-    if output_file == "-":
-        output, output_file = output or "yaml", None
     if clear is not None and wanted is None:
         raise UsageError("--clear: found no job, expected --for JOB beside it")
     if clear is not None:
         habits.refuse_plan_files("--clear")
-    check_output_file(output_file)
-    shown = Shown(output, output_file, color, quiet, log_format)
-    memory = cgroup_limit() if memory_limit is None else MemoryLimit(memory_limit)
-    if memory is not None and not is_told() and not quiet:
-        text = "the memory limit has no effect: this system does not tell what is in use"
-        complain("warning", [text], log_format)
-    stop = Stop(memory=memory)
-    deadline = Deadline(time_limit, deterministic, stop)
+    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format)
+    deadline = lim.deadline_of(
+        time_limit, memory_limit, deterministic=deterministic, quiet=quiet, log_form=log_format
+    )
+    stop = deadline.stop
     with habits.run(quiet=quiet, log_form=log_format) as run, stop_on_signals(stop):
         progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
         with progress, contextlib.ExitStack() as ending:
@@ -233,57 +178,29 @@ def exit_code(plan: "Plan", *, detailed: bool) -> int:
     return 2 if plan.summary.changes else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """How a plan is to be shown, and where."""
-
-    form: Form | None
-    path: str | None
-    color: opt.Colour
-    quiet: bool
-    log_form: LogForm
-
-
 def write_plan(plan: "Plan", result: "Result | None", run: Run, shown: Shown) -> None:
     """Write a plan as it was asked for; without a result it is that of the run before."""
-    path = shown.path
-    document_too = shown.form is None and path is not None
-    if document_too:
-        emit(dumped(plan, format_of(None, path, "yaml")), path)
-        path = None
-    form = shown.form or "table"
-    if not (document_too and shown.quiet):
-        emit(_text(plan, result, run, form, shown.color, to_file=path is not None), path)
+
+    def laid_out(form: opt.Form, to_file: bool) -> str:
+        from kantopt.report.terminal import action_lines, plan_blocks
+
+        if form == "name":
+            return action_lines(plan)
+        from kantopt.cli.screen import on_screen
+
+        blocks = []
+        if result is not None:
+            scales = {
+                tier.name: 1000 * sum(shape.weight for shape in tier.mix)
+                for tier in result.tiers
+                if tier.mix
+            }
+            blocks = plan_blocks(plan, wide=form == "wide", scales=scales)
+        return on_screen([*blocks, *run.blocks(plan)], shown.color, to_file=to_file)
+
+    shown.write(plan, laid_out)
     if shown.quiet:
         return
-    if path is not None or form not in ("table", "wide"):
+    if not shown.in_table:
         complain("warning", plan.warnings, shown.log_form)
-    run.tell(plan, in_table=path is None and form in ("table", "wide"))
-
-
-def _text(
-    plan: "Plan",
-    result: "Result | None",
-    run: Run,
-    form: Form,
-    color: opt.Colour,
-    *,
-    to_file: bool,
-) -> str:
-    if form in ("json", "yaml"):
-        return dumped(plan, form)
-    from kantopt.report.terminal import action_lines, plan_blocks
-
-    if form == "name":
-        return action_lines(plan)
-    from kantopt.cli.screen import shown
-
-    if result is None:
-        return shown(run.blocks(plan), color, to_file=to_file)
-    scales = {
-        tier.name: 1000 * sum(shape.weight for shape in tier.mix)
-        for tier in result.tiers
-        if tier.mix
-    }
-    blocks = plan_blocks(plan, wide=form == "wide", scales=scales)
-    return shown([*blocks, *run.blocks(plan)], color, to_file=to_file)
+    run.tell(plan, in_table=shown.in_table)

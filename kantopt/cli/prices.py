@@ -4,30 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kantopt.cli.output import complain, dumped, emit, format_of
+from kantopt.cli.output import complain
 
 if TYPE_CHECKING:
-    from kantopt.cli.plan import Shown
+    from kantopt.cli.options import Form
+    from kantopt.cli.shown import Shown
     from kantopt.schema.prices import PriceList
 
 
 def write_prices(prices: PriceList, shown: Shown) -> None:
-    """Write a price list as it was asked for; to a file without a form as a document."""
-    form = shown.form or format_of(None, shown.path, "table")
-    if form in ("table", "wide"):
-        from kantopt.cli.screen import shown as laid_out
-        from kantopt.report.prices import price_blocks
+    """Write a price list as it was asked for."""
 
-        blocks = price_blocks(prices, wide=form == "wide")
-        text = laid_out(blocks, shown.color, to_file=shown.path is not None)
-    elif form == "name":
-        from kantopt.report.prices import price_lines
+    def laid_out(form: Form, to_file: bool) -> str:
+        from kantopt.report.prices import price_blocks, price_lines
 
-        text = price_lines(prices)
-    else:
-        text = dumped(prices, form)
-    emit(text, shown.path)
-    if not shown.quiet and (form not in ("table", "wide") or shown.path is not None):
+        if form == "name":
+            return price_lines(prices)
+        from kantopt.cli.screen import on_screen
+
+        return on_screen(price_blocks(prices, wide=form == "wide"), shown.color, to_file=to_file)
+
+    shown.write(prices, laid_out)
+    if not (shown.quiet or shown.in_table):
         complain("warning", prices.warnings, shown.log_form)
 
 

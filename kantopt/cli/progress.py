@@ -8,9 +8,9 @@ import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType, TracebackType
-from typing import Literal, Self
+from typing import Self
 
-from kantopt.cli.output import tell_news
+from kantopt.cli.output import LogForm, tell_news
 from kantopt.clock import elapsed
 
 _FIRST_SECONDS = 2.0
@@ -35,7 +35,7 @@ class Progress:
         verbose: bool,
         quiet: bool,
         limit_seconds: float,
-        form: Literal["text", "json"] = "text",
+        form: LogForm = "text",
     ) -> None:
         self._json = form == "json" and not quiet
         self._verbose = verbose and not quiet

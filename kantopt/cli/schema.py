@@ -16,8 +16,8 @@ def schema(
         str,
         typer.Argument(
             metavar="KIND",
-            help="ClusterSnapshot (or snapshot), JobList (or jobs), Model, Plan, Certificate or "
-            "Explanation; in any case.",
+            help="ClusterSnapshot (or snapshot), JobList (or jobs), Model, Plan, Certificate, "
+            "Explanation or PriceList; in any case.",
             show_default=False,
         ),
     ],

@@ -9,7 +9,7 @@ from kantopt.cli.options import Colour
 from kantopt.report.blocks import Block, Screen, render, screen_of
 
 
-def shown(blocks: Sequence[Block], color: Colour, *, to_file: bool = False) -> str:
+def on_screen(blocks: Sequence[Block], color: Colour, *, to_file: bool = False) -> str:
     """Render blocks for stdout, or plainly for a file."""
     if to_file:
         return render(blocks, Screen(colour=color == "always"))

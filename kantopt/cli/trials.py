@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 def interruptions(count: int, parallel: int, out: str | None, color: Colour, quiet: bool) -> int:
     """Interrupt runs at random and show what they left behind; 1 if anything is wrong."""
     from kantopt.bench import interruptions as trials
-    from kantopt.cli.screen import shown
+    from kantopt.cli.screen import on_screen
 
     keep = _keeper(out, trials.COLUMNS, trials.to_cells)
     done: list[Trial] = []
@@ -39,7 +39,7 @@ def interruptions(count: int, parallel: int, out: str | None, color: Colour, qui
         trials.run_trials(range(count), parallel, tell)
     except KeyboardInterrupt:
         stopped = True
-    emit(shown(trials.trial_blocks(done), color))
+    emit(on_screen(trials.trial_blocks(done), color))
     if stopped:
         return 130
     return 1 if any(trial.faults for trial in done) else 0
@@ -59,7 +59,7 @@ def determinism(
     from kantopt.bench.models import shipped
     from kantopt.bench.priority_matters import cases
     from kantopt.bench.suites import seeds_of
-    from kantopt.cli.screen import shown
+    from kantopt.cli.screen import on_screen
 
     keep = _keeper(out, twice.COLUMNS, twice.to_cells)
     done: list[Twice] = []
@@ -77,7 +77,7 @@ def determinism(
         twice.run_all(asked, [model], engines, limits_seconds, tell)
     except KeyboardInterrupt:
         stopped = True
-    emit(shown(twice.twice_blocks(done), color))
+    emit(on_screen(twice.twice_blocks(done), color))
     if stopped:
         return 130
     return 1 if any(row.fault for row in done) else 0
@@ -93,7 +93,7 @@ def preemption(
 ) -> int:
     """Compare victims with those of reverse-trim; 1 if ours are worse anywhere."""
     from kantopt.bench import preemption as contest
-    from kantopt.cli.screen import shown
+    from kantopt.cli.screen import on_screen
 
     keep = _keeper(out, contest.COLUMNS, contest.to_cells)
     done: list[Contest] = []
@@ -110,7 +110,7 @@ def preemption(
         contest.run_all(nodes or contest.NODES, seeds, limit, tell)
     except KeyboardInterrupt:
         stopped = True
-    emit(shown(contest.contest_blocks(done), color))
+    emit(on_screen(contest.contest_blocks(done), color))
     if stopped:
         return 130
     return 1 if any(row.verdict == "worse" for row in done) else 0
@@ -142,7 +142,7 @@ def certificates(
     """Certify the plans of a suite, or placements of strategies; 1 if any certificate is wrong."""
     from kantopt.bench import certificates as proofs
     from kantopt.bench.suites import suite_of
-    from kantopt.cli.screen import shown
+    from kantopt.cli.screen import on_screen
 
     chosen = suite_of(suite)
     keep = _keeper(out, proofs.COLUMNS, proofs.to_cells)
@@ -161,7 +161,7 @@ def certificates(
         proofs.run_all(chosen.cases(grid), asked, limit, strategies, tell)
     except KeyboardInterrupt:
         stopped = True
-    emit(shown(proofs.certified_blocks(done), color))
+    emit(on_screen(proofs.certified_blocks(done), color))
     if stopped:
         return 130
     return 1 if any(row.fault for row in done) else 0

@@ -1,13 +1,16 @@
 """``kantopt verify``."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from kantopt.cli import options as opt
-from kantopt.cli.guarded import Form, show_guarded
-from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
+from kantopt.cli.guarded import show_guarded
+from kantopt.cli.output import complain, dumped, emit, format_of
+from kantopt.cli.shown import asked_for
 from kantopt.errors import UsageError
+
+Form = Literal["table", "json", "yaml", "name"]
 
 
 def verify(
@@ -41,10 +44,7 @@ def verify(
     gated: opt.Gated = False,
     pending: opt.Pending = None,
     topology: opt.Levels = None,
-    output: Annotated[
-        Form | None,
-        typer.Option("--output", "-o", help="name: a line per finding.", show_default="table"),
-    ] = None,
+    output: Annotated[Form | None, opt.output_as("name: a line per finding.")] = None,
     output_file: opt.OutputFile = None,
     color: opt.ColourOption = "auto",
     quiet: opt.Quiet = False,
@@ -62,7 +62,7 @@ def verify(
     """
     from kantopt.planning.question import Import
 
-    check_output_file(output_file)
+    shown = asked_for(output, output_file, color, quiet=quiet)
     how = Import(gated, tuple(pending or ()), tuple(topology or ()))
     if against:
         if model is not None or certificate is not None:
@@ -76,7 +76,7 @@ def verify(
 
             check_snapshot_age(question, max_snapshot_age, utc_now())
         rest = guard(question, given, "the plan")
-        show_guarded(rest, output, output_file, color, quiet=quiet)
+        show_guarded(rest, shown)
         return 12 if rest.cut else 0
     if max_snapshot_age is not None:
         raise UsageError("verify: --max-snapshot-age is for --against")
@@ -92,10 +92,10 @@ def verify(
         verdict = judge(files, model, how)
     form = format_of(output, output_file, "table")
     if form == "table":
-        from kantopt.cli.screen import shown
+        from kantopt.cli.screen import on_screen
         from kantopt.report.verdict import verdict_blocks
 
-        text = shown(verdict_blocks(verdict), color, to_file=output_file is not None)
+        text = on_screen(verdict_blocks(verdict), color, to_file=output_file is not None)
     elif form == "name":
         from kantopt.report.verdict import finding_lines
 

@@ -38,6 +38,13 @@ def test_an_optimal_plan_is_certified_and_anyone_can_check_it(cli: Cli, best: st
     assert checked.out.startswith("VALID: it is the certificate of these documents")
 
 
+def test_with_json_logs_each_line_on_stderr_is_an_object(cli: Cli, best: str) -> None:
+    asked = ("certify", *BOTH, "--plan", best, "--time-limit", "1ms", "-o", "name")
+    lines = cli(*asked, "--log-format", "json").err.splitlines()
+    events = [json.loads(line)["event"] for line in lines]
+    assert "warning" in events
+
+
 def test_the_plan_may_be_any_of_the_files(cli: Cli, best: str) -> None:
     assert cli("certify", best, *BOTH, "-o", "name").out == "OPTIMAL\n"
 

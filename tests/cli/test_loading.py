@@ -88,7 +88,16 @@ def test_options_offer_what_there_is() -> None:
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("10s", 10), ("500ms", 0.5), ("2m", 120), ("1m30s", 90), ("1.5", 1.5), ("7", 7), ("1h", 3600)],
+    [
+        ("10s", 10),
+        ("500ms", 0.5),
+        ("2m", 120),
+        ("1m30s", 90),
+        ("1.5", 1.5),
+        ("7", 7),
+        ("1h", 3600),
+        ("2d", 172_800),
+    ],
 )
 def test_durations(text: str, seconds: float) -> None:
     assert options.parse_duration(text) == pytest.approx(seconds)

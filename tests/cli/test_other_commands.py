@@ -133,6 +133,20 @@ def test_models_are_listed_and_printed(cli: Cli) -> None:
     assert json.loads(cli("models", "training", "-o", "json").out)["kind"] == "Model"
 
 
+def test_without_a_name_all_models_are_printed_as_documents(cli: Cli) -> None:
+    models = list(yaml.safe_load_all(cli("models", "-o", "yaml").out))
+    assert {model["kind"] for model in models} == {"Model"}
+    listed = cli("models").out.splitlines()[1:]
+    assert [model["metadata"]["name"] for model in models] == [line.split()[0] for line in listed]
+
+
+def test_an_unknown_suite_is_named_with_all_there_are(cli: Cli) -> None:
+    done = cli("bench", "certificate")
+    assert done.code == 64
+    assert "gangs" in done.err
+    assert "(did you mean certificates?)" in done.err
+
+
 def test_an_unknown_model_is_named_with_those_there_are(cli: Cli) -> None:
     done = cli("models", "mixd")
     assert done.code == 65

@@ -30,7 +30,8 @@ def test_prices_are_a_table_a_document_or_lines(cli: Cli) -> None:
     assert prices["kind"] == "PriceList"
     assert {price["domain"] for price in prices["prices"]} == {"r1", "r2"}
     assert len(cli(*ASKED, "--clear", "rack=r1", "-o", "name").out.splitlines()) == 1
-    assert cli(*ASKED, "--clear", "rack", "-O", "prices.json").code == 0
+    beside = cli(*ASKED, "--clear", "rack", "-O", "prices.json")
+    assert (beside.code, beside.out) == (0, shown.out)
     assert json.loads(Path("prices.json").read_text("utf-8"))["kind"] == "PriceList"
 
 

@@ -5,46 +5,50 @@ from __future__ import annotations
 import contextlib
 import errno
 import sys
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import typer
 
-from kantopt.cli.bench import bench
-from kantopt.cli.certify import certify
-from kantopt.cli.convert import convert
-from kantopt.cli.defrag import defrag
-from kantopt.cli.explain import explain
-from kantopt.cli.metrics import metrics
-from kantopt.cli.models import models
 from kantopt.cli.output import complain, log_form_of
-from kantopt.cli.plan import plan
-from kantopt.cli.render import render
-from kantopt.cli.schema import schema
 from kantopt.cli.signals import INTERRUPTED
-from kantopt.cli.verify import verify
 from kantopt.cli.version import version_text
 from kantopt.errors import UsageError
+from kantopt.schema.garbage import kept
 
-# Plain help: it loads without rich, and is the same in a pipe and on a terminal.
-app = typer.Typer(
-    name="kantopt",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+if TYPE_CHECKING:
+    from kantopt.planning.solver_process import SolverProcess
+
+COMMANDS = (
+    "plan",
+    "defrag",
+    "explain",
+    "certify",
+    "verify",
+    "metrics",
+    "convert",
+    "render",
+    "models",
+    "schema",
+    "bench",
 )
-for command in (
-    plan,
-    defrag,
-    explain,
-    certify,
-    verify,
-    metrics,
-    convert,
-    render,
-    models,
-    schema,
-    bench,
-):
-    app.command()(command)
+"""In the order of ``--help``; each is a function of a module that bears its name."""
+
+
+def command_line(arguments: list[str]) -> typer.Typer:
+    """Return what reads these arguments: where the first names a command, that one is enough."""
+    # Plain help: it loads without rich, and is the same in a pipe and on a terminal.
+    app = typer.Typer(
+        name="kantopt",
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    asked = arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
+    for name in asked:
+        app.command()(getattr(import_module(f"kantopt.cli.{name}"), name))
+    app.callback()(root)
+    return app
 
 
 def _show_version(wanted: bool) -> None:
@@ -53,7 +57,6 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def root(
     version: bool = typer.Option(
         False, "--version", callback=_show_version, is_eager=True, help="Show versions and exit."
@@ -62,8 +65,15 @@ def root(
     """Placement, preemption and defragmentation plans for AI clusters, with proof."""
 
 
-def dispatch(arguments: list[str]) -> int:
+def dispatch(arguments: list[str], solver: SolverProcess | None = None) -> int:
     """Read the arguments, run the command and return its exit code.
+
+    Parameters
+    ----------
+    arguments
+        What follows ``kantopt``.
+    solver
+        A process that loads the solver meanwhile, for a command that takes one.
 
     Raises
     ------
@@ -72,13 +82,15 @@ def dispatch(arguments: list[str]) -> int:
     BrokenPipeError
         If nobody reads standard output any more.
     """
+    with kept():  # commands and their options are
+        app = command_line(arguments)
     try:
         if not arguments:
             # Help on stderr: it was not asked for, and nothing was done.
             with contextlib.redirect_stdout(sys.stderr):
                 app(["--help"], prog_name="kantopt", standalone_mode=False)
             return UsageError.exit_code
-        code = app(arguments, prog_name="kantopt", standalone_mode=False)
+        code = app(arguments, prog_name="kantopt", standalone_mode=False, obj=solver)
     except typer.TyperException as error:
         # What reads a choice puts its own word for a wrong one in front.
         message = " ".join(error.format_message().split()).replace("Value error, ", "", 1)

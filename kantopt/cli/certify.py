@@ -8,6 +8,7 @@ import typer
 
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
+from kantopt.cli.ahead import solver_of
 from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
 from kantopt.cli.shown import Shown, asked_for
 from kantopt.errors import BadDataError, Problem, UsageError
@@ -21,6 +22,7 @@ _CODES = {"OPTIMAL": 0, "BETTER": 10, "OPEN": 11, "ILLEGAL": 12}
 
 
 def certify(
+    context: typer.Context,
     files: opt.Files,
     plan: Annotated[
         str | None,
@@ -101,9 +103,7 @@ def certify(
         progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
         with progress, contextlib.ExitStack() as ending:
             progress.reach("reading")
-            from kantopt.planning.solver_process import SolverProcess
-
-            solver = ending.enter_context(SolverProcess())
+            solver = ending.enter_context(solver_of(context))
             from kantopt.planning.certify import certify as judge
             from kantopt.planning.options import Options
             from kantopt.planning.question import Import, read_question

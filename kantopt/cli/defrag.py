@@ -8,6 +8,7 @@ import typer
 
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
+from kantopt.cli.ahead import solver_of
 from kantopt.cli.habits import NO_HABITS, Habits, with_habits
 from kantopt.cli.output import complain
 from kantopt.cli.pace import NO_PACE, Pace, with_pace
@@ -31,6 +32,7 @@ _LIMITS = {
 @with_habits
 @with_pace
 def defrag(
+    context: typer.Context,
     files: opt.Files,
     goal: Annotated[
         list[str] | None,
@@ -118,10 +120,7 @@ def defrag(
         progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
         with progress, contextlib.ExitStack() as ending:
             progress.reach("reading")
-            from kantopt.planning.solver_process import SolverProcess
-
-            # Started first: it loads the solver on another core while this one reads.
-            solver = None if engine == "fast" else ending.enter_context(SolverProcess())
+            solver = None if engine == "fast" else ending.enter_context(solver_of(context))
             from kantopt.planning.defrag import Wish, asked, defragment
             from kantopt.planning.options import Options
             from kantopt.planning.question import Import, exempt_keys, read_question

@@ -68,9 +68,12 @@ def _dispatch(arguments: list[str]) -> int:
         # Asked by scripts in loops: answered before anything is loaded to read options with.
         emit(version_text())
         return 0
-    from kantopt.cli.app import dispatch
+    from kantopt.cli.ahead import solver_ahead
 
-    return dispatch(arguments)
+    with solver_ahead(arguments) or contextlib.nullcontext() as solver:
+        from kantopt.cli.app import dispatch
+
+        return dispatch(arguments, solver)
 
 
 def _drop_if_broken() -> None:

@@ -8,6 +8,7 @@ import typer
 
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
+from kantopt.cli.ahead import solver_of
 from kantopt.cli.habits import NO_HABITS, Habits, Run, with_habits
 from kantopt.cli.output import complain
 from kantopt.cli.pace import NO_PACE, Pace, with_pace
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 @with_habits
 @with_pace
 def plan(
+    context: typer.Context,
     files: opt.Files,
     model: opt.ModelName = None,
     time_limit: lim.TimeLimit = "10s",  # type: ignore[assignment]
@@ -99,10 +101,7 @@ def plan(
             from kantopt.schema.garbage import kept
 
             with kept():  # modules are, and documents
-                from kantopt.planning.solver_process import SolverProcess
-
-                # Started first: it loads the solver on another core while this one reads.
-                solver = None if engine == "fast" else ending.enter_context(SolverProcess())
+                solver = None if engine == "fast" else ending.enter_context(solver_of(context))
                 from kantopt.planning.options import Options
                 from kantopt.planning.plan import make_plan
                 from kantopt.planning.question import Import, chosen_model, read_question

@@ -7,16 +7,8 @@ from typing import Self
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning.incumbents import Incumbents
-from kantopt.planning.solver_process import (
-    Done,
-    Failed,
-    Found,
-    Message,
-    Note,
-    SearchTask,
-    SolverProcess,
-    Started,
-)
+from kantopt.planning.messages import Done, Failed, Found, Message, Note, SearchTask, Started
+from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
 from kantopt.search.known import Bound
 

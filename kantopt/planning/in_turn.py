@@ -8,16 +8,9 @@ from dataclasses import dataclass
 from kantopt.clock import Deadline
 from kantopt.planning.exact import grace
 from kantopt.planning.incumbents import Incumbents
+from kantopt.planning.messages import Done, Failed, Found, Message, Note, SearchTask
 from kantopt.planning.options import Options
-from kantopt.planning.solver_process import (
-    Done,
-    Failed,
-    Found,
-    Message,
-    Note,
-    SearchTask,
-    SolverProcess,
-)
+from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
 from kantopt.search.known import Bound
 

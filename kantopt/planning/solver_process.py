@@ -11,54 +11,18 @@ import threading
 import time
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from multiprocessing.connection import Connection
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from kantopt.clock import Deadline
 from kantopt.memory import ENDED
-from kantopt.problem.instance import Instance
-from kantopt.problem.placement import Placement, Spots
-from kantopt.problem.tiers import Tier
-from kantopt.search.known import Bound
 
+if TYPE_CHECKING:
+    from kantopt.planning.messages import Done, Failed, Found, Message, SearchTask
+    from kantopt.problem.placement import Placement
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The search has found a placement."""
-
-    podsets: tuple[Spots, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """The search begins."""
-
-    ortools_version: str
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What the reader of the plan should know of the search."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """The search has ended by itself, or just before the clock would have ended it."""
-
-    infeasible: bool
-    clocked: bool = False
-    """The clock had its say."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """The search broke down."""
-
-    message: str
-
+# Started before anything else is loaded, so that the solver is when there is a question: what this
+# needs of the problem is loaded by the process itself.
 
 _CLOSE = 0.5
 """Seconds before its deadline from which on the clock may have ended a search."""
@@ -66,26 +30,7 @@ _CLOSE = 0.5
 LONGEST = 200
 """Most of an error's text that is passed on; a solver can name every variable it has."""
 
-Message = Started | Found | Bound | Note | Done | Failed
-
-
-@dataclass(frozen=True, slots=True)
-class SearchTask:
-    """What the process is to do; ``work`` is its limit in deterministic seconds, if any."""
-
-    instance: Instance
-    tiers: tuple[Tier, ...]
-    start: Placement | None
-    forbidden: tuple[Placement, ...]
-    deadline: Deadline
-    seed: int
-    workers: int
-    work: float | None
-    log: str | None = None
-    """File that CP-SAT's log is appended to."""
-
-
-_Item = SearchTask | tuple[SearchTask, ...] | Found
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class _Outbox:
@@ -101,15 +46,16 @@ class _Outbox:
         self._open = True
         self._thread: threading.Thread | None = None
 
-    def post(self, item: _Item) -> None:
-        """Have something sent; what waits and has not been sent is dropped for it."""
+    def begin(self, task: SearchTask | tuple[SearchTask, ...]) -> None:
+        """Have the task sent."""
+        self._thread = threading.Thread(target=self._work, args=(task,), daemon=True)
+        self._thread.start()
+
+    def offer(self, found: Found) -> None:
+        """Have a placement sent; one that waits and has not been sent is dropped for it."""
         with self._changed:
-            if not isinstance(item, Found):
-                self._thread = threading.Thread(target=self._work, args=(item,), daemon=True)
-                self._thread.start()
-            else:
-                self._waiting = item
-                self._changed.notify()
+            self._waiting = found
+            self._changed.notify()
 
     def close(self) -> None:
         """Send nothing more; whoever listened is gone, so that nothing is being sent either."""
@@ -119,8 +65,8 @@ class _Outbox:
         if self._thread is not None:
             self._thread.join()
 
-    def _work(self, task: _Item) -> None:
-        item = task
+    def _work(self, task: SearchTask | tuple[SearchTask, ...]) -> None:
+        item: SearchTask | tuple[SearchTask, ...] | Found = task
         with contextlib.suppress(OSError, ValueError):
             while True:
                 self._line.send(item)
@@ -145,7 +91,12 @@ class SolverProcess:
         self._process = context.Process(
             target=_run, args=(far_end, self._line, os.getpid()), daemon=True
         )
-        self._process.start()
+        # Until the process has handlers of its own, no signal may end it the way of this one.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        try:
+            self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         far_end.close()
         self._outbox = _Outbox(self._line)
 
@@ -164,15 +115,17 @@ class SolverProcess:
 
     def begin(self, task: SearchTask) -> None:
         """Give the process its task; of one that is dead already, :meth:`messages` will tell."""
-        self._outbox.post(task)
+        self._outbox.begin(task)
 
     def begin_in_turn(self, tasks: Sequence[SearchTask]) -> None:
         """Give the process several tasks; :meth:`numbered` tells what it finds."""
-        self._outbox.post(tuple(tasks))
+        self._outbox.begin(tuple(tasks))
 
     def offer(self, placement: Placement) -> None:
         """Tell the search of a legal placement that was found elsewhere."""
-        self._outbox.post(Found(placement.podsets))
+        from kantopt.planning.messages import Found
+
+        self._outbox.offer(Found(placement.podsets))
 
     @property
     def pid(self) -> int | None:
@@ -201,6 +154,8 @@ class SolverProcess:
         try:
             return self._line.recv()
         except (EOFError, OSError):
+            from kantopt.planning.messages import Failed
+
             self._process.join()
             return Failed(self._ending())
 
@@ -220,13 +175,16 @@ def _run(line: Connection, near_end: Connection, parent: int) -> None:
     """Load the solver, wait for a task, search and send; the body of the process."""
     near_end.close()  # else the end of the parent would not be the end of the line
     _settle_in(parent)
+    gc.disable()  # what is loaded is kept
+    from kantopt.planning.messages import Failed, SearchTask
+
     try:
         import kantopt.search.stages.run
 
         if not line.poll():
             import kantopt.search.stages.turns  # noqa: F401 - the same, and needed next
 
-        gc.enable()  # off while the process it was forked from was loading
+        gc.enable()
         task: SearchTask | tuple[SearchTask, ...] = line.recv()
         tasks = (task,) if isinstance(task, SearchTask) else task
         stop = tasks[0].deadline.stop
@@ -249,6 +207,8 @@ def _run(line: Connection, near_end: Connection, parent: int) -> None:
 
 def _search_in_turn(tasks: Sequence[SearchTask], line: Connection) -> None:
     """Search for one task after the other; the time that is left is shared out evenly."""
+    from kantopt.planning.messages import Done
+
     for i, task in enumerate(tasks):
         if task.deadline.over():
             line.send((i, Done(infeasible=False, clocked=True)))
@@ -283,10 +243,10 @@ class _Numbered:
 
 def _settle_in(parent: int) -> None:
     """Make a forked process one that only its parent talks to and that ends with it."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     # Ctrl-C and a hang-up reach the parent, which decides. Blocked, not only ignored: CP-SAT sets a
     # handler of its own, which may fire while the solver is being taken down.
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, {signal.SIGINT, signal.SIGHUP})
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a solver that prints must not reach stdout
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
@@ -294,6 +254,8 @@ def _settle_in(parent: int) -> None:
 
 def _failure(error: Exception) -> Failed:
     """Say what went wrong in a solver process, and where."""
+    from kantopt.planning.messages import Failed
+
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{os.path.basename(last.filename)}:{last.lineno}"
     text = " ".join(str(error).split())[:LONGEST]
@@ -318,7 +280,9 @@ def _search(task: SearchTask, line: _Far) -> Done:
     from importlib.metadata import version
 
     from kantopt.cp.solve import Budget
+    from kantopt.planning.messages import Done, Found, Note, Started
     from kantopt.problem.classes import merge_pods
+    from kantopt.problem.placement import Placement
     from kantopt.search.stages.desk import Desk, Line
     from kantopt.search.stages.run import run_stages
 

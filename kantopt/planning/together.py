@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from kantopt.clock import Deadline
 from kantopt.planning.exact import Exact, grace
 from kantopt.planning.incumbents import Incumbents
+from kantopt.planning.messages import SearchTask
 from kantopt.planning.options import Options
-from kantopt.planning.solver_process import SearchTask, SolverProcess
+from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
 
 WORK_PER_SECOND = 0.05

@@ -1,7 +1,5 @@
 """What every document part has in common: strict, frozen, camelCase outside, nothing unknown."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -19,6 +17,7 @@ class Part(BaseModel):
 
     model_config = ConfigDict(
         alias_generator=to_camel,
+        defer_build=True,  # few of the documents are met in a run
         extra="forbid",
         frozen=True,
         populate_by_name=True,

@@ -1,7 +1,5 @@
 """The ``Certificate`` document: how good a plan is, and what anyone can check that by."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

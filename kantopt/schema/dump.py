@@ -6,29 +6,9 @@ import hashlib
 import json
 from typing import Any
 
-import yaml
 from pydantic_core import to_json
 
 from kantopt.schema.base import Part
-from kantopt.schema.yaml_scalars import resolve
-
-_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-
-
-class _Dumper(_DUMPER):  # type: ignore[misc]
-    """Block style, no aliases, and quotes around all that our reader takes for no string."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-def _string(dumper: Any, text: str) -> Any:
-    # PyYAML quotes what its own resolver takes for something else; y, 0o7 and 1e3 are ours.
-    style = None if resolve(text) is text else "'"
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _string)
 
 
 def dump_data(document: Part) -> dict[str, Any]:
@@ -47,15 +27,10 @@ def dump_json(document: Part) -> str:
 
 def dump_yaml(document: Part) -> str:
     """Write a document as YAML in block style; reading it gives the same document again."""
-    text: str = yaml.dump(
-        dump_data(document),
-        Dumper=_Dumper,
-        sort_keys=False,
-        default_flow_style=False,
-        allow_unicode=True,
-        width=10**6,
-    )
-    return text
+    # PyYAML takes its time to load, and is not needed for the digest of a plan.
+    from kantopt.schema.yaml_dump import yaml_text
+
+    return yaml_text(dump_data(document))
 
 
 def canonical_digest(*documents: Part) -> str:

@@ -206,7 +206,7 @@ class Explanation(Part):
 
     api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Explanation"] = Field(description="Explanation")
-    metadata: Metadata = Field(default=Metadata(), description="name of the cluster")
+    metadata: Metadata = Field(default_factory=Metadata, description="name of the cluster")
     snapshot: SnapshotRef = Field(description="the snapshot it was made for")
     job: str = Field(description="NAMESPACE/NAME of the job")
     priority: int = Field(description="its priority")

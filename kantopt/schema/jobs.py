@@ -1,7 +1,5 @@
 """Jobs, running or pending, and the ``JobList`` document."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -219,5 +217,5 @@ class JobList(Part):
 
     api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["JobList"] = Field(description="JobList")
-    metadata: Metadata = Field(default=Metadata(), description="name of the list")
+    metadata: Metadata = Field(default_factory=Metadata, description="name of the list")
     jobs: tuple[Job, ...] = Field(default=(), description="the jobs")

@@ -1,7 +1,5 @@
 """The ``Model`` document: which rules hold and what is minimised, in which order."""
 
-from __future__ import annotations
-
 import re
 from enum import StrEnum
 from typing import Annotated, Any, Literal
@@ -197,7 +195,7 @@ class PriorityObjective(ModelPart):
         return {data: {}} if isinstance(data, str) else data
 
     @model_validator(mode="after")
-    def _one_metric(self) -> PriorityObjective:
+    def _one_metric(self) -> "PriorityObjective":
         if len(self.model_fields_set) != 1:
             raise ValueError("exactly one metric per objective")
         return self
@@ -316,17 +314,17 @@ class Model(Part):
 
     api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Model"] = Field(description="Model")
-    metadata: Metadata = Field(default=Metadata(), description="name of the model")
+    metadata: Metadata = Field(default_factory=Metadata, description="name of the model")
     extends: str | None = Field(
         default=None, description="model to start from: a name of ours, or a path ending in .yaml"
     )
-    rules: Rules = Field(default=Rules(), description="which rules hold")
+    rules: Rules = Field(default_factory=Rules, description="which rules hold")
     objectives: tuple[Objective, ...] | None = Field(
         default=None, description="metrics, most important first; each is minimised, then locked"
     )
-    limits: Limits = Field(default=Limits(), description="most that a plan may disrupt")
+    limits: Limits = Field(default_factory=Limits, description="most that a plan may disrupt")
     schedule: Schedule = Field(
-        default=Schedule(), description="when and how fast plans are carried out"
+        default_factory=Schedule, description="when and how fast plans are carried out"
     )
     required: tuple[str, ...] = Field(
         default=(), description="jobs (NAMESPACE/NAME or NAME) that must be placed"

@@ -1,7 +1,5 @@
 """The ``Plan`` document: what to do, in which order, and how good that is."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

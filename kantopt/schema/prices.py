@@ -50,7 +50,7 @@ class PriceList(Part):
 
     api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["PriceList"] = Field(description="PriceList")
-    metadata: Metadata = Field(default=Metadata(), description="name of the cluster")
+    metadata: Metadata = Field(default_factory=Metadata, description="name of the cluster")
     snapshot: SnapshotRef = Field(description="the snapshot that it is for")
     job: str = Field(description="NAMESPACE/NAME of the job that needs room")
     level: str = Field(description="topology level of the domains")

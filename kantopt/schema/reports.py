@@ -61,7 +61,7 @@ class MetricsReport(Part):
 
     api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Metrics"] = Field(description="Metrics")
-    metadata: Metadata = Field(default=Metadata(), description="name of the cluster")
+    metadata: Metadata = Field(default_factory=Metadata, description="name of the cluster")
     planned: bool = Field(description="whether there is a plan to compare with")
     figures: tuple[Figure, ...] = Field(default=(), description="the metrics")
     spreads: tuple[SpreadFigure, ...] = Field(default=(), description="numbers per job")

@@ -1,7 +1,5 @@
 """The ``ClusterSnapshot`` document: nodes, running jobs, queues and budgets at one moment."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -139,8 +137,10 @@ class ClusterSnapshot(Part):
 
     api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["ClusterSnapshot"] = Field(description="ClusterSnapshot")
-    metadata: SnapshotMetadata = Field(default=SnapshotMetadata(), description="name and moment")
-    topology: Topology = Field(default=Topology(), description="topology of the nodes")
+    metadata: SnapshotMetadata = Field(
+        default_factory=SnapshotMetadata, description="name and moment"
+    )
+    topology: Topology = Field(default_factory=Topology, description="topology of the nodes")
     priority_classes: tuple[PriorityClass, ...] = Field(default=(), description="named priorities")
     nodes: tuple[Node, ...] = Field(default=(), description="machines")
     jobs: tuple[Job, ...] = Field(default=(), description="running jobs")

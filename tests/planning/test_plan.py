@@ -13,10 +13,11 @@ import pytest
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning import exact, together
+from kantopt.planning.messages import Done, Found
 from kantopt.planning.options import Options
 from kantopt.planning.plan import Result, Run, make_plan
 from kantopt.planning.question import Question
-from kantopt.planning.solver_process import Done, Found, SolverProcess
+from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.cluster import Spot
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of

@@ -10,10 +10,11 @@ from typing import Any
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning.actions import waves_of
 from kantopt.planning.claims import false_claims, false_figures
+from kantopt.planning.messages import SearchTask
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Question
-from kantopt.planning.solver_process import SearchTask, SolverProcess
+from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.dump import dump_data
 from kantopt.verify.replay import replay

@@ -11,15 +11,8 @@ import pytest
 
 from kantopt import memory
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning.solver_process import (
-    Done,
-    Failed,
-    Found,
-    Message,
-    SearchTask,
-    SolverProcess,
-    Started,
-)
+from kantopt.planning.messages import Done, Failed, Found, Message, SearchTask, Started
+from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement

@@ -1,0 +1,67 @@
+"""What the planner and the process of the exact search tell each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kantopt.clock import Deadline
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement, Spots
+from kantopt.problem.tiers import Tier
+from kantopt.search.known import Bound
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The search has found a placement."""
+
+    podsets: tuple[Spots, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The search begins."""
+
+    ortools_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What the reader of the plan should know of the search."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The search has ended by itself, or just before the clock would have ended it."""
+
+    infeasible: bool
+    clocked: bool = False
+    """The clock had its say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The search broke down."""
+
+    message: str
+
+
+Message = Started | Found | Bound | Note | Done | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTask:
+    """What the process is to do; ``work`` is its limit in deterministic seconds, if any."""
+
+    instance: Instance
+    tiers: tuple[Tier, ...]
+    start: Placement | None
+    forbidden: tuple[Placement, ...]
+    deadline: Deadline
+    seed: int
+    workers: int
+    work: float | None
+    log: str | None = None
+    """File that CP-SAT's log is appended to."""

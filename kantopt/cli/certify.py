@@ -15,8 +15,6 @@ from kantopt.errors import BadDataError, Problem, UsageError
 
 if TYPE_CHECKING:
     from kantopt.planning.certify import Certified
-    from kantopt.planning.question import Question
-    from kantopt.schema.model import Model
 
 _CODES = {"OPTIMAL": 0, "BETTER": 10, "OPEN": 11, "ILLEGAL": 12}
 
@@ -106,7 +104,7 @@ def certify(
             solver = ending.enter_context(solver_of(context))
             from kantopt.planning.certify import certify as judge
             from kantopt.planning.options import Options
-            from kantopt.planning.question import Import, read_question
+            from kantopt.planning.question import Import, judging_model, read_question
 
             how = Import(gated, tuple(pending or ()), tuple(topology or ()))
             question = read_question([*files, *([plan] if plan is not None else [])], how)
@@ -121,7 +119,7 @@ def certify(
                 settings = replace(settings, workers=workers)
             result = judge(
                 question,
-                _model(question, model),
+                judging_model(question, model),
                 settings,
                 deadline,
                 later=later,
@@ -137,16 +135,6 @@ def certify(
     if deadline.stop.signal is not None:
         return 128 + deadline.stop.signal
     return _CODES[result.certificate.verdict]
-
-
-def _model(question: "Question", name: str | None) -> "Model":
-    """Return the model to judge under: the one named, among the files, the plan's own, mixed."""
-    from kantopt.planning.question import chosen_model
-    from kantopt.schema.extends import resolve_model
-
-    if name is None and question.model is None and question.plan is not None:
-        return resolve_model(question.plan.model, "the plan")
-    return chosen_model(question, name)
 
 
 def _write(result: "Certified", shown: Shown) -> None:

@@ -42,17 +42,13 @@ def metrics(
     priority, nodes in use, how far gangs are spread (JTTED), how long jobs have waited (JWTD).
     Needs no solver.
     """
-    from kantopt.planning.question import Import, chosen_model, read_question
+    from kantopt.planning.question import Import, judging_model, read_question
     from kantopt.planning.report_metrics import Slot, report_metrics
-    from kantopt.schema.extends import resolve_model
 
     check_output_file(output_file)
     how = Import(gated, tuple(pending or ()), tuple(topology or ()))
     question = read_question(files, how)
-    if model is None and question.model is None and question.plan is not None:
-        chosen = resolve_model(question.plan.model, "the plan")
-    else:
-        chosen = chosen_model(question, model)
+    chosen = judging_model(question, model)
     slots = [Slot(size, slot_resource, slot_devices) for size in slot or ()]
     report = report_metrics(question, chosen, slots)
     form = format_of(output, output_file, "table")

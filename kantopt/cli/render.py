@@ -1,52 +1,86 @@
 """``kantopt render``."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import typer
 
-from kantopt.cli.options import OutputFile, Quiet, Verbose
-from kantopt.cli.output import check_output_file, emit
+from kantopt.cli import options as opt
+from kantopt.cli.output import check_output_file, complain, emit
+from kantopt.errors import UsageError
 
 
 def render(
     files: Annotated[
         list[str],
-        typer.Argument(metavar="FILE", help="A plan; - is standard input.", show_default=False),
+        typer.Argument(
+            metavar="FILE...",
+            help="kubectl: a plan; svg: a snapshot, with a plan or without; - is standard input.",
+            show_default=False,
+        ),
     ],
     to: Annotated[
-        Literal["kubectl"],
-        typer.Option("--to", help="Who is to follow the plan.", show_default=False),
+        Literal["kubectl", "svg"],
+        typer.Option(
+            "--to", help="Who is to follow the plan, or svg: a picture.", show_default=False
+        ),
     ],
     shell: Annotated[
-        bool, typer.Option("--shell", help="A shell script, not one JSON request a line.")
+        bool, typer.Option("--shell", help="kubectl: a shell script, not one JSON request a line.")
     ] = False,
     gate: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Scheduling gate to remove from pods that are bound; default: the only one.",
+            help="kubectl: gate to remove from pods that are bound; default: the only one.",
         ),
     ] = None,
-    output_file: OutputFile = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
+    gated: opt.Gated = False,
+    pending: opt.Pending = None,
+    topology: opt.Levels = None,
+    output_file: opt.OutputFile = None,
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
 ) -> int:
-    """Turn a plan into what another system follows. Changes nothing itself.
+    """Turn a plan into what another system follows, or into a picture. Changes nothing itself.
 
     kubectl: evictions with uid and resourceVersion, and patches of gated pods with tests that
-    fail if the plan is stale.
+    fail if the plan is stale. svg: the nodes by topology domain, what runs on them, what leaves
+    and what arrives, before and after the plan.
     """
+    check_output_file(output_file)
+    if to == "svg":
+        if shell or gate is not None:
+            raise UsageError("--shell, --gate: found --to svg, expected --to kubectl")
+        text, notes = _picture(files, gated, pending or (), topology or ())
+    else:
+        text, notes = _requests(files, shell, gate), ()
+    emit(text, output_file)
+    if not quiet:
+        complain("warning", notes)
+    return 0
+
+
+def _requests(files: list[str], shell: bool, gate: str | None) -> str:
     from kantopt.errors import BadDataError, Problem
     from kantopt.formats.kubectl import render_json_lines, render_shell
     from kantopt.schema.files import load_native
     from kantopt.schema.plan import Plan
 
-    check_output_file(output_file)
     pairs = load_native(files)
     plans = [document for _, document in pairs if isinstance(document, Plan)]
     if len(plans) != 1:
         kinds = ", ".join(sorted(str(raw.data["kind"]) for raw, _ in pairs))
         raise BadDataError([Problem(pairs[0][0].file, "", kinds, "one Plan")])
-    text = render_shell(plans[0], gate=gate) if shell else render_json_lines(plans[0], gate=gate)
-    emit(text, output_file)
-    return 0
+    return render_shell(plans[0], gate=gate) if shell else render_json_lines(plans[0], gate=gate)
+
+
+def _picture(
+    files: list[str], gated: bool, pending: Sequence[str], topology: Sequence[str]
+) -> tuple[str, tuple[str, ...]]:
+    from kantopt.planning.pictures import picture_of
+    from kantopt.planning.question import Import, judging_model, read_question
+    from kantopt.report.picture import svg
+
+    question = read_question(files, Import(gated, tuple(pending), tuple(topology)))
+    return svg(picture_of(question, judging_model(question, None))), question.notes

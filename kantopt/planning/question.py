@@ -141,6 +141,13 @@ def chosen_model(question: Question, name: str | None) -> Model:
     return question.model or load_model("mixed")
 
 
+def judging_model(question: Question, name: str | None) -> Model:
+    """Return the model to judge by: as :func:`chosen_model`, but a plan brings its own along."""
+    if name is None and question.model is None and question.plan is not None:
+        return resolve_model(question.plan.model, "the plan")
+    return chosen_model(question, name)
+
+
 def exempt_keys(model: Model) -> frozenset[str]:
     """Return the labels by which a model exempts pods."""
     return frozenset(selector.partition("=")[0] for selector in model.exempt)

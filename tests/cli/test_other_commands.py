@@ -163,6 +163,16 @@ def test_a_plan_is_rendered_for_kubectl(cli: Cli) -> None:
     assert cli("render", "snap.yaml", "--to", "kubectl").code == 65
 
 
+def test_a_plan_is_drawn(cli: Cli) -> None:
+    cli("plan", "snap.yaml", "jobs.yaml", "-O", "plan.yaml", "-q")
+    done = cli("render", "snap.yaml", "jobs.yaml", "plan.yaml", "--to", "svg", "-O", "plan.svg")
+    assert (done.code, done.out) == (0, "")
+    assert "team-a/llm-8/worker x1: 8 GPUs, priority 1000, bound" in Path("plan.svg").read_text()
+    assert cli("render", "snap.yaml", "--to", "svg").out.startswith("<svg")
+    assert cli("render", "plan.yaml", "--to", "svg").code == 65
+    assert cli("render", "snap.yaml", "--to", "svg", "--shell").code == 64
+
+
 def test_metrics_of_a_single_node_are_singular(cli: Cli) -> None:
     snapshot = {"apiVersion": "kantopt/v1alpha1", "kind": "ClusterSnapshot"}
     node = {"name": "a", "allocatable": {"nvidia.com/gpu": 1}}

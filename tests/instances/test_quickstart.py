@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning.options import Options
+from kantopt.planning.pictures import picture_of
 from kantopt.planning.plan import make_plan
-from kantopt.planning.question import chosen_model, read_question
+from kantopt.planning.question import chosen_model, judging_model, read_question
+from kantopt.report.picture import svg
 from kantopt.schema.plan import Plan
 
 FOLDER = Path(__file__).parents[2] / "instances" / "quickstart"
@@ -57,3 +60,11 @@ def test_what_stays_pending_is_named_with_a_reason() -> None:
         "research/elastic": 2,
     }
     assert pending["research/too-big-for-a-rack"].rule == "topology"
+
+
+def test_the_picture_in_the_readme_is_that_of_the_plan() -> None:
+    files = [str(FOLDER / "snapshot.yaml"), str(FOLDER / "jobs.yaml")]
+    question = replace(read_question(files), plan=quickstart())
+    drawn = svg(picture_of(question, judging_model(question, None)))
+    kept = FOLDER.parents[1] / "docs" / "quickstart.svg"
+    assert kept.read_text() == drawn, "draw it anew: kantopt render ... --to svg"

@@ -94,7 +94,9 @@ def dispatch(arguments: list[str], solver: SolverProcess | None = None) -> int:
     except typer.TyperException as error:
         # What reads a choice puts its own word for a wrong one in front.
         message = " ".join(error.format_message().split()).replace("Value error, ", "", 1)
-        complain("error", [f"{message} (see kantopt --help)"], log_form_of(arguments))
+        context = getattr(error, "ctx", None)
+        command = "kantopt" if context is None else context.command_path
+        complain("error", [f"{message} (see {command} --help)"], log_form_of(arguments))
         return UsageError.exit_code
     except typer.Abort:
         return INTERRUPTED

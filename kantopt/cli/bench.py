@@ -107,10 +107,11 @@ def bench(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """Run a benchmark: every run a process of its own, every plan verified, a CSV row each.
+    """Run a benchmark: each run is a process, each plan is verified.
 
-    Rows are written one by one; the same command goes on where it was stopped. Exit code 1 if a
-    plan is missing, illegal or worse than doing nothing, or contradicts a bound known before.
+    Every run is a CSV row, written when it ends; the same command goes on where it was stopped.
+    Exit code 1 if a plan is missing, illegal or worse than doing nothing, or contradicts a bound
+    known before.
     `interruptions` kills the solver, lets memory run short and sends signals at random moments;
     `determinism` plans each question twice; `preemption` compares victims with those of
     reverse-trim; `certificates` certifies plans and checks the certificates: there, too, 1 if

@@ -76,7 +76,7 @@ def certify(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """Judge how good a plan or placement is: legal, optimal, or beaten by a better plan.
+    """Judge how good a plan is: illegal, beaten by another, or optimal.
 
     Judges the plan given, ours or another's; with --after, what another scheduler has made of the
     cluster; without either, the snapshot as it stands, as if nothing were done. First every step is
@@ -105,6 +105,7 @@ def certify(
             from kantopt.planning.certify import certify as judge
             from kantopt.planning.options import Options
             from kantopt.planning.question import Import, judging_model, read_question
+            from kantopt.planning.wanted import required_jobs
 
             how = Import(gated, tuple(pending or ()), tuple(topology or ()))
             question = read_question([*files, *([plan] if plan is not None else [])], how)
@@ -114,7 +115,7 @@ def certify(
             progress.reach("planning")
             if log is not None:
                 emit("", log)  # what an earlier run left there is not part of this one
-            settings = Options(seed=seed, require=tuple(require or ()), log=log)
+            settings = Options(seed=seed, require=required_jobs(question, require or ()), log=log)
             if workers is not None:
                 settings = replace(settings, workers=workers)
             result = judge(

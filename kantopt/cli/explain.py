@@ -49,7 +49,7 @@ def explain(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """Explain why a job is pending, or where it runs and why, and what would change that.
+    """Explain why a job is pending, or where it is, and what helps.
 
     Arguments are files in any order and the job, `kantopt explain cluster.json jobs.yaml
     team-a/llm-8`. The verdict rests on plans that were verified or on proofs; what was not decided

@@ -36,7 +36,7 @@ def metrics(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """Measure a cluster: before, and after a plan if one is given.
+    """Measure a cluster, before and after a plan.
 
     Allocation (GAR), fragmentation (GFR, FR of a slot size, stranded GPUs), what is unplaced by
     priority, nodes in use, how far gangs are spread (JTTED), how long jobs have waited (JWTD).

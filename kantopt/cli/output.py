@@ -6,6 +6,7 @@ import contextlib
 import itertools
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 LogForm = Literal["text", "json"]
 """Form of all that goes to stderr."""
+
+STDOUT = ("-", "/dev/stdout")
+"""Names of standard output; a file that it goes to must not be replaced under its feet."""
 
 _NOTHING: Mapping[str, object] = MappingProxyType({})
 
@@ -36,7 +40,7 @@ def emit(text: str, path: str | None = None) -> None:
         If standard output cannot.
     """
     data = text.encode("utf-8", "backslashreplace")
-    if path is not None and path != "-":
+    if path is not None and path not in STDOUT:
         from kantopt.schema.writing import write_atomic
 
         write_atomic(path, data)
@@ -111,9 +115,10 @@ def check_output_file(path: str | None) -> None:
     CannotCreateError
         If the folder is missing or may not be written to, or the path is a directory.
     """
-    if path is None or path == "-":
+    if path is None or path in STDOUT:
         return
-    target = os.path.realpath(path)
+    # What is no file, such as a pipe, may have no path of its own to resolve.
+    target = path if _is_special(path) else os.path.realpath(path)
     folder = os.path.dirname(target)
     reason = ""
     if not path or os.path.isdir(target):
@@ -126,6 +131,15 @@ def check_output_file(path: str | None) -> None:
         reason = "permission denied"
     if reason:
         raise CannotCreateError(f"{path or chr(34) * 2}: cannot be written: {reason}")
+
+
+def _is_special(path: str) -> bool:
+    """Whether a path names a device or pipe, perhaps one of this process: /dev/fd/63."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def format_of(chosen: str | None, path: str | None, default: str) -> str:

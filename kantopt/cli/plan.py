@@ -105,6 +105,7 @@ def plan(
                 from kantopt.planning.options import Options
                 from kantopt.planning.plan import make_plan
                 from kantopt.planning.question import Import, chosen_model, read_question
+                from kantopt.planning.wanted import model_for, required_jobs, wanted_job
                 from kantopt.search.strategy import Strategy
 
                 how = Import(gated, tuple(pending or ()), tuple(topology or ()))
@@ -115,13 +116,11 @@ def plan(
                 engine=engine,
                 strategies=tuple(Strategy(name) for name in strategy or ()),
                 seed=seed,
-                require=tuple(require or ()),
+                require=required_jobs(question, require or ()),
             )
             if workers is not None:
                 settings = replace(settings, workers=workers)
             if wanted is not None:
-                from kantopt.planning.wanted import model_for, wanted_job
-
                 wanted = wanted_job(question, wanted)
                 if model is None and question.model is None:
                     model = "preemption"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kantopt.cli.options import Colour, Form
-from kantopt.cli.output import LogForm, check_output_file, dumped, emit, format_of
+from kantopt.cli.output import STDOUT, LogForm, check_output_file, dumped, emit, format_of
 
 if TYPE_CHECKING:
     from kantopt.schema.base import Part
@@ -64,7 +64,7 @@ def asked_for(
     CannotCreateError
         If the file cannot be created.
     """
-    if path == "-":
+    if path in STDOUT:
         form, path = form or "yaml", None
     check_output_file(path)
     return Shown(form, path, color, quiet, log_form)

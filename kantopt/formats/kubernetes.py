@@ -150,8 +150,10 @@ class _Import:
         )
         pending = JobList(api_version=API_VERSION, kind="JobList", jobs=tuple(waiting))
         lines = notes.lines()
-        if not nodes and objects.of("", "Pod"):
+        if not nodes:
             lines = (_NO_NODES, *lines)
+        elif not objects.of("", "Pod"):
+            lines = (_NO_PODS, *lines)
         return Imported(snapshot, pending, lines)
 
     def check_patterns(self) -> None:
@@ -313,9 +315,9 @@ class _Import:
                     self._notes.add(text, f"{job.namespace}/{job.name}", podset.count)
 
 
-_NO_NODES = (
-    "the input has no nodes: kubectl get nodes,pods,pdb,priorityclasses -A -o json shows them"
-)
+_SHOWN_BY = "kubectl get nodes,pods,pdb,priorityclasses -A -o json shows them"
+_NO_NODES = f"the input has no nodes: {_SHOWN_BY}"
+_NO_PODS = f"the input has no pods, so every node counts as empty: {_SHOWN_BY}"
 
 
 def _group_key(member: Member) -> Hashable:

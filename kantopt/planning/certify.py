@@ -181,7 +181,8 @@ class _Certification:
         witnesses.tell(run.incumbents.known)
         better: CounterExample | None = None
         if self.deadline.over():
-            run.warnings.append("not examined: reading took all the time")
+            what = "memory" if self.deadline.stop.lacks_memory() else "time"
+            run.warnings.append(f"not examined: reading took all the {what}")
             run.cut = True
         else:
             left = self.deadline.remaining()

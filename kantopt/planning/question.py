@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kantopt.errors import BadDataError, Problem
@@ -14,6 +14,7 @@ from kantopt.schema.consistency import check_documents
 from kantopt.schema.extends import load_model, resolve_model
 from kantopt.schema.files import load_raw
 from kantopt.schema.garbage import kept
+from kantopt.schema.hints import quote
 from kantopt.schema.jobs import Job, JobList
 from kantopt.schema.model import Model
 from kantopt.schema.plan import Plan
@@ -96,6 +97,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     pairs, problems = validate_all(native)
     notes: tuple[str, ...] = ()
     pending: list[Job] = []
+    imported: list[tuple[str, Sequence[Job]]] = []
     snapshots = [(raw, doc) for raw, doc in pairs if isinstance(doc, ClusterSnapshot)]
     if not problems:
         problems = check_documents(pairs)
@@ -103,8 +105,10 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         keys = {key for raw, doc in pairs for key in _exempt_keys(doc, raw.file)}
         snapshot, listed, notes = _imported(foreign, replace(how, labels=how.labels | keys))
         file = foreign[0].file
+        imported = [(file, (*snapshot.jobs, *listed.jobs))]
         snapshots.append((RawDocument(file, 0, {}), snapshot))
         pending += listed.jobs
+    problems = problems or list(_repeated([*_jobs_of(pairs), *imported]))
     # A document that cannot be used is there all the same: it is not missed as well.
     problems = problems or _single(raws, pairs, snapshots)
     if problems:
@@ -176,6 +180,28 @@ def _imported(
         labels=how.labels,
     )
     return imported.snapshot, imported.pending, imported.notes
+
+
+def _jobs_of(pairs: Iterable[tuple[RawDocument, Part]]) -> Iterator[tuple[str, Sequence[Job]]]:
+    """Jobs of each document that lists any, beside its name."""
+    for raw, doc in pairs:
+        if isinstance(doc, ClusterSnapshot | JobList) and doc.jobs:
+            yield raw.label, doc.jobs
+
+
+def _repeated(listed: Sequence[tuple[str, Sequence[Job]]]) -> Iterator[Problem]:
+    """Report jobs that another document has as well; within one it has been checked."""
+    if len(listed) < 2:
+        return
+    first: dict[str, tuple[int, str]] = {}
+    for number, (label, jobs) in enumerate(listed):
+        for i, job in enumerate(jobs):
+            name = f"{job.namespace}/{job.name}"
+            where = number, f"{label}: jobs[{i}]"
+            before, place = first.setdefault(name, where)
+            if before != number:
+                found = f"the job {quote(name)} again"
+                yield Problem(label, f"jobs[{i}].name", found, f"it once, as in {place}")
 
 
 def _single(

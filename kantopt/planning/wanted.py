@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 from kantopt.errors import UsageError
 from kantopt.planning.question import Question
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Model
+
+
+def required_jobs(question: Question, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the jobs that the command line requires, as NAMESPACE/NAME.
+
+    Raises
+    ------
+    UsageError
+        If there is no such job, or several.
+    """
+    return tuple(_named(question, name, "--require", "a job")[0] for name in names)
 
 
 def wanted_job(question: Question, name: str) -> str:
@@ -18,21 +30,29 @@ def wanted_job(question: Question, name: str) -> str:
     UsageError
         If there is no such job, several, or one that has all its pods.
     """
+    job, waits = _named(question, name, "--for", "a pending job", pending=True)
+    if not waits:
+        raise UsageError(f"--for: found {name}, of which all pods run, expected a pending job")
+    return job
+
+
+def _named(
+    question: Question, name: str, option: str, expected: str, *, pending: bool = False
+) -> tuple[str, bool]:
+    """Find a job by NAMESPACE/NAME, or NAME if it is the only one; and whether it waits."""
     jobs = {f"{job.namespace}/{job.name}": job for job in question.jobs}
-    waiting = [full for full, job in jobs.items() if _waits(job)]
+    known = [full for full, job in jobs.items() if not pending or _waits(job)]
     found = [full for full in jobs if name in (full, jobs[full].name)]
     found = [full for full in found if full == name] or found
     if len(found) > 1:
         several = ", ".join(found)
-        raise UsageError(f"--for: found {name}, expected NAMESPACE/NAME, one of {several}")
+        raise UsageError(f"{option}: found {name}, expected NAMESPACE/NAME, one of {several}")
     if not found:
-        close = get_close_matches(name, [*waiting, *(jobs[full].name for full in waiting)], n=1)
+        close = get_close_matches(name, [*known, *(jobs[full].name for full in known)], n=1)
         hint = f" (did you mean {close[0]}?)" if close else ""
-        expected = "a pending job" if waiting else "a pending job; the input has none"
-        raise UsageError(f"--for: found {name}, expected {expected}{hint}")
-    if found[0] not in waiting:
-        raise UsageError(f"--for: found {name}, of which all pods run, expected a pending job")
-    return found[0]
+        none = "" if known else "; the input has none"
+        raise UsageError(f"{option}: found {name}, expected {expected}{none}{hint}")
+    return found[0], _waits(jobs[found[0]])
 
 
 def model_for(model: Model, job: str) -> Model:

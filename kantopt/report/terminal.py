@@ -112,7 +112,7 @@ def _quality(plan: Plan, scales: Mapping[str, int]) -> Paragraph:
     """Say how good the plan is: proved, or which objective is open first, and by how much."""
     status = plan.solver.status
     if status == "UNKNOWN":
-        return Paragraph("UNKNOWN: the time was up before anything was examined.", "warn")
+        return Paragraph("UNKNOWN: the run ended before anything was examined.", "warn")
     if status == "INFEASIBLE":
         closed = all(tier.status == "OPTIMAL" for tier in plan.objectives)
         rest = "no plan does better by the others" if closed else "this is a plan for the others"

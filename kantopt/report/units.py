@@ -56,7 +56,10 @@ def unit_name(unit: str, number: str = "") -> str:
     return _SINGULAR.get(named, named) if number == "1" else named
 
 
-_SINGULAR = {"GPUs": "GPU", "cores": "core", "nodes": "node", "pods": "pod", "jobs": "job"}
+_SINGULAR = {
+    name: name.removesuffix("s")
+    for name in ("GPUs", "cores", "nodes", "pods", "jobs", "slots", "domains", "groups")
+}
 
 
 def plural(count: int, one: str, many: str = "") -> str:

@@ -30,9 +30,10 @@ def write_atomic(path: str, data: bytes) -> None:
     """
     try:
         target = os.path.realpath(path)
-        mode = _mode(path, target)
+        mode = _mode(path)
         if mode is None:
-            descriptor, temporary = os.open(target, os.O_WRONLY), None
+            # Not by its target: a pipe of this process (/dev/fd/63) is a link to no path.
+            descriptor, temporary = os.open(path, os.O_WRONLY), None
         else:
             folder = os.path.dirname(target)
             descriptor, temporary = tempfile.mkstemp(prefix=_PREFIX, dir=folder)
@@ -78,10 +79,10 @@ def sweep(path: str) -> None:
                     os.unlink(entry.path)
 
 
-def _mode(path: str, target: str) -> int | None:
+def _mode(path: str) -> int | None:
     """Permission bits for the file to come; ``None`` if it is a device or pipe."""
     try:
-        status = os.stat(target)
+        status = os.stat(path)
     except FileNotFoundError:
         umask = os.umask(0)
         os.umask(umask)
@@ -90,7 +91,7 @@ def _mode(path: str, target: str) -> int | None:
         raise CannotCreateError(f"{path}: cannot be written: it is a directory")
     if not stat.S_ISREG(status.st_mode):
         return None
-    if not os.access(target, os.W_OK):
+    if not os.access(path, os.W_OK):
         raise CannotCreateError(f"{path}: cannot be written: permission denied")
     return stat.S_IMODE(status.st_mode)
 

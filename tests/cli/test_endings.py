@@ -328,12 +328,12 @@ def test_a_misspelt_field_is_the_only_complaint(cli: Cli) -> None:
         (
             ("convert", "snap.yaml", "--from", "slurm"),
             "kantopt: error: Invalid value for '--from': 'slurm' is not one of 'kubernetes', "
-            "'openb', 'vm-rescheduling'. (see kantopt --help)\n",
+            "'openb', 'vm-rescheduling'. (see kantopt convert --help)\n",
         ),
         (
             ("plan", "snap.yaml", "--engine", "slow"),
             "kantopt: error: Invalid value for '--engine': 'slow' is not one of 'auto', 'fast', "
-            "'exact'. (see kantopt --help)\n",
+            "'exact'. (see kantopt plan --help)\n",
         ),
     ],
 )
@@ -356,3 +356,41 @@ def test_a_pattern_that_matches_no_pending_pod_is_a_usage_error(cli: Cli) -> Non
         assert (done.code, done.out) == (64, "")
         said = "kantopt: error: --pending nothing/*: no pending pod or job matches\n"
         assert done.err == said
+
+
+def test_a_job_of_two_files_is_told_with_both(cli: Cli) -> None:
+    done = cli("plan", "snap.yaml", "jobs.yaml", "jobs.yaml")
+    assert done.code == 65
+    first = done.err.splitlines()[0]
+    assert first.startswith("kantopt: error: jobs.yaml: jobs[0].name: found the job ")
+    assert first.endswith(" again, expected it once, as in jobs.yaml: jobs[0]")
+
+
+@pytest.mark.parametrize("command", ["plan", "certify"])
+def test_a_required_job_that_is_none_is_an_option_gone_wrong(cli: Cli, command: str) -> None:
+    done = cli(command, "snap.yaml", "jobs.yaml", "--require", "llm-9")
+    assert done.code == 64
+    assert "--require: found llm-9, expected a job (did you mean llm-8?)" in done.err
+
+
+def test_an_output_may_be_a_pipe_of_this_process(cli: Cli) -> None:
+    reading, writing = os.pipe()
+    try:
+        assert cli("models", "mixed", "-O", f"/dev/fd/{writing}").code == 0
+        assert os.read(reading, 100_000).startswith(b"apiVersion: kantopt/")
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+def test_dev_stdout_is_standard_output_and_never_replaced(tmp_path: Path) -> None:
+    with open(tmp_path / "out", "w") as out:
+        assert finish(start(["models", "mixed", "-O", "/dev/stdout"], stdout=out)).code == 0
+        out.write("and more\n")
+    text = (tmp_path / "out").read_text()
+    assert text.startswith("apiVersion: kantopt/")
+    assert "and more" in text
+
+
+def test_help_of_all_commands_ends_its_sentences(cli: Cli) -> None:
+    assert "..." not in cli("--help").out.partition("Commands:")[2]

@@ -263,5 +263,11 @@ def test_an_input_without_nodes_is_told_where_they_come_from() -> None:
     assert not any("no nodes" in note for note in read(node("a"), pod("p")).notes)
 
 
-def test_an_input_without_anything_has_no_note() -> None:
-    assert read().notes == ()
+def test_nodes_without_any_pod_are_most_likely_half_of_the_input() -> None:
+    (note,) = read(node("a")).notes
+    assert note.startswith("the input has no pods, so every node counts as empty: kubectl get ")
+
+
+def test_an_input_without_anything_is_told_the_same() -> None:
+    (note,) = read().notes
+    assert note.startswith("the input has no nodes")

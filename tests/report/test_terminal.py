@@ -107,7 +107,7 @@ def test_weighted_tiers_become_gpus_where_the_weight_is_known() -> None:
 @pytest.mark.parametrize(
     ("status", "said"),
     [
-        ("UNKNOWN", "UNKNOWN: the time was up"),
+        ("UNKNOWN", "UNKNOWN: the run ended"),
         ("INFEASIBLE", "INFEASIBLE: a required job"),
         ("OPTIMAL", "OPTIMAL: no plan is better"),
         ("FEASIBLE", "FEASIBLE: a legal plan, but it misses what is required"),

@@ -13,7 +13,10 @@ from kantopt.search.strategy import Strategy
 
 
 def emptied(documents: Documents) -> Documents:
-    """Return the same cluster before anything ran: all jobs pending."""
+    """Return the same cluster before anything ran: all jobs pending, by priority, then as listed.
+
+    So the queue of Kubernetes' scheduler has them.
+    """
     jobs = tuple(
         job.model_copy(
             update={
@@ -24,7 +27,8 @@ def emptied(documents: Documents) -> Documents:
         )
         for job in documents.jobs
     )
-    return Documents(documents.snapshot.model_copy(update={"jobs": ()}), jobs)
+    queue = tuple(sorted(jobs, key=lambda job: -(job.priority or 0)))
+    return Documents(documents.snapshot.model_copy(update={"jobs": ()}), queue)
 
 
 def placed_by(documents: Documents, model: Model, strategy: Strategy) -> ClusterSnapshot:

@@ -80,7 +80,11 @@ def bench(
         int, typer.Option(metavar="N", min=1, max=256, help="Runs at the same time.")
     ] = 1,
     of: Annotated[
-        str, typer.Option(metavar="SUITE", help="Suite whose plans `certificates` certifies.")
+        str,
+        typer.Option(
+            metavar="LIST",
+            help="Suites whose plans `certificates` certifies; preemption and golden, too.",
+        ),
     ] = "priority-matters",
     strategy: Annotated[
         list[opt.Strategy] | None,
@@ -165,7 +169,10 @@ def bench(
 
         limit = next(map(opt.parse_duration, _words(limits)), None)
         judged = [strategy.value for strategy in strategy or ()]
-        return certificates(of, grid, _words(models), limit, judged, out, color, quiet)
+        return certificates(
+            *(_words(of), grid, _words(models), limit, judged, workers),
+            *(out, resume, color, quiet),
+        )
     chosen = suite_of(suite)
     if plot is not None:
         from kantopt.bench.plots import check_plotting

@@ -10,7 +10,7 @@ from kantopt.cli.options import Colour
 from kantopt.cli.output import complain, emit
 
 if TYPE_CHECKING:
-    from kantopt.bench.certificates import Certified
+    from kantopt.bench.certified_rows import Certified
     from kantopt.bench.determinism import Twice
     from kantopt.bench.interruptions import Trial
     from kantopt.bench.preemption import Contest
@@ -130,38 +130,50 @@ def _keeper(
 
 
 def certificates(
-    suite: str,
+    suites: Sequence[str],
     grid: Grid,
     models: Sequence[str],
     limit_seconds: float | None,
     strategies: Sequence[str],
+    workers: int,
     out: str | None,
+    resume: bool,
     color: Colour,
     quiet: bool,
 ) -> int:
-    """Certify the plans of a suite, or placements of strategies; 1 if any certificate is wrong."""
+    """Certify the plans of suites, or placements of strategies; 1 if any certificate is wrong."""
     from kantopt.bench import certificates as proofs
-    from kantopt.bench.suites import suite_of
+    from kantopt.bench import certified_rows
+    from kantopt.bench.certified_suites import grid_of, suite_of
+    from kantopt.bench.certified_tables import certified_blocks
     from kantopt.cli.screen import on_screen
 
-    chosen = suite_of(suite)
-    keep = _keeper(out, proofs.COLUMNS, proofs.to_cells)
-    done: list[Certified] = []
+    asked = [
+        proofs.Asked(case, name, chosen.model(name), limit_seconds or chosen.limits_seconds[0])
+        for chosen in map(suite_of, suites)
+        for case in chosen.cases(grid_of(grid) if strategies else grid)
+        for name in models or chosen.models
+    ]
+    keep = _keeper(out, certified_rows.COLUMNS, certified_rows.to_cells)
+    wanted = {one.key(name) for one in asked for name in strategies or (certified_rows.OURS,)}
+    done: dict[tuple[object, ...], Certified] = {}
+    if out is not None and resume:
+        rows = certified_rows.read_certified(Path(out))
+        done = {row.key: row for row in rows if row.key in wanted}
 
     def tell(row: Certified) -> None:
         keep(row)
-        done.append(row)
-        if not quiet and row.fault:
-            complain("error", [f"{row.instance} {row.seed} {row.judged}: {row.fault}"])
+        done[row.key] = row
+        if not quiet:
+            complain("note", [f"{len(done)} of {len(wanted)}: {row.instance} {row.verdict}"])
+            complain("error", [f"{row.instance} {row.judged}: {row.fault}"] if row.fault else [])
 
-    limit = proofs.LIMIT_SECONDS if limit_seconds is None else limit_seconds
-    asked = [(name, chosen.model(name)) for name in models or chosen.models[:1]]
     stopped = False
     try:
-        proofs.run_all(chosen.cases(grid), asked, limit, strategies, tell)
+        proofs.run_all(asked, strategies, set(done), workers, tell)
     except KeyboardInterrupt:
         stopped = True
-    emit(on_screen(proofs.certified_blocks(done), color))
+    emit(on_screen(certified_blocks(list(done.values())), color))
     if stopped:
         return 130
-    return 1 if any(row.fault for row in done) else 0
+    return 1 if any(row.fault for row in done.values()) else 0

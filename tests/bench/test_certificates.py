@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from kantopt.bench.case import Documents
+from kantopt.bench.certified_suites import STRATEGIES_GRID, grid_of, suite_of
 from kantopt.bench.models import bench_model
 from kantopt.bench.placed import emptied, placed_by
 from kantopt.bench.priority_matters import Cell, documents
 from kantopt.bench.published import SEEDS
+from kantopt.bench.suites import Grid
 from kantopt.cli.endings import run
 from kantopt.search.strategy import Strategy
 
@@ -26,7 +28,28 @@ def test_our_plans_are_certified_and_the_certificates_hold(
     (row,) = csv.DictReader(out.open(encoding="utf-8"))
     assert (row["judged"], row["verdict"], row["fault"]) == ("kantopt", "OPTIMAL", "")
     assert int(row["arithmetic"]) == int(row["tiers"]) == 4
-    assert "1 certificates, 0 of them at fault." in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "1 certificates, 0 of them at fault." in told
+    assert "4 = 100.00%" in told
+    before = out.read_bytes()
+    assert run(["bench", "certificates", *TINY, "--seeds", "1", "--out", str(out)]) == 0
+    assert out.read_bytes() == before, "what is done is not done again"
+    assert capsys.readouterr().out == told
+    out.write_bytes(before + before.splitlines(keepends=True)[-1].replace(b",20,", b",soon,"))
+    assert run(["bench", "certificates", *TINY, "--seeds", "1", "--out", str(out)]) == 65
+
+
+def test_suites_are_known_by_name_and_strategies_have_questions_of_their_own() -> None:
+    assert run(["bench", "certificates", "--of", "nothing"]) == 64
+    assert {len(suite_of(name).cases(Grid(seeds=1))) for name in ("golden", "preemption")} == {
+        21,
+        9,
+    }
+    case = suite_of("golden").cases(Grid())[0]
+    made = case.make()
+    assert suite_of("golden").model("own")(made).metadata.name == made.snapshot.metadata.name
+    assert grid_of(Grid(nodes=(64,))).nodes == (64,)
+    assert grid_of(Grid()).usage_percent == STRATEGIES_GRID.usage_percent
 
 
 def test_what_a_strategy_makes_of_an_empty_cluster_is_certified(
@@ -42,11 +65,12 @@ def test_what_a_strategy_makes_of_an_empty_cluster_is_certified(
     assert "kube-default" in capsys.readouterr().out
 
 
-def test_a_scheduler_begins_with_nothing_and_takes_jobs_as_they_come() -> None:
+def test_a_scheduler_begins_with_nothing_and_takes_jobs_by_priority() -> None:
     made: Documents = documents(Cell(4, 4, 2, 95), SEEDS[0])
     empty = emptied(made)
     assert empty.snapshot.jobs == ()
-    assert len(empty.pending) == len(made.jobs)
+    priorities = [job.priority or 0 for job in empty.pending]
+    assert priorities == sorted((job.priority or 0 for job in made.jobs), reverse=True)
     after = placed_by(empty, bench_model("placement-first", counts=True), Strategy.KUBE_DEFAULT)
     placed = sum(
         place.count for job in after.jobs for podset in job.pod_sets for place in podset.assignments

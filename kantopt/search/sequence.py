@@ -10,6 +10,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.search.difference import Kind, difference
+from kantopt.search.order.detours import way_round
 from kantopt.search.order.run import Run
 from kantopt.search.order.stopovers import with_stopovers
 from kantopt.search.order.units import Unit, paired_anew, units_of
@@ -21,6 +22,8 @@ SHUFFLES = 6
 
 Which of a pod set's equal pods goes where is drawn anew as well: that may open a circle.
 """
+WHOLE = 16
+"""Of more units only the circles are searched exactly, all else being done first."""
 MANY = 500
 """Of more units the circles are what matters, and no shuffling breaks a circle."""
 
@@ -53,12 +56,39 @@ def sequence(
             closest[last] = run, attempt
         if over():
             return None
-    for last, (run, attempt) in closest.items():
-        run = with_stopovers(instance, attempt, run, last, over)
+    for run in _with_detours(instance, units, closest, over):
         waves = None if run.stuck else _judged(instance, _arranged(run), placement)
         if waves is not None:
             return waves
     return None
+
+
+def _with_detours(
+    instance: Instance,
+    units: list[Unit],
+    closest: dict[Kind | None, tuple[Run, list[Unit]]],
+    over: Callable[[], bool],
+) -> Iterator[Run]:
+    """Attempts with stop-overs: of few units the best there is, of many one good guess first.
+
+    Of many only those that got stuck are moved about exactly; binds may come before or after.
+    """
+    few = len(units) <= WHOLE
+    found = way_round(instance, units, (), over) if few else None
+    if found is not None:
+        yield Run(instance, found)
+    for last, (run, attempt) in closest.items():
+        yield with_stopovers(instance, attempt, run, last, over)
+    if few or not closest:
+        return
+    run, _ = min(closest.values(), key=lambda item: len(item[0].stuck))
+    done = [unit for unit, _ in run.done]
+    binds = [unit for unit in done if unit.kind == "bind"]
+    for after in ([], binds) if binds else ([],):
+        before = [unit for unit in done if unit not in after]
+        found = way_round(instance, run.stuck, before, over)
+        if found is not None:
+            yield Run(instance, [*before, *found, *after])
 
 
 def _attempts(instance: Instance, units: list[Unit]) -> Iterator[tuple[list[Unit], Kind | None]]:

@@ -85,6 +85,16 @@ class Near:
                 made.append(self._add(s, n, 1, new))
         return True
 
+    def shift(self, changes: Iterable[Change], sign: int) -> None:
+        """Make changes, or with ``sign`` -1 take them back, whomever that offends."""
+        for change in changes:
+            if change.podset in self._concerned:
+                new = not self.instance.podsets[change.podset].running
+                if change.source is not None:
+                    self._add(change.podset, change.source.node, -sign * change.pods, False)
+                if change.target is not None:
+                    self._add(change.podset, change.target.node, sign * change.pods, new)
+
     def _add(self, s: int, n: int, pods: int, arrival: bool) -> tuple[int, int, int, bool]:
         self._neighbours.add(s, n, pods, arrival=arrival)
         return s, n, pods, arrival

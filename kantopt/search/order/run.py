@@ -92,8 +92,9 @@ class Run:
 
     def obstacle(self, unit: Unit) -> Obstacle | None:
         """Do a unit, or return what stands in its way."""
-        if unit.first is not None and unit.first not in self._number:
-            return "after", unit.first
+        for first in unit.first:
+            if first not in self._number:
+                return "after", first
         limit = self._batch.limit
         if limit is not None and unit.moves > limit:
             return "limit", None
@@ -115,8 +116,7 @@ class Run:
     def _do(self, unit: Unit) -> None:
         v = len(self.done)
         waits = self.near.waits(unit, v) | self._batch.join(unit.moves, v)
-        if unit.first is not None:
-            waits.add(self._number[unit.first])
+        waits |= {self._number[first] for first in unit.first}
         for group in self._groups(unit, "bind"):
             waits |= {self._number[other] for other in self._evicting.get(group, ())}
         for job in self._jobs.get(unit, ()):
@@ -144,7 +144,7 @@ class Run:
 
     def _together(self) -> bool:
         """Do restarts that wait for each other at once: all leave before the first is back."""
-        restarts = [unit for unit in self.stuck if unit.restarts and unit.first is None]
+        restarts = [unit for unit in self.stuck if unit.restarts and not unit.first]
         if len(restarts) < 2:
             return False
         for circle in circles(self, restarts):

@@ -11,7 +11,7 @@ from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
 from kantopt.search.difference import Change, Kind, Numbering
 from kantopt.search.order.run import Run, circles
-from kantopt.search.order.units import Key, Unit, group_needs, taken
+from kantopt.search.order.units import Key, Unit, may_step_aside, taken
 from kantopt.verify.waves.pods import beyond_limits
 
 TRIES = 40
@@ -113,12 +113,12 @@ def _detour(unit: Unit, place: Spot) -> tuple[Unit, Unit]:
     """Split a move in two, by way of a place."""
     (change,) = unit.changes
     first = Unit(unit.instance, (replace(change, target=place, stopover=True),))
-    return first, Unit(unit.instance, (replace(change, source=place),), first)
+    return first, Unit(unit.instance, (replace(change, source=place),), (first,))
 
 
 def _aside(run: Run, units: Sequence[Unit], pending: dict[Key, int]) -> Iterator[tuple[Unit, Spot]]:
     """Units that can step aside to a place that nobody is waiting for, each to one of its own."""
-    for unit in filter(_may_step_aside, units):
+    for unit in filter(may_step_aside, units):
         quiet, _ = _places(run, unit, pending)
         if quiet:
             for key, amount in taken(run.instance, unit.changes[0].podset, quiet[0]):
@@ -130,7 +130,7 @@ def _options(run: Run, stuck: Sequence[Unit]) -> Iterator[tuple[Unit, Spot]]:
     """Pods that could step aside, those in small circles and small pods first, and where to."""
     rank = {unit: i for i, circle in enumerate(circles(run, stuck)) for unit in circle}
     pending = _pending(stuck)
-    movable = filter(_may_step_aside, stuck)
+    movable = filter(may_step_aside, stuck)
     for unit in sorted(movable, key=lambda u: (rank.get(u, len(rank)), *_size(u))):
         quiet, wanted = _places(run, unit, pending)
         for place in (quiet + wanted)[:PLACES]:
@@ -149,13 +149,6 @@ def _pending(stuck: Sequence[Unit]) -> dict[Key, int]:
         for key, amount in unit.needs.items():
             pending[key] = pending.get(key, 0) + amount
     return pending
-
-
-def _may_step_aside(unit: Unit) -> bool:
-    if unit.first is not None or len(unit.changes) > 1 or unit.kind != "move":
-        return False
-    job = unit.instance.podsets[unit.changes[0].podset].job
-    return all(need.job != job for need in group_needs(unit.instance))
 
 
 def _places(run: Run, unit: Unit, pending: dict[Key, int]) -> tuple[list[Spot], list[Spot]]:

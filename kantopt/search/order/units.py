@@ -32,8 +32,8 @@ class Unit:
 
     instance: Instance
     changes: tuple[Change, ...]
-    first: Unit | None = None
-    """The stop-over that brings the pod to where this unit takes it from."""
+    first: tuple[Unit, ...] = ()
+    """The stop-overs that bring pods to where this unit takes them from."""
 
     @cached_property
     def moves(self) -> int:
@@ -147,6 +147,14 @@ def paired_anew(units: Sequence[Unit], rng: Random) -> list[Unit]:
             made = Unit(units[0].instance, (replace(change, target=target),))
             drawn.setdefault(change, []).append(made)
     return [drawn[u.changes[0]].pop() if u.changes[0] in drawn else u for u in units]
+
+
+def may_step_aside(unit: Unit) -> bool:
+    """Whether a unit is one pod that moves, and that nothing ties to other pods of its job."""
+    if unit.first or len(unit.changes) > 1 or unit.kind != "move":
+        return False
+    job = unit.instance.podsets[unit.changes[0].podset].job
+    return all(need.job != job for need in group_needs(unit.instance))
 
 
 def group_needs(instance: Instance) -> list[TopologyNeed]:

@@ -1,0 +1,161 @@
+"""Is there any order at all? Every place that each pod could be at, the fewest moves first."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count, product
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.search.difference import Change
+from kantopt.search.order.places import places
+from kantopt.search.order.steps import Hop, Rooms, State, Step, units_in_order
+from kantopt.search.order.units import Unit, may_step_aside
+
+CHECKS = 100_000
+"""Steps looked at before the search gives up: about a second's work."""
+TOGETHER = 200
+"""Ways in which restarts could go round together that are tried in one state."""
+
+
+def way_round(
+    instance: Instance,
+    units: Sequence[Unit],
+    before: Sequence[Unit] = (),
+    over: Callable[[], bool] = lambda: False,
+) -> list[Unit] | None:
+    """Return the units in an order in which each has room, stop-overs inserted, or ``None``.
+
+    With the fewest stop-overs that there can be (A*): where a state of the cluster is reached twice
+    the better way counts. Equal pods are told apart only in the end, so who goes where is open too.
+    If it ends before :data:`CHECKS` steps have been looked at, no order of single steps exists, nor
+    one with restarts that go round together to where they end.
+
+    Parameters
+    ----------
+    units
+        What is to be done.
+    before
+        What has been done before.
+    over
+        Asked now and then; true ends the search.
+    """
+    search = _Search(instance, units, before)
+    steps = search.run(over)
+    return None if steps is None else units_in_order(instance, steps, search.atoms, search.podsets)
+
+
+class _Search:
+    def __init__(self, instance: Instance, units: Sequence[Unit], before: Sequence[Unit]) -> None:
+        self.instance = instance
+        movers = [unit.changes[0] for unit in units if may_step_aside(unit)]
+        self.atoms = [unit for unit in units if not may_step_aside(unit)]
+        self.podsets = sorted({change.podset for change in movers})
+        self.goals = [self._spots(movers, s, "target") for s in self.podsets]
+        found = places(instance, self.podsets, units, before, len(movers))
+        self.places = [found[s] for s in self.podsets]
+        start = tuple(tuple(sorted(self._spots(movers, s, "source"))) for s in self.podsets)
+        self.start = State(start, 0)
+        self.rooms = Rooms(instance, self.podsets, self.start, self.atoms, before)
+        self.checks = 0
+        limit = instance.model.limits.moves
+        self.spare = None if limit is None else limit - sum(u.moves for u in (*units, *before))
+
+    @staticmethod
+    def _spots(movers: Sequence[Change], s: int, end: str) -> list[Spot]:
+        return [getattr(change, end) for change in movers if change.podset == s]
+
+    def _away(self, state: State) -> int:
+        """Pods that are not where they should end."""
+        return sum(
+            (Counter(goal) - Counter(at)).total()
+            for goal, at in zip(self.goals, state.at, strict=True)
+        )
+
+    def run(self, over: Callable[[], bool]) -> list[Step] | None:
+        """Return the steps that lead to the goal."""
+        number = count()
+        key = (self.start, self.rooms.counted.none)
+        best = {key: 0}
+        came: dict[_Key, tuple[_Key, Step]] = {}
+        heap = [(0, self._away(self.start) + len(self.atoms), next(number), key)]
+        while heap and self.checks < CHECKS and not over():
+            extra, left, _, key = heapq.heappop(heap)
+            if extra > best[key]:
+                continue
+            if left == 0:
+                return _back(came, key)
+            state, counts = key
+            away = self._away(state)
+            for step, then in self._steps(state):
+                after = self.rooms.counted.after(counts, step)
+                if after is None:
+                    continue
+                still = self._away(then)
+                more = extra + len(step.hops) + still - away
+                if self.spare is not None and more > self.spare:
+                    continue
+                other = (then, after)
+                if more < best.get(other, more + 1):
+                    best[other] = more
+                    came[other] = key, step
+                    undone = len(self.atoms) - then.done.bit_count()
+                    heapq.heappush(heap, (more, still + undone, next(number), other))
+        return None
+
+    def _steps(self, state: State) -> Iterator[tuple[Step, State]]:
+        """All that can be done next."""
+        view = self.rooms.view(state)
+        self.checks += len(self.atoms)
+        for i in range(len(self.atoms)):
+            if not state.done >> i & 1 and view.admits_atom(i):
+                yield Step((), i), State(state.at, state.done | 1 << i)
+        for k, at in enumerate(state.at):
+            for source in dict.fromkeys(at):
+                self.checks += len(self.places[k])
+                for target in self.places[k]:
+                    hop = Hop(k, source, target)
+                    if target != source and view.admits((hop,)):
+                        yield Step((hop,)), state.moved((hop,))
+        for hops in self._joint(state):
+            self.checks += len(hops)
+            if view.admits(hops):
+                yield Step(hops), state.moved(hops)
+
+    def _joint(self, state: State) -> Iterator[tuple[Hop, ...]]:
+        """Sets of restarts that could go to where they end all at once."""
+        options: list[list[Hop | None]] = []
+        for k, at in enumerate(state.at):
+            job = self.instance.job_of(self.podsets[k])
+            if job.move_mode != "restart":
+                continue
+            wanted = list(Counter(self.goals[k]) - Counter(at))
+            for source in (Counter(at) - Counter(self.goals[k])).elements():
+                options.append([None, *(Hop(k, source, target) for target in wanted)])
+        most = self.instance.model.limits.moves_per_wave
+        tried = set()
+        for chosen in product(*options):
+            hops = tuple(sorted(hop for hop in chosen if hop is not None))
+            if len(hops) < 2 or hops in tried or (most is not None and len(hops) > most):
+                continue
+            tried.add(hops)
+            if all(
+                Counter(h.target for h in hops if h.k == k)[spot] <= self.goals[k].count(spot)
+                for k, _, spot in hops
+            ):
+                yield hops
+            if len(tried) == TOGETHER:
+                return
+
+
+_Key = tuple[State, tuple[int, ...]]
+
+
+def _back(came: dict[_Key, tuple[_Key, Step]], key: _Key) -> list[Step]:
+    steps = []
+    while key in came:
+        key, step = came[key]
+        steps.append(step)
+    return steps[::-1]

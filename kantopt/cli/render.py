@@ -14,7 +14,7 @@ def render(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE...",
+            metavar="FILE",
             help="kubectl: a plan; svg: a snapshot, with a plan or without; - is standard input.",
             show_default=False,
         ),

@@ -1,6 +1,12 @@
+#!/usr/bin/env python3
 """Trial of proofs on tiny questions: bounds against brute force, a second solver, mutations.
 
-``python scripts/soundness.py`` takes a sample, ``--full`` 2,000 questions and 1,000 mutations.
+    python scripts/soundness.py                  # a sample
+    python scripts/soundness.py --full           # 2,000 questions, 300 by HiGHS, 1,000 mutations
+    python scripts/soundness.py --full --workers 2 --only bounds
+
+Exits with 1 if a bound is above the optimum, solvers contradict each other, a changed certificate
+passes on its old digest, or one with new digests is judged other than by what it claims.
 """
 
 from __future__ import annotations
@@ -10,49 +16,62 @@ import contextlib
 import os
 import random
 import sys
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from kantopt.clock import Deadline
 from kantopt.cp.multipliers import DENOMINATOR, multipliers_of
 from kantopt.planning.second_opinion import least_by_highs
-from kantopt.problem.tiers import tiers_of
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.schema.certificate import Formula, Multiplier, Witness
+from kantopt.search.cutting import cutting_prices
+from kantopt.search.slots.prices import slot_prices
 from kantopt.verify.metrics import bounds
+from kantopt.verify.witness.check import proved_bound
 from kantopt.verify.witness.prices import bound_by_prices, price_rows
 from tests.generate import random_instance
 from tests.mutations import certificates, try_mutations
 from tests.oracle import best
+from tests.vm_questions import vm_question
+
+CHANGES = 20
+"""Mutations of each certificate."""
+_MAKERS = {"question": random_instance, "VM question": vm_question}
 
 
-def check_bounds(seeds: range) -> Counter[str]:
+class Trial(NamedTuple):
+    """What is tried, in pieces: each has a kind of question and its seeds."""
+
+    title: str
+    work: Callable[[str, range], Counter[str]]
+    pieces: list[tuple[str, range]]
+
+
+def check_bounds(kind: str, seeds: range) -> Counter[str]:
     """Hold every bound by arithmetic against brute force, with good multipliers and with random."""
     went = Counter[str]()
     for seed in seeds:
-        instance = random_instance(seed)
+        instance = _MAKERS[kind](seed)
         tiers, rng = tiers_of(instance), random.Random(seed)
         values, _ = best(instance)
         if values is None:
-            went["questions without an answer"] += 1
+            went[f"{kind}s without an answer"] += 1
             continue
-        went["questions"] += 1
+        went[f"{kind}s"] += 1
         simple = bounds(instance, tiers, values)
         for i, tier in enumerate(tiers):
-            assert simple[i] <= values[i], (seed, tier.name)
+            assert simple[i] <= values[i], (kind, seed, tier.name)
             found = simple[i]
             for locks in (dict(zip(tiers[:i], values[:i], strict=True)), {}):
-                rows = price_rows(instance, tiers, i, locks)
-                if rows is None:
-                    continue
-                tried = [(DENOMINATOR, multipliers_of(rows, 10.0))]
-                for _ in range(4):
-                    tried.append(
-                        (8, {x: rng.choice((0, 8, rng.randint(0, 20))) for x in sorted(rows.names)})
-                    )
-                for denominator, multipliers in tried:
-                    bound = bound_by_prices(rows, denominator, multipliers)
-                    assert bound <= values[i], (seed, tier.name, multipliers)
+                for bound in _bounds(instance, tiers, values, i, locks, rng):
+                    assert bound <= values[i], (kind, seed, tier.name)
                     went["bounds"] += 1
                     found = max(found, bound) if locks or not i else found
             went["tiers"] += 1
@@ -60,11 +79,51 @@ def check_bounds(seeds: range) -> Counter[str]:
     return went
 
 
-def check_second_solver(seeds: range) -> Counter[str]:
+def _bounds(
+    instance: Instance,
+    tiers: tuple[Tier, ...],
+    values: tuple[int, ...],
+    i: int,
+    locks: Mapping[Tier, int],
+    rng: random.Random,
+) -> Iterator[int]:
+    """Yield bounds by every formula with multipliers, good ones and others."""
+    rows = price_rows(instance, tiers, i, locks)
+    if rows is not None:
+        yield bound_by_prices(rows, DENOMINATOR, multipliers_of(rows, 10.0))
+        for _ in range(4):
+            some = {x: rng.choice((0, 8, rng.randint(0, 20))) for x in sorted(rows.names)}
+            yield bound_by_prices(rows, 8, some)
+    shares = cutting_prices(instance, tiers, values, i, Deadline(None))
+    contents = slot_prices(instance, tiers, values, i, lambda: False)
+    given: list[tuple[Formula, int, dict[str, int]]] = []
+    if shares is not None:
+        given.append(("shares", shares.denominator, shares.multipliers))
+    if contents is not None:
+        given.append(("contents", *contents))
+    for formula, denominator, multipliers in given:
+        for change in (False, True, True):
+            part = [
+                Multiplier(row=row, value=k * (rng.choice((60, 100, 100, 150)) if change else 100))
+                for row, k in multipliers.items()
+                if k and (locks or not row.startswith("tier "))
+            ]
+            if formula == "contents" or any(each.row.startswith("shares") for each in part):
+                witness = Witness(
+                    formula=formula, denominator=100 * denominator, multipliers=tuple(part)
+                )
+                # Without the tiers above there are not always the same rows.
+                with (
+                    contextlib.nullcontext() if locks or not i else contextlib.suppress(ValueError)
+                ):
+                    yield proved_bound(witness, instance, tiers, i, locks)
+
+
+def check_second_solver(kind: str, seeds: range) -> Counter[str]:
     """Ask HiGHS for the optimum of each tier."""
     went = Counter[str]()
     for seed in seeds:
-        instance = random_instance(seed)
+        instance = _MAKERS[kind](seed)
         tiers = tiers_of(instance)
         values, _ = best(instance)
         if values is None:
@@ -77,46 +136,88 @@ def check_second_solver(seeds: range) -> Counter[str]:
     return went
 
 
-def check_mutations(times: int) -> Counter[str]:
+def check_mutations(_: str, seeds: range) -> Counter[str]:
     """Change certificates at random places."""
-    went, seed = Counter[str](), 0
-    while sum(went[key] for key in went if not key.startswith("certificates")) < times:
+    went = Counter[str]()
+    for seed in seeds:
         for certificate, raws in certificates(seed):
-            went += try_mutations(certificate, raws, random.Random(seed), 20)
+            mutations = try_mutations(certificate, raws, random.Random(seed), CHANGES)
+            went += mutations
+            went["mutations refused on their digest"] += (
+                mutations.total() - mutations["no certificate any more"]
+            )
             went[f"certificates {certificate.verdict}"] += 1
-        seed += 1
     return went
 
 
-@contextlib.contextmanager
-def quiet_solvers() -> Iterator[None]:
+def pieces_of(kind: str, count: int, size: int) -> list[tuple[str, range]]:
+    """Cut seeds into pieces."""
+    return [(kind, range(first, min(first + size, count))) for first in range(0, count, size)]
+
+
+def trials(full: bool) -> dict[str, Trial]:
+    """Return the trials of a sample, or of the whole campaign."""
+    questions, machines, solved, changed = (2100, 200, 300, 44) if full else (100, 20, 20, 3)
+    return {
+        "bounds": Trial(
+            "Bounds against brute force",
+            check_bounds,
+            pieces_of("question", questions, 25) + pieces_of("VM question", machines, 10),
+        ),
+        "highs": Trial(
+            "HiGHS against brute force", check_second_solver, pieces_of("question", solved, 10)
+        ),
+        "mutations": Trial(
+            "Mutations of certificates", check_mutations, pieces_of("question", changed, 1)
+        ),
+    }
+
+
+def quieten() -> None:
     """Keep what solvers print from standard output."""
-    sys.stdout.flush()
-    kept = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 1)
 
 
-def main() -> None:
+def run(trial: Trial, workers: int) -> Counter[str]:
+    """Run the pieces of a trial, with progress on a terminal's standard error."""
+    counts = Counter[str]()
+    with ProcessPoolExecutor(workers, initializer=quieten) as pool:
+        futures = [pool.submit(trial.work, *piece) for piece in trial.pieces]
+        try:
+            for k, future in enumerate(as_completed(futures), 1):
+                counts += future.result()
+                if sys.stderr.isatty():
+                    text = f"\r{trial.title}: {k} of {len(futures)} pieces "
+                    print(text, end="\n" if k == len(futures) else "", file=sys.stderr)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    return counts
+
+
+def main() -> int:
     """Run the trials and say what came of them; an error means that a proof is none."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--full", action="store_true", help="2,000 questions, 1,000 mutations")
-    full = parser.parse_args().full
-    trials: tuple[tuple[str, Callable[[], Counter[str]]], ...] = (
-        ("Bounds against brute force", lambda: check_bounds(range(2000 if full else 100))),
-        ("HiGHS against brute force", lambda: check_second_solver(range(300 if full else 20))),
-        ("Mutations of certificates", lambda: check_mutations(1000 if full else 60)),
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    for title, trial in trials:
-        with quiet_solvers():
-            counts = trial()
-        print(title)
-        for name, count in sorted(counts.items()):
-            print(f"  {count:7d} {name}")
+    chosen = trials(False)
+    parser.add_argument("--full", action="store_true", help="the whole campaign")
+    parser.add_argument("--only", choices=sorted(chosen), action="append", help="repeatable")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), metavar="N")
+    args = parser.parse_args()
+    for name, trial in trials(args.full).items():
+        if args.only and name not in args.only:
+            continue
+        began = time.monotonic()
+        try:
+            counts = run(trial, max(1, args.workers))
+        except AssertionError as error:
+            print(f"{trial.title}: FAULT: {error}")
+            return 1
+        print(f"{trial.title}, {time.monotonic() - began:.0f} s")
+        for what, count in sorted(counts.items()):
+            print(f"  {count:7,d} {what}", flush=True)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -179,5 +179,8 @@ class Witnesses:
         names = tuple(tier.name for tier in self.tiers[:i])
         if any(multiplier.row.startswith("tier ") for multiplier in witness.multipliers):
             return names
-        alone = proved_bound(witness, self.instance, self.tiers, i, {})
+        try:
+            alone = proved_bound(witness, self.instance, self.tiers, i, {})
+        except ValueError:  # without the tiers above there are not the same rows
+            return names
         return () if alone >= bound else names

@@ -24,10 +24,15 @@ from kantopt.verify.slots.rooms import Rooms
 
 FINEST = 2**20
 """Integer units in a price of one, unless prices are so high that sums would overflow."""
-NARROWEST, WIDEST = 1.0, 1e6
-"""First and last half width of the box that prices are kept in."""
-HIGHEST = 4.0
+NARROWEST, WIDEST = 0.1, 1e6
+"""First and last half width of the box that prices are kept in, in slots.
+
+The narrow box around good prices takes a third of the rounds that one ten times as wide takes.
+"""
+HIGHEST = 40.0
 """Highest price of a unit of a limit, in half widths."""
+MOVES_PER_SLOT = 2
+"""What a slot takes at the margin, where single moves make none any more: for first prices."""
 MOST_NEW = 60
 """Most contents to add in a round: prices that are far off yet make many that are of no use."""
 FEWER = 0.1
@@ -65,7 +70,7 @@ class Generation:
         self._best = -math.inf
         self._point: Point | None = None
         self._centre = self._worth()
-        self._spread = NARROWEST
+        self._spread = NARROWEST * self._slot()
         self._lp.box(self._centre, self._spread, HIGHEST * self._spread)
         self.final = self.ended = False
         for i in range(len(rooms.nodes)):
@@ -144,13 +149,23 @@ class Generation:
             round(unit * FEWER / self._links.pods),
         )
 
+    def _slot(self) -> float:
+        """First guess at the price of a slot: it costs moves where these are minimised."""
+        return 1.0 if self._program.weights[0] else float(MOVES_PER_SLOT)
+
     def _worth(self) -> list[float]:
-        """Prices to begin with: a pod costs the slots in the amount that it takes."""
-        program = self._program
+        """Prices to begin with: a pod costs the whole slots in what it takes, and a move."""
+        program, slot = self._program, self._slot()
         if program.ideal is None:
             return [0.0] * len(program.kinds)
-        slots = program.pieces.unit / program.tier.size
-        return [-slots * kind.ask.width * kind.ask.request[0] for kind in program.kinds]
+        return [
+            -slot
+            * (
+                kind.ask.width * (kind.ask.request[0] * program.pieces.unit // program.tier.size)
+                + 1 / MOVES_PER_SLOT
+            )
+            for kind in program.kinds
+        ]
 
     def _as_it_is(self, i: int) -> Content:
         node = self._rooms.nodes[i]

@@ -2,7 +2,8 @@
 
 Tables over the room of a piece say what the best arrivals are worth, for each room that the pods
 which stay leave over: an unbounded knapsack in two amounts. Tables over what pods on all pieces
-take join the pieces of a node. All is integer arithmetic.
+take join the pieces of a node. All is integer arithmetic; what is the same for many classes is
+worked out for all of them at once.
 """
 
 from __future__ import annotations
@@ -65,13 +66,16 @@ class Pricing:
         """What a piece lacks, by units of room left."""
         self.pieces = _Choices([piece.choices for piece in rooms.pieces], len(program.kinds))
         self.nodes = _Choices([node.choices for node in rooms.nodes], len(program.kinds))
+        self.on_pieces = self.pieces.alike(
+            [(piece.room, piece.beyond, piece.welcome) for piece in rooms.pieces]
+        )
+        self.on_nodes = self.nodes.alike([node.welcome for node in rooms.nodes])
         self.home: Ints = np.zeros((len(rooms.nodes), len(program.kinds)), dtype=np.int64)
         for i, node in enumerate(rooms.nodes):
             homes = [node.home, *(rooms.pieces[p].home for p in node.pieces)]
             for k, pods in (item for home in homes for item in home):
                 self.home[i, k] += pods
         self.several = _by(len(node.pieces) for node in rooms.nodes)
-        self.welcomes = _by(node.welcome for node in rooms.nodes)
 
     def _left(self, beyond: int) -> Ints:
         free = [self.program.pieces.free(beyond, left) for left in range(self.shape[0])]
@@ -103,9 +107,10 @@ class Priced:
         self._node_costs = pricing.nodes.costs(prices.placed)
         self._on_piece = self._kept_on_pieces()
         self._apart = self._joined()
-        self._together = self._with_arrivals(self._apart)
+        welcomes = {node.welcome for node in pricing.rooms.nodes}
+        self._wide = {welcome: self._on_all_pieces(welcome) for welcome in welcomes}
         choices = pricing.nodes
-        totals = self._node_costs + self._together[choices.owner, choices.first, choices.second]
+        totals = self._node_costs + self._with_arrivals()
         self._starts = choices.cheapest(totals)
         self.costs: Ints = totals[self._starts] - pricing.home @ prices.placed
 
@@ -131,22 +136,15 @@ class Priced:
 
     def _kept_on_pieces(self) -> Ints:
         """Least cost of a piece, by what pods on all pieces take of it; (P, ...)."""
-        pieces, choices = self._pricing.rooms.pieces, self._pricing.pieces
-        joint = self._pricing.joint
-        costs = np.full((len(pieces), *joint), NEVER, dtype=np.int64)
-        for p, first, second, cost in zip(
-            choices.owner.tolist(),
-            choices.first.tolist(),
-            choices.second.tolist(),
-            self._piece_costs.tolist(),
-            strict=True,
-        ):
-            piece = pieces[p]
-            table = self._arrivals[piece.beyond, piece.welcome]
-            i, j = piece.room[0] - first, piece.room[1] - second
-            block = table[i::-1, j::-1][: joint[0], : joint[1]]
-            here = costs[p, : block.shape[0], : block.shape[1]]
-            np.minimum(here, block + cost, out=here)
+        pricing, choices = self._pricing, self._pricing.pieces
+        joint = pricing.joint
+        costs = np.full((len(pricing.rooms.pieces), *joint), NEVER, dtype=np.int64)
+        for (room, beyond, welcome), first, second, members in pricing.on_pieces:
+            i, j = room[0] - first, room[1] - second
+            block = self._arrivals[beyond, welcome][i::-1, j::-1][: joint[0], : joint[1]]
+            owners, rows, columns = choices.owner[members], *block.shape
+            found = self._piece_costs[members, None, None] + block
+            costs[owners, :rows, :columns] = np.minimum(costs[owners, :rows, :columns], found)
         return costs
 
     def _joined(self) -> Ints:
@@ -159,37 +157,51 @@ class Priced:
                 joined[members] += self._on_piece[of_members[:, position]]
         return joined
 
-    def _with_arrivals(self, apart: Ints) -> Ints:
-        """Let pods arrive on all pieces at once: least cost by what those take that stay."""
-        together = apart.copy()
+    def _on_all_pieces(self, welcome: Sequence[int]) -> Ints:
+        """Least cost of pods that arrive on all pieces at once, by what they take of each."""
         rows, columns = self._pricing.joint
-        for welcome, members in self._pricing.welcomes.items():
-            table = together[members]
-            for k in welcome:
-                first, second = self._pricing.requests[k]
-                cost = self._each[k]
-                if first >= rows or second >= columns:
-                    continue
-                if first:
-                    for end in range(rows - first, 0, -first):
-                        start = max(0, end - first)
-                        here = table[:, start:end, : columns - second]
-                        above = table[:, start + first : end + first, second:]
-                        np.minimum(here, above + cost, out=here)
-                else:
-                    for j in range(columns - second - 1, -1, -1):
-                        here = table[:, :, j]
-                        np.minimum(here, table[:, :, j + second] + cost, out=here)
-            if welcome:
-                together[members] = table
-        return together
+        table = np.full((rows, columns), NEVER, dtype=np.int64)
+        table[0, 0] = 0
+        for k in welcome:
+            first, second = self._pricing.requests[k]
+            cost = self._each[k]
+            if first >= rows or second >= columns:
+                continue
+            if first:
+                for i in range(first, rows, first):
+                    here = table[i : i + first, second:]
+                    below = table[i - first : i - first + len(here), : columns - second]
+                    np.minimum(here, below + cost, out=here)
+            else:
+                for j in range(second, columns):
+                    np.minimum(table[:, j], table[:, j - second] + cost, out=table[:, j])
+        return table
+
+    def _with_arrivals(self) -> Ints:
+        """Least cost of what a node has beside the pods on all pieces that stay, by choice."""
+        pricing, owner = self._pricing, self._pricing.nodes.owner
+        found = np.empty(len(owner), dtype=np.int64)
+        for welcome, first, second, members in pricing.on_nodes:
+            block = self._beside(owner[members], welcome, first, second)
+            found[members] = block.reshape(len(members), -1).min(axis=1)
+        return found
+
+    def _beside(self, nodes: Ints, welcome: tuple[int, ...], first: int, second: int) -> Ints:
+        """Cost of all but what stays on all pieces, by what arrives on all pieces; (N, ...)."""
+        apart = self._apart[nodes, first:, second:]
+        return apart + self._wide[welcome][: apart.shape[1], : apart.shape[2]]
 
     def content(self, i: int) -> Content:
         """Return the cheapest content of a node of class ``i``."""
         pricing = self._pricing
         node = pricing.rooms.nodes[i]
         kept = node.choices[self._starts[i] - pricing.nodes.begin[i]]
-        new, at = self._walk(self._together[i], self._apart[i], kept.load, node.welcome, 1)
+        beside = self._beside(np.array([i]), node.welcome, *kept.load)[0]
+        row, column = divmod(int(beside.argmin()), beside.shape[1])
+        none = np.full(self._pricing.joint, NEVER, dtype=np.int64)
+        none[0, 0] = 0
+        new, _ = self._walk(self._wide[node.welcome], none, (row, column), node.welcome)
+        at = (kept.load[0] + row, kept.load[1] + column)
         pieces, lacking = [], 0
         for p in node.pieces:
             piece = pricing.rooms.pieces[p]
@@ -207,21 +219,21 @@ class Priced:
             left = np.broadcast_to(
                 (self._prices.lacking * pricing.left[piece.beyond])[:, None], table.shape
             )
-            arrived, rest = self._walk(table, left, room, piece.welcome, -1)
+            arrived, rest = self._walk(table, left, room, piece.welcome)
             pieces.append((choice.pods, arrived))
             lacking += int(pricing.left[piece.beyond][rest[0]])
         return Content(i, kept.pods, new, tuple(pieces), lacking)
 
     def _walk(
-        self, table: Ints, end: Ints, at: tuple[int, int], welcome: Sequence[int], sign: int
+        self, table: Ints, end: Ints, at: tuple[int, int], welcome: Sequence[int]
     ) -> tuple[Counts, tuple[int, int]]:
-        """Follow a table from an entry to where nothing more arrives; ``sign`` says which way."""
+        """Follow a table from an entry to where nothing more arrives."""
         found: dict[int, int] = {}
         while table[at] != end[at]:
             for k in welcome:
                 first, second = self._pricing.requests[k]
-                then = (at[0] + sign * first, at[1] + sign * second)
-                inside = 0 <= then[0] < table.shape[0] and 0 <= then[1] < table.shape[1]
+                then = (at[0] - first, at[1] - second)
+                inside = then[0] >= 0 and then[1] >= 0
                 if inside and table[then] + self._each[k] == table[at]:
                     found[k] = found.get(k, 0) + 1
                     at = then
@@ -244,6 +256,20 @@ class _Choices:
         for row, (_, choice) in enumerate(flat):
             for k, pods in choice.pods:
                 self._pods[row, k] = pods
+
+    def alike(self, of_class: Sequence[Key]) -> list[tuple[Key, int, int, Ints]]:
+        """Choices of classes with equal keys that take the same of each piece: key, load, places.
+
+        Of one class there is one choice in each group.
+        """
+        groups: dict[tuple[Key, int, int, int], list[int]] = {}
+        seen: dict[tuple[int, int, int], int] = {}
+        loads = zip(self.owner.tolist(), self.first.tolist(), self.second.tolist(), strict=True)
+        for place, load in enumerate(loads):
+            seen[load] = seen.get(load, 0) + 1
+            key = (of_class[load[0]], load[1], load[2], seen[load])
+            groups.setdefault(key, []).append(place)
+        return [(key, i, j, np.array(places)) for (key, i, j, _), places in groups.items()]
 
     def costs(self, placed: Ints) -> Ints:
         """Price of the pods that each choice keeps."""

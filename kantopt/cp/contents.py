@@ -15,8 +15,8 @@ from kantopt.cp.variables import Terms, weighted
 
 LOOSE = 1.25
 """Arrivals that a choice in whole numbers may have, over those of the linear program."""
-
-
+HIGHS = 0.75
+"""Share of the time for HiGHS; the rest is for CP-SAT if that has found nothing."""
 NEAR = 0.85
 """Distance to a bound at which HiGHS may stop."""
 
@@ -164,12 +164,12 @@ class ContentProgram:
     def choose(self, effort: Effort) -> list[int] | None:
         """Return how many nodes take each column, at the least cost that is found.
 
-        HiGHS is by far the quicker on most of these; where it finds nothing in half the time, and
+        HiGHS is by far the quicker on most of these; where it finds nothing in most of the time, and
         where the answer must be repeatable, CP-SAT starts from what is there now. ``None`` if
         neither finds a choice in whole numbers.
         """
         if effort.work is None:
-            chosen = self._by_highs(effort.seconds / 2)
+            chosen = self._by_highs(HIGHS * effort.seconds)
             if chosen is not None:
                 return chosen
         return self._by_cp_sat(effort)
@@ -227,7 +227,7 @@ class ContentProgram:
         solver = cp_model.CpSolver()
         solver.parameters.random_seed = effort.seed
         solver.parameters.num_workers = effort.workers
-        solver.parameters.max_time_in_seconds = max(0.01, effort.seconds / 2)
+        solver.parameters.max_time_in_seconds = max(0.01, (1 - HIGHS) * effort.seconds)
         if effort.work is not None:
             solver.parameters.interleave_search = True
             solver.parameters.max_deterministic_time = effort.work

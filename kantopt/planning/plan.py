@@ -146,7 +146,7 @@ class Run:
         placement, by = start or (instance.current, "nobody")
         self.incumbents = Incumbents(self.instance, tiers, placement, by)
         self.standing = tuple(check_standing(instance))
-        self.reserve = min(0.1 + 6 * (elapsed() - began), 0.5 * deadline.remaining())
+        self.reserve = min(0.1 + 5 * (elapsed() - began), 0.5 * deadline.remaining())
         """Seconds to keep for ordering, verifying and writing, from how long judging takes."""
 
     def construct(self) -> None:

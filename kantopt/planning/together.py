@@ -63,9 +63,9 @@ def search_together(
     if options.engine == "fast":
         _chains(incumbents, options, deadline, bettered, ending)
         return ending
-    beside = (
-        chained and options.workers > 1 and not deadline.deterministic and _promising(incumbents)
-    )
+    if chained and not deadline.deterministic:
+        chained = _promising(incumbents)
+    beside = chained and options.workers > 1 and not deadline.deterministic
     if chained and not beside:
         share = deadline if deadline.deterministic else deadline.less(deadline.remaining() * 2 / 3)
         _chains(incumbents, options, share, bettered, ending)

@@ -35,10 +35,14 @@ def best_of(
     """Construct with several strategies, keep the best placement, and place more around it.
 
     Without strategies, those of :data:`DEFAULT_PORTFOLIO`. Stops early when the best meets the
-    arithmetic bounds, or when another strategy would take too much of the time. ``found`` is told
-    each placement that is better than those before it.
+    arithmetic bounds, or when another strategy would take too much of the time. Where no pod is
+    pending everything stays where it is. ``found`` is told each placement that is better than those
+    before it.
     """
     chosen = tuple(strategies) or DEFAULT_PORTFOLIO
+    if all(podset.running for podset in instance.podsets):
+        found(instance.current, chosen[0])  # nobody waits: there is nothing to construct
+        return instance.current, chosen[0]
     start, most = elapsed(), deadline.remaining() * _PORTFOLIO_SHARE
     best: _Built | None = None
     for strategy in chosen:

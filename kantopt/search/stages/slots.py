@@ -15,6 +15,10 @@ from kantopt.verify.slots.rooms import rooms_of
 
 TRIES = 4
 """Placements to make from contents, more contents each time."""
+ROUNDS = 0.5
+"""Share of the time left for columns; then a placement is made from what there is."""
+SHORT = 1.0
+"""Seconds that are not worth dividing: one placement is to come of them."""
 SHAKES = 5
 """Rounds of more contents before each further one."""
 
@@ -22,9 +26,9 @@ SHAKES = 5
 def slots(desk: Desk, deadline: Deadline) -> None:
     """Bound and better each open tier that counts slots, or counts pods below one that does.
 
-    For each tier in turn: columns until there are no more that the linear program needs, then a
-    placement from them; if that does not meet the bound, more columns that are nearly as good,
-    and another one.
+    For each tier in turn: columns until there are no more that the linear program needs, or for
+    half of the time, then a placement from them; if that does not meet the bound, more columns
+    that are nearly as good, and another one.
     """
     contents: list[Content] = []
     kinds: tuple[Kind, ...] = ()
@@ -47,7 +51,8 @@ def _generate(desk: Desk, t: int, generation: Generation, deadline: Deadline) ->
     """Work on one tier until it is closed, nothing more is tried or the time is up."""
     locks = desk.values[:t]
     rng = random.Random(desk.budget.seed)
-    while not (deadline.over() or generation.ended):
+    rounds = deadline.less(deadline.remaining() * (1 - ROUNDS))
+    while not (rounds.over() or generation.ended):
         generation.round()
     for _ in range(TRIES):
         if generation.bound > desk.known.bound(t, locks).bound:
@@ -56,7 +61,10 @@ def _generate(desk: Desk, t: int, generation: Generation, deadline: Deadline) ->
             return
         _choose(desk, generation, deadline)
         for _ in range(SHAKES):
-            generation.widen(rng)
+            if generation.ended:
+                generation.widen(rng)
+            elif not deadline.over():
+                generation.round()
 
 
 def _choose(desk: Desk, generation: Generation, deadline: Deadline) -> None:
@@ -65,7 +73,8 @@ def _choose(desk: Desk, generation: Generation, deadline: Deadline) -> None:
         return
     budget = desk.budget
     work = None if budget.work is None else budget.work / 4
-    effort = Effort(deadline.remaining() / 2, budget.seed, budget.workers, work)
+    left = deadline.remaining()
+    effort = Effort(max(left / 2, min(left, SHORT)), budget.seed, budget.workers, work)
     placement = generation.choose(effort, desk.best)
     if placement is not None and not check(desk.instance, placement):
         desk.found(placement)

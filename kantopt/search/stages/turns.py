@@ -12,6 +12,8 @@ from kantopt.search.stages.whole import whole
 
 QUICK = 0.25
 """Share of the time left for the whole question: small ones are proved by then."""
+MOST = 0.85
+"""Share for tiers of slots, which are mostly closed by their own stage."""
 LONG = 0.6
 """Share for evictions and moves, which need their time and then change a lot."""
 TURN = 0.4
@@ -23,7 +25,7 @@ SHORT = 0.5
 def take_turns(desk: Desk) -> None:
     """Search until nothing is left to gain or the time is up."""
     desk.attempt(ceiling, _after(desk, LONG))
-    desk.attempt(slots, _after(desk, LONG))
+    desk.attempt(slots, _after(desk, MOST))
     if desk.done():
         return
     whole(desk, _after(desk, QUICK), proving=1.0)

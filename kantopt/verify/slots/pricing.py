@@ -76,6 +76,17 @@ class Pricing:
             for k, pods in (item for home in homes for item in home):
                 self.home[i, k] += pods
         self.several = _by(len(node.pieces) for node in rooms.nodes)
+        order = [i for members in self.several.values() for i in members]
+        self.row: Ints = np.argsort(np.array(order, dtype=np.int64))
+        """Of each class of nodes, where it is in tables by node."""
+        self.part_of = {
+            several: np.array([rooms.nodes[i].pieces for i in members], dtype=np.int64).T
+            for several, members in self.several.items()
+        }
+        # Tables that are filled anew at each pricing: new memory takes longer than the sums.
+        self.on_piece: Ints = np.empty((len(rooms.pieces), *self.joint), dtype=np.int64)
+        self.apart: Ints = np.empty((len(rooms.nodes), *self.joint), dtype=np.int64)
+        self.spare: Ints = np.empty_like(self.apart)
 
     def _left(self, beyond: int) -> Ints:
         free = [self.program.pieces.free(beyond, left) for left in range(self.shape[0])]
@@ -87,7 +98,7 @@ class Pricing:
 
 
 class Priced:
-    """The cheapest contents at some prices.
+    """The cheapest contents at some prices, until others are priced.
 
     Attributes
     ----------
@@ -138,7 +149,8 @@ class Priced:
         """Least cost of a piece, by what pods on all pieces take of it; (P, ...)."""
         pricing, choices = self._pricing, self._pricing.pieces
         joint = pricing.joint
-        costs = np.full((len(pricing.rooms.pieces), *joint), NEVER, dtype=np.int64)
+        costs = pricing.on_piece
+        costs.fill(NEVER)
         for (room, beyond, welcome), first, second, members in pricing.on_pieces:
             i, j = room[0] - first, room[1] - second
             block = self._arrivals[beyond, welcome][i::-1, j::-1][: joint[0], : joint[1]]
@@ -149,13 +161,16 @@ class Priced:
 
     def _joined(self) -> Ints:
         """Least cost of all pieces of a node, by what pods on all pieces take; (N, ...)."""
-        pricing = self._pricing
-        joined = np.zeros((len(pricing.rooms.nodes), *pricing.joint), dtype=np.int64)
-        for several, members in pricing.several.items():
-            of_members = np.array([pricing.rooms.nodes[i].pieces for i in members])
-            for position in range(several):
-                joined[members] += self._on_piece[of_members[:, position]]
-        return joined
+        pricing, begin = self._pricing, 0
+        pricing.apart.fill(0)
+        for parts in pricing.part_of.values():
+            rows = slice(begin, begin + parts.shape[1])
+            for pieces in parts:
+                part = pricing.spare[: len(pieces)]
+                np.take(self._on_piece, pieces, axis=0, out=part, mode="clip")
+                pricing.apart[rows] += part
+            begin = rows.stop
+        return pricing.apart
 
     def _on_all_pieces(self, welcome: Sequence[int]) -> Ints:
         """Least cost of pods that arrive on all pieces at once, by what they take of each."""
@@ -182,14 +197,17 @@ class Priced:
         pricing, owner = self._pricing, self._pricing.nodes.owner
         found = np.empty(len(owner), dtype=np.int64)
         for welcome, first, second, members in pricing.on_nodes:
-            block = self._beside(owner[members], welcome, first, second)
-            found[members] = block.reshape(len(members), -1).min(axis=1)
+            beside = self._beside(owner[members], welcome, first, second)
+            found[members] = beside.min(axis=(1, 2))
         return found
 
     def _beside(self, nodes: Ints, welcome: tuple[int, ...], first: int, second: int) -> Ints:
         """Cost of all but what stays on all pieces, by what arrives on all pieces; (N, ...)."""
-        apart = self._apart[nodes, first:, second:]
-        return apart + self._wide[welcome][: apart.shape[1], : apart.shape[2]]
+        table = self._pricing.spare[: len(nodes)]
+        np.take(self._apart, self._pricing.row[nodes], axis=0, out=table, mode="clip")
+        beside = table[:, first:, second:]
+        beside += self._wide[welcome][: beside.shape[1], : beside.shape[2]]
+        return beside
 
     def content(self, i: int) -> Content:
         """Return the cheapest content of a node of class ``i``."""

@@ -164,8 +164,8 @@ class ContentProgram:
     def choose(self, effort: Effort) -> list[int] | None:
         """Return how many nodes take each column, at the least cost that is found.
 
-        HiGHS is by far the quicker on most of these; where it finds nothing in most of the time, and
-        where the answer must be repeatable, CP-SAT starts from what is there now. ``None`` if
+        HiGHS is by far the quicker on most of these; where it finds nothing in most of the time,
+        and where the answer must be repeatable, CP-SAT starts from what is there now. ``None`` if
         neither finds a choice in whole numbers.
         """
         if effort.work is None:

@@ -185,7 +185,7 @@ def _run(line: Connection, near_end: Connection, parent: int) -> None:
             import kantopt.search.stages.turns  # noqa: F401 - the same, and needed next
 
         task: SearchTask | tuple[SearchTask, ...] = line.recv()
-        # Off since before the fork: a task is many small things, none of them garbage.
+        # Not before: a task is many small things, none of them garbage.
         gc.enable()
         tasks = (task,) if isinstance(task, SearchTask) else task
         stop = tasks[0].deadline.stop

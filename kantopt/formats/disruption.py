@@ -95,6 +95,8 @@ def read_budget(budget: View, notes: Notes) -> PodDisruptionBudget | None:
         disruptions_allowed=None if allowed is None else bounded(allowed),
         min_available=least,
         max_unavailable=most,
+        uid=metadata.text("uid"),
+        resource_version=metadata.text("resourceVersion"),
     )
 
 

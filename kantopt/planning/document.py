@@ -8,7 +8,13 @@ from types import MappingProxyType
 
 import kantopt
 from kantopt.planning.goals import goal_rows
-from kantopt.planning.identity import identified, node_refs, snapshot_ref, touched_nodes
+from kantopt.planning.identity import (
+    budget_refs,
+    identified,
+    node_refs,
+    snapshot_ref,
+    touched_nodes,
+)
 from kantopt.planning.question import Question
 from kantopt.planning.timing import timed
 from kantopt.problem.actions import Action, Wave
@@ -77,6 +83,7 @@ def plan_document(
             for wave in answer.waves
         ),
         nodes=node_refs(question.snapshot, touched_nodes((*assignments, *evictions, *moves))),
+        budgets=budget_refs(question.snapshot, (*evictions, *moves)),
         unplaced=answer.unplaced,
         cascade=None if answer.cascade is None else _cascade(answer.cascade),
         pre_existing=tuple(

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from kantopt.planning.question import Question
 from kantopt.schema.dump import canonical_digest
-from kantopt.schema.plan import Binding, Eviction, Move, NodeRef, Plan, SnapshotRef
+from kantopt.schema.plan import Binding, BudgetRef, Eviction, Move, NodeRef, Plan, SnapshotRef
 from kantopt.schema.snapshot import ClusterSnapshot
 
 
@@ -43,4 +43,17 @@ def node_refs(snapshot: ClusterSnapshot, names: Collection[str]) -> tuple[NodeRe
         NodeRef(name=node.name, uid=node.uid, resource_version=node.resource_version)
         for node in snapshot.nodes
         if node.name in names and (node.uid or node.resource_version)
+    )
+
+
+def budget_refs(
+    snapshot: ClusterSnapshot, steps: Iterable[Eviction | Move]
+) -> tuple[BudgetRef, ...]:
+    """Say uid and resource version of the budgets that steps use up; in the snapshot's order."""
+    used = {name for step in steps for name in step.budgets}
+    named = ((f"{item.namespace}/{item.name}", item) for item in snapshot.pod_disruption_budgets)
+    return tuple(
+        BudgetRef(name=name, uid=item.uid, resource_version=item.resource_version)
+        for name, item in named
+        if name in used and (item.uid or item.resource_version)
     )

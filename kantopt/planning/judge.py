@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from kantopt.errors import BadDataError, Problem
 from kantopt.planning.actions import waves_of
-from kantopt.planning.claims import false_claims, false_figures, false_jobs, false_standing
+from kantopt.planning.claims import false_claims
+from kantopt.planning.figures import false_figures, false_standing
+from kantopt.planning.named import false_jobs, false_names
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.consistency import check_documents
@@ -146,7 +148,8 @@ def judge_plan(question: Question, plan: Plan, model: Model | None, label: str) 
             notes.append(f"{violation}, as the plan says")
         else:
             findings.append(_standing(violation))
-    findings += false_figures(question, own_instance, plan, final)
+    findings += false_figures(own_instance, plan, final)
+    findings += false_names(question, plan)
     return verdict_of("plan", findings, standing, notes)
 
 

@@ -108,9 +108,9 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         imported = [(file, (*snapshot.jobs, *listed.jobs))]
         snapshots.append((RawDocument(file, 0, {}), snapshot))
         pending += listed.jobs
-    problems = problems or list(_repeated([*_jobs_of(pairs), *imported]))
     # A document that cannot be used is there all the same: it is not missed as well.
     problems = problems or _single(raws, pairs, snapshots)
+    problems = problems or list(_repeated([*_jobs_of(pairs), *imported]))
     if problems:
         raise BadDataError(problems)
     plan = next((doc for _, doc in pairs if isinstance(doc, Plan)), None)

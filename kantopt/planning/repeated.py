@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import kantopt
-from kantopt.planning.identity import identified, node_refs, snapshot_ref, touched_nodes
+from kantopt.planning.identity import (
+    budget_refs,
+    identified,
+    node_refs,
+    snapshot_ref,
+    touched_nodes,
+)
 from kantopt.planning.question import Question
 from kantopt.planning.timing import timed
 from kantopt.problem.ages import Ages
@@ -104,6 +110,7 @@ def refreshed(plan: Plan, question: Question) -> Plan:
             "nodes": node_refs(
                 question.snapshot, touched_nodes((*assignments, *evictions, *moves))
             ),
+            "budgets": budget_refs(question.snapshot, (*evictions, *moves)),
             "jobs": tuple(jobs.get((job.namespace, job.name), job) for job in plan.jobs),
         }
     )

@@ -193,6 +193,14 @@ class NodeRef(Part):
     resource_version: str = Field(default="", description="version of the node object when read")
 
 
+class BudgetRef(Part):
+    """A disruption budget by name; identity for the consumers of a plan."""
+
+    name: str = Field(description="NAMESPACE/NAME of the budget")
+    uid: str = Field(default="", description="uid of the budget object")
+    resource_version: str = Field(default="", description="version of the budget object when read")
+
+
 class CutStep(Part):
     """A step of an earlier plan that cannot be taken any more."""
 
@@ -289,6 +297,10 @@ class Plan(Part):
     timing: Timing | None = Field(default=None, description="how long that takes")
     nodes: tuple[NodeRef, ...] = Field(
         default=(), description="nodes that pods leave or go to, as far as their identity is known"
+    )
+    budgets: tuple[BudgetRef, ...] = Field(
+        default=(),
+        description="budgets of pods that are taken away, as far as their identity is known",
     )
     unplaced: tuple[Unplaced, ...] = Field(default=(), description="jobs that stay pending")
     cascade: Cascade | None = Field(

@@ -110,3 +110,17 @@ def test_another_node_of_the_same_name_makes_a_plan_untrue(cli: Cli) -> None:
     done = cli("verify", "today.yaml", "jobs.yaml", "plan.json", "-o", "name")
     assert done.code == 12
     assert done.out == "claims: nodes gpu-001: uid one stated of uid two\n"
+
+
+def test_a_plan_names_the_budgets_it_uses_and_another_one_makes_it_untrue(cli: Cli) -> None:
+    bare = "{name: batch, namespace: team-b,"
+    text = SNAPSHOT.replace(bare, f"{bare} uid: one, resourceVersion: '7',")
+    Path("snap.yaml").write_text(text)
+    assert cli(*PLAN, "-O", "plan.json", "-q").code == 0
+    (named,) = json.loads(Path("plan.json").read_text())["budgets"]
+    assert (named["uid"], named["resourceVersion"]) == ("one", "7")
+    assert cli("verify", "snap.yaml", "jobs.yaml", "plan.json").code == 0
+    Path("today.yaml").write_text(text.replace("uid: one,", "uid: two,"))
+    done = cli("verify", "today.yaml", "jobs.yaml", "plan.json", "-o", "name")
+    assert done.code == 12
+    assert done.out == f"claims: budgets {named['name']}: uid one stated of uid two\n"

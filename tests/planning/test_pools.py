@@ -9,8 +9,10 @@ from typing import Any
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning.actions import waves_of
-from kantopt.planning.claims import false_claims, false_figures
+from kantopt.planning.claims import false_claims
+from kantopt.planning.figures import false_figures
 from kantopt.planning.messages import SearchTask
+from kantopt.planning.named import false_names
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Question
@@ -53,7 +55,8 @@ def test_a_plan_for_two_pools_is_proved_optimal_and_true_in_what_it_says() -> No
         waves, problems = waves_of(result.instance, plan, "plan")
         violations, final = replay(result.instance, waves)
         assert (problems, violations) == ([], [])
-        assert false_figures(asked, result.instance, plan, final) == []
+        assert false_figures(result.instance, plan, final) == []
+        assert false_names(asked, plan) == []
 
 
 def children(pid: int) -> list[int]:

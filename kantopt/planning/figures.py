@@ -1,0 +1,164 @@
+"""What a plan says of the cluster, measured on it again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from kantopt.planning.claims import claim, listed
+from kantopt.planning.goals import goal_rows
+from kantopt.problem.instance import Instance
+from kantopt.problem.memory import memory_of
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import tiers_of
+from kantopt.schema.plan import Eviction, Move, Plan, Standing
+from kantopt.verify.metrics import bound_of, bounds, measure
+from kantopt.verify.rules.priority import preemptor
+from kantopt.verify.step import Step, Violation
+
+_Facts = dict[str, int | bool]
+
+
+def false_figures(instance: Instance, plan: Plan, final: Placement) -> list[Standing]:
+    """Find what a plan says wrongly of the cluster: values, victims, what stays unplaced.
+
+    Parameters
+    ----------
+    instance
+        The question under the plan's own model.
+    final
+        The placement that the plan ends with.
+    """
+    return [
+        *_tiers(instance, plan, final),
+        *_goals(instance, plan, final),
+        *_unplaced(instance, plan, final),
+        *_victims(instance, plan, final),
+        *_cascade(instance, plan),
+    ]
+
+
+def false_standing(plan: Plan, standing: Sequence[Violation]) -> list[Standing]:
+    """Find what a plan calls wrong before and is not, and what it leaves out of that.
+
+    ``standing`` is what is wrong with the snapshot as it stands, under the plan's own model.
+    """
+    stated = Counter((item.subject, f"{item.rule} {item.message}") for item in plan.pre_existing)
+    true = Counter((item.subject, f"{item.rule} {item.message}") for item in standing)
+    findings = [claim(f"preExisting {s}", said, "nothing") for s, said in (stated - true)]
+    return findings + [claim(f"preExisting {s}", "nothing", fact) for s, fact in (true - stated)]
+
+
+def _tiers(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standing]:
+    tiers = tiers_of(instance)
+    stated = [tier.name for tier in plan.objectives]
+    names = [tier.name for tier in tiers]
+    if stated != names:
+        yield claim("objectives", ", ".join(stated) or "none", ", ".join(names) or "none")
+        return
+    before = measure(instance, instance.current, tiers)
+    values = measure(instance, final, tiers)
+    least = bounds(instance, tiers, values)
+    for i, row in enumerate(plan.objectives):
+        was, value, bound = before[i], values[i], least[i]
+        subject = f"objective {row.name}"
+        if row.before != was:
+            yield claim(f"{subject} before", row.before, was)
+        if row.value != value:
+            yield claim(f"{subject} value", row.value, value)
+        if row.proved_by != "arithmetic" or row.bound is None:
+            continue
+        if row.bound > bound:
+            yield claim(f"{subject} bound by arithmetic", row.bound, bound)
+        elif not row.given and row.bound > bound_of(tiers[i], instance, {}):
+            yield claim(f"{subject} given", "nothing", listed(names[:i]))
+
+
+def _goals(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standing]:
+    stated = {goal.objective: goal for goal in plan.goals}
+    facts = {goal.objective: goal for goal in goal_rows(instance, final)}
+    for name in sorted(stated.keys() | facts.keys()):
+        said, true = stated.get(name), facts.get(name)
+        if said is None or true is None:
+            yield claim(
+                f"goal {name}", *("nothing" if x is None else "a goal" for x in (said, true))
+            )
+            continue
+        for field in type(true).model_fields:
+            if getattr(said, field) != getattr(true, field):
+                yield claim(f"goal {name} {field}", getattr(said, field), getattr(true, field))
+
+
+def _unplaced(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standing]:
+    facts = {}
+    for job in instance.jobs:
+        pending = [instance.podsets[s] for s in job.podsets if not instance.podsets[s].running]
+        wanted = sum(podset.count for podset in pending)
+        left = wanted - sum(final.placed(podset.index) for podset in pending)
+        if left:
+            facts[job.name] = f"{left} of {wanted} pods at priority {job.priority}"
+    stated = {
+        item.job: f"{item.pods} of {item.wanted} pods at priority {item.priority}"
+        for item in plan.unplaced
+    }
+    for name in sorted(facts.keys() | stated.keys()):
+        if stated.get(name) != facts.get(name):
+            yield claim(f"unplaced {name}", stated.get(name, "nothing"), facts.get(name, "nothing"))
+
+
+def _victims(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standing]:
+    step = Step(instance, instance.current, final)
+    reasons: dict[int, str | None] = {}
+    items: tuple[Eviction | Move, ...] = (*plan.evictions, *plan.moves)
+    for item in items:
+        job = instance.jobs[instance.job_index[item.job]]
+        role = next(role for role in job.roles if role.name == item.pod_set)
+        podset = instance.podsets[role.podsets[0]]
+        restarts = isinstance(item, Eviction) or item.mode == "restart"
+        budgets = {instance.budgets[b].name for b in podset.budgets} if restarts else set()
+        if set(item.budgets) != budgets:
+            stated = ", ".join(item.budgets) or "none"
+            yield claim(f"{item.id} budgets", stated, ", ".join(sorted(budgets)) or "none")
+        if isinstance(item, Move):
+            if item.mode != job.move_mode:
+                yield claim(f"{item.id} mode", item.mode, job.move_mode)
+            memory = item.count * memory_of(instance, podset) if job.move_mode == "live" else 0
+            if plan.timing is not None and item.memory_bytes != memory:
+                yield claim(f"{item.id} memoryBytes", item.memory_bytes, memory)
+            continue
+        if item.priority != job.priority:
+            yield claim(f"{item.id} priority", item.priority, job.priority)
+        if job.index not in reasons:
+            other = preemptor(step, job)
+            reasons[job.index] = None if other is None else other.name
+        if item.for_job != reasons[job.index]:
+            yield claim(
+                f"{item.id} for", item.for_job or "nothing", reasons[job.index] or "nothing"
+            )
+
+
+def _cascade(instance: Instance, plan: Plan) -> Iterator[Standing]:
+    """Whoever is pushed out next gives way to a victim of the round before that may push it out."""
+    if plan.cascade is None:
+        return
+    depth = sum(1 for each in plan.cascade.rounds if each.evicted)
+    if plan.cascade.depth != depth:
+        yield claim("cascade depth", plan.cascade.depth, depth)
+    before = {item.job for item in plan.evictions}
+    for i, each in enumerate(plan.cascade.rounds, 1):
+        for pushed in each.evicted:
+            subject = f"cascade round {i} {pushed.job}"
+            j = instance.job_index.get(pushed.job)
+            other = instance.job_index.get(pushed.for_job or "")
+            if j is None:
+                yield claim(subject, "evicted", "no such job")
+            elif pushed.priority != instance.jobs[j].priority:
+                yield claim(f"{subject} priority", pushed.priority, instance.jobs[j].priority)
+            elif instance.strict and (
+                other is None
+                or pushed.for_job not in before
+                or not instance.may_evict_for(other, j)
+            ):
+                known = ", ".join(sorted(before)) or "nothing"
+                yield claim(f"{subject} for", pushed.for_job or "nothing", known)
+        before = {pushed.job for pushed in each.evicted}

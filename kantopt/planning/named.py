@@ -1,0 +1,112 @@
+"""What a plan names: jobs, pods, nodes and budgets are those that it means."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kantopt.planning.claims import claim, needed_jobs
+from kantopt.planning.question import Question
+from kantopt.problem.chosen import asked_for
+from kantopt.schema.dump import dump_data
+from kantopt.schema.plan import Binding, Eviction, Move, Plan, Standing
+
+_Place = tuple[str, str, str, tuple[int, ...]]
+"""Job, pod set, node and devices; no node for pending pods."""
+
+
+def false_names(question: Question, plan: Plan) -> list[Standing]:
+    """Find pods, nodes and budgets that a plan names and that are not there, or are others."""
+    return [*_pods(question, plan), *_nodes(question, plan), *_budgets(question, plan)]
+
+
+def false_jobs(question: Question, plan: Plan, *, same: bool) -> list[Standing]:
+    """Find embedded jobs that differ from those given, and pending ones that are not embedded.
+
+    ``same`` tells that the snapshot is the one that the plan was made for: then a running job that
+    it does not know was never there.
+    """
+    given = {f"{job.namespace}/{job.name}": job for job in question.jobs}
+    embedded = {f"{job.namespace}/{job.name}": job for job in plan.jobs}
+    findings = []
+    for name, job in embedded.items():
+        if name not in given:
+            if same:
+                findings.append(claim(f"jobs {name}", "embedded", "no such job"))
+            continue
+        said, true = dump_data(job), dump_data(given[name])
+        differing = sorted(key for key in said.keys() | true if said.get(key) != true.get(key))
+        if differing:
+            findings.append(claim(f"jobs {name}", f"other {', '.join(differing)}", "those given"))
+    told = frozenset(needed_jobs(plan))
+    for name, job in given.items():
+        placed = {podset.name: sum(a.count for a in podset.assignments) for podset in job.pod_sets}
+        pending = any(podset.count > placed[podset.name] for podset in job.pod_sets)
+        pending = pending and asked_for(job, plan.model.pending)
+        if pending and name not in embedded and name not in told:
+            findings.append(claim(f"jobs {name}", "not embedded", "a pending job"))
+    return findings
+
+
+def _pods(question: Question, plan: Plan) -> Iterator[Standing]:
+    """Pods named by actions are there: whoever follows the plan acts on these names."""
+    known: dict[_Place, Counter[tuple[str, str]]] = {}
+    for job in question.jobs:
+        name = f"{job.namespace}/{job.name}"
+        for podset in job.pod_sets:
+            key: _Place = (name, podset.name, "", ())
+            known.setdefault(key, Counter()).update((pod.name, pod.uid) for pod in podset.pods)
+            for place in podset.assignments:
+                key = (name, podset.name, place.node, tuple(sorted(place.devices)))
+                known.setdefault(key, Counter()).update((pod.name, pod.uid) for pod in place.pods)
+    for move in plan.moves:
+        if move.stopover and move.mode == "live":
+            key = (move.job, move.pod_set, move.to_node, tuple(sorted(move.to_devices)))
+            known.setdefault(key, Counter()).update((pod.name, pod.uid) for pod in move.pods)
+    items: tuple[Binding | Eviction | Move, ...] = (
+        *plan.assignments,
+        *plan.evictions,
+        *plan.moves,
+    )
+    for item in items:
+        if len(item.pods) > item.count:
+            yield claim(
+                f"{item.id} pods",
+                f"{len(item.pods)} names",
+                f"{item.count} pod" + "s" * (item.count != 1),
+            )
+        where: tuple[str, tuple[int, ...]] = ("", ())
+        if isinstance(item, Eviction):
+            where = (item.node, tuple(sorted(item.devices)))
+        elif isinstance(item, Move):
+            where = (item.from_node, tuple(sorted(item.from_devices)))
+        there = known.get((item.job, item.pod_set, *where), Counter())
+        for pod in item.pods:
+            there[pod.name, pod.uid] -= 1
+            if there[pod.name, pod.uid] < 0:
+                at = "the pending pods" if isinstance(item, Binding) else f"the pods on {where[0]}"
+                uid = f" (uid {pod.uid})" if pod.uid else ""
+                yield claim(f"{item.id} pod", f"{pod.name}{uid}", f"{at} of {item.job}")
+
+
+def _nodes(question: Question, plan: Plan) -> Iterator[Standing]:
+    """Nodes that a plan names are the ones that it means."""
+    uids = {node.name: node.uid for node in question.snapshot.nodes}
+    for node in plan.nodes:
+        there = uids.get(node.name)
+        if there is None:
+            yield claim(f"nodes {node.name}", "a node", "no such node")
+        elif node.uid != there:
+            yield claim(f"nodes {node.name}", f"uid {node.uid}", f"uid {there or 'unknown'}")
+
+
+def _budgets(question: Question, plan: Plan) -> Iterator[Standing]:
+    """Budgets that a plan names are the ones that it means."""
+    budgets = question.snapshot.pod_disruption_budgets
+    uids = {f"{budget.namespace}/{budget.name}": budget.uid for budget in budgets}
+    for budget in plan.budgets:
+        there = uids.get(budget.name)
+        if there is None:
+            yield claim(f"budgets {budget.name}", "a budget", "no such budget")
+        elif budget.uid != there:
+            yield claim(f"budgets {budget.name}", f"uid {budget.uid}", f"uid {there or 'unknown'}")

@@ -25,7 +25,8 @@ ByNode = Mapping[tuple[int, int], int]
 def picture_of(question: Question, model: Model) -> Picture:
     """Gather what a picture of a cluster shows, before and after the plan if there is one.
 
-    Drawn are GPUs where any node has some, else CPU; nodes without any of it are left out.
+    Drawn are GPUs where any node has some, else CPU, of devices as well; nodes without any of it
+    are left out.
 
     Raises
     ------
@@ -81,8 +82,8 @@ class _Drawn:
                 if action.kind == "evict" and action.source is not None:
                     self._evicted[action.podset, action.source.node] += action.pods
         lowest_first = instance.priorities[::-1]
-        last = max(1, len(lowest_first) - 1)
-        self._ranks = {priority: i / last for i, priority in enumerate(lowest_first)}
+        last = len(lowest_first) - 1
+        self._ranks = {p: i / last if last else 0.5 for i, p in enumerate(lowest_first)}
 
     def _size(self, s: int) -> int:
         podset = self.instance.podsets[s]
@@ -92,7 +93,8 @@ class _Drawn:
         node = self.instance.nodes[n]
         if self.resource is None:
             return node.gpu_milli
-        return node.capacity[self.resource] or 0
+        own = node.capacity[self.resource] or 0
+        return own + sum(device.capacity[self.resource] for device in node.devices)
 
     def boxes(self) -> tuple[Box, ...]:
         """Nodes by the domains of the finest level; what is outside of all comes last."""

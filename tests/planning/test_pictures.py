@@ -82,6 +82,12 @@ def test_without_gpus_it_is_the_cores_that_are_drawn() -> None:
     assert [(bar.name, bar.capacity) for box in picture.boxes for bar in box.bars] == [("n", 8000)]
 
 
+def test_cores_of_numa_zones_are_those_of_their_node() -> None:
+    question = plain(devices=[{"class": "numa", "count": 2, "capacity": {"cpu": 44}}])
+    picture = picture_of(question, judging_model(question, None))
+    assert [bar.capacity for box in picture.boxes for bar in box.bars] == [88_000]
+
+
 def test_a_plan_for_another_cluster_is_refused() -> None:
     other = replace(plain(allocatable={"cpu": 8}), plan=golden("victims-on-one-node").plan)
     with pytest.raises(BadDataError):

@@ -28,7 +28,7 @@ def bench(
         typer.Argument(
             metavar="SUITE",
             help="priority-matters, gangs, openb, openb-online, vm-rescheduling or preemption; "
-            "interruptions, determinism or certificates.",
+            "interruptions, determinism, certificates or explanations.",
             show_default=False,
         ),
     ],
@@ -118,8 +118,8 @@ def bench(
     known before.
     `interruptions` kills the solver, lets memory run short and sends signals at random moments;
     `determinism` plans each question twice; `preemption` compares victims with those of
-    reverse-trim; `certificates` certifies plans and checks the certificates: there, too, 1 if
-    anything is not as documented.
+    reverse-trim; `certificates` certifies plans and checks the certificates; `explanations` asks
+    why jobs of each kind are where they are: there, too, 1 if anything is not as documented.
     """
     from kantopt.bench.campaign import Campaign
     from kantopt.bench.records import contradictions, merged, read_records, write_records
@@ -155,6 +155,11 @@ def bench(
 
         limit = next(map(opt.parse_duration, _words(limits)), None)
         return preemption(_whole("--nodes", nodes), seeds, limit, out, color, quiet)
+    if suite == "explanations":
+        from kantopt.cli.trials import explanations
+
+        limit = next(map(opt.parse_duration, _words(limits)), None)
+        return explanations(_whole("--nodes", nodes), seeds, limit, out, color, quiet)
     folder = data or os.environ.get("KANTOPT_DATA")
     grid = Grid(
         _whole("--nodes", nodes),

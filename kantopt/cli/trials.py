@@ -12,6 +12,7 @@ from kantopt.cli.output import complain, emit
 if TYPE_CHECKING:
     from kantopt.bench.certified_rows import Certified
     from kantopt.bench.determinism import Twice
+    from kantopt.bench.explanations import Explained
     from kantopt.bench.interruptions import Trial
     from kantopt.bench.preemption import Contest
     from kantopt.bench.suites import Grid
@@ -114,6 +115,39 @@ def preemption(
     if stopped:
         return 130
     return 1 if any(row.verdict == "worse" for row in done) else 0
+
+
+def explanations(
+    nodes: Sequence[int],
+    seeds: int,
+    limit_seconds: float | None,
+    out: str | None,
+    color: Colour,
+    quiet: bool,
+) -> int:
+    """Ask about jobs of each kind and show how whole the answers are; 1 if one is cut short."""
+    from kantopt.bench import explanations as answers
+    from kantopt.cli.screen import shown
+
+    keep = _keeper(out, answers.COLUMNS, answers.to_cells)
+    done: list[Explained] = []
+
+    def tell(row: Explained) -> None:
+        keep(row)
+        done.append(row)
+        if not quiet and not row.complete:
+            complain("error", [f"{row.nodes} nodes, {row.kind}: the time was not enough"])
+
+    stopped = False
+    limit = answers.LIMIT_SECONDS if limit_seconds is None else limit_seconds
+    try:
+        answers.run_all(nodes or answers.NODES, seeds, limit, tell)
+    except KeyboardInterrupt:
+        stopped = True
+    emit(shown(answers.explained_blocks(done), color))
+    if stopped:
+        return 130
+    return 0 if all(row.complete for row in done) else 1
 
 
 def _keeper(

@@ -223,4 +223,5 @@ class Explanation(Part):
     elsewhere: tuple[Elsewhere, ...] = Field(
         default=(), description="of a running job: why here, and where else"
     )
+    complete: bool = Field(description="whether nothing was left out for lack of time")
     notes: tuple[str, ...] = Field(default=(), description="what the reader should know")

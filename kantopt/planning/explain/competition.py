@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from kantopt.clock import Deadline
 from kantopt.planning.explain.words import counted
 from kantopt.planning.question import Question
 from kantopt.problem.focus import is_placed, pending_podsets
 from kantopt.schema.model import Model
 from kantopt.search.construct import construct
+from kantopt.search.explain.decide import is_small
 from kantopt.search.strategy import Strategy
 
 
 def competition(question: Question, model: Model, name: str, deadline: Deadline) -> str:
-    """Say so if a job that could be placed stays pending in a quick plan for all that is pending.
+    """Say so if a job that could be placed stays pending in a quick plan for all that waits.
+
+    Jobs of lower priority are left aside: they are placed after it.
 
     Returns nothing if it is placed there too, or nothing else is pending.
     """
-    instance = question.instance(model)
+    priorities = {job.name: job.priority for job in question.instance(model).jobs}
+    ahead_of = tuple(
+        job
+        for job in question.pending
+        if priorities.get(full := f"{job.namespace}/{job.name}", 0) >= priorities[name]
+        or full == name
+    )
+    instance = replace(question, pending=ahead_of).instance(model)
     j = instance.job_index[name]
     others = [
         job for job in instance.jobs if job.index != j and pending_podsets(instance, job.index)
     ]
     if not others:
         return ""
-    placement = construct(instance, deadline, Strategy.BEST_FIT, relocate=True)
+    placement = construct(instance, deadline, Strategy.BEST_FIT, relocate=is_small(instance))
     if deadline.over() or is_placed(instance, j, placement):
         return ""
     own = instance.jobs[j].priority

@@ -53,7 +53,7 @@ def explain_apart(
     if told is None:
         raise _BrokenError(failure or "the process that explains has ended without a word")
     if failure:
-        told = told.model_copy(update={"notes": (failure, *told.notes)})
+        told = told.model_copy(update={"notes": (failure, *told.notes), "complete": False})
     return told
 
 

@@ -158,7 +158,10 @@ def _conflict(
     empty = ladder.verdict.status == "NEVER"
     classes = classes_of(places)
     class_of = {n: c for c, nodes in enumerate(classes) for n in nodes}
-    found = conflict_of(ladder.refused, j, deadline, empty=empty, node_class=lambda n: class_of[n])
+    known = [p for p in (ladder.decision.placement, ladder.beyond) if p is not None]
+    found = conflict_of(
+        ladder.refused, j, deadline, empty=empty, node_class=lambda n: class_of[n], known=known
+    )
     if found is None:
         return None
     words = Wording(ladder.refused, j, found, places, asked.model.limits, empty=empty)
@@ -191,5 +194,6 @@ def _first(question: Question, instance: Instance, j: int) -> Explanation:
         pending_pods=pending,
         running_pods=running,
         verdict=verdict,
+        complete=True,
         notes=question.notes,
     )

@@ -9,8 +9,9 @@ from kantopt.planning.explain.edits import edited
 from kantopt.planning.question import Question
 from kantopt.problem.focus import focused, limited
 from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
 from kantopt.schema.model import Model
-from kantopt.search.explain.decide import Decision, decide, decide_still
+from kantopt.search.explain.decide import Decision, decide, decide_still, legal_plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +55,23 @@ class Trials:
         """Try some changes, with evictions and moves where the model and the rules allow them."""
         return self._try(edits, gently=False)
 
+    def given(self, placement: Placement, *edits: str) -> Trial:
+        """Try some changes that leave all numbers as they are with a placement already known."""
+        question, asked, j = self._asked(edits)
+        plan = legal_plan(asked, j, placement)
+        return Trial(edits, question, asked, j, plan or Decision())
+
     def _try(self, edits: tuple[str, ...], *, gently: bool) -> Trial:
-        question, model = edited(self.question, self.model, edits)
-        instance = question.instance(model)
-        j = instance.job_index[self.name]
-        asked = focused(instance, j)
+        question, asked, j = self._asked(edits)
         if gently:
             asked = limited(asked, evictions=0, moves=0)
             decision = decide_still(asked, j, self.deadline, tidy=False)
         else:
-            decision = decide(asked, j, self.deadline)
+            decision = decide(asked, j, self.deadline, any_plan=True)
         return Trial(edits, question, asked, j, decision)
+
+    def _asked(self, edits: tuple[str, ...]) -> tuple[Question, Instance, int]:
+        question, model = edited(self.question, self.model, edits)
+        instance = question.instance(model)
+        j = instance.job_index[self.name]
+        return question, focused(instance, j), j

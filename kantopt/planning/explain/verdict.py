@@ -9,6 +9,7 @@ from kantopt.clock import Deadline
 from kantopt.planning.explain.words import counted
 from kantopt.problem.focus import limited, pending_podsets, wanted_pods, with_model
 from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
 from kantopt.schema.explanation import Answer, Asked, Status, Verdict
 from kantopt.schema.model import Limits, Rule
 from kantopt.search.explain.decide import Decision, decide, on_empty
@@ -27,11 +28,14 @@ class Ladder:
         The plan that places the job, if there is one.
     refused
         The most generous question that is proved to be answered with no: the one to explain.
+    beyond
+        Where the job would be without the quota or the limits that are in its way.
     """
 
     verdict: Verdict
     decision: Decision
     refused: Instance | None
+    beyond: Placement | None = None
 
 
 def climb(question: Instance, j: int, deadline: Deadline) -> Iterator[Ladder]:
@@ -108,13 +112,14 @@ def _blocked(
     for status, asked, words in loose:
         if asked.model == question.model or not job.podsets:
             continue
-        decision = decide(asked, j, deadline)
+        decision = decide(asked, j, deadline, any_plan=True)
         if decision.placement is not None:
             name: Asked = "without quota" if status == "OVER_QUOTA" else "without limits"
             done = _done(question, decision)
             answers.append(Answer(question=name, answer="yes", message=f"{pods} {done}"))
             text = f"{status.replace('_', ' ')}: {none} {words}; without, {pods} {done}."
-            return Ladder(_verdict(status, text, settled, answers), Decision(), refused)
+            verdict = _verdict(status, text, settled, answers)
+            return Ladder(verdict, Decision(), refused, decision.placement)
     if not settled:
         text = "OPEN: no plan was found in the time, and no proof that there is none."
         return Ladder(_verdict("OPEN", text, False, answers), Decision(), refused)

@@ -1,8 +1,8 @@
 """Can a job be placed, and at what least disturbance? A plan, a proof that there is none, or open.
 
-Three ways, the cheap ones first: construct a plan; hold everything but the job and solve what is
-left, which is exact where nothing may be disturbed and a proof of impossibility where all that
-may leave is gone; solve the whole question where it is small.
+The cheap ways first: hold everything but the job, which decides where nothing may be disturbed and
+proves impossibility where all that may leave is gone, by counting where that is exact and else by
+a solve; construct a plan; solve the whole question where it is small.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.construct import construct
+from kantopt.search.explain.counting import Counting, countable, exceeds_quota, nobody
 from kantopt.search.sequence import sequence
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
@@ -75,7 +76,7 @@ def still(question: Instance) -> bool:
     return question.model.limits.evictions == 0 and question.model.limits.moves == 0
 
 
-def decide(question: Instance, j: int, deadline: Deadline) -> Decision:
+def decide(question: Instance, j: int, deadline: Deadline, *, any_plan: bool = False) -> Decision:
     """Decide whether a job can be placed.
 
     Parameters
@@ -84,6 +85,8 @@ def decide(question: Instance, j: int, deadline: Deadline) -> Decision:
         The question about this job alone, under the limits of what may be done for it.
     deadline
         When to end without an answer.
+    any_plan
+        Of a large question the first plan will do, and none is no news.
     """
     if still(question):
         return decide_still(question, j, deadline)
@@ -94,6 +97,8 @@ def decide(question: Instance, j: int, deadline: Deadline) -> Decision:
         return found or Decision()
     if is_small(question):
         exact = _exact(question, j, deadline)
+    elif any_plan:
+        exact = Decision()
     else:
         exact = _merged(question, j, found, deadline)
     if exact.impossible or exact.placement is not None:
@@ -156,29 +161,44 @@ def decide_still(question: Instance, j: int, deadline: Deadline, *, tidy: bool =
     Then the question about the job beside all else is the whole one. ``tidy``: take a place that
     suits the job, not just any.
     """
-    small = condensed(question, j, _nothing)
-    rules = [rule for rule in Rule if question.on(rule) and rule is not Rule.PRIORITY]
+    found: Decision | None = None
+    if countable(question, j):
+        counted = Counting(question, j).placed(_on(question))
+        if counted is None:
+            return Decision(impossible=True)
+        found = _constructed(question, j, deadline) if tidy else None
+        found = found or legal_plan(question, j, counted)
+        if found is not None:
+            return replace(found, least=True)
+    small = condensed(question, j, nobody)
+    rules = [rule for rule in _on(question) if rule is not Rule.PRIORITY]
     answer = reach(small.instance, 0, rules, deadline)
     if answer.impossible:
         return Decision(impossible=True)
     # Heuristics know where a job sits well; the solver was asked only whether it does anywhere.
     found = _constructed(question, j, deadline) if tidy else None
     if found is None and answer.placement is not None:
-        found = legal_plan(question, j, small.lift(answer.placement, _nothing))
+        found = legal_plan(question, j, small.lift(answer.placement, nobody))
     return Decision() if found is None else replace(found, least=True)
 
 
-def _nothing(_: PodSet) -> bool:
-    return False
+def _on(question: Instance) -> list[Rule]:
+    return [rule for rule in Rule if question.on(rule)]
 
 
 def _impossible_at_best(question: Instance, j: int, deadline: Deadline) -> bool:
     """Whether the job has no place even if all pods that may leave were gone."""
-    small = condensed(
-        question, j, lambda p: may_be_evicted(question, p, j) or may_be_moved(question, p)
-    )
-    rules = [r for r in Rule if question.on(r) and r not in (Rule.PRIORITY, Rule.LIMITS)]
-    return reach(small.instance, 0, rules, deadline).impossible
+    rules = [rule for rule in _on(question) if rule not in (Rule.PRIORITY, Rule.LIMITS)]
+
+    def gone(podset: PodSet) -> bool:
+        return may_be_evicted(question, podset, j) or may_be_moved(question, podset)
+
+    if countable(question, j):
+        counting = Counting(question, j)
+        return not counting.fits(rules, gone) or counting.too_much(rules)
+    if exceeds_quota(question, j):  # a use that the ones who leave would hand on
+        rules.remove(Rule.QUOTA)
+    return reach(condensed(question, j, gone).instance, 0, rules, deadline).impossible
 
 
 def _constructed(question: Instance, j: int, deadline: Deadline) -> Decision | None:
@@ -243,11 +263,17 @@ def on_empty(question: Instance, j: int, deadline: Deadline) -> Decision:
 
     Its placement is that of the job alone; there is no plan that leads there.
     """
-    small = condensed(question, j, lambda p: p.job != j)
-    answer = reach(small.instance, 0, [r for r in _OWN if question.on(r)], deadline)
-    placement = None
-    if answer.placement is not None:
-        placement = small.lift(answer.placement, lambda p: p.job != j)
+
+    def gone(podset: PodSet) -> bool:
+        return podset.job != j
+
+    rules = [rule for rule in _OWN if question.on(rule)]
+    if countable(question, j):
+        counted = Counting(question, j).placed(rules, gone)
+        return Decision(counted, impossible=counted is None)
+    small = condensed(question, j, gone)
+    answer = reach(small.instance, 0, rules, deadline)
+    placement = None if answer.placement is None else small.lift(answer.placement, gone)
     return Decision(placement, impossible=answer.impossible)
 
 

@@ -49,7 +49,10 @@ def lift_limits(w: Workshop) -> Iterator[Ranked]:
         for kind in ("evictions", "moves")
         if getattr(limits, kind) is not None
     )
-    trial = w.trials.disturbing(*lifted)
+    if w.ladder.beyond is None:
+        trial = w.trials.disturbing(*lifted)
+    else:
+        trial = w.trials.given(w.ladder.beyond, *lifted)
     if trial.decision.placement is None:
         return
     evicted, moved = disturbance(trial.asked, trial.decision)
@@ -72,6 +75,8 @@ def wait_for_ends(w: Workshop) -> Iterator[Ranked]:
     for x in candidates.single:
         if w.deadline.over() or listed == MOST_ENDS:
             return
+        if not _enough(w, (x,)):
+            continue
         found = list(_end(w, (x,), smallest=True))
         listed += len(found)
         yield from found
@@ -80,7 +85,7 @@ def wait_for_ends(w: Workshop) -> Iterator[Ranked]:
     for group in candidates.groups:
         if w.deadline.over():
             return
-        if w.trials.now(*_removing(w, group)).decision.placement is None:
+        if not _enough(w, group):
             continue
         yield from _end(w, _needed(w, group))
         return
@@ -97,9 +102,16 @@ def _needed(w: Workshop, group: tuple[int, ...]) -> tuple[int, ...]:
         rest = tuple(k for k in kept if k != x)
         if w.deadline.over():
             break
-        if rest and w.trials.now(*_removing(w, rest)).decision.placement is not None:
+        if rest and _enough(w, rest):
             kept = list(rest)
     return tuple(kept)
+
+
+def _enough(w: Workshop, jobs: tuple[int, ...]) -> bool:
+    """Whether the job has a place once some others have ended."""
+    if w.counting is not None:
+        return w.counting.fits(gone=lambda podset: podset.job in jobs)
+    return w.trials.now(*_removing(w, jobs)).decision.placement is not None
 
 
 def _pods(w: Workshop, x: int) -> int:

@@ -10,6 +10,7 @@ from kantopt.planning.explain.words import counted, listed
 from kantopt.problem.job import TopologyNeed
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import from_base
+from kantopt.search.explain.counting import Counting, countable
 
 _MOST_NODES = 64
 """Cordoned nodes that are looked at one by one, at most."""
@@ -72,13 +73,23 @@ def admit_nodes(w: Workshop) -> Iterator[Ranked]:
 def _fewest_uncordoned(w: Workshop, edits: tuple[str, ...], names: list[str]) -> list[Ranked]:
     """Leave out nodes one by one for as long as the job fits without them."""
     kept = list(range(len(edits)))
-    if w.trials.now(*edits).decision.placement is None:
+    trial = w.trials.now(*edits)
+    if trial.decision.placement is None:
         return []
+    counting = Counting(trial.asked, trial.j) if countable(trial.asked, trial.j) else None
+    index = {node.name: node.index for node in trial.asked.nodes}
+
+    def enough(some: list[int]) -> bool:
+        if counting is None:
+            return w.trials.now(*(edits[k] for k in some)).decision.placement is not None
+        closed = [index[name] for k, name in enumerate(names) if k not in some]
+        return counting.fits(closed=closed)
+
     for i in list(kept):
         rest = [k for k in kept if k != i]
         if w.deadline.over():
             return []
-        if rest and w.trials.now(*(edits[k] for k in rest)).decision.placement is not None:
+        if rest and enough(rest):
             kept = rest
     text = f"uncordon {listed([names[k] for k in kept])}"
     return list(w.either("admit-nodes", text, "", tuple(edits[k] for k in kept)))
@@ -103,10 +114,16 @@ def fewer_pods(w: Workshop) -> Iterator[Ranked]:
         tries[fewer] = w.trials.now(*edits)
         return tries[fewer].decision.placement is not None
 
-    guess = wanted - min(wanted - 1, max(1, w.places[0].room))
-    fewer, proved = w.smallest(works, wanted - 1, guess)
-    if fewer is None:
-        return
+    if w.counting is not None:
+        fewer, proved = wanted - w.counting.most(), True
+        if fewer == wanted or not works(fewer):
+            return
+    else:
+        guess = wanted - min(wanted - 1, max(1, w.places[0].room))
+        found, proved = w.smallest(works, wanted - 1, guess)
+        if found is None:
+            return
+        fewer = found
     pods = counted(running + wanted - fewer, "pod")
     text = f"run with {pods} instead of {running + wanted}"
     cost = f"{counted(fewer, 'pod')} fewer"

@@ -16,6 +16,7 @@ from kantopt.problem.focus import wanted_pods
 from kantopt.problem.instance import Instance
 from kantopt.schema.explanation import Remedy
 from kantopt.schema.model import Model
+from kantopt.search.explain.counting import Counting, countable
 from kantopt.search.explain.decide import is_small
 from kantopt.search.explain.places import Places
 
@@ -33,6 +34,8 @@ Kind = Literal[
     "smaller-requests",
 ]
 _EFFORT = get_args(Kind)
+_LIFTING = ("raise-quota", "lift-limits")
+"""Kinds that take away what the verdict was about: its placement without that may do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,8 @@ class Workshop:
         self.deadline = deadline
         self.trials = Trials(question, model, self.job.name, deadline)
         self.wanted = wanted_pods(asked, j)
+        self.counting = Counting(asked, j) if countable(asked, j) else None
+        """Counts instead of trying where that is exact."""
 
     def ranked(
         self,
@@ -106,6 +111,9 @@ class Workshop:
     ) -> Iterator[Ranked]:
         """Try changes with nothing disturbed, then with what is allowed."""
         trial = self.trials.now(*edits)
+        beyond = self.ladder.beyond
+        if trial.decision.placement is None and beyond is not None and kind in _LIFTING:
+            trial = self.trials.given(beyond, *edits)
         disturbing = is_small(self.asked) or self.ladder.decision.placement is None
         if trial.decision.placement is None and disturbing and not self.deadline.over():
             trial = self.trials.disturbing(*edits)

@@ -127,7 +127,7 @@ def explanations(
 ) -> int:
     """Ask about jobs of each kind and show how whole the answers are; 1 if one is cut short."""
     from kantopt.bench import explanations as answers
-    from kantopt.cli.screen import shown
+    from kantopt.cli.screen import on_screen
 
     keep = _keeper(out, answers.COLUMNS, answers.to_cells)
     done: list[Explained] = []
@@ -144,7 +144,7 @@ def explanations(
         answers.run_all(nodes or answers.NODES, seeds, limit, tell)
     except KeyboardInterrupt:
         stopped = True
-    emit(shown(answers.explained_blocks(done), color))
+    emit(on_screen(answers.explained_blocks(done), color))
     if stopped:
         return 130
     return 0 if all(row.complete for row in done) else 1

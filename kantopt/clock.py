@@ -117,3 +117,10 @@ class Deadline:
     def less(self, seconds: float) -> Deadline:
         """Return a deadline that leaves some seconds for what comes after."""
         return self if self.at is None else replace(self, at=self.at - seconds, whole=self.asked)
+
+    def at_least(self, seconds: float) -> Deadline:
+        """Return a deadline that is so many seconds away, or more; a wish to stop still ends it."""
+        now = elapsed()
+        if self.at is None or self.at >= now + seconds:
+            return self
+        return replace(self, at=now + seconds, whole=self.asked)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kantopt.bench.case import Case
+from kantopt.bench.compiled import compiled_sources
 from kantopt.bench.measure import Asked, Run, row_of, versions
 from kantopt.bench.models import MakeModel, model_text
 from kantopt.bench.process import Processes
@@ -64,7 +65,7 @@ def run(
     names = versions()
     with (
         tempfile.TemporaryDirectory(prefix="kantopt-bench-") as folder,
-        Processes() as processes,
+        Processes(compiled_sources(Path(folder))) as processes,
         ThreadPoolExecutor(campaign.parallel) as pool,
     ):
         try:
@@ -122,7 +123,7 @@ class _CaseRun:
                 _, model, limit = asked
                 plan = Path(own) / "plan.json"
                 plan.unlink(missing_ok=True)
-                asking = Path(own) / "model.yaml"
+                asking = Path(own) / "model.json"
                 text = model_text(self.campaign.models[model](made))
                 asking.write_text(text, encoding="utf-8")
                 files = (*documents, asking)

@@ -92,8 +92,8 @@ def _certified(one: Asked, wanted: Sequence[str], parallel: int) -> Iterator[Cer
         documents = emptied(documents)
     with tempfile.TemporaryDirectory(prefix="kantopt-bench-") as path:
         folder = Path(path)
-        (folder / "model.yaml").write_text(model_text(model), encoding="utf-8")
-        asked = [*map(str, documents.write(folder)), "-m", str(folder / "model.yaml")]
+        (folder / "model.json").write_text(model_text(model), encoding="utf-8")
+        asked = [*map(str, documents.write(folder)), "-m", str(folder / "model.json")]
         for judged in wanted:
             given = folder / f"{judged}.json"
             if judged == OURS:

@@ -90,7 +90,7 @@ def _gangs(rng: random.Random) -> Asked:
 
 
 def _write_model(folder: Path, name: str, made: Documents, *, counts: bool) -> Path:
-    path = folder / "model.yaml"
+    path = folder / "model.json"
     path.write_text(model_text(shipped(name, counts=counts)(made)), encoding="utf-8")
     return path
 
@@ -100,7 +100,7 @@ def _quickstart() -> Asked:
     documents = tuple(sorted(_QUICKSTART.glob("*.yaml")))
 
     def write(folder: Path) -> tuple[Path, ...]:
-        model = folder / "model.yaml"
+        model = folder / "model.json"
         model.write_text(dump_yaml(load_model("mixed")), encoding="utf-8")
         return (*documents, model)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from kantopt.bench.case import Documents
 from kantopt.errors import KantoptError, UsageError
 from kantopt.schema.base import API_VERSION
-from kantopt.schema.dump import dump_yaml
+from kantopt.schema.dump import dump_json
 from kantopt.schema.extends import load_model
 from kantopt.schema.model import Model
 
@@ -58,5 +58,5 @@ def bench_model(name: str, *, counts: bool) -> Model:
 
 
 def model_text(model: Model) -> str:
-    """Write a model as a file that ``kantopt plan -m`` reads."""
-    return dump_yaml(model)
+    """Write a model as a file that ``kantopt plan -m`` reads, in the form that is read fastest."""
+    return dump_json(model)

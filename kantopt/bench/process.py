@@ -46,8 +46,15 @@ class Ran:
 
 @dataclass(slots=True)
 class Processes:
-    """Runs under way, so that all can be ended at once; safe to use from several threads."""
+    """Runs under way, so that all can be ended at once; safe to use from several threads.
 
+    Parameters
+    ----------
+    sources
+        Folder from which they load ``kantopt``; by default the one that this process has it from.
+    """
+
+    sources: Path | None = None
     _running: set[int] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _stopped: bool = False
@@ -84,14 +91,18 @@ class Processes:
         """
         report, out, err = (folder / name for name in ("report", "out", "err"))
         report.unlink(missing_ok=True)
-        planner = [sys.executable, "-m", "kantopt", "plan", *arguments, "--log-format", "json"]
+        # -P: the folder that a benchmark is started in is not where to load from.
+        planner = [sys.executable, "-P", "-m", "kantopt", "plan", *arguments]
+        planner += ["--log-format", "json"]
         files = [str(path) for path in (report, out, err)]
         launcher = [sys.executable, "-I", "-S", timed.__file__, *files, *planner]
         with self._lock:
             if self._stopped:
                 return None
             # A session of its own: Ctrl-C is ours to handle, and what is left can be ended whole.
-            process = subprocess.Popen(launcher, env=environment(), start_new_session=True)
+            process = subprocess.Popen(
+                launcher, env=environment(self.sources), start_new_session=True
+            )
             self._running.add(process.pid)
         try:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -109,9 +120,9 @@ def _kill(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
-def environment() -> dict[str, str]:
-    """Environment in which ``python -m kantopt`` runs these sources."""
-    ours = str(Path(kantopt.__file__).resolve().parent.parent)
+def environment(sources: Path | None = None) -> dict[str, str]:
+    """Environment in which ``python -m kantopt`` runs these sources, or those in a folder."""
+    ours = str(sources or Path(kantopt.__file__).resolve().parent.parent)
     others = os.environ.get("PYTHONPATH")
     return {**os.environ, "PYTHONPATH": os.pathsep.join([ours, *([others] if others else [])])}
 

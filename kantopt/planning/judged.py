@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kantopt.planning.document import Answer, plan_document
 from kantopt.planning.judge import judge_plan
 from kantopt.planning.later import placement_in
+from kantopt.planning.left import left_pending
 from kantopt.planning.question import Question
 from kantopt.planning.tiers import tier_rows
 from kantopt.problem.actions import Wave
@@ -89,28 +90,10 @@ def _written(
             deterministic=False,
             reproducible=False,
         ),
-        unplaced=tuple(_left(instance, placement)),
+        unplaced=left_pending(
+            instance, placement, lambda _: ("not examined", "left pending by what is judged")
+        ),
         standing=tuple(check_standing(instance)),
         warnings=(),
     )
     return plan_document(question, instance, answer)
-
-
-def _left(instance: Instance, placement: Placement) -> list[docs.Unplaced]:
-    found = []
-    for job in instance.jobs:
-        pending = [p for p in map(instance.podsets.__getitem__, job.podsets) if not p.running]
-        wanted = sum(podset.count for podset in pending)
-        left = wanted - sum(placement.placed(podset.index) for podset in pending)
-        if left:
-            found.append(
-                docs.Unplaced(
-                    job=job.name,
-                    priority=job.priority,
-                    pods=left,
-                    wanted=wanted,
-                    rule="not examined",
-                    message="left pending by what is judged",
-                )
-            )
-    return found

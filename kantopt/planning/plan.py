@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning.incumbents import Incumbents
+from kantopt.planning.left import left_pending
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
 from kantopt.planning.solver_process import SolverProcess
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
 # What is needed only once there is a first plan is loaded then: in a short run the solver has its
 # task the earlier.
 
+ENDING = 0.06
+"""Seconds that writing takes of the smallest plan, and leaving."""
+FIRST = 0.15
+"""Seconds that a small question is looked at, though the time be up: rather late than nothing."""
+SMALL = 0.02
+"""Seconds that judging one plan of a small question takes at most."""
 SHORT = 1.5
 """With fewer seconds left, moves of single pods are worth more than a second strategy."""
 
@@ -81,8 +88,9 @@ def make_plan(
     options
         Engine, strategies, seed, workers, required jobs.
     deadline
-        When everything, writing included, should be done. If it is over before a first plan, the
-        plan is to do nothing, and says ``not examined``.
+        When everything, writing included, should be done. If it is over once all is read, a small
+        question still has :data:`FIRST`; the plan of a large one is to do nothing, and says
+        ``not examined``.
     tell
         Called with the progress.
     solver
@@ -97,7 +105,8 @@ def make_plan(
     instance = question.instance(model.model_copy(update={"required": required}))
     run = Run(instance, tiers_of(instance), options, deadline, tell, solver)
     run.warnings += question.notes
-    if deadline.over():
+    run.look_at_least_once()
+    if run.deadline.over():
         what = "memory" if deadline.stop.lacks_memory() else "time"
         run.warnings.append(f"not examined: reading took all the {what}")
         run.cut = True
@@ -146,8 +155,22 @@ class Run:
         placement, by = start or (instance.current, "nobody")
         self.incumbents = Incumbents(self.instance, tiers, placement, by)
         self.standing = tuple(check_standing(instance))
-        self.reserve = min(0.1 + 5 * (elapsed() - began), 0.5 * deadline.remaining())
-        """Seconds to keep for ordering, verifying and writing, from how long judging takes."""
+        self.judging = elapsed() - began
+        """Seconds that judging a plan takes."""
+        self.reserve = self._reserve()
+        """Seconds to keep for ordering, verifying and writing."""
+
+    def _reserve(self) -> float:
+        return min(ENDING + 5 * self.judging, 0.5 * self.deadline.remaining())
+
+    def look_at_least_once(self) -> None:
+        """Put the deadline off where reading took nearly all the time and the question is small."""
+        if self.judging > SMALL:
+            return
+        if self.deadline.over() and not self.deadline.stop.wished():
+            self.warnings.append(f"reading took all the time: the search had {FIRST} s more")
+        self.deadline = self.deadline.at_least(FIRST)
+        self.reserve = self._reserve()
 
     def construct(self) -> None:
         """Find a plan fast."""
@@ -326,7 +349,9 @@ class Run:
                 and (self.deadline.deterministic or not self.ortools_version),
                 ortools_version=self.ortools_version,
             ),
-            unplaced=tuple(self._unplaced(placement, examined)),
+            unplaced=left_pending(
+                self.instance, placement, lambda j: self._why(placement, j, examined)
+            ),
             standing=self.standing,
             warnings=tuple(self.warnings),
             cascade=follows,
@@ -358,32 +383,15 @@ class Run:
         elif self.cut and not proved and self.deadline.less(self.reserve).over():
             self.warnings.insert(0, "the time limit ended the search: this is the best plan so far")
 
-    def _unplaced(self, placement: Placement, examined: bool) -> list[docs.Unplaced]:
+    def _why(self, placement: Placement, j: int, examined: bool) -> tuple[str, str]:
+        """Say what keeps a job pending, as long as there is time to look."""
         from kantopt.search.reasons import first_reason
 
-        found = []
-        for job in self.instance.jobs:
-            pending = [self.instance.podsets[s] for s in job.podsets]
-            pending = [podset for podset in pending if not podset.running]
-            wanted = sum(podset.count for podset in pending)
-            left = wanted - sum(placement.placed(podset.index) for podset in pending)
-            if left:
-                rule, message = ("not examined", "the run ended before it was looked at")
-                if examined and self.deadline.over() and not self.deadline.deterministic:
-                    self.cut = True
-                elif examined:
-                    rule, message = first_reason(self.instance, placement, job.index)
-                found.append(
-                    docs.Unplaced(
-                        job=job.name,
-                        priority=job.priority,
-                        pods=left,
-                        wanted=wanted,
-                        rule=rule,
-                        message=message,
-                    )
-                )
-        return found
+        late = self.deadline.over() and not self.deadline.deterministic
+        if examined and not late:
+            return first_reason(self.instance, placement, j)
+        self.cut = True
+        return "not examined", "the run ended before it was looked at"
 
 
 def _not_required(instance: Instance) -> Instance:

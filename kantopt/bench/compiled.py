@@ -1,0 +1,35 @@
+"""The sources as an installation holds them: compiled."""
+
+from __future__ import annotations
+
+import compileall
+import shutil
+from importlib.util import cache_from_source
+from pathlib import Path
+
+import kantopt
+from kantopt.schema.extends import models_folder
+
+
+def compiled_sources(folder: Path) -> Path:
+    """Return a folder from which ``kantopt`` is loaded without being compiled anew in each run.
+
+    Whatever installs a package compiles it, and Python keeps what it has compiled to import it.
+    Only where neither has happened, in a checkout of which nobody wants caches
+    (``PYTHONDONTWRITEBYTECODE``), every process would begin with a quarter of a second of work
+    that no user of an installation waits for: there a compiled copy is made.
+
+    Parameters
+    ----------
+    folder
+        Where a copy may be put.
+    """
+    package = Path(kantopt.__file__).resolve().parent
+    if Path(cache_from_source(str(package / "cli" / "plan.py"))).is_file():
+        return package.parent
+    copy = folder / "sources" / "kantopt"
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    if models_folder() != package / "models":
+        shutil.copytree(models_folder(), copy / "models")
+    compileall.compile_dir(copy, quiet=1)
+    return copy.parent

@@ -1,0 +1,44 @@
+"""Benchmarks measure what an installation runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kantopt.bench import compiled
+from kantopt.bench.compiled import compiled_sources
+from kantopt.bench.process import environment
+from kantopt.schema.extends import models_folder
+
+
+def test_sources_without_bytecode_are_copied_and_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "kantopt.bench.compiled.cache_from_source", lambda _: str(tmp_path / "none")
+    )
+    sources = compiled_sources(tmp_path)
+    code = "import kantopt.cli.plan as p, os; print(p.__file__, os.path.isfile(p.__cached__))"
+    code += "; from kantopt.schema.extends import shipped_models as m; print(*m())"
+    asked = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(sources),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    place, models = asked.stdout.splitlines()
+    assert place == f"{tmp_path}/sources/kantopt/cli/plan.py True"
+    assert models.split() == sorted(path.stem for path in models_folder().glob("*.yaml"))
+
+
+def test_sources_with_bytecode_are_run_where_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled, "cache_from_source", lambda _: __file__)
+    assert compiled_sources(tmp_path) == Path(__file__).resolve().parents[2]
+    assert not list(tmp_path.iterdir())

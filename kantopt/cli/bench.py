@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from kantopt.bench.table import Table
 
 _ENGINES = ("fast", "exact", "auto")
-_TRIALS = ("preemption", "openb-online", "interruptions", "determinism", "certificates")
+_TRIALS = (
+    *("preemption", "openb-online", "interruptions", "determinism", "certificates"),
+    "explanations",
+)
 """What has no rows of its own in the table of runs."""
 
 

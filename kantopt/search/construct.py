@@ -35,6 +35,7 @@ def construct(
     preempt: bool = True,
     relocate: bool = False,
     in_order: bool = False,
+    least_priority: int | None = None,
 ) -> Placement:
     """Place pending jobs one after the other, the most important first, then the largest.
 
@@ -56,8 +57,12 @@ def construct(
         any is evicted. Of others chains know better which to move.
     in_order
         Take jobs as they are listed, whatever their priority and size, as arrivals are.
+    least_priority
+        Leave out jobs of lower priority.
     """
     order = _order(instance, seed=seed, in_order=in_order)
+    if least_priority is not None:
+        order = [j for j in order if instance.jobs[j].priority >= least_priority]
     how = _How(strategy, preempt, relocate)
     placement = _legal_run(instance, deadline, how, order)
     lacking = missing_jobs(instance, placement)

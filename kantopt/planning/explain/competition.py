@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kantopt.clock import Deadline
 from kantopt.planning.explain.words import counted
 from kantopt.planning.question import Question
@@ -21,24 +19,23 @@ def competition(question: Question, model: Model, name: str, deadline: Deadline)
 
     Returns nothing if it is placed there too, or nothing else is pending.
     """
-    priorities = {job.name: job.priority for job in question.instance(model).jobs}
-    ahead_of = tuple(
-        job
-        for job in question.pending
-        if priorities.get(full := f"{job.namespace}/{job.name}", 0) >= priorities[name]
-        or full == name
-    )
-    instance = replace(question, pending=ahead_of).instance(model)
+    instance = question.instance(model)
     j = instance.job_index[name]
     others = [
         job for job in instance.jobs if job.index != j and pending_podsets(instance, job.index)
     ]
     if not others:
         return ""
-    placement = construct(instance, deadline, Strategy.BEST_FIT, relocate=is_small(instance))
+    own = instance.jobs[j].priority
+    placement = construct(
+        instance,
+        deadline,
+        Strategy.BEST_FIT,
+        relocate=is_small(instance),
+        least_priority=own,
+    )
     if deadline.over() or is_placed(instance, j, placement):
         return ""
-    own = instance.jobs[j].priority
     ahead = sum(
         1 for job in others if job.priority >= own and is_placed(instance, job.index, placement)
     )

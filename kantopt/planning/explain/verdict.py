@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline
 from kantopt.planning.explain.words import counted
@@ -55,6 +55,8 @@ def climb(question: Instance, j: int, deadline: Deadline) -> Iterator[Ladder]:
         if last is not None and asked.model.limits == last.model.limits:
             continue  # the model allows no more than was asked about already
         decision = decide(asked, j, deadline)
+        if sum(disturbance(asked, decision)) == 1 and refused is last is not None:
+            decision = replace(decision, least=True)  # one is the least where none is not enough
         answers.append(_answer(asked, j, decision))
         if decision.placement is not None:
             message = _fits(question, j, status, decision)

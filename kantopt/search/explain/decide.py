@@ -25,6 +25,7 @@ from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.construct import construct
 from kantopt.search.explain.counting import Counting, countable, exceeds_quota, nobody
+from kantopt.search.explain.displace import Displacing
 from kantopt.search.sequence import sequence
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
@@ -34,6 +35,8 @@ SMALL = 12_000
 """Pairs of a pod set and a node that it may go to; up to here questions are solved as they are."""
 LARGE = 100_000
 """Up to here they are solved with interchangeable pods counted together."""
+_LONG = 10.0
+"""Seconds that must be left to look for a smaller disturbance in a question that is not small."""
 _BETTER = (1.0, 0.1, 3.0)
 """Patience for a smaller disturbance than that of a plan found by heuristics: seconds at least,
 share of the time that is left, seconds at most."""
@@ -93,6 +96,8 @@ def decide(question: Instance, j: int, deadline: Deadline, *, any_plan: bool = F
     if _impossible_at_best(question, j, deadline):
         return Decision(impossible=True)
     found = _constructed(question, j, deadline)
+    if countable(question, j) and not is_small(question):
+        found = _displaced(question, j, found, deadline)
     if deadline.over():
         return found or Decision()
     if is_small(question):
@@ -115,12 +120,13 @@ def _merged(question: Instance, j: int, found: Decision | None, deadline: Deadli
     if found is None and relaxed_impossible(question, deadline):
         return Decision(impossible=True)
     merged = merge_pods(_loosened(question, j))
-    if not is_small(merged.instance, most=LARGE):
+    left = deadline.remaining()
+    quickly = found is not None and left < _LONG
+    if not is_small(merged.instance, most=SMALL if quickly else LARGE):
         return Decision()
     least, share, most = _FIRST if found is None else _BETTER
-    left = deadline.remaining()
     soon = deadline.less(max(0.0, left - min(most, max(least, share * left))))
-    tiers = (Tier(Metric.EVICTIONS, "cost"), Tier(Metric.MOVES, "pods"))
+    tiers = _DISTURBANCE
     answer, fewest = least_disturbance(merged.instance, tiers, soon)
     if answer.placement is None:
         return Decision(impossible=answer.impossible)
@@ -131,6 +137,26 @@ def _merged(question: Instance, j: int, found: Decision | None, deadline: Deadli
         return found
     plan = legal_plan(question, j, placement)
     return Decision() if plan is None else replace(plan, least=fewest)
+
+
+def _displaced(
+    question: Instance, j: int, found: Decision | None, deadline: Deadline
+) -> Decision | None:
+    """Return a plan that moves and evicts only what is on the job's own nodes, if that is less."""
+    rules, tiers = _on(question), _DISTURBANCE
+    counting = Counting(question, j)
+    for moves_first in (True, False):
+        for placement in Displacing(question, counting, rules, moves_first).placements():
+            better = found is None or (
+                _cost(question, placement, tiers) < _cost(question, found.placement, tiers)
+            )
+            if deadline.over() or not better:
+                continue
+            found = legal_plan(question, j, placement) or found
+    return found
+
+
+_DISTURBANCE = (Tier(Metric.EVICTIONS, "cost"), Tier(Metric.MOVES, "pods"))
 
 
 def _cost(

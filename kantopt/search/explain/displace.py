@@ -22,6 +22,8 @@ from kantopt.search.explain.counting import Counting
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import UNLIMITED
 
+_ELSEWHERE = 4
+"""How much worse it is that a pod moves than that it is gone: room elsewhere is scarce."""
 _MOST_MOVES = 400
 """Pods that are moved for one job."""
 _LOOKS = 12
@@ -51,7 +53,14 @@ class Displacing:
     What it makes need not be legal: that is for the judge to say.
     """
 
-    def __init__(self, question: Instance, counting: Counting, rules: Collection[Rule]) -> None:
+    def __init__(
+        self,
+        question: Instance,
+        counting: Counting,
+        rules: Collection[Rule],
+        moves_first: bool = False,
+    ) -> None:
+        self.moves_first = moves_first
         self.question = question
         self.counting = counting
         self.rules = frozenset(rules)
@@ -100,7 +109,9 @@ class Displacing:
         return podset.job != self.j and self._mode(podset) is not None
 
     def _mode(self, podset: PodSet) -> bool | None:
-        """Whether pods may be evicted (true), moved (false) or must stay (nothing)."""
+        """Whether pods are evicted (true), moved (false) or must stay (nothing)."""
+        if self.moves_first and may_be_moved(self.question, podset, self.rules):
+            return False
         if may_be_evicted(self.question, podset, self.j, self.rules):
             return True
         return False if may_be_moved(self.question, podset, self.rules) else None
@@ -133,9 +144,13 @@ class Displacing:
 
     @cached_property
     def _toll(self) -> Ints:
-        """What pods that may leave each node take there."""
+        """What pods that may leave each node take there, more if they need another place."""
         return np.array(
-            [sum(int(self._sizes[s]) for s, _ in pods) for pods in self._pods_on], dtype=np.int64
+            [
+                sum(int(self._sizes[s]) * (1 if self._modes[s] else _ELSEWHERE) for s, _ in pods)
+                for pods in self._pods_on
+            ],
+            dtype=np.int64,
         )
 
     @cached_property

@@ -44,9 +44,19 @@ class Classes:
         What running pods take now.
     most
         Most pairs of a class and a kind of pods: coarser classes are taken beyond.
+    region
+        Nodes for which this differs are never in one class.
     """
 
-    def __init__(self, instance: Instance, kinds: Kinds, standing: Loads, most: int) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        kinds: Kinds,
+        standing: Loads,
+        most: int,
+        *,
+        region: Callable[[int], Hashable] = lambda _: None,
+    ) -> None:
         self.instance = instance
         self.kinds = kinds
         self.offers = _offers(instance, kinds, standing)
@@ -63,11 +73,13 @@ class Classes:
         for shape in shapes:
             groups: dict[Hashable, list[int]] = {}
             for n in range(len(instance.nodes)):
-                groups.setdefault((signature[n], shape(n)), []).append(n)
+                groups.setdefault((region(n), signature[n], shape(n)), []).append(n)
             if len(groups) * len(kinds.pods) <= most:
                 break
         else:
-            groups = {None: list(range(len(instance.nodes)))}
+            groups = {}
+            for n in range(len(instance.nodes)):
+                groups.setdefault(region(n), []).append(n)
         self.classes = tuple(
             NodeClass(i, tuple(nodes), self._distinct(nodes))
             for i, nodes in enumerate(groups.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExprT
 
@@ -31,6 +31,8 @@ class Relaxation:
     and who may evict whom for what. So what no solution has, no legal plan has.
     """
 
+    most_counts = MOST_COUNTS
+
     def __init__(self, instance: Instance, tiers: Sequence[Tier]) -> None:
         self.instance = instance
         self.cp = CpModel()
@@ -42,9 +44,11 @@ class Relaxation:
         """Wishes of each job to be close."""
         for need in instance.topology_needs:
             self.needs.setdefault(need.job, []).append(need)
-        self.kinds = Kinds(instance, self.excess)
+        self.kinds = Kinds(instance, self._mark())
         self.standing = Loads.of(instance, instance.current)
-        self.classes = Classes(instance, self.kinds, self.standing, MOST_COUNTS)
+        self.classes = Classes(
+            instance, self.kinds, self.standing, self.most_counts, region=self._region
+        )
         self.at: list[dict[int, IntVar]] = []
         """Pods of each kind in each class; of kinds that stay for certain there is no count."""
         self.moved: dict[int, IntVar] = {}
@@ -65,6 +69,25 @@ class Relaxation:
                 self._add_victims(j, kind)
         self._add_quota()
         self._add_disruption()
+        self._add_closeness()
+
+    def _mark(self) -> Mapping[int, Hashable]:
+        """What tells jobs apart, by job, besides what the relaxation looks at."""
+        return self.excess
+
+    def _region(self, n: int) -> Hashable:
+        """What tells a node from others, besides what it offers and admits."""
+        return None
+
+    def _add_closeness(self) -> None:
+        """Add what holds for the domains of gangs: nothing, as nodes are merged over domains."""
+
+    def spread(self, j: int, level: int, roles: tuple[int, ...], fewest: int) -> LinearExprT | None:
+        """Return domains of a level that jobs of a kind use beyond the fewest, at most, if known.
+
+        Here it is not: there are no domains.
+        """
+        return None
 
     def placed(self, kind: PodKind) -> LinearExprT:
         """Pods of a kind that are placed."""

@@ -205,6 +205,10 @@ def _closeness(m: Relaxation, tier: Tier) -> LinearExprT:
         for level, roles, fewest in _wishes(m, tier, kind):
             pods = [pods for i in roles for pods in kind.roles[i]]
             if all(pods.arrives for pods in pods):
+                apart = None if level is None else m.spread(j, level, roles, fewest)
+                if apart is not None:
+                    terms += [] if isinstance(apart, int) else [(apart, 1)]
+                    continue
                 gang = Gang(kind, roles, fewest, m.satisfied[j])
                 gangs.setdefault(level, []).append(gang)
     for level, close in gangs.items():

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kantopt.cp.relaxed.domains import worth_dividing
 from kantopt.search.parts.division import parts_of, summed
 from kantopt.search.stages.desk import Desk
 from kantopt.search.stages.relax import relax
+
+DIVIDED = 0.7
+"""Share of the time for gangs and their domains, where there are any."""
 
 
 def run_stages(desk: Desk) -> bool:
@@ -44,6 +48,14 @@ def _undivided(desk: Desk) -> bool:
         desk.attempt(relax)
         if desk.done():
             return False
+        if desk.budget.work is None and worth_dividing(desk.instance):
+            from kantopt.search.stages.domains import divided
+
+            left = desk.budget.deadline.remaining()
+            desk.attempt(divided, desk.budget.deadline.less(left * (1 - DIVIDED)))
+            desk.attempt(relax)
+            if desk.done():
+                return False
     from kantopt.search.stages.turns import take_turns
     from kantopt.search.stages.whole import whole
 

@@ -1,0 +1,210 @@
+"""The relaxation with the nodes of each topology domain apart: what closeness asks for is exact.
+
+Each class of nodes lies in one domain of every level. Then a gang that must be in one domain, whole
+slices in each, and the domains that a gang is spread over are all sums over classes. Of gangs each
+is a kind of its own, of single pods all that are alike are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+
+from ortools.sat.python.cp_model import IntVar, LinearExprT
+
+from kantopt.cp.relaxed.kinds import JobKind, PodKind, may_move
+from kantopt.cp.relaxed.model import Relaxation
+from kantopt.cp.variables import Terms, weighted
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import TopologyNeed
+from kantopt.schema.model import Rule
+
+MOST_GANGS = 60_000
+"""Most pairs of a gang and a domain; beyond, the model would not be solved in time."""
+
+
+def worth_dividing(instance: Instance) -> bool:
+    """Whether there are gangs that wait and domains for them, few enough to be looked at apart."""
+    waiting = sum(
+        any(not instance.podsets[s].running for s in job.podsets)
+        for job in instance.jobs
+        if job.is_gang
+    )
+    levels = instance.topology.domains
+    domains = len(levels[-1]) if levels else 0
+    return domains > 1 and 0 < waiting * domains <= MOST_GANGS
+
+
+def gang_marks(instance: Instance) -> dict[int, Hashable]:
+    """Tell gangs of several pods from each other: those that wait, and those that stay or go."""
+    return {
+        job.index: job.index
+        for job in instance.jobs
+        if job.is_gang
+        and any(
+            podset.count > 1 and (not podset.running or not may_move(instance, podset))
+            for podset in (instance.podsets[s] for s in job.podsets)
+        )
+    }
+
+
+class GangRelaxation(Relaxation):
+    """A relaxation that tells gangs from each other, but merges the nodes of all domains."""
+
+    flags: dict[int, tuple[IntVar, list[tuple[int, list[int]]]]]
+    """Booleans by index that are true where any pods of some kinds are in some classes."""
+
+    def _mark(self) -> Mapping[int, Hashable]:
+        found = dict(super()._mark())
+        for j, mark in gang_marks(self.instance).items():
+            found[j] = (found.get(j), mark)
+        return found
+
+    def _add_closeness(self) -> None:
+        self.flags = {}
+        for j, lost in self.victims.items():
+            self._go_together(self.kinds.jobs[j], lost)
+
+    def _go_together(self, kind: JobKind, lost: IntVar) -> None:
+        """A single job that goes as a whole and cannot move is gone everywhere or nowhere."""
+        if len(kind.jobs) > 1 or not self.instance.on(Rule.GANG_VICTIMS):
+            return
+        for pods in kind.pods:
+            if pods.one.running and pods.evictable and not pods.movable:
+                for c, here in self.classes.standing(pods).items():
+                    self.cp.add(self.at[pods.index][c] == here * (1 - lost))
+
+
+class DomainRelaxation(GangRelaxation):
+    """A relaxation of which each class of nodes lies in one domain of every level."""
+
+    most_counts = 60_000
+
+    def _region(self, n: int) -> Hashable:
+        return tuple(level[n] for level in self.instance.topology.domain_of)
+
+    def _add_closeness(self) -> None:
+        super()._add_closeness()
+        self._domain = [
+            tuple(level[c.nodes[0]] for level in self.instance.topology.domain_of)
+            for c in self.classes.classes
+        ]
+        self._used: dict[tuple[int, tuple[int, ...], int], Terms] = {}
+        for j, kind in enumerate(self.kinds.jobs):
+            for need in self.needs.get(kind.one.index, ()):
+                if any(pods.one.running for i in need.roles for pods in kind.roles[i]):
+                    continue  # members that run may stand as they do
+                if need.required is not None and self.instance.on(Rule.TOPOLOGY):
+                    self._require(j, kind, need, need.required)
+                if need.slice_level is not None and self.instance.on(Rule.SLICES):
+                    self._slice(kind, need, need.slice_level)
+
+    def spread(self, j: int, level: int, roles: tuple[int, ...], fewest: int) -> LinearExprT | None:
+        """Return domains of a level that a single gang uses beyond the fewest, at most.
+
+        ``None`` for kinds of several jobs, of which pods cannot be told apart.
+        """
+        kind = self.kinds.jobs[j]
+        if len(kind.jobs) > 1:
+            return None
+        if (j, roles, level) not in self._used:
+            self._used[j, roles, level] = self._domains_used(kind, level, roles)
+        used = self._used[j, roles, level]
+        if len(used) <= fewest:
+            return 0
+        beyond = self.cp.new_int_var(0, len(used) - fewest, f"beyond[{j},{level}]")
+        self.cp.add(beyond >= weighted(used) - fewest)
+        return beyond
+
+    def _domains_used(self, kind: JobKind, level: int, roles: tuple[int, ...]) -> Terms:
+        """Booleans of the domains in which there are pods."""
+        used: Terms = []
+        for d, classes in self._classes_by_domain(level).items():
+            if d is None:
+                continue
+            flag = self.cp.new_bool_var(f"used[{kind.one.index},{level},{d}]")
+            here = [pods for i in roles for pods in kind.roles[i] if self._room(pods, classes)]
+            for pods in here:
+                self.cp.add(self._in(pods, classes) <= self._room(pods, classes) * flag)
+            if here:
+                used.append((flag, 1))
+                self.flags[flag.index] = (flag, [(pods.index, classes) for pods in here])
+        return used
+
+    def _room(self, pods: PodKind, classes: list[int]) -> int:
+        """Most pods of a kind in some classes, were they alone there."""
+        room = 0
+        for c in classes:
+            if c in self.at[pods.index]:
+                rows = (row for row in self.rows[c] if row.weights.get(pods.index))
+                room += min(
+                    (row.limit // row.weights[pods.index] for row in rows), default=pods.count
+                )
+        return min(pods.count, room)
+
+    def _classes_by_domain(self, level: int) -> dict[int | None, list[int]]:
+        found: dict[int | None, list[int]] = {}
+        for c, path in enumerate(self._domain):
+            found.setdefault(path[level], []).append(c)
+        return found
+
+    def _in(self, pods: PodKind, classes: list[int]) -> LinearExprT:
+        counts = self.at[pods.index]
+        return weighted([(counts[c], 1) for c in classes if c in counts])
+
+    def _require(self, j: int, kind: JobKind, need: TopologyNeed, level: int) -> None:
+        """Each job of a kind has its pods in one domain."""
+        starts: list[IntVar] = []
+        waits = not any(pods.one.running for pods in kind.pods)
+        whole = waits and kind.one.is_gang and self.instance.on(Rule.GANG)
+        jobs = len(kind.jobs)
+        for d, classes in self._classes_by_domain(level).items():
+            if d is None:
+                for i in need.roles:
+                    for pods in kind.roles[i]:
+                        self.cp.add(self._in(pods, classes) == 0)
+                continue
+            most = jobs
+            for i in need.roles:
+                least = kind.one.roles[i].min_count if whole else 0
+                if least:
+                    room = sum(self._room(pods, classes) for pods in kind.roles[i])
+                    most = min(most, room // least)
+            start = self.cp.new_int_var(0, most, f"starts[{kind.one.index},{level},{d}]")
+            starts.append(start)
+            for i in need.roles:
+                role = kind.one.roles[i]
+                for pods in kind.roles[i]:
+                    self.cp.add(self._in(pods, classes) <= role.count * start)
+                    if whole and role.min_count:
+                        self.cp.add(self._in(pods, classes) >= role.min_count * start)
+        total = weighted([(start, 1) for start in starts])
+        if whole:
+            self.cp.add(total == self.satisfied[j])
+        else:
+            self.cp.add(total <= jobs)
+
+    def _slice(self, kind: JobKind, need: TopologyNeed, level: int) -> None:
+        """Each domain has whole slices of the pods."""
+        for d, classes in self._classes_by_domain(level).items():
+            terms: Terms = []
+            room = 0
+            for i in need.roles:
+                for pods in kind.roles[i]:
+                    here = [self.at[pods.index][c] for c in classes if c in self.at[pods.index]]
+                    terms += [(var, 1) for var in here]
+                    room += self._room(pods, classes) if here else 0
+            if not terms:
+                continue
+            most = 0 if d is None else room // need.slice_size
+            slices = self.cp.new_int_var(0, most, f"slices[{kind.one.index},{level},{d}]")
+            self.cp.add(weighted(terms) == need.slice_size * slices)
+
+
+def goes_anywhere(instance: Instance) -> bool:
+    """Whether no gang that waits must be within a domain or in slices."""
+    return not any(
+        (need.required is not None and instance.on(Rule.TOPOLOGY))
+        or (need.slice_level is not None and instance.on(Rule.SLICES))
+        for need in instance.topology_needs
+        if any(not instance.podsets[s].running for s in instance.jobs[need.job].podsets)
+    )

@@ -1,0 +1,257 @@
+"""Bounds with domains apart, and the counts at which a tier is least: something to aim at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ortools.sat.python import cp_model
+from ortools.sat.python.cp_model import LinearExprT
+
+from kantopt.cp.relaxed.domains import DomainRelaxation, GangRelaxation, goes_anywhere
+from kantopt.cp.relaxed.standing import CLOSENESS
+from kantopt.cp.relaxed.tiers import expression
+from kantopt.cp.solve import Budget, round_up
+from kantopt.cp.variables import Terms, weighted
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric
+
+PROVE, AIM, CALM = 0.1, 0.4, 0.1
+"""Shares of the time that is left: for a tier's bound, what to aim at, and the least disruption."""
+CLOSE = 0.3
+"""Part of that where the gap is below 1 %."""
+SOLVED = (cp_model.OPTIMAL, cp_model.FEASIBLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best placement so far and its values."""
+
+    placement: Placement
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """Pods of each kind in each class of nodes, as a relaxation has them.
+
+    ``kinds`` holds pod sets, whether they may move, and the counts by class.
+    """
+
+    classes: tuple[tuple[int, ...], ...]
+    kinds: tuple[tuple[tuple[int, ...], bool, Mapping[int, int]], ...]
+
+
+class Towards:
+    """The tiers of a question on its domain relaxation, one after the other.
+
+    Parameters
+    ----------
+    known
+        Returns the bound known of a tier for plans no worse than some values above it.
+    bound
+        Called with the index of a tier and a better bound on it.
+    aim
+        Called with counts that would be better in a tier.
+    best
+        Returns the best plan so far.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        tiers: Sequence[Tier],
+        budget: Budget,
+        *,
+        known: Callable[[int], int],
+        bound: Callable[[int, int], None],
+        aim: Callable[[Aim], None],
+        best: Callable[[], Best],
+    ) -> None:
+        self._tiers, self._budget = tiers, budget
+        self._known, self._bound, self._aim, self._best = known, bound, aim, best
+        self._relaxation = DomainRelaxation(instance, tiers)
+        self._guides: list[GangRelaxation] = [DomainRelaxation(instance, tiers)]
+        if goes_anywhere(instance):
+            self._guides.insert(0, GangRelaxation(instance, tiers))
+        for guide in self._guides:
+            add_reasons(guide)
+
+    def run(self) -> None:
+        """Work through the tiers, the first ones first."""
+        for i, tier in enumerate(self._tiers):
+            expr = expression(self._relaxation, tier)
+            if expr is None or isinstance(expr, int):
+                continue
+            guides = [(guide, expression(guide, tier)) for guide in self._guides]
+            for guide, its in guides:
+                if tier.metric in CLOSENESS and guide is not self._guides[-1]:
+                    continue
+                if tier.metric is Metric.UNPLACED and self._open(i):
+                    self._towards(i, guide, its, spare=True)
+                if self._open(i):
+                    self._towards(i, guide, its)
+            if self._open(i):
+                self._prove(i, expr)
+            for guide, its in guides:
+                if its is not None and not isinstance(its, int):
+                    guide.cp.add(its <= self._best().values[i])
+            self._relaxation.cp.add(expr <= self._best().values[i])
+
+    def _open(self, i: int) -> bool:
+        return self._known(i) < self._best().values[i] and not self._budget.deadline.over()
+
+    def _solver(self, i: int, share: float) -> cp_model.CpSolver:
+        """Return a solver with a share of the time that is left: less where little is to gain."""
+        solver = cp_model.CpSolver()
+        # One worker alone has no neighbourhoods and finds next to nothing here.
+        solver.parameters.num_workers = max(2, self._budget.workers)
+        solver.parameters.random_seed = self._budget.seed % 2**31
+        value = self._best().values[i]
+        share *= 1 if value - self._known(i) > value // 100 else CLOSE
+        left = self._budget.deadline.remaining()
+        solver.parameters.max_time_in_seconds = max(0.01, share * left)
+        return solver
+
+    def _prove(self, i: int, expr: LinearExprT) -> None:
+        """Bound a tier from below."""
+        cp, value = self._relaxation.cp, self._best().values[i]
+        cp.add(expr >= self._known(i))
+        cp.add(expr <= value)
+        cp.minimize(expr)
+        hint(self._relaxation, self._best().placement)
+        solver = self._solver(i, PROVE)
+        status = solver.solve(cp)
+        if status == cp_model.INFEASIBLE:
+            raise ValueError(f"tier {self._tiers[i].name}: no plan is as good as the best known")
+        if status == cp_model.MODEL_INVALID:
+            raise ValueError(f"tier {self._tiers[i].name}: {cp.validate()[:200]}")
+        least = round_up(solver.best_objective_bound)
+        if least > self._known(i):
+            self._bound(i, min(least, value))
+
+    def _towards(
+        self, i: int, guide: GangRelaxation, expr: LinearExprT | None, *, spare: bool = False
+    ) -> None:
+        """Aim at the least of a tier, with as little disruption as that takes.
+
+        With ``spare`` no more is evicted than now of what the tier counts and of more important
+        pods: then the priority rule is easily kept.
+        """
+        if expr is None or isinstance(expr, int):
+            return
+        value = self._best().values[i]
+        hint(guide, self._best().placement)
+        cp = guide.cp.clone()
+        cp.add(expr >= self._known(i))
+        cp.add(expr <= value)
+        if spare:
+            self._spare(guide, cp, self._tiers[i].priority)
+        cp.minimize(expr)
+        solver = self._solver(i, AIM)
+        if solver.solve(cp) not in SOLVED or round(solver.objective_value) >= value:
+            return
+        cp.add(expr <= round(solver.objective_value))
+        hint_solution(cp, solver)
+        cp.minimize(disruption(guide))
+        again = self._solver(i, CALM)
+        if again.solve(cp) in SOLVED:
+            solver = again
+        self._take(guide, solver)
+
+    def _spare(self, m: GangRelaxation, cp: cp_model.CpModel, priority: int | None) -> None:
+        best = self._best().placement
+        kinds = [
+            k
+            for k in m.kinds.pods
+            if k.evictable and (priority is None or m.instance.jobs[k.one.job].priority >= priority)
+        ]
+        gone = sum(
+            k.one.gpu_milli * (k.one.count - best.placed(s)) for k in kinds for s in k.podsets
+        )
+        cp.add(weighted([(m.evicted(k), k.one.gpu_milli) for k in kinds]) <= gone)
+
+    def _take(self, m: GangRelaxation, solver: cp_model.CpSolver) -> None:
+        self._aim(
+            Aim(
+                tuple(c.nodes for c in m.classes.classes),
+                tuple(
+                    (kind.podsets, kind.movable, {c: solver.value(n) for c, n in m.at[k].items()})
+                    for k, kind in enumerate(m.kinds.pods)
+                    if not kind.fixed
+                ),
+            )
+        )
+
+
+def add_reasons(m: GangRelaxation) -> None:
+    """Add that who is evicted has somebody more important arrive where it was.
+
+    No bound may use this: a pod that moves there keeps a victim away as well.
+    """
+    if not m.instance.strict:
+        return
+    new = [k for k in m.kinds.pods if not k.one.running and k.one.gpu_milli]
+    reasons: dict[tuple[int, int], Terms] = {}
+    for j, kind in enumerate(m.kinds.jobs):
+        gone = [k for k in kind.pods if k.evictable and k.one.gpu_milli]
+        together = j in m.victims and len(kind.jobs) == 1
+        groups: list[tuple[LinearExprT, int, dict[int, int]]]
+        if together:
+            most = max((k.one.gpu_milli for k in gone), default=0)
+            here = {c: 1 for k in gone for c in m.classes.standing(k)}
+            groups = [(m.victims[j], most, here)]
+        else:
+            groups = [(m.evicted(k), k.one.gpu_milli, m.classes.standing(k)) for k in gone]
+        for lost, gpus, standing in groups:
+            parts: Terms = []
+            for c, pods in standing.items():
+                part = m.cp.new_int_var(0, pods, f"reason[{j},{c}]")
+                reasons.setdefault((kind.one.priority, c), []).append((part, gpus))
+                parts.append((part, 1))
+            m.cp.add(lost <= weighted(parts))
+    for (priority, c), terms in reasons.items():
+        higher: Terms = [
+            (m.at[k.index][c], k.one.gpu_milli)
+            for k in new
+            if m.instance.jobs[k.one.job].priority > priority and c in m.at[k.index]
+        ]
+        m.cp.add(weighted(terms) <= weighted(higher))
+
+
+def disruption(m: GangRelaxation) -> LinearExprT:
+    """Pods evicted and moved, the former first, by GPUs."""
+    terms: Terms = [
+        (m.evicted(k), 20 * (1 + k.one.gpu_milli // 1000)) for k in m.kinds.pods if k.evictable
+    ]
+    terms += [(var, 1) for var in m.moved.values()]
+    return weighted(terms)
+
+
+def hint(m: GangRelaxation, placement: Placement) -> None:
+    """Start from a placement: all variables get the values that it has."""
+    cp = m.cp
+    cp.clear_hints()  # type: ignore[no-untyped-call]
+    for k, kind in enumerate(m.kinds.pods):
+        here: dict[int, int] = {}
+        for s in kind.podsets:
+            for spot, pods in placement.podsets[s].items():
+                c = m.classes.class_of[spot.node]
+                here[c] = here.get(c, 0) + pods
+        for c, var in m.at[k].items():
+            cp.add_hint(var, here.get(c, 0))
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    solver.parameters.fix_variables_to_their_hinted_value = True
+    solver.parameters.max_deterministic_time = 1.0
+    if solver.solve(cp) in SOLVED:
+        hint_solution(cp, solver)
+
+
+def hint_solution(cp: cp_model.CpModel, solver: cp_model.CpSolver) -> None:
+    """Start from a solution that was found before."""
+    cp.clear_hints()  # type: ignore[no-untyped-call]
+    for index, value in enumerate(solver.response_proto.solution):
+        cp.add_hint(cp.get_int_var_from_proto_index(index), value)

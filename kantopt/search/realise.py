@@ -1,0 +1,310 @@
+"""From counts per group of nodes to a placement: which pods go, which nodes the others take."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.schema.model import Rule
+from kantopt.search.fill import fill, room_for
+from kantopt.search.gangs import Placer
+from kantopt.search.justify import justify
+from kantopt.search.preempt import Preemption
+from kantopt.search.scores import Scores
+from kantopt.search.shapes import Mask
+from kantopt.search.state import State
+from kantopt.search.strategy import Strategy
+from kantopt.verify.rules import check
+
+_MOST_REPAIRS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Pods of alike pod sets, all running or all pending, and how many of them go where.
+
+    ``counts`` is by group of nodes. Running ones that are in none of the groups stay.
+    """
+
+    podsets: tuple[int, ...]
+    counts: Mapping[int, int]
+    movable: bool
+
+
+def realise(
+    instance: Instance, groups: Sequence[tuple[int, ...]], wanted: Sequence[Wanted]
+) -> Placement | None:
+    """Return a placement close to some counts; ``None`` if who is evicted could come back.
+
+    Pods that run stay where they are as far as the counts and the new pods allow. New pods go on
+    nodes from which the fewest have to leave, and one at least on a node of each lesser gang that
+    goes, so that this cannot come back. What does not fit where it should be goes elsewhere.
+
+    Parameters
+    ----------
+    groups
+        Nodes of each group.
+    wanted
+        What should be where; pods that stay for certain may be left out.
+    """
+    return _Realisation(instance, groups).run(wanted)
+
+
+class _Realisation:
+    def __init__(self, instance: Instance, groups: Sequence[tuple[int, ...]]) -> None:
+        self.instance = instance
+        self.state = State(instance)
+        self.scores = Scores(self.state, Strategy.BEST_FIT)
+        self.placer = Placer(self.scores)
+        self.preemption = Preemption(self.placer)
+        self._groups = groups
+        self._group_of = {n: g for g, nodes in enumerate(groups) for n in nodes}
+        finest = instance.topology.domain_of[-1] if instance.topology.domain_of else ()
+        self._merged = any(len({finest[n] for n in nodes}) > 1 for nodes in groups if finest)
+        self._masks: dict[int, Mask] = {}
+        self._lifted: dict[int, int] = {}
+        """Pods by node that are lifted and would come home."""
+        self._gone: dict[Hashable, tuple[int, set[int]]] = {}
+        """Job and nodes of those that go together, until a more important one is on one."""
+
+    def run(self, wanted: Sequence[Wanted]) -> Placement | None:
+        homes: dict[int, list[tuple[int, Spot, int]]] = {}
+        for i, w in enumerate(wanted):
+            if self._runs(w):
+                homes[i] = self._lift(w) if w.movable else self._evict(w)
+        for i in sorted(range(len(wanted)), key=lambda i: self._order(wanted[i])):
+            w = wanted[i]
+            if not self._runs(w):
+                self._bind(w)
+            elif w.movable:
+                self._return(w, homes[i])
+        for w in sorted(wanted, key=self._order):
+            if self._is_gang(w) and not self._runs(w):
+                self._complete(w)
+        return self._rightly()
+
+    def _rightly(self) -> Placement | None:
+        """Have those come back who are gone without a reason, in place of lesser new jobs."""
+        dropped: set[int] = set()
+        if self.instance.strict:
+            units = self.preemption.victims.units(range(self.state.size))
+            justify(self.state, [(j, frozenset(spot.node for _, spot in u)) for j, u in units])
+        for _ in range(_MOST_REPAIRS):
+            if self.preemption.put_back(0):
+                for j in sorted(dropped):
+                    self.placer.place(j)
+                return self.state.placement() if self.preemption.put_back(0) else None
+            for violation in check(self.instance, self.state.placement(), (Rule.PRIORITY,)):
+                victim = self.instance.job_index[violation.subject.removeprefix("job ")]
+                dropped |= self._give_way(victim)
+        return None
+
+    def _give_way(self, victim: int) -> set[int]:
+        """Drop new jobs that may not evict another one from the nodes on which that was."""
+        dropped = set()
+        for s in self.instance.jobs[victim].podsets:
+            for spot, pods in self.instance.podsets[s].current.items():
+                if self.state.spots[s].get(spot, 0) < pods:
+                    dropped |= {
+                        self.instance.podsets[other].job
+                        for other, _ in self.state.bound_on.get(spot.node, {})
+                        if not self.instance.may_evict_for(self.instance.podsets[other].job, victim)
+                    }
+        for j in sorted(dropped):
+            self._drop(j)
+        return dropped
+
+    def _drop(self, j: int) -> None:
+        for s in self.instance.jobs[j].podsets:
+            if not self.instance.podsets[s].running:
+                for spot, pods in sorted(self.state.spots[s].items()):
+                    self.state.add(s, spot, -pods)
+
+    def _runs(self, w: Wanted) -> bool:
+        return self.instance.podsets[w.podsets[0]].running
+
+    def _is_gang(self, w: Wanted) -> bool:
+        return self.instance.podsets[w.podsets[0]].count > 1
+
+    def _order(self, w: Wanted) -> tuple[int, int, bool, int, int]:
+        """Large pods first: where sizes divide each other, what is left then fits the others."""
+        podset = self.instance.podsets[w.podsets[0]]
+        size = int(self.state.shape[podset.index].demand.sum())
+        priority = self.instance.jobs[podset.job].priority
+        return -podset.gpu_milli, -size, not podset.running, -priority, podset.index
+
+    def _mask(self, group: int) -> Mask:
+        if group not in self._masks:
+            mask = np.zeros(self.state.size, dtype=np.bool_)
+            mask[list(self._groups[group])] = True
+            self._masks[group] = mask
+        return self._masks[group]
+
+    def _evict(self, w: Wanted) -> list[tuple[int, Spot, int]]:
+        """Evict pods that cannot move and are more than there should be in a group."""
+        left = dict(w.counts)
+        for s in w.podsets:
+            for spot, pods in sorted(self.instance.podsets[s].current.items()):
+                group = self._group_of[spot.node]
+                stay = min(pods, left.get(group, 0))
+                left[group] = left.get(group, 0) - stay
+                if stay < pods:
+                    self.state.add(s, spot, stay - pods)
+                    j = self.instance.podsets[s].job
+                    self._gone.setdefault(j, (j, set()))[1].add(spot.node)
+        return []
+
+    def _lift(self, w: Wanted) -> list[tuple[int, Spot, int]]:
+        """Take pods that may move off their nodes for the time being; some go for good."""
+        spots = [
+            (s, spot, pods)
+            for s in w.podsets
+            for spot, pods in sorted(self.instance.podsets[s].current.items())
+        ]
+        going = sum(pods for _, _, pods in spots) - sum(w.counts.values())
+        excess: dict[int, int] = {}
+        for _, spot, pods in spots:
+            group = self._group_of[spot.node]
+            excess[group] = excess.get(group, -w.counts.get(group, 0)) + pods
+        found = []
+        for s, spot, pods in spots:
+            podset = self.instance.podsets[s]
+            self.state.add(s, spot, -pods)
+            gone = min(pods, going, max(0, excess[self._group_of[spot.node]]))
+            if gone and podset.gpu_milli:
+                going -= gone
+                excess[self._group_of[spot.node]] -= gone
+                self._gone[s, spot] = (podset.job, {spot.node})
+            if podset.gpu_milli:
+                self._lifted[spot.node] = self._lifted.get(spot.node, 0) + pods
+            found.append((s, spot, pods - gone if podset.gpu_milli else pods))
+        return found
+
+    def _bind(self, w: Wanted) -> None:
+        """Place new pods, job by job, group by group."""
+        left = {g: k for g, k in w.counts.items() if k > 0}
+        total = sum(left.values())
+        for s in w.podsets:
+            most = min(self.instance.podsets[s].count, total)
+            if self._close(s, most):
+                total -= most
+                for g in sorted(left, key=lambda g: (-left[g], g)):
+                    used = min(most, left[g])
+                    left[g] -= used
+                    most -= used
+                continue
+            for g in sorted(left, key=lambda g: (-left[g], g)):
+                share = min(most, left[g])
+                if share:
+                    self._bind_in(s, share, g)
+                    left[g] -= share
+                    most -= share
+                    total -= share
+
+    def _close(self, s: int, pods: int) -> bool:
+        """Place a whole gang close together where the groups say nothing of domains."""
+        j = self.instance.podsets[s].job
+        whole = 1 < pods == self.instance.podsets[s].count
+        return self._merged and whole and self.placer.is_gang(j) and self.placer.place(j)
+
+    def _bind_in(self, s: int, pods: int, group: int) -> None:
+        state = self.state
+        priority = state.instance.job_of(s).priority
+        room = room_for(state, s, pods, self._mask(group))
+        nodes = set(np.flatnonzero(room).tolist())
+        fixed = {n for n in nodes if state.bound_on.get(n)}
+        while pods and nodes:
+            held = {
+                n: -state.instance.jobs[v].priority
+                for v, places in self._gone.values()
+                if state.instance.jobs[v].priority < priority
+                for n in places & nodes
+            }
+            n = min(
+                nodes,
+                key=lambda n: (
+                    n not in held,
+                    held.get(n, 0),
+                    n not in fixed,
+                    self._lifted.get(n, 0),
+                    n,
+                ),
+            )
+            nodes.discard(n)
+            got = self._place(s, min(pods, int(room[n])), n)
+            pods -= got
+            if got:
+                self._gone = {
+                    key: (v, places)
+                    for key, (v, places) in self._gone.items()
+                    if n not in places or state.instance.jobs[v].priority >= priority
+                }
+
+    def _place(self, s: int, pods: int, n: int) -> int:
+        mask = np.zeros(self.state.size, dtype=np.bool_)
+        mask[n] = True
+        return fill(self.scores, s, pods, mask)
+
+    def _return(self, w: Wanted, spots: Sequence[tuple[int, Spot, int]]) -> None:
+        """Bring lifted pods home, as many as should be in each group; others go elsewhere."""
+        left = dict(w.counts)
+        waiting: list[tuple[bool, int, int]] = []
+        for s, spot, pods in spots:
+            group = self._group_of[spot.node]
+            back = 0
+            while back < pods and left.get(group, 0) and self._fits(s, spot):
+                self.state.add(s, spot, 1)
+                left[group] -= 1
+                back += 1
+            if back < pods:
+                waiting.append((self._blocked(s, spot), s, pods - back))
+        # Last those that have a reason to be gone: somebody more important is where they were.
+        for _, s, pods in sorted(waiting):
+            for g in sorted((g for g, k in left.items() if k > 0), key=lambda g: (-left[g], g)):
+                got = fill(self.scores, s, min(pods, left[g]), self._mask(g))
+                left[g] -= got
+                pods -= got
+            pods = min(pods, sum(left.values()))
+            if pods > 0:  # there should be room, and it is not in its group
+                fill(self.scores, s, pods)
+
+    def _blocked(self, s: int, spot: Spot) -> bool:
+        """Whether a new and more important pod is on a node."""
+        instance = self.instance
+        return any(
+            instance.may_evict_for(instance.podsets[other].job, instance.podsets[s].job)
+            for other, _ in self.state.bound_on.get(spot.node, {})
+        )
+
+    def _fits(self, s: int, spot: Spot) -> bool:
+        state, shape, n = self.state, self.state.shape[s], spot.node
+        if any(state.free[r, n] < amount for r, amount in shape.asks):
+            return False
+        return all(
+            state.devices[row, n, d] >= amount
+            for need in shape.needs
+            for d in spot.devices
+            if d < state.device_class.shape[1] and state.device_class[n, d] == need.device_class
+            for row, amount in need.ask
+        )
+
+    def _complete(self, w: Wanted) -> None:
+        """Place gangs that are short of members anew, wherever they fit; else not at all."""
+        if not sum(w.counts.values()):
+            return
+        for s in w.podsets:
+            j = self.instance.podsets[s].job
+            if self.placer.is_gang(j) and self._short(j):
+                self._drop(j)
+                self.placer.place(j)
+
+    def _short(self, j: int) -> bool:
+        job = self.instance.jobs[j]
+        return bool(self.placer.missing(j)) or any(
+            self.state.role_placed(j, i) < role.min_count for i, role in enumerate(job.roles)
+        )

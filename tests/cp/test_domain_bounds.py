@@ -1,0 +1,110 @@
+"""Bounds with domains apart: never above the optimum, and exact where domains decide."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from kantopt.clock import Deadline
+from kantopt.cp.relaxed.towards import Best, Towards
+from kantopt.cp.solve import Budget
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import tiers_of
+from kantopt.schema.model import Rule
+from kantopt.verify.metrics import bounds, measure
+from kantopt.verify.rules import check
+from tests.generate import random_instance, without
+from tests.oracle import Value, best
+from tests.verify.world import job, node, pods, question
+
+SEEDS = 24
+BLOCKS = 4
+
+
+def proved(instance: Instance, placement: Placement, values: Value) -> Value:
+    """The better of the bounds by arithmetic and with domains apart, for each tier."""
+    tiers = tiers_of(instance)
+    found = list(bounds(instance, tiers, values))
+
+    def better(i: int, value: int) -> None:
+        assert value > found[i], "no news"
+        found[i] = value
+
+    Towards(
+        instance,
+        tiers,
+        Budget(Deadline(None), workers=2),
+        known=lambda i: found[i],
+        bound=better,
+        aim=lambda _: None,
+        best=lambda: Best(placement, values),
+    ).run()
+    return tuple(found)
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_no_bound_is_above_the_optimum(block: int) -> None:
+    """At the optimum, and at what doing nothing leaves."""
+    told = 0
+    for seed in range(block, SEEDS, BLOCKS):
+        rng = random.Random(seed)
+        instance = random_instance(seed)
+        rule = rng.choice((None, None, *Rule))
+        if rule is not None:
+            instance = without(instance, rule)
+        value, placement = best(instance)
+        if value is None or placement is None:
+            continue
+        given = [(placement, value)]
+        if not check(instance, instance.current):
+            given.append(
+                (instance.current, measure(instance, instance.current, tiers_of(instance)))
+            )
+        for start, values in given:
+            plain = bounds(instance, tiers_of(instance), values)
+            found = proved(instance, start, values)
+            told += found != plain
+            for i, (low, v) in enumerate(zip(found, value, strict=True)):
+                if all(a <= b for a, b in zip(value[:i], values[:i], strict=True)):
+                    assert low <= v, (seed, rule, tiers_of(instance)[i].name, values)
+    assert told > 1
+
+
+BY_GPUS: list[Any] = [{"unplaced": {"by": "priority", "unit": "gpu"}}]
+RACKS: list[Any] = [
+    node(f"{rack}{n}", cpu=1, rack=f"z/{rack}", gpu=1) for rack in ("a", "b") for n in range(3)
+]
+
+
+def first(jobs: list[Any]) -> int:
+    """Bound of the first tier, GPUs unplaced, for plans no worse than doing nothing."""
+    instance = question(RACKS, jobs, objectives=BY_GPUS)
+    values = measure(instance, instance.current, tiers_of(instance))
+    return proved(instance, instance.current, values)[0]
+
+
+def test_a_rack_holds_one_gang_of_two_that_requires_it() -> None:
+    """Six nodes, three gangs of two nodes: two racks of three have room for two of them."""
+    wish = {"topologyRequest": {"required": "rack"}}
+    jobs = [job(name, pods(count=2, gpu=1), **wish) for name in "xyz"]
+    assert first(jobs) == 2000
+
+
+def test_a_rack_holds_whole_slices() -> None:
+    wish = {"topologyRequest": {"podSetSliceRequiredTopology": "rack", "podSetSliceSize": 2}}
+    jobs = [job("x", pods(count=6, gpu=1, **wish))]
+    assert first(jobs) == 6000
+
+
+def test_gangs_of_two_cross_racks_of_three() -> None:
+    wish = {"topologyRequest": {"preferred": "rack"}}
+    gangs = [job(name, pods(count=2, gpu=1), **wish) for name in "xyz"]
+    instance = question(RACKS, gangs, objectives=[*BY_GPUS, "domains_crossed"])
+    value, placement = best(instance)
+    assert value is not None
+    assert placement is not None
+    assert value[-1] == 1
+    assert proved(instance, placement, value)[-1] == 1

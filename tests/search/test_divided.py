@@ -1,0 +1,97 @@
+"""Plans made after counts by domain."""
+
+from __future__ import annotations
+
+import pytest
+
+from kantopt.bench.case import Documents
+from kantopt.bench.gangs import kant, nvl72
+from kantopt.clock import Deadline, elapsed
+from kantopt.cp.relaxed.domains import GangRelaxation, worth_dividing
+from kantopt.cp.relaxed.towards import add_reasons
+from kantopt.cp.solve import Budget
+from kantopt.problem.build import build_instance
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import tiers_of
+from kantopt.schema.extends import load_model
+from kantopt.search.construct import construct
+from kantopt.search.justify import justify
+from kantopt.search.realise import Wanted, realise
+from kantopt.search.stages.desk import Desk, Line
+from kantopt.search.stages.domains import divided
+from kantopt.search.state import State
+from kantopt.search.strategy import Strategy
+from kantopt.verify.metrics import measure
+from kantopt.verify.rules import check
+from tests.verify.world import job, node, placed, pods, question
+
+
+def asked(documents: Documents) -> Instance:
+    return build_instance(
+        documents.snapshot, documents.pending, load_model("training"), source="made"
+    )
+
+
+def found_by_dividing(instance: Instance, seconds: float) -> tuple[Placement, Placement]:
+    """What the fast path constructs, and the best after the stage."""
+    start = construct(instance, Deadline(None), Strategy.E_BINPACK, relocate=True)
+    deadline = Deadline(elapsed() + seconds)
+    line = Line(found=lambda _: None, bound=lambda _: None, note=lambda text: None)
+    desk = Desk(instance, tiers_of(instance), start, (), Budget(deadline), line)
+    divided(desk, deadline)
+    assert desk.best is not None
+    return start, desk.best
+
+
+@pytest.mark.parametrize("documents", [nvl72(8, 0.85, 1), kant(96, 0.85, 3, None)])
+def test_better_plans_are_legal(documents: Documents) -> None:
+    instance = asked(documents)
+    assert worth_dividing(instance)
+    start, better = found_by_dividing(instance, 4.0)
+    assert not check(instance, better)
+    tiers = tiers_of(instance)
+    assert measure(instance, better, tiers) < measure(instance, start, tiers)
+
+
+def test_counts_of_a_placement_are_met_again() -> None:
+    """Realised after its own counts, a placement comes out as good in what is placed."""
+    instance = asked(kant(64, 0.85, 5, None))
+    start = construct(instance, Deadline(None), Strategy.E_BINPACK)
+    relaxation = GangRelaxation(instance, tiers_of(instance))
+    add_reasons(relaxation)
+    classes = [c.nodes for c in relaxation.classes.classes]
+    wanted = []
+    for kind in relaxation.kinds.pods:
+        counts: dict[int, int] = {}
+        for s in kind.podsets:
+            for spot, k in start.podsets[s].items():
+                c = relaxation.classes.class_of[spot.node]
+                counts[c] = counts.get(c, 0) + k
+        wanted.append(Wanted(kind.podsets, counts, kind.movable))
+    again = realise(instance, classes, wanted)
+    assert again is not None
+    assert not check(instance, again)
+    unplaced = [i for i, tier in enumerate(tiers_of(instance)) if tier.unit == "milli-GPU"]
+    before = measure(instance, start, tiers_of(instance))
+    after = measure(instance, again, tiers_of(instance))
+    assert [after[i] for i in unplaced] == [before[i] for i in unplaced]
+
+
+def test_a_more_important_pod_comes_where_a_victim_was() -> None:
+    """The victim left node a for a job as important; exchanged, it left for the higher one."""
+    nodes = [node("a", gpu=8), node("b", gpu=8)]
+    jobs = [
+        job("victim", pods(gpu=8, on=["a"]), priority=5),
+        job("equal", pods(gpu=8), priority=5),
+        job("high", pods(gpu=8), priority=9),
+    ]
+    instance = question(nodes, jobs)
+    before = placed(instance, victim=[], equal=["a"], high=["b"])
+    assert [v.rule.value for v in check(instance, before)] == ["priority"]
+    state = State(instance, before)
+    justify(state, [(instance.jobs[0], frozenset({0}))])
+    after = state.placement()
+    assert after.podsets[1] == {Spot(1): 1}
+    assert not check(instance, after)

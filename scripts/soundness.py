@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from kantopt.clock import Deadline
 from kantopt.cp.multipliers import DENOMINATOR, multipliers_of
+from kantopt.cp.node_prices import node_prices_of
 from kantopt.planning.second_opinion import least_by_highs
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, tiers_of
@@ -94,6 +95,9 @@ def _bounds(
         for _ in range(4):
             some = {x: rng.choice((0, 8, rng.randint(0, 20))) for x in sorted(rows.names)}
             yield bound_by_prices(rows, 8, some)
+        by_node = node_prices_of(rows, values[i], lambda: False)
+        if by_node is not None:
+            yield bound_by_prices(rows, *by_node)
     shares = cutting_prices(instance, tiers, values, i, Deadline(None))
     contents = slot_prices(instance, tiers, values, i, lambda: False)
     given: list[tuple[Formula, int, dict[str, int]]] = []

@@ -21,7 +21,7 @@ def multipliers_of(rows: PriceRows, seconds: float) -> dict[str, int]:
     """
     solver = pywraplp.Solver.CreateSolver("GLOP")
     solver.SetTimeLimit(max(1, int(1000 * seconds)))
-    program = _Program(solver, rows)
+    program = Program(solver, rows)
     objective = solver.Objective()
     objective.SetMinimization()
     for variable, cost in program.terms(rows.objective):
@@ -46,7 +46,7 @@ def multipliers_of(rows: PriceRows, seconds: float) -> dict[str, int]:
     return {name: value for name, value in found.items() if value > 0}
 
 
-class _Program:
+class Program:
     """Variables: pods placed, evicted and missing, by group, and jobs that are placed."""
 
     def __init__(self, solver: pywraplp.Solver, rows: PriceRows) -> None:
@@ -77,12 +77,15 @@ class _Program:
                     most.SetCoefficient(self.placed[i], 1.0)
                     most.SetCoefficient(job, -float(group.count))
 
-    def terms(self, row: Sum) -> list[tuple[pywraplp.Variable, float]]:
-        """Return a sum as variables and their weights, but for its constants."""
+    def terms(self, row: Sum, *, leaving: bool = True) -> list[tuple[pywraplp.Variable, float]]:
+        """Return a sum as variables and their weights, but for its constants.
+
+        ``leaving``: evicted pods count as pods that leave, and no others are said to leave.
+        """
         found = []
         for i, group in enumerate(self._rows.groups):
-            evicted = row.evicted[i] + row.out[i]
-            if evicted > 0 and group.running:
+            evicted = row.evicted[i] + (row.out[i] if leaving else 0)
+            if (evicted > 0 or (evicted and not leaving)) and group.running:
                 found.append((self._lost(i), float(evicted)))
             if row.missing[i]:
                 found.append((self._short(i, row.wanted[i]), float(row.missing[i])))

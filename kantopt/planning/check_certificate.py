@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from kantopt.errors import BadDataError, Problem
 from kantopt.planning.actions import waves_of
@@ -204,6 +205,8 @@ class _Numbers:
         self.instance = instance
         self.tiers = tiers_of(instance)
         self.lacking, self.values = key[0], tuple(key[1:])
+        self.judged = replace(instance, required=frozenset()) if self.lacking else instance
+        """Bounds speak of plans that leave out what is required only if the one judged does."""
         self.before = measure(instance, instance.current, self.tiers)
 
     def find(self) -> Iterator[Standing]:
@@ -268,7 +271,7 @@ class _Numbers:
         if row.witness is not None:
             given = dict(zip(self.tiers[: len(locks)], locks, strict=True))
             try:
-                true = proved_bound(row.witness, self.instance, self.tiers, i, given)
+                true = proved_bound(row.witness, self.judged, self.tiers, i, given)
             except ValueError as error:
                 yield Standing(rule="claims", subject=f"{subject} witness", message=str(error))
                 return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from kantopt.clock import Deadline
@@ -11,7 +12,9 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema import plan as docs
 from kantopt.schema.certificate import CertifiedTier, Formula, Multiplier, Witness
+from kantopt.schema.model import Rule
 from kantopt.search.known import Bound, Known, Source
+from kantopt.verify.rules import check
 from kantopt.verify.witness.check import proved_bound
 from kantopt.verify.witness.prices import PriceRows, price_rows
 
@@ -24,6 +27,15 @@ _SOURCES: dict[Formula, Source] = {
     "shares": "column-generation",
     "contents": "column-generation",
 }
+
+
+def as_judged(instance: Instance, placement: Placement) -> Instance:
+    """Return the question whose plans bounds speak of: those that leave out what is required only
+    if the placement judged does so as well.
+    """
+    if not instance.required or not check(instance, placement, (Rule.REQUIRED,)):
+        return instance
+    return replace(instance, required=frozenset())
 
 
 class Witnesses:
@@ -44,7 +56,7 @@ class Witnesses:
         placement: Placement,
         values: Sequence[int],
     ) -> None:
-        self.instance = instance
+        self.instance = as_judged(instance, placement)
         self.tiers = tuple(tiers)
         self.placement = placement
         self.values = tuple(values)
@@ -84,8 +96,8 @@ class Witnesses:
             self._best[i] = bound, witness
 
     def _look_at(self, i: int, deadline: Deadline) -> None:
-        """Try multipliers of all nodes taken as one, then of their shares, then node by node."""
-        for look in (self._by_rows, self._by_shares, self._by_contents):
+        """Try multipliers of all nodes taken as one, then of shares, then prices node by node."""
+        for look in (self._by_rows, self._by_shares, self._by_contents, self._by_nodes):
             if self.closed(i) or deadline.over():
                 return
             look(i, deadline)
@@ -104,6 +116,17 @@ class Witnesses:
         if found is not None:
             self._try(i, "contents", *found)
 
+    def _by_nodes(self, i: int, deadline: Deadline) -> None:
+        from kantopt.cp.node_prices import node_prices_of
+
+        locks = dict(zip(self.tiers[:i], self.values[:i], strict=True))
+        rows = price_rows(self.instance, self.tiers, i, locks)
+        if rows is None or not (any(rows.objective.out) or any(rows.objective.evicted)):
+            return
+        found = node_prices_of(rows, self.values[i], deadline.over)
+        if found is not None:
+            self._try(i, "multipliers", *found)
+
     def _by_rows(self, i: int, deadline: Deadline) -> None:
         from kantopt.cp.multipliers import DENOMINATOR, multipliers_of
 
@@ -117,7 +140,10 @@ class Witnesses:
 
     def _by_prices(self, i: int, rows: PriceRows, deadline: Deadline) -> None:
         from kantopt.search.columns.prices import prices_of
+        from kantopt.search.columns.program import DISRUPTION
 
+        if self.tiers[i].metric not in DISRUPTION:
+            return
         merged = rows.merged
         prices = prices_of(
             merged.instance,

@@ -8,10 +8,11 @@ import random
 import pytest
 
 from kantopt.cp.multipliers import DENOMINATOR, multipliers_of
+from kantopt.cp.node_prices import node_prices_of
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.certificate import Multiplier, Witness
 from kantopt.verify.witness.check import proved_bound
-from kantopt.verify.witness.node import Arriving, Leaving, Worth, most_gain, proportions_of
+from kantopt.verify.witness.node import Arriving, Leaving, Worth, best_change, proportions_of
 from kantopt.verify.witness.prices import PriceRows, bound_by_prices, price_rows
 from tests.generate import random_instance
 from tests.oracle import best
@@ -40,6 +41,8 @@ def test_no_multipliers_prove_more_than_the_optimum(seed: int) -> None:
             if rows is None:
                 continue
             assert bound_by_prices(rows, DENOMINATOR, multipliers_of(rows, 10.0)) <= values[i]
+            by_node = node_prices_of(rows, values[i], lambda: False)
+            assert by_node is None or bound_by_prices(rows, *by_node) <= values[i]
             for _ in range(3):
                 counted = some_multipliers(rows, rng)
                 assert bound_by_prices(rows, 8, counted) <= values[i], (tier.name, counted)
@@ -78,7 +81,12 @@ def test_the_most_that_a_node_gains_is_exact(seed: int) -> None:
         for _ in range(rng.randint(1, 3))
     ]
     worth = Worth(arriving, proportions_of(arriving, (9, 12)))
-    assert most_gain(free, leaving, arriving, worth) == brute_gain(free, leaving, arriving)
+    change = best_change(free, leaving, arriving, worth)
+    assert change.gain == brute_gain(free, leaving, arriving)
+    outs = zip(change.outs, leaving, strict=True)
+    ins = zip(change.ins, arriving, strict=True)
+    gain = sum(k * pod.price for k, pod in ins) - sum(k * pod.cost for k, pod in outs)
+    assert gain == change.gain
 
 
 def crowded() -> tuple[list[Document], list[Document]]:
@@ -116,3 +124,22 @@ def test_rows_that_are_none_and_rows_counted_twice_are_refused() -> None:
         witness = Witness(formula="multipliers", multipliers=rows)
         with pytest.raises(ValueError, match=r"is no row|is counted twice"):
             proved_bound(witness, instance, tiers, 0, {})
+
+
+def test_the_cheapest_nodes_to_clear_bound_evictions_and_lost_work() -> None:
+    """Two whole nodes are wanted; of four one holds a costly pod, one a pod of more importance."""
+    nodes: list[Document] = [node(name, gpu=8) for name in "abcd"]
+    jobs: list[Document] = [
+        job(f"r{name}", pods(cpu=0, gpu=8, on=[name], disruptionCost=cost), priority=priority)
+        for name, cost, priority in (("a", 3, 1), ("b", 1, 1), ("c", 2, 1), ("d", 1, 2))
+    ]
+    wanted = job("wanted", pods(count=2, minCount=2, cpu=0, gpu=8), priority=3)
+    instance = question(
+        nodes, [*jobs, wanted], objectives=["evictions"], required=["wanted"], limits={"moves": 0}
+    )
+    tiers = tiers_of(instance)
+    rows = price_rows(instance, tiers, 1, {tiers[0]: 0})
+    assert rows is not None
+    found = node_prices_of(rows, 3, lambda: False)
+    assert found is not None
+    assert bound_by_prices(rows, *found) == 3

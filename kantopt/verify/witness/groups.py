@@ -105,6 +105,8 @@ def _needed(job: Job, role: Role) -> int:
 
 def _may_move(instance: Instance, s: int) -> bool:
     podset = instance.podsets[s]
+    if instance.on(Rule.LIMITS) and instance.model.limits.moves == 0:
+        return False
     return podset.running and (podset.movable or not instance.on(Rule.PINNED))
 
 

@@ -38,6 +38,15 @@ class Leaving:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What no change of a node gains more than, and one that comes near: pods by kind."""
+
+    gain: int
+    outs: tuple[int, ...] = ()
+    ins: tuple[int, ...] = ()
+
+
 class Worth:
     """What pods in some room are worth at most, by several proportions of the resources.
 
@@ -111,10 +120,12 @@ def proportions_of(pods: Sequence[Arriving], room: Vector) -> list[Vector]:
     return found or [tuple(unit)]
 
 
-def most_gain(
+def best_change(
     free: Vector, leaving: Sequence[Leaving], arriving: Sequence[Arriving], worth: Worth
-) -> int:
+) -> Change:
     """Return what no change of a node gains more than; at least 0, for it may stay as it is.
+
+    With it the best change that was found; its pods are counted in the order of those given.
 
     Parameters
     ----------
@@ -128,33 +139,38 @@ def most_gain(
         Bounds on what those are worth.
     """
     if prod(pods.count + 1 for pods in leaving) > MOST_CASES:
-        return worth.most(tuple(max(0, r) for r in free), leaving)
-    search = _Search(arriving, worth)
-    for bound, room, spent in _cases(free, leaving, worth):
+        return Change(worth.most(tuple(max(0, r) for r in free), leaving))
+    search, outs = _Search(arriving, worth), (0,) * len(leaving)
+    for bound, room, spent, left in _cases(free, leaving, worth):
         if bound <= search.best:
             break
+        before = search.best
         search.fill(0, room, worth.sums(room), -spent)
+        if search.best > before:
+            outs = left
         if search.steps > MOST_STEPS:
-            return bound  # no case that is left gains more
-    return search.best
+            return Change(bound, outs, search.chosen)  # no case that is left gains more
+    return Change(search.best, outs, search.chosen)
 
 
-def _cases(free: Vector, leaving: Sequence[Leaving], worth: Worth) -> list[tuple[int, Vector, int]]:
-    """What may leave: bound on the gain, room then and cost; the most promising first."""
-    cases: list[tuple[Vector, int]] = [(free, 0)]
+def _cases(
+    free: Vector, leaving: Sequence[Leaving], worth: Worth
+) -> list[tuple[int, Vector, int, Vector]]:
+    """What may leave: bound on the gain, room then, cost and pods; the most promising first."""
+    cases: list[tuple[Vector, int, Vector]] = [(free, 0, ())]
     for pods in leaving:
         more = []
-        for room, spent in cases:
-            for k in range(1, pods.count + 1):
+        for room, spent, outs in cases:
+            for k in range(pods.count + 1):
                 left = tuple(r + k * a for r, a in zip(room, pods.ask, strict=True))
-                more.append((left, spent + k * pods.cost))
-        cases += more
+                more.append((left, spent + k * pods.cost, (*outs, k)))
+        cases = more
     found = []
-    for room, spent in cases:
+    for room, spent, outs in cases:
         usable = tuple(max(0, r) for r in room)
         bound = worth.most(usable) - spent
         if bound > 0:
-            found.append((bound, usable, spent))
+            found.append((bound, usable, spent, outs))
     found.sort(key=lambda case: -case[0])
     return found
 
@@ -169,11 +185,13 @@ class _Search:
         """Proportions, the one that was of use last first."""
         self.best = 0
         self.steps = 0
+        self.chosen: Vector = (0,) * len(arriving)
+        self._taken = [0] * len(arriving)
 
     def fill(self, first: int, room: Vector, sums: Vector, gain: int) -> None:
         """Try pods from ``first`` on in a room of some weighted sums, on top of a gain so far."""
         if gain > self.best:
-            self.best = gain
+            self.best, self.chosen = gain, tuple(self._taken)
         for i in range(first, len(self._pods)):
             pod = self._pods[i]
             fits = pod.most
@@ -189,7 +207,9 @@ class _Search:
             for k in range(fits, 0, -1):
                 left = tuple(r - k * a for r, a in zip(room, pod.ask, strict=True))
                 after = tuple(s - k * t for s, t in zip(sums, taken, strict=True))
+                self._taken[i] = k
                 self.fill(i + 1, left, after, gain + k * pod.price)
+            self._taken[i] = 0
 
     def _hopeless(self, i: int, sums: Vector, gain: int) -> bool:
         """Whether pods from ``i`` on cannot bring the gain above the best so far."""

@@ -31,7 +31,7 @@ from kantopt.verify.witness.groups import (
     groups_of,
     merged_of,
 )
-from kantopt.verify.witness.node import Arriving, Leaving, Worth, most_gain, proportions_of
+from kantopt.verify.witness.node import Arriving, Leaving, Worth, best_change, proportions_of
 from kantopt.verify.witness.sums import Sum, least_placed, limits_of, sum_of
 
 
@@ -106,8 +106,41 @@ def price_rows(
     return PriceRows(tiers[i], merged, groups, objective, sums, capacity, least)
 
 
+@dataclass(frozen=True, slots=True)
+class NodeChange:
+    """Nodes that are alike, the most that a change of one gains, and a change that comes near.
+
+    ``outs`` and ``ins`` count the pods of groups, by index.
+    """
+
+    nodes: tuple[int, ...]
+    gain: int
+    outs: Mapping[int, int]
+    ins: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """A bound, the sum that it is rounded up from, and the changes of nodes behind it."""
+
+    bound: int
+    total: int
+    changes: tuple[NodeChange, ...]
+
+
 def bound_by_prices(rows: PriceRows, denominator: int, values: Mapping[str, int]) -> int:
     """Return the bound that follows from multipliers, by the names of their rows.
+
+    Raises
+    ------
+    ValueError
+        If a name is no row, or a number is below 0.
+    """
+    return priced(rows, denominator, values).bound
+
+
+def priced(rows: PriceRows, denominator: int, values: Mapping[str, int]) -> Priced:
+    """Work out what multipliers prove, by the names of their rows.
 
     Raises
     ------
@@ -125,10 +158,13 @@ def bound_by_prices(rows: PriceRows, denominator: int, values: Mapping[str, int]
     counted = [(values.get(name, 0), row) for name, row in rows.capacity.items()]
     allowed = sum(k * row.limit for k, row in weights) + sum(u * row.limit for u, row in counted)
     total = _placing(rows, denominator, prices, weights, counted) - allowed
+    changes: list[NodeChange] = []
     if any(prices):
-        total -= _gains(rows, denominator, prices, weights)
+        changes = _changes(rows, denominator, prices, weights)
+        total -= sum(len(change.nodes) * change.gain for change in changes)
     unit = denominator * rows.step
-    return rows.tier.above_target(max(0, -(-total // unit) * rows.step))
+    bound = rows.tier.above_target(max(0, -(-total // unit) * rows.step))
+    return Priced(bound, total, tuple(changes))
 
 
 Weights = Sequence[tuple[int, Sum]]
@@ -217,8 +253,10 @@ class _Cost:
         return min(self.at(placed) for placed in turns if low <= placed <= high)
 
 
-def _gains(rows: PriceRows, scale: int, prices: Sequence[int], weights: Weights) -> int:
-    """Most that changes of all nodes gain, one after the other."""
+def _changes(
+    rows: PriceRows, scale: int, prices: Sequence[int], weights: Weights
+) -> list[NodeChange]:
+    """The best changes of all nodes, one after the other; alike ones together."""
     instance = rows.merged.instance
     costs = []
     stays = []
@@ -227,14 +265,10 @@ def _gains(rows: PriceRows, scale: int, prices: Sequence[int], weights: Weights)
         costs.append(out + prices[i])
         stays.append(not rows.groups[i].leaves or _held(rows, i))
     nodes = _Nodes(instance, rows.groups, prices, costs, stays)
-    known: dict[object, int] = {}
-    total = 0
+    alike: dict[object, list[int]] = {}
     for n in range(len(instance.nodes)):
-        key = nodes.signature(n)
-        if key not in known:
-            known[key] = nodes.gain(n)
-        total += known[key]
-    return total
+        alike.setdefault(nodes.signature(n), []).append(n)
+    return [nodes.change(tuple(members)) for members in alike.values()]
 
 
 def _held(rows: PriceRows, i: int) -> bool:
@@ -305,14 +339,15 @@ class _Nodes:
         here = tuple((i, self.groups[i].home.get(n, 0)) for i in self._welcome(n))
         return self._free(n), tuple(self.leaving[n]), here
 
-    def gain(self, n: int) -> int:
-        """Most that a change of a node gains."""
+    def change(self, members: tuple[int, ...]) -> NodeChange:
+        """Return the best change of nodes that are alike."""
+        n = members[0]
         free = self._free(n)
         room = tuple(
             max(0, have + sum(pods * self.asks[i][k] for i, pods in self.leaving[n]))
             for k, have in enumerate(free)
         )
-        arriving, freely = [], 0
+        arriving, freely, ins = [], 0, {}
         for i in self._welcome(n):
             ask = self.asks[i]
             if all(a <= r for a, r in zip(ask, room, strict=True)):
@@ -323,8 +358,9 @@ class _Nodes:
                     arriving.append((i, Arriving(self.prices[i], ask, pods)))
                 else:
                     freely += pods * self.prices[i]
+                    ins[i] = pods
         if not arriving:
-            return freely
+            return NodeChange(members, freely, {}, ins)
         proportions = proportions_of([pod for _, pod in arriving], room)
         weights = proportions[0]
         arriving.sort(
@@ -335,9 +371,9 @@ class _Nodes:
             )
         )
         able = [pod for _, pod in arriving]
-        leaving = [
-            Leaving(self.costs[i], self.asks[i], count)
-            for i, count in self.leaving[n]
-            if any(self.asks[i])
-        ]
-        return freely + most_gain(free, leaving, able, Worth(able, proportions))
+        going = [(i, count) for i, count in self.leaving[n] if any(self.asks[i])]
+        leaving = [Leaving(self.costs[i], self.asks[i], count) for i, count in going]
+        best = best_change(free, leaving, able, Worth(able, proportions))
+        outs = {i: k for (i, _), k in zip(going, best.outs, strict=False) if k}
+        ins |= {i: k for (i, _), k in zip(arriving, best.ins, strict=False) if k}
+        return NodeChange(members, freely + best.gain, outs, ins)

@@ -79,9 +79,16 @@ def sum_of(tier: Tier, instance: Instance, groups: Sequence[PriceGroup], limit: 
             case Metric.UNPLACED if not tier.surplus:
                 draft.unplaced[job.index] = 1
             case Metric.EVICTIONS:
-                # Of a job that is evicted as a whole the cost counts once: no sum over pods.
+                # Of a job that is evicted as a whole the cost counts once: no sum over pods, but
+                # it counts if the job is placed now and is not in the end.
                 cost = 0 if job.all_victims else first.disruption_cost
                 draft.evicted[i] = 1 if tier.counts_pods else cost
+                if job.all_victims and not tier.counts_pods and _stands(instance, job):
+                    draft.unplaced[job.index] = job.disruption_cost
+            case Metric.LOST_GPU_SECONDS:
+                # Pods that restart elsewhere lose their work as well as those that are evicted.
+                part = draft.out if job.move_mode == "restart" else draft.evicted
+                part[i] = first.lost_gpu_seconds
             case Metric.MOVES:
                 draft.out[i], draft.evicted[i] = 1, -1
             case Metric.DISRUPTION_COST:
@@ -102,6 +109,18 @@ def _wanted(tier: Tier, instance: Instance, job: Job, group: PriceGroup) -> int 
     if group.whole and (not job.min_count or len(job.roles) == 1):
         return group.need
     return None
+
+
+def _stands(instance: Instance, job: Job) -> bool:
+    """Whether a job is placed now."""
+    running = [
+        0 if role.running is None else instance.podsets[role.running].count for role in job.roles
+    ]
+    if not job.is_gang:
+        return all(pods == role.count for pods, role in zip(running, job.roles, strict=True))
+    return sum(running) >= job.min_count and all(
+        pods >= role.min_count for pods, role in zip(running, job.roles, strict=True)
+    )
 
 
 def limits_of(instance: Instance, groups: Sequence[PriceGroup]) -> Iterator[tuple[str, Sum]]:
@@ -129,6 +148,8 @@ def least_placed(
         job, first = job_and_pods(instance, group)
         pinned = instance.on(Rule.PINNED) and not first.preemptible
         least = group.running if pinned else 0
+        if instance.on(Rule.REQUIRED) and job.index in instance.required:
+            least = max(least, group.need)
         for row in sums:
             if any(row.placed):
                 continue  # what others hold counts against it

@@ -11,6 +11,7 @@ from kantopt.planning.certify import sealed, subject_of
 from kantopt.planning.judge import judge_plan, verdict_of
 from kantopt.planning.judged import Judged
 from kantopt.planning.question import Import, Question, question_of
+from kantopt.planning.unchecked import hopeless, unchecked_claims
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.certificate import Certificate, CertifiedTier
@@ -22,7 +23,6 @@ from kantopt.schema.raw import RawDocument, is_kubernetes
 from kantopt.schema.reports import Verdict
 from kantopt.schema.validation import validate_all
 from kantopt.verify.metrics import measure
-from kantopt.verify.metrics.unplaced import never_placed
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
 from kantopt.verify.witness.check import proved_bound
@@ -63,12 +63,12 @@ def check_certificate(
         documents.append(RawDocument(f"{raw.file}: plan", 0, raw.data["plan"]))
     question = question_of(documents, how or Import())
     findings = list(_digests(certificate, question))
-    notes: list[str] = []
+    unchecked: list[str] = []
     if not findings:
         judge = _Judge(certificate, question)
         findings = list(judge.findings())
-        notes = judge.notes
-    return verdict_of("certificate", findings, (), (*question.notes, *notes))
+        unchecked = judge.unchecked
+    return verdict_of("certificate", findings, (), question.notes, unchecked)
 
 
 def _certificate(path: str) -> tuple[RawDocument, Certificate]:
@@ -113,7 +113,8 @@ class _Judge:
     def __init__(self, certificate: Certificate, question: Question) -> None:
         self.certificate = certificate
         self.question = question
-        self.notes: list[str] = []
+        self.unchecked: list[str] = []
+        """What it claims from a search."""
 
     def findings(self) -> Iterator[Standing]:
         """Yield what is claimed and not so."""
@@ -134,17 +135,15 @@ class _Judge:
         instance = self.question.instance(certificate.model)
         yield from _Numbers(certificate, instance, self._values(instance, certificate.plan)).find()
         yield from self._counter_example(instance)
-        searched = [t.name for t in certificate.tiers if t.proved_by not in ("arithmetic", "none")]
-        if searched:
-            few = ", ".join(searched[:3]) + (", ..." if len(searched) > 3 else "")
-            self.notes.append(
-                f"{len(searched)} bounds by search were not proved again: {few}; "
-                "`kantopt certify --cross-check` asks a second solver"
-            )
-        if certificate.required_impossible and not any(
-            never_placed(instance, instance.jobs[j]) for j in instance.required
-        ):
-            self.notes.append("that a required job has no place was found by search")
+        for row in certificate.tiers:
+            if row.proved_by not in ("arithmetic", "none"):
+                by = f"{row.proved_by} (`kantopt certify --cross-check` asks a second solver)"
+                self.unchecked.append(f"tier {row.name}: bound {row.bound}, by {by}")
+        if certificate.required_impossible and not hopeless(instance):
+            self.unchecked.append("requiredImpossible: a required job has no place")
+        self.unchecked += [
+            text for text in unchecked_claims(instance, certificate.plan) if "cascade" in text
+        ]
 
     def _judged(self, plan: Plan) -> Verdict:
         return judge_plan(self.question, plan, self.certificate.model, "the plan")

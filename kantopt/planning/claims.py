@@ -119,6 +119,8 @@ def _statuses(plan: Plan) -> Iterator[Standing]:
             bound = "no bound" if tier.bound is None else f"the bound {tier.bound}"
             yield claim(f"{subject} provedBy", tier.proved_by, bound)
     open_tiers = [tier.name for tier in plan.objectives if tier.status != "OPTIMAL"]
+    if plan.solver.status == "INFEASIBLE" and not plan.model.required:
+        yield claim("solver.status", "INFEASIBLE", "nothing required")
     if plan.solver.status == "OPTIMAL" and open_tiers:
         yield claim("solver.status", "OPTIMAL", f"open tiers ({', '.join(open_tiers)})")
 

@@ -144,6 +144,11 @@ def _cascade(instance: Instance, plan: Plan) -> Iterator[Standing]:
     depth = sum(1 for each in plan.cascade.rounds if each.evicted)
     if plan.cascade.depth != depth:
         yield claim("cascade depth", plan.cascade.depth, depth)
+    ends = [not each.evicted for each in plan.cascade.rounds]
+    if any(ends[:-1]):
+        yield claim("cascade rounds", len(ends), f"{ends.index(True) + 1}, the last to push nobody")
+    if plan.cascade.complete and not any(ends[-1:]):
+        yield claim("cascade complete", "true", "a last round that pushes somebody out")
     before = {item.job for item in plan.evictions}
     for i, each in enumerate(plan.cascade.rounds, 1):
         for pushed in each.evicted:

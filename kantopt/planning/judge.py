@@ -10,6 +10,7 @@ from kantopt.planning.claims import false_claims
 from kantopt.planning.figures import false_figures, false_standing
 from kantopt.planning.named import false_jobs, false_names
 from kantopt.planning.question import Import, Question, question_of
+from kantopt.planning.unchecked import unchecked_claims
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.consistency import check_documents
 from kantopt.schema.dump import canonical_digest
@@ -62,6 +63,7 @@ def verdict_of(
     findings: Sequence[Standing],
     standing: Sequence[Violation],
     notes: Sequence[str],
+    unchecked: Sequence[str] = (),
 ) -> Verdict:
     """Write a verdict down."""
     return Verdict.model_validate(
@@ -71,6 +73,7 @@ def verdict_of(
             "judged": judged,
             "findings": tuple(findings),
             "pre_existing": tuple(_standing(violation) for violation in standing),
+            "unchecked": tuple(unchecked),
             "notes": tuple(notes),
         }
     )
@@ -150,7 +153,9 @@ def judge_plan(question: Question, plan: Plan, model: Model | None, label: str) 
             findings.append(_standing(violation))
     findings += false_figures(own_instance, plan, final)
     findings += false_names(question, plan)
-    return verdict_of("plan", findings, standing, notes)
+    return verdict_of(
+        "plan", findings, standing, notes, tuple(unchecked_claims(own_instance, plan))
+    )
 
 
 def _found(problem: Problem) -> str:

@@ -19,6 +19,8 @@ def verdict_blocks(verdict: Verdict) -> list[Block]:
     elif verdict.pre_existing:
         table: Table = standing_table("WRONG BEFORE, and not made worse", verdict.pre_existing)
         blocks.append(table)
+    if verdict.unchecked:
+        blocks.append(Listing("CLAIMED BY SEARCH, not checked", verdict.unchecked, "warn"))
     if verdict.notes:
         blocks.append(Listing("NOTES", verdict.notes, "warn"))
     return blocks
@@ -44,7 +46,7 @@ def _headline(verdict: Verdict) -> Paragraph:
     if verdict.judged == "plan":
         text = (
             "VALID: legal at every step; its figures, bounds by arithmetic, embedded jobs and "
-            "reasons to evict hold. Bounds by cp-sat were not proved again."
+            "reasons to evict hold."
         )
         return Paragraph(text, "good")
     if verdict.judged == "certificate":

@@ -82,4 +82,7 @@ class Verdict(Part):
     pre_existing: tuple[Standing, ...] = Field(
         default=(), description="what is wrong with the snapshot as it stands"
     )
+    unchecked: tuple[str, ...] = Field(
+        default=(), description="what it claims from a search, which only a search could check"
+    )
     notes: tuple[str, ...] = Field(default=(), description="what the reader should know")

@@ -40,11 +40,19 @@ def tampered(change: Callable[[Data], object], *, sealed: bool = True) -> str:
 
 def test_a_plan_of_ours_is_valid(cli: Cli) -> None:
     done = cli("verify", "snap.yaml", "jobs.yaml", "plan.json")
-    assert (done.code, done.out) == (
-        0,
+    assert done.code == 0
+    assert done.out.startswith(
         "VALID: legal at every step; its figures, bounds by arithmetic, embedded jobs and reasons "
-        "to evict hold. Bounds by cp-sat were not proved again.\n",
+        "to evict hold.\n\nCLAIMED BY SEARCH, not checked\n  objective unplaced[priority=10, "
     )
+    plan = json.loads(Path("plan.json").read_text())
+    searched = [
+        row["name"] for row in plan["objectives"] if row["provedBy"] not in ("arithmetic", "none")
+    ]
+    told = json.loads(cli("verify", "snap.yaml", "jobs.yaml", "plan.json", "-o", "json").out)
+    assert len(told["unchecked"]) == len(searched) + ("cascade" in plan)
+    assert all(name in text for name, text in zip(searched, told["unchecked"], strict=False))
+    assert told["unchecked"][-1].startswith("cascade: ")
     assert cli("verify", "plan.json", "snap.yaml").code == 0
 
 
@@ -338,3 +346,22 @@ def test_what_cannot_be_used_is_judged_without_a_crash(cli: Cli) -> None:
     done = cli("verify", "snap.yaml", "jobs.yaml", tampered(spoil))
     assert "actions: assignments[0].node: gpu-9 found" in done.out
     assert "claims: jobs team-a/llm-8: other podSets stated of those given" in done.out
+
+
+def test_a_cascade_that_ends_where_somebody_goes_is_not_complete(cli: Cli) -> None:
+    def change(data: dict[str, Any]) -> None:
+        pushed = {"job": "default/none", "priority": 1, "pods": 1}
+        data["cascade"] = {
+            "depth": 1,
+            "complete": True,
+            "rounds": [{"returnedPods": 1, "waitingPods": 0, "evicted": [pushed]}],
+        }
+
+    told = cli("verify", "snap.yaml", "jobs.yaml", tampered(change)).out
+    assert "claims: cascade complete: true stated of a last round that pushes somebody out" in told
+
+
+def test_that_nothing_required_is_impossible_is_no_claim_to_make(cli: Cli) -> None:
+    changed = tampered(lambda data: data["solver"].update(status="INFEASIBLE"))
+    told = cli("verify", "snap.yaml", "jobs.yaml", changed).out
+    assert "claims: solver.status: INFEASIBLE stated of nothing required" in told

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kantopt.clock import Deadline, elapsed
+from kantopt.planning.exact import grace
 from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.left import left_pending
 from kantopt.planning.options import Options
@@ -159,6 +160,8 @@ class Run:
         """Seconds that judging a plan takes."""
         self.reserve = self._reserve()
         """Seconds to keep for ordering, verifying and writing."""
+        self.search_end: Deadline | None = None
+        """When the search was to stop: from then on it is the time limit that has ended it."""
 
     def _reserve(self) -> float:
         return min(ENDING + 5 * self.judging, 0.5 * self.deadline.remaining())
@@ -228,10 +231,13 @@ class Run:
             known = (*(one.placement for one in incumbents.history[::-1]), self.instance.current)
             start = next(placement for placement in known if placement.podsets not in left_out)
             incumbents = Incumbents(self.instance, self.tiers, start, "nobody")
+        deadline = self.deadline.less(self.reserve)
+        # The exact search has its last word before: then that is the time limit, too.
+        self.search_end = deadline.less(grace(deadline.remaining()))
         ending = search_together(
             incumbents,
             self.options,
-            self.deadline.less(self.reserve),
+            deadline,
             self._tell,
             begun=self._begun,
             process=self.solver,
@@ -373,6 +379,7 @@ class Run:
         return " and ".join([self.strategy, *by])
 
     def _say_what_ended(self, proved: bool) -> None:
+        end = self.search_end or self.deadline.less(self.reserve)
         number = self.deadline.stop.signal
         if number is not None:
             name = signal.Signals(number).name
@@ -380,7 +387,7 @@ class Run:
         elif self.deadline.stop.lacks_memory():
             memory = self.deadline.stop.memory
             self.warnings.insert(0, f"{memory} ended the search: this is the best plan so far")
-        elif self.cut and not proved and self.deadline.less(self.reserve).over():
+        elif self.cut and not proved and end.over():
             self.warnings.insert(0, "the time limit ended the search: this is the best plan so far")
 
     def _why(self, placement: Placement, j: int, examined: bool) -> tuple[str, str]:

@@ -131,5 +131,5 @@ def start(
 
 def finish(process: subprocess.Popen[str]) -> Outcome:
     """Wait for a process and gather what it left."""
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
     return Outcome(process.returncode, out or "", err)

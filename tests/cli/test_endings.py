@@ -259,24 +259,23 @@ def test_a_signal_ends_the_search_and_the_best_plan_is_written(
     cli: Cli, number: signal.Signals, code: int
 ) -> None:
     hard_question()
-    process = start(["plan", "hard.json", "-v", "--time-limit", "50s", "-O", "plan.json"])
+    process = start(["plan", "hard.json", "-v", "--time-limit", "10m", "-O", "plan.json"])
     assert process.stderr is not None
     assert process.stderr.readline().startswith("t=")
-    time.sleep(0.3)
-    sent = time.monotonic()
     process.send_signal(number)
     done = finish(process)
     assert done.code == code, done.err
-    assert time.monotonic() - sent < 15
     assert cli("verify", "hard.json", "plan.json").code == 0
-    assert json.loads(Path("plan.json").read_text())["summary"]["placedPods"] > 20
+    plan = json.loads(Path("plan.json").read_text())
+    assert plan["summary"]["placedPods"] > 20
+    assert plan["warnings"][0].startswith(f"interrupted by {number.name}: ")
 
 
 def test_a_terminal_that_hangs_up_costs_no_file() -> None:
     hard_question()
     ours, theirs = pty.openpty()
     kept = ["--last-plan", "last.json", "--metrics-file", "kantopt.prom", "-v"]
-    process = start(["plan", "hard.json", "--time-limit", "50s", *kept], stdout=theirs)
+    process = start(["plan", "hard.json", "--time-limit", "10m", *kept], stdout=theirs)
     os.close(theirs)
     assert process.stderr is not None
     assert process.stderr.readline().startswith("t=")

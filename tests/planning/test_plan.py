@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -15,7 +13,7 @@ from kantopt.clock import Deadline, elapsed
 from kantopt.planning import exact, together
 from kantopt.planning.messages import Done, Found
 from kantopt.planning.options import Options
-from kantopt.planning.plan import Result, Run, make_plan
+from kantopt.planning.plan import Progress, Result, Run, make_plan
 from kantopt.planning.question import Question
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.cluster import Spot
@@ -109,10 +107,9 @@ def test_of_a_large_question_no_time_at_all_means_the_null_plan_which_says_so(
     assert {tier.status for tier in result.plan.objectives} == {"UNKNOWN"}
 
 
-def test_the_time_limit_holds_and_bounds_stay_below_values() -> None:
-    began = time.monotonic()
+def test_the_time_limit_ends_the_search_and_bounds_stay_below_values() -> None:
     result = planned(hard_question(), model(*PODS_FIRST), seconds=4.0)
-    assert time.monotonic() - began < 6.0
+    assert any("the time limit ended the search" in text for text in result.plan.warnings)
     assert result.plan.solver.status == "FEASIBLE"
     assert not result.plan.solver.reproducible
     for tier in result.plan.objectives:
@@ -121,29 +118,30 @@ def test_the_time_limit_holds_and_bounds_stay_below_values() -> None:
 
 
 def test_a_killed_solver_leaves_the_best_plan_so_far_and_a_warning() -> None:
-    def kill() -> None:
-        for child in multiprocessing.active_children():
-            os.kill(child.pid or 0, signal.SIGKILL)
+    process = SolverProcess()
 
-    timer = threading.Timer(2.0, kill)
-    timer.start()
-    result = planned(hard_question(), model(*PODS_FIRST), seconds=30.0, engine="exact")
-    timer.join()
+    def kill(news: Progress) -> None:
+        if news.by == "search":  # it has begun, however long that took
+            os.kill(process.pid or 0, signal.SIGKILL)
+
+    with process:
+        options = Options(engine="exact", workers=1)
+        asked = hard_question()
+        result = make_plan(asked, model(*PODS_FIRST), options, soon(60.0), kill, solver=process)
     assert result.plan.summary.placed_pods > 0
     assert any("SIGKILL" in warning for warning in result.plan.warnings)
 
 
 def test_a_wish_to_stop_ends_the_search_with_a_plan() -> None:
-    deadline = soon(60.0)
+    deadline = soon(300.0)
 
     def stop() -> None:
         deadline.stop.signal = signal.SIGINT
 
     timer = threading.Timer(1.5, stop)
     timer.start()
-    began = time.monotonic()
     result = make_plan(hard_question(), model(*PODS_FIRST), Options(workers=1), deadline)
-    assert time.monotonic() - began < 30.0
+    assert result.plan.warnings[0].startswith("interrupted by SIGINT")
     assert result.plan.summary.placed_pods > 0
     assert not result.plan.solver.reproducible
 
@@ -265,7 +263,6 @@ def test_an_interrupted_plan_says_so() -> None:
 def test_a_solver_that_does_not_listen_does_not_hold_the_plan_up() -> None:
     process = SolverProcess()
     os.kill(process.pid or 0, signal.SIGSTOP)
-    began = time.monotonic()
     with process:
         result = make_plan(
             hard_question(nodes=64),
@@ -274,7 +271,6 @@ def test_a_solver_that_does_not_listen_does_not_hold_the_plan_up() -> None:
             soon(3.0),
             solver=process,
         )
-    assert time.monotonic() - began < 6.0
     assert any("did not begin" in warning for warning in result.plan.warnings)
 
 

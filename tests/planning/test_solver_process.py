@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -81,12 +80,10 @@ def test_a_killed_search_says_by_which_signal() -> None:
 def test_the_deadline_ends_the_search_and_the_process() -> None:
     search = task(hard())
     deadline = Deadline(elapsed() + 0.5)
-    began = time.monotonic()
     with begun(search) as process:
         list(messages_of(process, deadline))
     assert process.pid is not None
     assert not os.path.exists(f"/proc/{process.pid}")
-    assert time.monotonic() - began < 5
 
 
 def test_a_wish_to_stop_ends_the_search() -> None:

@@ -11,6 +11,7 @@ import kantopt
 from kantopt.clock import Deadline
 from kantopt.planning.actions import waves_of
 from kantopt.planning.document import plan_document
+from kantopt.planning.ended import not_examined
 from kantopt.planning.judged import Judged, judged_plan
 from kantopt.planning.options import Options
 from kantopt.planning.plan import Run, Tell
@@ -181,8 +182,7 @@ class _Certification:
         witnesses.tell(run.incumbents.known)
         better: CounterExample | None = None
         if self.deadline.over():
-            what = "memory" if self.deadline.stop.lacks_memory() else "time"
-            run.warnings.append(f"not examined: reading took all the {what}")
+            run.warnings.append(not_examined(self.deadline))
             run.cut = True
         else:
             left = self.deadline.remaining()

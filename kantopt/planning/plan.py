@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kantopt.clock import Deadline, elapsed
+from kantopt.planning.ended import not_examined, what_ended
 from kantopt.planning.exact import grace
 from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.left import left_pending
@@ -108,8 +108,7 @@ def make_plan(
     run.warnings += question.notes
     run.look_at_least_once()
     if run.deadline.over():
-        what = "memory" if deadline.stop.lacks_memory() else "time"
-        run.warnings.append(f"not examined: reading took all the {what}")
+        run.warnings.append(not_examined(deadline))
         run.cut = True
         answer = run.answer(instance.current, (), examined=False)
     else:
@@ -339,7 +338,8 @@ class Run:
             (one.by for one in self.incumbents.history if one.placement is placement), "cp-sat"
         )
         follows = self._cascade(placement)
-        self._say_what_ended(proved)
+        end = self.search_end or self.deadline.less(self.reserve)
+        ended = what_ended(self.deadline, end, open_and_cut=self.cut and not proved)
         return Answer(
             placement=placement,
             waves=waves,
@@ -359,7 +359,7 @@ class Run:
                 self.instance, placement, lambda j: self._why(placement, j, examined)
             ),
             standing=self.standing,
-            warnings=tuple(self.warnings),
+            warnings=(*ended, *self.warnings),
             cascade=follows,
         )
 
@@ -377,18 +377,6 @@ class Run:
         """Name what made the fast path's plan: a strategy, and the moves that bettered it."""
         by = [name for name in ("tidy", "chains", "repair") if name in self.incumbents.finders]
         return " and ".join([self.strategy, *by])
-
-    def _say_what_ended(self, proved: bool) -> None:
-        end = self.search_end or self.deadline.less(self.reserve)
-        number = self.deadline.stop.signal
-        if number is not None:
-            name = signal.Signals(number).name
-            self.warnings.insert(0, f"interrupted by {name}: this is the best plan so far")
-        elif self.deadline.stop.lacks_memory():
-            memory = self.deadline.stop.memory
-            self.warnings.insert(0, f"{memory} ended the search: this is the best plan so far")
-        elif self.cut and not proved and end.over():
-            self.warnings.insert(0, "the time limit ended the search: this is the best plan so far")
 
     def _why(self, placement: Placement, j: int, examined: bool) -> tuple[str, str]:
         """Say what keeps a job pending, as long as there is time to look."""

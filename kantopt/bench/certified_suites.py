@@ -81,5 +81,5 @@ _SUITES = {
         lambda _: lambda _: preemption.preemption_model(),
         (10.0,),
     ),
-    golden.SUITE: Suite(lambda _: golden.cases(), (golden.OWN,), lambda _: golden.model, (10.0,)),
+    golden.SUITE: SUITES[golden.SUITE],
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,12 @@ from kantopt.bench.profiles import (
 from kantopt.bench.row import Row
 from kantopt.errors import CannotCreateError, UsageError
 
+COSTS = (
+    ("wall_seconds", "seconds", "seconds, whole process"),
+    ("first_seconds", "first", "seconds to the first verified plan"),
+    ("peak_mib", "mib", "peak memory, MiB"),
+)
+"""Figures of a row that are drawn against size: field, name of the file, label."""
 _STEPS = tuple(second / 10 for second in range(1, int(10 * TIMES_SECONDS[-1]) + 1))
 _PODS = tuple(range(21))
 
@@ -50,8 +57,8 @@ def plot(rows: Sequence[Row], best: Best, suite: str, folder: Path) -> list[Path
                 log=False,
             ),
         ]
-        for what, name in (("wall_seconds", "seconds"), ("peak_mib", "MiB")):
-            paths.append(_sizes(pyplot, folder / f"{suite}-{name.lower()}.svg", rows, what, name))
+        for what, stem, name in COSTS:
+            paths.append(_sizes(pyplot, folder / f"{suite}-{stem}.svg", rows, what, name))
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise CannotCreateError(f"{folder}: cannot be written: {reason}") from None
@@ -102,17 +109,42 @@ def _steps(
 
 
 def _sizes(pyplot: Any, path: Path, rows: Sequence[Row], what: str, name: str) -> Path:
+    """Cost against size, and how n log n would have grown to the cost of the largest.
+
+    Of a cost that grows no faster no point lies below that line.
+    """
     figure, axes = pyplot.subplots(figsize=(8, 5))
-    settings: dict[str, list[tuple[int, float]]] = {}
+    series = cost_by_size(rows, what)
+    for label, points in series.items():
+        axes.plot(*zip(*points, strict=True), "o", alpha=0.6, label=label)
+    if line := guide([point for points in series.values() for point in points]):
+        axes.plot(*zip(*line, strict=True), "k--", lw=1, label="n log n through the largest")
+    axes.set(xlabel="n: nodes + jobs", ylabel=name, xscale="log", yscale="log")
+    return _saved(pyplot, figure, axes, path)
+
+
+def cost_by_size(rows: Sequence[Row], what: str) -> dict[str, list[tuple[int, float]]]:
+    """Return a figure of rows by nodes and jobs, for each setting and kind of instance."""
+    series: dict[str, list[tuple[int, float]]] = {}
     for row in rows:
         value = getattr(row, what)
         if value is not None:
-            points = settings.setdefault(setting_name(row), [])
-            points.append((row.size["nodes"], float(value)))
-    for setting, points in settings.items():
-        axes.plot(*zip(*sorted(points), strict=True), "o", alpha=0.6, label=setting)
-    axes.set(xlabel="nodes", ylabel=name, xscale="log", yscale="log")
-    return _saved(pyplot, figure, axes, path)
+            label = " ".join(filter(None, (setting_name(row), row.parameters.get("kind"))))
+            size = row.size["nodes"] + row.size["jobs"]
+            series.setdefault(label, []).append((size, float(value)))
+    return {label: sorted(points) for label, points in series.items()}
+
+
+def guide(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Return the curve ``c n log n`` from the smallest size to the dearest of the largest."""
+    sizes = sorted({size for size, _ in points})
+    if len(sizes) < 2 or sizes[0] < 2:
+        return []
+    largest = sizes[-1]
+    cost = max(value for size, value in points if size == largest)
+    scale = cost / (largest * log(largest))
+    between = [round(sizes[0] * (largest / sizes[0]) ** (k / 40)) for k in range(41)]
+    return [(n, scale * n * log(n)) for n in between]
 
 
 def _saved(pyplot: Any, figure: Any, axes: Any, path: Path) -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kantopt.bench import gangs, openb, priority_matters, vm_rescheduling
+from kantopt.bench import gangs, golden, openb, priority_matters, vm_rescheduling
 from kantopt.bench.case import Case
 from kantopt.bench.models import MakeModel, shipped
 from kantopt.bench.published import SEEDS
@@ -86,6 +86,12 @@ def _gangs(grid: Grid) -> list[Case]:
     )
 
 
+def _own(name: str) -> MakeModel:
+    if name != golden.OWN:
+        raise UsageError(f"--models: found {name}, expected {golden.OWN}: the files hold models")
+    return golden.model
+
+
 SUITES = {
     priority_matters.SUITE: Suite(
         _priority_matters,
@@ -96,6 +102,12 @@ SUITES = {
     ),
     gangs.SUITE: Suite(
         _gangs, ("training",), lambda name: shipped(name, counts=False), (10.0, 60.0)
+    ),
+    golden.SUITE: Suite(
+        lambda _: golden.cases(),
+        (golden.OWN,),
+        _own,
+        (10.0,),
     ),
     openb.SUITE: Suite(
         lambda grid: openb.cases(_data(openb.SUITE, grid)),

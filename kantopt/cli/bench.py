@@ -30,8 +30,8 @@ def bench(
         str,
         typer.Argument(
             metavar="SUITE",
-            help="priority-matters, gangs, openb, openb-online, vm-rescheduling or preemption; "
-            "interruptions, determinism, certificates or explanations.",
+            help="priority-matters, gangs, golden, openb, openb-online, vm-rescheduling or "
+            "preemption; interruptions, determinism, certificates or explanations.",
             show_default=False,
         ),
     ],

@@ -134,5 +134,5 @@ def test_plots_say_what_they_need(capsys: pytest.CaptureFixture[str], tmp_path: 
         assert "matplotlib" in capsys.readouterr().err
         assert not drawn
     else:
-        names = ("mib", "placement", "proof", "seconds")
+        names = ("first", "mib", "placement", "proof", "seconds")
         assert drawn == [f"priority-matters-{name}.svg" for name in names]

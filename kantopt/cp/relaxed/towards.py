@@ -89,7 +89,13 @@ class Towards:
             for guide, its in guides:
                 if tier.metric in CLOSENESS and guide is not self._guides[-1]:
                     continue
-                if tier.metric is Metric.UNPLACED and self._open(i):
+                before: tuple[int, ...] = ()
+                while (
+                    tier.metric is Metric.UNPLACED
+                    and self._open(i)
+                    and self._best().values[: i + 1] != before
+                ):
+                    before = self._best().values[: i + 1]
                     self._towards(i, guide, its, spare=True)
                 if self._open(i):
                     self._towards(i, guide, its)

@@ -9,6 +9,7 @@ import numpy as np
 from kantopt.schema.model import Rule
 from kantopt.search.fill import room_for
 from kantopt.search.gangs import Placer, Want
+from kantopt.search.pushing import push_in
 from kantopt.search.put_back import PutBack
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import Change
@@ -31,26 +32,16 @@ class Preemption:
 
     def make_room(self, j: int) -> bool:
         """Place a job by evicting pods of lesser ones; return whether any pod could be placed."""
-        instance = self.state.instance
-        job = instance.jobs[j]
-        if not job.may_preempt or not self.victims.priorities_below(job.priority):
-            return False
-        if self.placer.is_gang(j):
-            return self._search(
-                j, self.placer.wants(j), lambda region: self.placer.place(j, within=region)
-            )
-        gained = False
-        for want in self.placer.wants(j):
-            one = Want(want.s, want.role, 1, 1)
-            for _ in range(want.most):
+        placer = self.placer
 
-                def place(region: Mask, s: int = want.s) -> bool:
-                    return self.placer.place_some(j, s, 1, region)
+        def one(want: Want) -> bool:
+            wants = [Want(want.s, want.role, 1, 1)]
+            return self._search(j, wants, lambda region: placer.place_some(j, want.s, 1, region))
 
-                if not self._search(j, [one], place):
-                    break
-                gained = True
-        return gained
+        def whole() -> bool:
+            return self._search(j, placer.wants(j), lambda region: placer.place(j, within=region))
+
+        return push_in(placer, self.victims, j, whole, one)
 
     def _search(self, j: int, wants: list[Want], place: Place) -> bool:
         """Try the lowest victims first; of the places tried take the one with the least harm."""

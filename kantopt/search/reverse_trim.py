@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
-from kantopt.search.gangs import Placer
+from kantopt.search.gangs import Placer, Want
+from kantopt.search.pushing import push_in
 from kantopt.search.put_back import PutBack
 from kantopt.search.state import Change
 from kantopt.search.victims import Victims
@@ -33,20 +34,14 @@ class ReverseTrim:
 
     def make_room(self, j: int) -> bool:
         """Place a job by evicting pods of lesser ones; return whether any pod could be placed."""
-        instance = self.state.instance
-        job = instance.jobs[j]
-        if not job.may_preempt or not self.victims.priorities_below(job.priority):
-            return False
-        if self.placer.is_gang(j):
-            return self._make_room(j, lambda: self.placer.place(j))
-        gained = False
-        for want in self.placer.wants(j):
-            s = want.s
-            for _ in range(want.most):
-                if not self._make_room(j, lambda s=s: self.placer.place_some(j, s, 1, None)):  # type: ignore[misc]
-                    break
-                gained = True
-        return gained
+        placer = self.placer
+
+        def one(want: Want) -> bool:
+            return self._make_room(j, lambda: placer.place_some(j, want.s, 1, None))
+
+        return push_in(
+            placer, self.victims, j, lambda: self._make_room(j, lambda: placer.place(j)), one
+        )
 
     def _make_room(self, j: int, place: Callable[[], bool]) -> bool:
         state = self.state

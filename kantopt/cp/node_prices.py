@@ -53,7 +53,9 @@ def node_prices_of(
         values = None if over() else program.solve()
         if values is None:
             break
-        found = priced(rows, DENOMINATOR, values)
+        found = priced(rows, DENOMINATOR, values, over)
+        if found is None:
+            break
         if best is None or found.total > most:
             best, most = (DENOMINATOR, values), found.total
         if found.bound >= target or not program.add(found):

@@ -20,6 +20,8 @@ from kantopt.verify.witness.prices import PriceRows, price_rows
 
 COMBINATORIAL = Witness(formula="combinatorial")
 ON_MERGED_PODS = Witness(formula="combinatorial on merged pods")
+NODES_SHARE = 0.4
+"""Share of the time left that looking for prices node by node may take for one tier."""
 _SOURCES: dict[Formula, Source] = {
     "combinatorial": "arithmetic",
     "combinatorial on merged pods": "relaxation-search",
@@ -123,7 +125,9 @@ class Witnesses:
         rows = price_rows(self.instance, self.tiers, i, locks)
         if rows is None or not (any(rows.objective.out) or any(rows.objective.evicted)):
             return
-        found = node_prices_of(rows, self.values[i], deadline.over)
+        # To work the bound out again takes no longer than one round did.
+        part = deadline.less(deadline.remaining() * (1 - NODES_SHARE))
+        found = node_prices_of(rows, self.values[i], part.over)
         if found is not None:
             self._try(i, "multipliers", *found)
 

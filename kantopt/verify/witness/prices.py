@@ -14,7 +14,7 @@ row limits, ``k`` of what a lock limits -
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import gcd
 
@@ -136,11 +136,17 @@ def bound_by_prices(rows: PriceRows, denominator: int, values: Mapping[str, int]
     ValueError
         If a name is no row, or a number is below 0.
     """
-    return priced(rows, denominator, values).bound
+    found = priced(rows, denominator, values, lambda: False)
+    assert found is not None
+    return found.bound
 
 
-def priced(rows: PriceRows, denominator: int, values: Mapping[str, int]) -> Priced:
+def priced(
+    rows: PriceRows, denominator: int, values: Mapping[str, int], over: Callable[[], bool]
+) -> Priced | None:
     """Work out what multipliers prove, by the names of their rows.
+
+    ``None`` if it was ``over``, which is asked node by node.
 
     Raises
     ------
@@ -159,9 +165,11 @@ def priced(rows: PriceRows, denominator: int, values: Mapping[str, int]) -> Pric
     allowed = sum(k * row.limit for k, row in weights) + sum(u * row.limit for u, row in counted)
     total = _placing(rows, denominator, prices, weights, counted) - allowed
     changes: list[NodeChange] = []
-    if any(prices):
-        changes = _changes(rows, denominator, prices, weights)
-        total -= sum(len(change.nodes) * change.gain for change in changes)
+    for change in _changes(rows, denominator, prices, weights) if any(prices) else ():
+        if over():
+            return None
+        changes.append(change)
+        total -= len(change.nodes) * change.gain
     unit = denominator * rows.step
     bound = rows.tier.above_target(max(0, -(-total // unit) * rows.step))
     return Priced(bound, total, tuple(changes))
@@ -255,8 +263,8 @@ class _Cost:
 
 def _changes(
     rows: PriceRows, scale: int, prices: Sequence[int], weights: Weights
-) -> list[NodeChange]:
-    """The best changes of all nodes, one after the other; alike ones together."""
+) -> Iterator[NodeChange]:
+    """Yield the best changes of all nodes, one after the other; alike ones together."""
     instance = rows.merged.instance
     costs = []
     stays = []
@@ -268,7 +276,8 @@ def _changes(
     alike: dict[object, list[int]] = {}
     for n in range(len(instance.nodes)):
         alike.setdefault(nodes.signature(n), []).append(n)
-    return [nodes.change(tuple(members)) for members in alike.values()]
+    for members in alike.values():
+        yield nodes.change(tuple(members))
 
 
 def _held(rows: PriceRows, i: int) -> bool:

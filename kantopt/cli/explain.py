@@ -29,9 +29,10 @@ def explain(
             "--what-if",
             "-w",
             metavar="CHANGE",
-            help="A change to try out: add-nodes=NODE:2, drain=NODE, uncordon=NODE, remove=JOB, "
-            "priority=JOB:VALUE, set=JOB[:PODSET]:FIELD=VALUE (a resource, count, minCount, "
-            "required, tolerate, nodeSelector, preemptible, movable), quota=QUEUE:RESOURCE=VALUE, "
+            help="A change to try out: add-nodes=NODE:2, drain=NODE, cordon=NODE, uncordon=NODE, "
+            "remove=JOB, priority=JOB:VALUE, set=JOB[:PODSET]:FIELD=VALUE (a resource, "
+            "priority, count, minCount, required, tolerate, nodeSelector, preemptible, movable), "
+            "quota=QUEUE:RESOURCE=VALUE, "
             "limit=evictions|moves:COUNT, or @FILE, merged by names. Repeatable.",
             show_default=False,
         ),

@@ -199,9 +199,9 @@ def _minimality(conflict: Conflict) -> str:
     if len(conflict.rules) == 1:
         text = f"Proved: {rules} alone, all others off, leaves no place"
     if conflict.minimal_rules and conflict.minimal_items:
-        return f"{text}; without any line there is one."
+        return f"{text}; take any one line away and there is one."
     if conflict.minimal_rules:
-        return f"{text}; without any of the rules there is one. Single lines were not all tried."
+        return f"{text}; take any one rule away and there is one. Single lines were not all tried."
     return f"{text}; whether each of them is needed was not proved."
 
 

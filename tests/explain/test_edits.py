@@ -65,6 +65,13 @@ def test_jobs_change() -> None:
     ]
 
 
+def test_a_priority_is_a_field_too_and_several_changes_fit_in_one_text() -> None:
+    question, _ = after("set=j:priority=7 remove=r", "cordon=a")
+    [job] = question.pending
+    assert (job.priority, question.snapshot.jobs) == (7, ())
+    assert question.snapshot.nodes[0].unschedulable
+
+
 def test_quotas_and_limits_change() -> None:
     question, model = after(f"quota=q:{GPU}=9", "limit=moves:3")
     assert question.snapshot.queues[0].resources[0].nominal_quota == 9
@@ -88,6 +95,8 @@ def test_quotas_and_limits_change() -> None:
         ("set=j:x:required=zone", "none or one of block, rack"),
         ("set=r:main:count=1", "at least as many pods as run"),
         ("set=j:movable=maybe", "true or false"),
+        ("set=j:nvidia/gpu=4", "did you mean nvidia.com/gpu?"),
+        ("set=j:counts=4", "did you mean count?"),
         ("quota=q:cpu=1", "a resource of the queue"),
         ("limit=nodes:1", "limit=evictions:COUNT"),
     ],

@@ -143,6 +143,17 @@ def test_who_fits_alone_may_wait_beside_others() -> None:
     )
 
 
+@pytest.mark.parametrize("priority", ["counts", "off"])
+def test_of_one_job_the_strict_rule_is_asked_and_a_note_says_so(priority: str) -> None:
+    jobs = [job("r", pods(gpu=8, on=["n0"]), priority=5), job("j", pods(gpu=8), priority=5)]
+    question = asked(RACKS[:1], jobs, {"rules": {"priority": priority}})
+    told = explained(question)
+    assert told.verdict.status == "WAITS"
+    assert [note for note in told.notes if f"priority: {priority}" in note]
+    strict = explained(asked(RACKS[:1], jobs, {"rules": {"priority": "strict"}}))
+    assert (strict.verdict, strict.notes) == (told.verdict, ())
+
+
 def test_a_job_that_is_not_there() -> None:
     question = asked(RACKS, [job("j")])
     with pytest.raises(UsageError, match="did you mean"):

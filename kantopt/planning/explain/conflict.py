@@ -271,10 +271,10 @@ class Wording:
             term = question.anti_affinities[index]
             podset = question.podsets[term.owner]
             others = tuple(sorted({question.podsets[s].job for s in term.others} - {podset.job}))
-            whom = "each other" if term.owner in term.others else ""
+            own = "at most 1 of its pods" if term.owner in term.others else ""
             names = ", ".join(question.jobs[i].name for i in others)
-            both = " and ".join(part for part in (whom, names) if part)
-            text = f"0 pods beside {both} in one {term.key}"
+            apart = f"0 pods beside {names}" if names else ""
+            text = f"{' and '.join(part for part in (own, apart) if part)} in one {term.key}"
         job = question.jobs[podset.job]
         return ConflictItem(
             rule=rule.value,
@@ -310,11 +310,12 @@ class Wording:
             most = getattr(limits, kind)
             if most is None:
                 continue
-            same = getattr(self.allowed, kind) == most
+            own = getattr(self.allowed, kind) == most
+            whose = "the model's limit" if own else "all this question allows"
             yield ConflictItem(
                 rule=Rule.LIMITS.value,
                 subject=kind.replace("_", " "),
-                message=f"at most {most}, " + ("the model's limit" if same else "as was asked"),
+                message=f"at most {most}, {whose}",
             )
 
 

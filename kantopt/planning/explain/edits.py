@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -17,6 +17,7 @@ from kantopt.schema.snapshot import Node, Queue
 FORMS = (
     "add-nodes=NODE:COUNT",
     "drain=NODE",
+    "cordon=NODE",
     "uncordon=NODE",
     "remove=JOB",
     "set=JOB[:PODSET]:FIELD=VALUE",
@@ -32,14 +33,14 @@ Edited = tuple[Question, Model]
 
 
 def edited(question: Question, model: Model, edits: Sequence[str]) -> Edited:
-    """Return the documents with some changes made.
+    """Return the documents with some changes made; a text may hold several, as remedies name them.
 
     Raises
     ------
     UsageError
         If a change cannot be read or names what is not there.
     """
-    for text in edits:
+    for text in _single(edits):
         if text.startswith("@"):
             question = patched(question, text[1:])
             continue
@@ -51,6 +52,11 @@ def edited(question: Question, model: Model, edits: Sequence[str]) -> Edited:
             raise _wrong(text, f"one of {', '.join(FORMS)}{hint}")
         question, model = change(text, rest, question, model)
     return question, model
+
+
+def _single(edits: Sequence[str]) -> Iterator[str]:
+    for text in edits:
+        yield from (text,) if text.startswith("@") else text.split() or (text,)
 
 
 def _wrong(text: str, expected: str) -> UsageError:
@@ -127,6 +133,10 @@ def _uncordon(text: str, rest: str, question: Question, model: Model) -> Edited:
     return _cordon(question, _node(text, rest, question), on=False), model
 
 
+def _close(text: str, rest: str, question: Question, model: Model) -> Edited:
+    return _cordon(question, _node(text, rest, question), on=True), model
+
+
 def _drain(text: str, rest: str, question: Question, model: Model) -> Edited:
     """Cordon a node and take its pods off: they are pending then."""
     n = _node(text, rest, question)
@@ -191,6 +201,8 @@ def _set(text: str, rest: str, question: Question, model: Model) -> Edited:
     *path, field = where.split(":")
     if not separator or not value or not path or not field or len(path) > 2:
         raise _wrong(text, "set=JOB[:PODSET]:FIELD=VALUE")
+    if field == "priority" and len(path) == 1:
+        return _priority(text, f"{path[0]}:{value}", question, model)
     j = _job(text, path[0], question)
     job = question.jobs[j]
     names = [podset.name for podset in job.pod_sets]
@@ -235,12 +247,34 @@ def _with_field(text: str, podset: PodSet, field: str, value: str, question: Que
         if value != "none":
             raise _wrong(text, "none at its end")
         return podset.model_copy(update={"node_selector": {}, "node_affinity": ()})
+    known = _resources(question)
+    if field not in known:
+        close = get_close_matches(field, sorted({*known, *_FIELDS}), n=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        raise _wrong(text, f"a resource of the cluster or one of {', '.join(_FIELDS)}{hint}")
     try:
         parse_quantity(value)
     except ValueError:
         raise _wrong(text, "a quantity such as 4, 500m or 16Gi at its end") from None
     quantity = int(value) if value.isdecimal() else value
     return podset.model_copy(update={"requests": {**podset.requests, field: quantity}})
+
+
+_FIELDS = (
+    *("count", "minCount", "required", "tolerate", "nodeSelector"),
+    *("preemptible", "movable", "priority"),
+)
+"""Fields of ``set`` that are no resources."""
+
+
+def _resources(question: Question) -> frozenset[str]:
+    """Resources that nodes offer or pods ask for."""
+    return frozenset(
+        (
+            *(name for node in question.snapshot.nodes for name in node.allocatable),
+            *(name for job in question.jobs for p in job.pod_sets for name in p.requests),
+        )
+    )
 
 
 def _required(
@@ -288,6 +322,7 @@ def _limit(text: str, rest: str, question: Question, model: Model) -> Edited:
 _CHANGES: dict[str, Callable[[str, str, Question, Model], Edited]] = {
     "add-nodes": _add_nodes,
     "drain": _drain,
+    "cordon": _close,
     "uncordon": _uncordon,
     "remove": _remove,
     "set": _set,

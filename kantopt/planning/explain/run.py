@@ -29,6 +29,12 @@ from kantopt.search.explain.conflict import conflict_of
 from kantopt.search.explain.decide import Decision
 from kantopt.search.explain.places import Places, Survey
 
+_STRICT = (
+    "the model says priority: {priority}, under which a plan may evict jobs of any priority if "
+    "more are placed in all; of one job alone that says nothing, so here evictions are allowed "
+    "only for a more important job (priority: strict)"
+)
+
 
 def find_job(question: Question, name: str) -> str:
     """Full name of a job given as NAMESPACE/NAME, or as NAME where one namespace has it.
@@ -125,7 +131,10 @@ def _pending(
     survey = Survey(asked, untolerated_taint(question, instance))
     places = [survey.places(s, pods) for s, pods in wanted_pods(asked, j).items()]
     nodes = tuple(histogram(asked, item) for item in places)
-    told = told.model_copy(update={"pod_sets": nodes})
+    notes = told.notes
+    if not instance.strict:
+        notes = (*notes, _STRICT.format(priority=instance.model.rules.priority))
+    told = told.model_copy(update={"pod_sets": nodes, "notes": notes})
     yield told
     ladder = None
     for ladder in climb(asked, j, deadline):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from kantopt.problem.instance import Instance
 from kantopt.search.difference import Kind
 from kantopt.search.order.closeness import Near, grouped_jobs, queues_of, quota_groups
+from kantopt.search.order.components import strong_components
 from kantopt.search.order.ledger import Ledger
 from kantopt.search.order.units import Key, Unit
 
@@ -187,18 +188,15 @@ def circles(run: Run, units: Sequence[Unit]) -> list[list[Unit]]:
 
     A unit waits for all that would leave something of what it lacks.
     """
-    import networkx as nx
-
     leaving: dict[Key, list[Unit]] = {}
     for unit in units:
         for key in unit.frees:
             leaving.setdefault(key, []).append(unit)
-    graph: nx.DiGraph[int] = nx.DiGraph()
-    graph.add_nodes_from(range(len(units)))
     index = {unit: i for i, unit in enumerate(units)}
-    for unit in units:
+    waits: list[set[int]] = [set() for _ in units]
+    for i, unit in enumerate(units):
         for key, amount in unit.needs.items():
             if amount and run.ledger.free(key) < amount:
-                graph.add_edges_from((index[unit], index[v]) for v in leaving.get(key, ()))
-    found = [sorted(c) for c in nx.strongly_connected_components(graph) if len(c) > 1]
+                waits[i] |= {index[other] for other in leaving.get(key, ())}
+    found = [c for c in strong_components([sorted(each) for each in waits]) if len(c) > 1]
     return [[units[i] for i in circle] for circle in sorted(found, key=lambda c: (len(c), c))]

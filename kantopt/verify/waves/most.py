@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from kantopt.verify.waves.cut import Arc, largest_flow
 from kantopt.verify.waves.order import Order
+
+_SOURCE, _SINK = 0, 1
 
 
 class Share(NamedTuple):
@@ -32,6 +35,8 @@ class Share(NamedTuple):
         """The most that it comes to at any stage, not begun included."""
         return max(0, self.start, self.start + self.back, self.total)
 
+
+_STAGES = len(Share._fields)
 
 Shares = Mapping[int, Share]
 """Shares by position of the wave."""
@@ -107,27 +112,20 @@ def _largest_closure(order: Order, shares: Shares, among: Sequence[int]) -> int:
     A maximum-weight closure, by the minimum cut of Picard (1976): stages with a gain hang on the
     source, stages with a loss on the sink, and a stage pulls those it waits for.
     """
-    import networkx as nx
-
-    graph: nx.DiGraph[object] = nx.DiGraph()
-    gain = 0
+    place = {q: 2 + _STAGES * i for i, q in enumerate(among)}
+    arcs: list[Arc] = []
+    gain = sum(weight for q in among for weight in shares[q] if weight > 0)
     for q in among:
-        share = shares[q]
-        for stage, weight in enumerate(share):
+        first = place[q]
+        for stage, weight in enumerate(shares[q]):
             if weight > 0:
-                gain += weight
-                graph.add_edge("source", (q, stage), capacity=weight)
+                arcs.append((_SOURCE, first + stage, weight))
             elif weight < 0:
-                graph.add_edge((q, stage), "sink", capacity=-weight)
-        graph.add_edge((q, 1), (q, 0))
-        graph.add_edge((q, 2), (q, 1))
-        for other in _latest_before(order, q, among):
-            graph.add_edge((q, 0), (other, 2))
-    if not gain:
-        return 0
-    if "sink" not in graph:
-        return gain
-    return gain - int(nx.minimum_cut_value(graph, "source", "sink"))
+                arcs.append((first + stage, _SINK, -weight))
+        # No cut is as dear as all that could be gained: so much is as good as no limit.
+        arcs += ((first + stage, first + stage - 1, gain) for stage in range(1, _STAGES))
+        arcs += ((first, place[p] + _STAGES - 1, gain) for p in _latest_before(order, q, among))
+    return gain - largest_flow(2 + _STAGES * len(among), arcs, _SOURCE, _SINK)
 
 
 def _latest_before(order: Order, q: int, among: Iterable[int]) -> list[int]:

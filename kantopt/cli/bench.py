@@ -218,17 +218,15 @@ def _online(data: str | None, seeds: int, color: opt.Colour) -> int:
     """Simulate arrivals; no plan of a whole cluster, so no rows either."""
     from kantopt.bench import openb, openb_online
     from kantopt.cli.screen import on_screen
-    from kantopt.search.strategy import Strategy
 
     if data is None:
         raise UsageError("bench openb-online: needs data: give --data DIR or set KANTOPT_DATA")
     runs = []
-    for seed in (openb_online.PUBLISHED_SEED, *range(1, seeds)):
-        coming = openb_online.arrivals(Path(data) / openb.SUITE, seed)
-        for strategy in (Strategy.FGD, Strategy.BEST_FIT, Strategy.MOST_ALLOCATED):
-            # Only fgd looks at nothing but what is free; the others need whole nodes to compare.
-            windows = openb_online.WINDOWS if strategy is Strategy.FGD else (1,)
-            runs += [openb_online.simulate(coming, strategy, window) for window in windows]
+    for trace in openb_online.TRACES:
+        for seed in (openb_online.PUBLISHED_SEED, *range(1, seeds)):
+            coming = openb_online.arrivals(Path(data) / openb.SUITE, seed, trace)
+            for strategy, windows in openb_online.RUNS.items():
+                runs += [openb_online.simulate(coming, strategy, window) for window in windows]
     emit(on_screen([openb_online.online_table(runs)], color))
     return 0
 

@@ -24,6 +24,7 @@ class Strategy(StrEnum):
     KUBE_DEFAULT = "kube-default"
     E_BINPACK = "e-binpack"
     FGD = "fgd"
+    LOOKAHEAD = "lookahead"
     REVERSE_TRIM = "reverse-trim"
 
 

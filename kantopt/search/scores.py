@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kantopt.search.lookahead import Lookahead
 from kantopt.search.shapes import Ints, Mask, PodShape
 from kantopt.search.state import State, best_devices, rooms
 from kantopt.search.stranded import Stranded
@@ -14,14 +15,8 @@ from kantopt.search.strategy import Strategy
 WORST = np.iinfo(np.int64).min
 _PRECISE = 2**50
 """Amounts above are halved until a hundredfold of them fits in 64 bits."""
-FGD_STEP = 160
-"""Milli-GPU, in the mean over the mix, below which what is stranded counts as equal.
-
-Without steps FGD chases crumbs, and a hundredth less of openb's GPUs is allocated. Among equals a
-node with fewer GPUs left is taken.
-"""
-_GPU_BITS = 24
-"""More than a node has in milli-GPU."""
+_HELD = 2**50
+"""What a node loses in score that is held back: it is taken when no other has room."""
 
 
 @dataclass(slots=True)
@@ -30,6 +25,8 @@ class _Known:
 
     fits: Mask
     score: Ints
+    lost: Mask
+    """For which large pods each node would then be too small."""
     seen: int
 
 
@@ -45,9 +42,9 @@ class Scores:
         self._kube = tuple(names.index(r) if r in names else None for r in ("cpu", "memory"))
         self._largest = [int(row.max(initial=0)) for row in state.offered]
         self._shift = [max(0, (most // _PRECISE).bit_length()) for most in self._largest]
-        mix = state.instance.mix
-        self._stranded = Stranded(state, mix)
-        self._fgd_step = max(1, FGD_STEP * sum(shape.weight for shape in mix))
+        self._stranded = Stranded(state, state.instance.mix)
+        self._mix_pods = max(1, sum(shape.weight for shape in state.instance.mix))
+        self._lookahead = Lookahead(state) if strategy is Strategy.LOOKAHEAD else None
 
     @property
     def fills_up(self) -> bool:
@@ -65,11 +62,17 @@ class Scores:
         end = len(state.touched)
         known = self._known.get(shape.index)
         if known is None:
-            known = _Known(np.zeros(state.size, dtype=np.bool_), np.full(state.size, WORST), end)
+            large = 0 if self._lookahead is None else len(self._lookahead.reserve.shapes)
+            known = _Known(
+                np.zeros(state.size, dtype=np.bool_),
+                np.full(state.size, WORST),
+                np.zeros((state.size, large), dtype=np.bool_),
+                end,
+            )
             self._known[shape.index] = known
             nodes = np.arange(state.size)
         elif known.seen == end:
-            return known.fits, known.score
+            return known.fits, self._held_back(known)
         else:
             changed = set(state.touched[known.seen : end]) if end - known.seen < state.size else ()
             nodes = np.array(sorted(changed)) if changed else np.arange(state.size)
@@ -79,7 +82,18 @@ class Scores:
         known.score[nodes[~fits]] = WORST
         if fits.any():
             known.score[nodes[fits]] = self.score(shape, nodes[fits])
-        return known.fits, known.score
+            if self._lookahead is not None:
+                after = self._lookahead.placed(shape, nodes[fits])
+                reserve = self._lookahead.reserve
+                known.lost[nodes[fits]] = reserve.lost(shape, nodes[fits], *after)
+        return known.fits, self._held_back(known)
+
+    def _held_back(self, known: _Known) -> Ints:
+        """Scores with those nodes last that are to be kept for larger pods."""
+        if self._lookahead is None:
+            return known.score
+        kept = known.fits & (known.lost & self._lookahead.reserve.scarce()).any(axis=1)
+        return np.where(kept, known.score - _HELD, known.score)
 
     def score(self, shape: PodShape, nodes: Ints) -> Ints:
         """Score nodes on which one more pod of a shape fits."""
@@ -96,9 +110,13 @@ class Scores:
                 gpus = self.state.gpu_weight @ self.state.left[:, nodes]
                 return np.asarray(self._allocated(shape, nodes) - 128 * gpus, dtype=np.int64)
             case Strategy.FGD:
-                gpus = self.state.gpu_weight @ self.state.left[:, nodes]
-                steps = -self._stranded.increase(shape, nodes) // self._fgd_step
-                return np.asarray((steps << _GPU_BITS) - gpus, dtype=np.int64)
+                more = self._stranded.increase(shape, nodes) / (1000 * self._mix_pods)
+                # Hundredths of a sigmoid, as the published runs count: without such steps FGD
+                # chases crumbs, and less is allocated in the end.
+                return np.asarray(100 / (1 + np.exp(more)), dtype=np.int64)
+            case Strategy.LOOKAHEAD:
+                assert self._lookahead is not None
+                return -self._lookahead.increase(shape, nodes)
 
     def devices(self, s: int, n: int) -> tuple[int, ...] | None:
         """Return the devices that one more pod takes on a node; ``None`` if they do not suffice."""
@@ -106,6 +124,10 @@ class Scores:
             if not self.of(self.state.shape[s])[0][n]:
                 return None
             return self._stranded.best_devices(s, n)
+        if self._lookahead is not None:
+            if not self.of(self.state.shape[s])[0][n]:
+                return None
+            return self._lookahead.best_devices(s, n)
         return best_devices(self.state, s, n)
 
     def _counted(self, shape: PodShape) -> list[int]:

@@ -20,6 +20,8 @@ class Strategy(StrEnum):
     """Two levels: the fullest topology group that holds the job, in it the fullest node."""
     FGD = "fgd"
     """Where the fewest GPUs become useless to the job mix."""
+    LOOKAHEAD = "lookahead"
+    """Where fewest GPUs are left over once pods like those known keep coming."""
     REVERSE_TRIM = "reverse-trim"
     """For comparison: best-fit, and victims in order until it fits, those not needed spared."""
 

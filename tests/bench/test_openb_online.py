@@ -22,7 +22,7 @@ def arrivals(*pods: Job, cpu: int = 64) -> Arrivals:
     device = NodeDevices(device_class="gpu", count=2, capacity={"gpu": 1})
     nodes = tuple(Node(name=n, allocatable={"cpu": cpu}, devices=(device,)) for n in ("a", "b"))
     snapshot = ClusterSnapshot(api_version=API_VERSION, kind="ClusterSnapshot", nodes=nodes)
-    return Arrivals(1, snapshot, pods, len(pods))
+    return Arrivals("default", 1, snapshot, pods)
 
 
 @pytest.mark.parametrize("window", [1, 2, 3, 100])
@@ -39,12 +39,26 @@ def test_resources_of_the_node_run_out_too(window: int) -> None:
     assert run.allocated[LOADS_PERCENT[-1]] == pytest.approx(50.0)
 
 
-def test_a_window_of_several_may_take_the_largest_first() -> None:
+@pytest.mark.parametrize("strategy", [Strategy.FGD, Strategy.LOOKAHEAD])
+def test_a_window_of_several_takes_the_largest_first(strategy: Strategy) -> None:
     coming = arrivals(*(pod(i, "1") for i in range(3)), pod(3, "1", 2), pod(4, "1", 2))
-    alone = simulate(coming, Strategy.FGD, 1)
-    together = simulate(coming, Strategy.FGD, 5)
-    assert alone.allocated[LOADS_PERCENT[-1]] == pytest.approx(75.0)
+    together = simulate(coming, strategy, 5)
+    assert together.allocated[LOADS_PERCENT[0]] == pytest.approx(50.0)  # 2 of the first 4 GPUs
     assert together.allocated[LOADS_PERCENT[-1]] == pytest.approx(100.0)
+
+
+def test_pods_that_came_after_a_load_do_not_count_for_it() -> None:
+    coming = arrivals(*(pod(i, "1") for i in range(4)), pod(4, "1", 2))
+    together = simulate(coming, Strategy.FGD, 5)
+    assert together.allocated == pytest.approx({95: 50.0, 100: 50.0, 130: 100.0})
+
+
+def test_a_whole_node_is_kept_for_a_pod_that_needs_it() -> None:
+    """After four single GPUs a pod of two has no node left, unless one was held back."""
+    singles = [pod(i, "1") for i in range(2)]
+    coming = arrivals(*singles, pod(2, "1", 2), pod(3, "1"), pod(4, "1", 2))
+    run = simulate(coming, Strategy.LOOKAHEAD, 1)
+    assert run.allocated[LOADS_PERCENT[1]] == pytest.approx(100.0)
 
 
 def test_published_means_stand_beside_ours() -> None:

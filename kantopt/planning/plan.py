@@ -2,58 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from kantopt.clock import Deadline, elapsed
-from kantopt.planning.ended import not_examined, what_ended
-from kantopt.planning.exact import grace
-from kantopt.planning.incumbents import Incumbents
-from kantopt.planning.left import left_pending
+from kantopt.clock import Deadline
+from kantopt.planning.ended import not_examined
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
+from kantopt.planning.run import Run, Tell
 from kantopt.planning.solver_process import SolverProcess
-from kantopt.planning.tiers import tier_rows
-from kantopt.planning.together import search_together
-from kantopt.problem.actions import Wave
 from kantopt.problem.instance import Instance
-from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema import plan as docs
-from kantopt.schema.model import Model, Rule
-from kantopt.search.portfolio import best_of
-from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
-from kantopt.verify.metrics import measure
-from kantopt.verify.metrics.unplaced import never_placed
-from kantopt.verify.rules import check, check_standing
-
-if TYPE_CHECKING:
-    from kantopt.planning.document import Answer
-    from kantopt.search.cascade import Cascade
-
-# What is needed only once there is a first plan is loaded then: in a short run the solver has its
-# task the earlier.
-
-ENDING = 0.06
-"""Seconds that writing takes of the smallest plan, and leaving."""
-FIRST = 0.15
-"""Seconds that a small question is looked at, though the time be up: rather late than nothing."""
-SMALL = 0.02
-"""Seconds that judging one plan of a small question takes at most."""
-SHORT = 1.5
-"""With fewer seconds left, moves of single pods are worth more than a second strategy."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """News while planning: who found a better plan when, the values of its tiers, the bounds."""
-
-    seconds: float
-    """Since the process began."""
-    by: str
-    values: tuple[int, ...]
-    bounds: tuple[int, ...]
+from kantopt.schema.model import Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +25,6 @@ class Result:
     tiers: tuple[Tier, ...]
     infeasible: bool
     """A required job provably has no place."""
-
-
-Tell = Callable[[Progress], None]
 
 
 def make_plan(
@@ -90,8 +47,8 @@ def make_plan(
         Engine, strategies, seed, workers, required jobs.
     deadline
         When everything, writing included, should be done. If it is over once all is read, a small
-        question still has :data:`FIRST`; the plan of a large one is to do nothing, and says
-        ``not examined``.
+        question still has :data:`~kantopt.planning.run.FIRST` seconds; the plan of a large one is
+        to do nothing, and says ``not examined``.
     tell
         Called with the progress.
     solver
@@ -119,276 +76,3 @@ def make_plan(
 
     plan = plan_document(question, instance, answer)
     return Result(plan, instance, run.tiers, run.infeasible)
-
-
-class Run:
-    """One run: the incumbents so far and what is known about them.
-
-    ``start`` is a legal placement to better, by default the snapshot's own, and who made it.
-    """
-
-    def __init__(
-        self,
-        instance: Instance,
-        tiers: tuple[Tier, ...],
-        options: Options,
-        deadline: Deadline,
-        tell: Tell,
-        solver: SolverProcess | None,
-        start: tuple[Placement, str] | None = None,
-    ) -> None:
-        self.asked = instance
-        self.infeasible = any(never_placed(instance, instance.jobs[j]) for j in instance.required)
-        """A required job provably has no place; the rest is planned as if it were not required."""
-        self.instance = _not_required(instance) if self.infeasible else instance
-        self.tiers = tiers
-        self.options = options
-        self.deadline = deadline
-        self.tell = tell
-        self.solver = solver
-        self.warnings: list[str] = []
-        self.strategy = ""
-        self.ortools_version = ""
-        self.cut = False
-        """The clock or a signal has ended something before its time."""
-        began = elapsed()
-        placement, by = start or (instance.current, "nobody")
-        self.incumbents = Incumbents(self.instance, tiers, placement, by)
-        self.standing = tuple(check_standing(instance))
-        self.judging = elapsed() - began
-        """Seconds that judging a plan takes."""
-        self.reserve = self._reserve()
-        """Seconds to keep for ordering, verifying and writing."""
-        self.search_end: Deadline | None = None
-        """When the search was to stop: from then on it is the time limit that has ended it."""
-
-    def _reserve(self) -> float:
-        return min(ENDING + 5 * self.judging, 0.5 * self.deadline.remaining())
-
-    def look_at_least_once(self) -> None:
-        """Put the deadline off where reading took nearly all the time and the question is small."""
-        if self.judging > SMALL:
-            return
-        if self.deadline.over() and not self.deadline.stop.wished():
-            self.warnings.append(f"reading took all the time: the search had {FIRST} s more")
-        self.deadline = self.deadline.at_least(FIRST)
-        self.reserve = self._reserve()
-
-    def construct(self) -> None:
-        """Find a plan fast."""
-        deadline = self.deadline.less(self.reserve)
-        strategies = self.options.strategies
-        if not strategies and not deadline.deterministic and deadline.remaining() < SHORT:
-            strategies = DEFAULT_PORTFOLIO[:1]
-        began = elapsed()
-        placement, strategy = best_of(
-            self.instance,
-            deadline,
-            strategies,
-            self.tiers,
-            seed=self.options.seed,
-            found=self._take,
-        )
-        self.cut = deadline.cuts()
-        self._take(placement, strategy)
-        self._tidy(deadline)
-        from kantopt.search.cascade import evicts
-
-        if evicts(self.instance, placement):
-            # What the victims would do next takes about as long again.
-            self.reserve += min(elapsed() - began, 0.05 * self.deadline.remaining())
-
-    def _take(self, placement: Placement, strategy: Strategy) -> None:
-        """Take a placement of the fast path."""
-        before = self.incumbents.best
-        self.incumbents.offer(placement, strategy.value)
-        if self.incumbents.best is not before or not self.strategy:
-            self.strategy = strategy.value
-            self._tell()
-
-    def _tidy(self, deadline: Deadline) -> None:
-        """Move pods for goals that are not reached yet."""
-
-        def found(placement: Placement) -> bool:
-            before = self.incumbents.best
-            fault = self.incumbents.offer(placement, "tidy")
-            if self.incumbents.best is not before:
-                self._tell()
-            return fault is None
-
-        best = self.incumbents.best
-        if not (self.incumbents.optimal or best.missing):
-            from kantopt.search.tidy.improve import tidy
-
-            tidy(self.instance, best.placement, self.tiers, deadline, self.options.seed, found)
-
-    def search(self, forbidden: tuple[Placement, ...] = ()) -> Incumbents:
-        """Better the plan; of one whose moves have no order, find others."""
-        incumbents = self.incumbents
-        if forbidden:
-            left_out = [placement.podsets for placement in forbidden]
-            known = (*(one.placement for one in incumbents.history[::-1]), self.instance.current)
-            start = next(placement for placement in known if placement.podsets not in left_out)
-            incumbents = Incumbents(self.instance, self.tiers, start, "nobody")
-        deadline = self.deadline.less(self.reserve)
-        # The exact search has its last word before: then that is the time limit, too.
-        self.search_end = deadline.less(grace(deadline.remaining()))
-        ending = search_together(
-            incumbents,
-            self.options,
-            deadline,
-            self._tell,
-            begun=self._begun,
-            process=self.solver,
-            forbidden=forbidden,
-        )
-        self.solver = None  # used up
-        self.cut = self.cut or ending.cut
-        self.warnings += ending.warnings
-        self.ortools_version = ending.ortools_version or self.ortools_version
-        if ending.infeasible and not forbidden:
-            self.infeasible = True
-            self.instance = _not_required(self.instance)
-            best = incumbents.best
-            self.incumbents = Incumbents(self.instance, self.tiers, best.placement, best.by)
-            return self.search()
-        return incumbents
-
-    def _begun(self) -> None:
-        """Load what the ending needs while the exact search is at work."""
-        import kantopt.planning.document
-        import kantopt.search.order.concessions
-        import kantopt.search.sequence  # noqa: F401
-
-        self.tell(Progress(elapsed(), "search", (), ()))
-
-    def _tell(self) -> None:
-        best = self.incumbents.best
-        known = self.incumbents.known.bounds(best.values)
-        self.tell(Progress(elapsed(), best.by, best.values, known))
-
-    def ordered(self) -> tuple[Placement, tuple[Wave, ...]]:
-        """Return the best placement that has a legal order of actions, and that order.
-
-        Where the best one has none, it is forbidden and the search goes on while there is time.
-        Then the best of these is taken that has an order: what the search found, the incumbents
-        before, placements close to those without an order, and at last doing nothing. When the
-        time is nearly up, one attempt at an order must do: what can be done of a placement without
-        one is then the plan.
-        """
-        from kantopt.search.order.concessions import concessions
-        from kantopt.search.sequence import sequence
-
-        over = self.deadline.less(self.reserve / 2).cuts
-        forbidden: list[Placement] = []
-        ordered: list[tuple[tuple[int, ...], Placement, tuple[Wave, ...]]] = []
-        candidates = [incumbent.placement for incumbent in self.incumbents.history]
-        while candidates:
-            placement = candidates.pop()
-            if ordered and ordered[0][0] <= self._key(placement):
-                continue
-            waves = sequence(self.instance, placement, over)
-            if waves is not None:
-                ordered = [(self._key(placement), placement, waves)]
-                break
-            forbidden.append(placement)
-            for other in concessions(self.instance, placement):
-                if not ordered or self._key(other) < ordered[0][0]:
-                    waves = sequence(self.instance, other, over)
-                    if waves is not None:
-                        ordered = [(self._key(other), other, waves)]
-            if self.options.engine != "fast" and not self.deadline.less(self.reserve).over():
-                others = self.search(tuple(forbidden))
-                candidates += [incumbent.placement for incumbent in others.history[1:]]
-        if forbidden:
-            self.warnings.append("a better placement was left: its moves have no order")
-        return ordered[0][1:] if ordered else (self.instance.current, ())
-
-    def _key(self, placement: Placement) -> tuple[int, ...]:
-        """What to compare placements by: the smaller the better."""
-        missing = len(check(self.instance, placement, (Rule.REQUIRED,)))
-        return missing, *measure(self.instance, placement, self.tiers)
-
-    def answer(self, placement: Placement, waves: tuple[Wave, ...], *, examined: bool) -> Answer:
-        """Gather what the plan document says."""
-        from kantopt.planning.document import Answer
-
-        known = self.incumbents.known
-        rows = tier_rows(
-            self.tiers,
-            measure(self.instance, self.instance.current, self.tiers),
-            measure(self.instance, placement, self.tiers),
-            known if examined else None,
-        )
-        missing = check(self.asked, placement, (Rule.REQUIRED,))
-        infeasible = self.infeasible
-        self.warnings += [
-            f"{v.subject} is required and "
-            + ("provably has no place" if infeasible else "was not placed")
-            + f" ({v.message})"
-            for v in missing
-        ]
-        proved = all(row.status == "OPTIMAL" for row in rows) and not missing
-        status: docs.Status = "OPTIMAL" if proved else "FEASIBLE"
-        if infeasible:
-            status = "INFEASIBLE"
-        elif not examined:
-            status = "UNKNOWN"
-        finder = next(
-            (one.by for one in self.incumbents.history if one.placement is placement), "cp-sat"
-        )
-        follows = self._cascade(placement)
-        end = self.search_end or self.deadline.less(self.reserve)
-        ended = what_ended(self.deadline, end, open_and_cut=self.cut and not proved)
-        return Answer(
-            placement=placement,
-            waves=waves,
-            tiers=rows,
-            solver=docs.Solver(
-                engine=self.options.engine,
-                strategy=self._strategy(),
-                found_by="none" if not examined else "cp-sat" if finder == "cp-sat" else "fast",
-                status=status,
-                seed=self.options.seed,
-                deterministic=self.deadline.deterministic,
-                reproducible=not self.cut
-                and (self.deadline.deterministic or not self.ortools_version),
-                ortools_version=self.ortools_version,
-            ),
-            unplaced=left_pending(
-                self.instance, placement, lambda j: self._why(placement, j, examined)
-            ),
-            standing=self.standing,
-            warnings=(*ended, *self.warnings),
-            cascade=follows,
-        )
-
-    def _cascade(self, placement: Placement) -> Cascade | None:
-        """Replay the plan with its victims in the queue, if it has any."""
-        from kantopt.search.cascade import cascade, evicts
-
-        if not evicts(self.instance, placement):
-            return None
-        found = cascade(self.instance, placement, self.deadline)
-        self.cut = self.cut or self.deadline.cuts()
-        return found
-
-    def _strategy(self) -> str:
-        """Name what made the fast path's plan: a strategy, and the moves that bettered it."""
-        by = [name for name in ("tidy", "chains", "repair") if name in self.incumbents.finders]
-        return " and ".join([self.strategy, *by])
-
-    def _why(self, placement: Placement, j: int, examined: bool) -> tuple[str, str]:
-        """Say what keeps a job pending, as long as there is time to look."""
-        from kantopt.search.reasons import first_reason
-
-        late = self.deadline.over() and not self.deadline.deterministic
-        if examined and not late:
-            return first_reason(self.instance, placement, j)
-        self.cut = True
-        return "not examined", "the run ended before it was looked at"
-
-
-def _not_required(instance: Instance) -> Instance:
-    """Return the question without required jobs."""
-    return replace(instance, required=frozenset())

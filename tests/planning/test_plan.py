@@ -13,8 +13,9 @@ from kantopt.clock import Deadline, elapsed
 from kantopt.planning import exact, together
 from kantopt.planning.messages import Done, Found
 from kantopt.planning.options import Options
-from kantopt.planning.plan import Progress, Result, Run, make_plan
+from kantopt.planning.plan import Result, make_plan
 from kantopt.planning.question import Question
+from kantopt.planning.run import Progress, Run
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.cluster import Spot
 from kantopt.problem.placement import Placement
@@ -87,8 +88,8 @@ def test_a_required_job_without_room_is_proved_infeasible_and_a_plan_still_comes
 def test_no_time_at_all_is_still_enough_for_a_look_at_a_small_question(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("kantopt.planning.plan.SMALL", 60.0)  # whatever else the machine does
-    monkeypatch.setattr("kantopt.planning.plan.FIRST", 30.0)
+    monkeypatch.setattr("kantopt.planning.run.SMALL", 60.0)  # whatever else the machine does
+    monkeypatch.setattr("kantopt.planning.run.FIRST", 30.0)
     asked = question([node("a", 4)], [], [job("j", 2)])
     result = make_plan(asked, model(*PODS_FIRST), Options(), Deadline(0.0))
     assert result.plan.summary.placed_pods == 1
@@ -98,7 +99,7 @@ def test_no_time_at_all_is_still_enough_for_a_look_at_a_small_question(
 def test_of_a_large_question_no_time_at_all_means_the_null_plan_which_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("kantopt.planning.plan.SMALL", 0.0)  # as if judging took its time
+    monkeypatch.setattr("kantopt.planning.run.SMALL", 0.0)  # as if judging took its time
     asked = question([node("a", 4)], [], [job("j", 2)])
     result = make_plan(asked, model(*PODS_FIRST), Options(), Deadline(0.0))
     assert result.plan.solver.status == "UNKNOWN"

@@ -12,9 +12,13 @@ from kantopt.problem.instance import Instance
 from kantopt.search.sequence import sequence
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
-from tests.fuzz.plain_replay import faults_of
+from tests.fuzz.plain_replay import Act, faults_of
+from tests.fuzz.plain_replay import Wave as Steps
+from tests.fuzz.promises import broken_promises
+from tests.fuzz.tidied import tidied
 from tests.fuzz.trial import Tally, instance_of, plain, target_of, trial
-from tests.fuzz.world import World, random_world
+from tests.fuzz.untidy import Asked
+from tests.fuzz.world import Job, Place, World, random_world
 
 
 def test_no_state_of_any_order_breaks_a_rule() -> None:
@@ -31,6 +35,46 @@ def test_no_state_of_any_order_breaks_a_rule() -> None:
     assert counts["with waves side by side"] > 20
     assert counts["with a circle of moves"] > 20
     assert counts["with a stop-over"] > 3
+
+
+def test_no_whole_plan_breaks_a_rule_or_a_promise() -> None:
+    tally = Tally()
+    for seed in range(24):
+        outcome = tidied(seed)
+        tally.add(outcome)
+        assert not outcome.faults, (seed, outcome.faults)
+    assert tally.counts["with a move"] > 0.6 * tally.seeds, str(tally)
+    assert tally.counts["with two waves or more"] > 3, str(tally)
+
+
+def test_a_broken_promise_is_noticed() -> None:
+    """The check that stands beside the judge must see each kind of fault."""
+    kept = Job("kept", 2, 1, 1, kept=True)
+    guarded = Job("guarded", 2, 1, 1, group="x", namespace="other")
+    world = World(nodes={"a": (4, 4), "b": (4, 4)}, budgets={"x": 0})
+    world.jobs = {"kept": kept, "guarded": guarded}
+    a: Place = ("a", ())
+    acts = (
+        Act("kept", 1, a, ("b", ())),
+        Act("guarded", 1, a, ("b", ())),
+        Act("guarded", 1, a, None),
+    )
+    limits = {"moves": 1, "movesPerJob": 0, "movesPerNamespace": 0, "arrivalsPerNode": 1}
+    asked = Asked([], {**limits, "departuresPerNode": 2}, exempt=("keep",))
+    assert set(broken_promises(world, asked, [Steps(1, (), acts)])) == {
+        "kept is exempt and touched",
+        "guarded is disturbed although its budget allows none",
+        "1 pods of group x evicted, 0 allowed",
+        "guarded is evicted for nobody",
+        "evictions : 1 of 0",
+        "moves : 2 of 1",
+        "movesPerJob kept: 1 of 0",
+        "movesPerJob guarded: 1 of 0",
+        "movesPerNamespace default: 1 of 0",
+        "movesPerNamespace other: 1 of 0",
+        "arrivalsPerNode b: 2 of 1",
+        "departuresPerNode a: 3 of 2",
+    }
 
 
 def ordered(seed: int) -> tuple[World, Instance, tuple[Wave, ...]] | None:

@@ -6,25 +6,19 @@ import random
 from collections import Counter
 from dataclasses import dataclass, field
 
-from kantopt.clock import Deadline, elapsed
-from kantopt.planning.actions import waves_of
-from kantopt.planning.options import Options
-from kantopt.planning.plan import make_plan
-from kantopt.planning.question import Question
 from kantopt.problem import actions
 from kantopt.problem.build import build_instance
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.jobs import JobList
-from kantopt.schema.model import Model, Objective
+from kantopt.schema.model import Model
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.validation import validate
 from kantopt.search.order.concessions import concessions
 from kantopt.search.sequence import sequence
 from kantopt.verify.rules import check
-from kantopt.verify.waves.groups import apply
 from tests.fuzz.plain_replay import Act, Wave, faults_of
 from tests.fuzz.world import Place, World, random_world
 
@@ -120,10 +114,10 @@ def _fewer(target: Placement, other: Placement) -> bool:
     )
 
 
-def _retarget(world: World, instance: Instance, placement: Placement) -> None:
+def retarget(world: World, instance: Instance, placement: Placement) -> None:
     """Let the world want another placement."""
     for s, spots in enumerate(placement.podsets):
-        name = instance.job_of(s).name.removeprefix("default/")
+        name = instance.job_of(s).name.partition("/")[2]
         world.then[name] = Counter(
             {(instance.nodes[spot.node].name, spot.devices): k for spot, k in spots.items()}
         )
@@ -141,7 +135,7 @@ def plain(instance: Instance, waves: tuple[actions.Wave, ...]) -> list[Wave]:
             wave.after,
             tuple(
                 Act(
-                    instance.job_of(action.podset).name.removeprefix("default/"),
+                    instance.job_of(action.podset).name.partition("/")[2],
                     action.pods,
                     place(action.source),
                     place(action.target),
@@ -168,44 +162,14 @@ def trial(seed: int) -> Outcome:
             if ordered is not None:
                 evicts = other.podsets != target.podsets and _fewer(target, other)
                 conceded = "evicts" if evicts else "leaves undone"
-                _retarget(world, instance, other)
+                retarget(world, instance, other)
                 break
     if ordered is None:
         return Outcome(legal=True, circle=circle)
-    return _carried_out(seed, world, instance, ordered, circle=circle, conceded=conceded)
+    return carried_out(seed, world, instance, ordered, circle=circle, conceded=conceded)
 
 
-def planned(seed: int, seconds: float = 0.5) -> Outcome:
-    """Draw a cluster, ask for a plan under one of a few goals, carry it out.
-
-    The fast path alone plans; ``seconds`` is what it may take.
-    """
-    world = random_world(seed)
-    parts = [
-        validate(RawDocument("world", i, data), kind)
-        for i, (data, kind) in enumerate(
-            zip(world.documents(), (ClusterSnapshot, JobList, Model), strict=True)
-        )
-    ]
-    snapshot, jobs, model = parts
-    slots = {"resource": "cpu", "size": 3, **({"device_class": "zone"} if world.zones else {})}
-    goals = (
-        ["nodes_in_use", "moves"],
-        [{"fragment_rate": slots}, "moves"],
-        ["unplaced", "nodes_in_use", "evictions", "moves"],
-    )
-    objectives = [Objective.model_validate(goal) for goal in random.Random(seed).choice(goals)]
-    model = model.model_copy(update={"objectives": tuple(objectives)})
-    question = Question("world", snapshot, jobs.jobs, None, None, ())
-    deadline = Deadline(elapsed() + seconds)
-    result = make_plan(question, model, Options(engine="fast"), deadline)
-    waves, problems = waves_of(result.instance, result.plan, "plan")
-    assert not problems, problems
-    _retarget(world, result.instance, apply(result.instance.current, waves))
-    return _carried_out(seed, world, result.instance, waves, circle=False)
-
-
-def _carried_out(
+def carried_out(
     seed: int,
     world: World,
     instance: Instance,

@@ -38,6 +38,9 @@ class Job:
     queue: str = ""
     pool: str = ""
     """Pool of nodes that its pods are confined to; empty: any."""
+    namespace: str = "default"
+    kept: bool = False
+    """Labelled as one to leave alone."""
 
 
 @dataclass
@@ -57,6 +60,8 @@ class World:
     quotas: dict[str, int] = field(default_factory=dict)
     """CPUs by queue."""
     limits: dict[str, int] = field(default_factory=dict)
+    unit: str = "cpu"
+    """What is called CPUs here may be something else."""
 
     def load(self, where: Where) -> Counter[tuple[str, int, str]]:
         """CPU and memory in use by node and zone (0 where there are none)."""
@@ -110,7 +115,7 @@ class World:
                     for group, allowed in self.budgets.items()
                 ],
                 "queues": [
-                    {"name": queue, "resources": [{"name": "cpu", "nominalQuota": cpus}]}
+                    {"name": queue, "resources": [{"name": self.unit, "nominalQuota": cpus}]}
                     for queue, cpus in self.quotas.items()
                 ],
             },
@@ -126,7 +131,7 @@ class World:
 
     def _node(self, name: str) -> dict[str, Any]:
         cpu, memory = self.nodes[name]
-        room = {"cpu": cpu, "memory": memory}
+        room = {self.unit: cpu, "memory": memory}
         labels = {"rack": self.racks[name], "pool": self.pools[name]}
         if self.zones:
             zone = {"class": "zone", "count": self.zones, "capacity": room}
@@ -134,8 +139,9 @@ class World:
         return {"name": name, "labels": labels, "allocatable": room}
 
     def _job(self, job: Job) -> dict[str, Any]:
-        asked = {"cpu": job.cpu, "memory": job.memory}
+        asked = {self.unit: job.cpu, "memory": job.memory}
         labels = {"job": job.name, **({"group": job.group} if job.group else {})}
+        labels |= {"keep": "yes"} if job.kept else {}
         podset: dict[str, Any] = {"name": "main", "count": job.pods, "labels": labels}
         if self.zones:
             podset["devices"] = [{"class": "zone", "count": 1, "requests": asked}]
@@ -155,6 +161,7 @@ class World:
             podset["nodeSelector"] = {"pool": job.pool}
         return {
             "name": job.name,
+            "namespace": job.namespace,
             "priority": job.priority,
             "podSets": [podset],
             "moveMode": "live" if job.live else "restart",
@@ -181,7 +188,7 @@ def random_world(seed: int) -> World:
         world.quotas["q"] = rng.randint(6, 20)
     live = rng.choice((0.0, 0.3, 0.7, 1.0))
     for i in range(rng.randint(4, 12)):
-        _add_job(rng, world, f"j{i}", live)
+        add_job(rng, world, f"j{i}", live)
     _fill(rng, world)
     world.then = {name: Counter(places) for name, places in world.now.items()}
     for _ in range(rng.choice((0, 1, 1, 2))):
@@ -202,7 +209,7 @@ def random_world(seed: int) -> World:
     return world
 
 
-def _add_job(rng: random.Random, world: World, name: str, live: float) -> None:
+def add_job(rng: random.Random, world: World, name: str, live: float) -> None:
     job = Job(
         name,
         rng.choice((1, 1, 1, 2, 3)),

@@ -101,9 +101,13 @@ def expected(seed: int) -> Value | None:
 
 
 def planned(seed: int) -> Result:
-    """Answer of the whole planner."""
+    """Answer of the whole planner, which counts work: the clock must not decide what is proved.
+
+    Some of these the fast path alone gets wrong, and on a busy machine the exact search may find no
+    time to begin in.
+    """
     asked, rules = victims_question(seed)
-    return make_plan(asked, rules, Options(), Deadline(elapsed() + 20.0))
+    return make_plan(asked, rules, Options(), Deadline(elapsed() + 120.0, deterministic=True))
 
 
 def trimmed(seed: int) -> Value | None:

@@ -25,6 +25,8 @@ from tests.fuzz.untidy import untidy
 
 SECONDS = 2.0
 """Time limit of a plan, counted in work, so that a seed gives the same plan again."""
+HANGS = 300.0
+"""Seconds after which the clock ends a plan all the same."""
 
 _FIELDS = {field.alias or name: name for name, field in Limits.model_fields.items()}
 """Fields of a model's limits, by the names they have in a file."""
@@ -43,7 +45,7 @@ def tidied(seed: int) -> Outcome:
     limits = {_FIELDS[name]: number for name, number in wanted.limits.items()}
     wish = Wish(tuple(wanted.goals), None, limits, wanted.exempt, wanted.min_benefit)
     with mock.patch.object(clock, "_START", time.monotonic()):  # as if the process had just begun
-        deadline = Deadline(SECONDS, deterministic=True)
+        deadline = Deadline(HANGS, deterministic=True, whole=SECONDS)
         options = Options(workers=1)
         result = defragment(
             question, asked(question, wish), options, deadline, solver=InlineSolver()

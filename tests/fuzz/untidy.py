@@ -48,17 +48,17 @@ def untidy(seed: int) -> tuple[World, Asked]:
         world.nodes[name] = (rng.choice((6, 8, 8)), rng.choice((16, 32)))
         world.racks[name], world.pools[name] = f"r{i % 3}", rng.choice("aaab")
     for group in "xyz"[: rng.randint(1, 3)]:
-        world.budgets[group] = rng.choice((0, 1, 1, 1, 2))
+        world.budgets[group] = rng.choice((0, 1, 1, 1, 1, 2))
     if rng.random() < 0.1:
         world.quotas["q"] = rng.randint(8, 24)
-    live = rng.choice((0.0, 0.3, 0.7, 1.0))
+    live = rng.choice((0.0, 0.0, 0.3, 0.7, 1.0))
     room = sum(cpu for cpu, _ in world.nodes.values()) * max(1, world.zones)
-    most = rng.uniform(0.7, 0.85 if tight else 0.75) * room - (0 if tight else 0.25 * room)
+    most = (rng.uniform(0.7, 0.85) if tight else rng.uniform(0.5, 0.65)) * room
     for i in range(40 if tight else 12):
         if _used(world) >= most:
             break
         add_job(rng, world, f"j{i}", live)
-        _vary(rng, world.jobs[f"j{i}"])
+        _vary(rng, world, world.jobs[f"j{i}"])
     for name in [name for name in world.jobs if not world.now.get(name)]:
         del world.jobs[name]
     asked = Asked(_goals(rng, world, kind))
@@ -75,9 +75,9 @@ def _settled(world: World, asked: Asked) -> tuple[World, Asked]:
 def _crossed(rng: random.Random) -> tuple[World, Asked]:
     """Pairs of full nodes on which a slot comes free if two pods change places, and some room."""
     world = World()
-    pairs = rng.choice((1, 1, 2, 3))
+    pairs = rng.choice((1, 2, 2, 3))
     if rng.random() < 0.5:
-        world.budgets["x"] = rng.choice((0, 1, 2, 2, 4))
+        world.budgets["x"] = rng.choice((1, 2, 2, 3))
     live = rng.choice((0.0, 0.5, 1.0))
     for i in range(pairs):
         large, slot = rng.choice(((3, 2), (4, 2), (4, 3), (5, 3)))
@@ -89,7 +89,7 @@ def _crossed(rng: random.Random) -> tuple[World, Asked]:
             name = f"{side}{i}"
             world.jobs[name] = Job(name, 1, size, 2, live=rng.random() < live)
             world.jobs[name].group = rng.choice(("", *world.budgets))
-            _vary(rng, world.jobs[name])
+            _vary(rng, world, world.jobs[name])
             world.now[name] = Counter({(node, ()): 1})
             _block(world, node, 8 - size - spare)
     for i in range(rng.choice((0, 1, 1, 2))):
@@ -112,8 +112,10 @@ def _used(world: World) -> int:
     return sum(k for (*_, what), k in world.load(world.now).items() if what == "cpu")
 
 
-def _vary(rng: random.Random, job: Job) -> None:
-    """Budgets are those of one namespace."""
+def _vary(rng: random.Random, world: World, job: Job) -> None:
+    """Let many restarts share few slots; budgets are those of one namespace."""
+    if world.budgets and rng.random() < 0.4:
+        job.group = min(world.budgets)
     job.namespace = "default" if job.group else rng.choice(("default", "default", "other"))
     job.kept = rng.random() < 0.08
 
@@ -128,7 +130,7 @@ def _free(world: World) -> list[int]:
 
 
 def _goals(rng: random.Random, world: World, kind: Kind) -> list[str]:
-    more = rng.choice(("", ":+1", ":+1", ":+2"))
+    more = rng.choice(("", ":+1", ":+2", ":+2"))
     if kind == "slots":
         free = _free(world)
         sizes = [k for k in (2, 3, 4, 5) if sum(free) // k > sum(f // k for f in free)]
@@ -159,7 +161,7 @@ def _limit(rng: random.Random, world: World, asked: Asked) -> None:
         ("moves", 0.4, 2, 6),
         ("movesPerJob", 0.15, 1, 2),
         ("movesPerNamespace", 0.15, 1, 4),
-        ("movesPerWave", 0.35, 1, 2),
+        ("movesPerWave", 0.4, 1, 1),
         ("arrivalsPerNode", 0.15, 1, 3),
         ("departuresPerNode", 0.15, 1, 3),
     ):

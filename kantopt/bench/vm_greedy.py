@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from kantopt.schema.quantity import to_base
 from kantopt.schema.snapshot import ClusterSnapshot
 
-Ints = NDArray[np.int64]
+if TYPE_CHECKING:
+    from kantopt.search.shapes import Ints, Mask
 
 SLOT = 16
 """Cores of a slot, on one zone."""
@@ -40,7 +39,7 @@ class Zones:
     cores: Ints
     memory: Ints
     machine: Ints
-    on: NDArray[np.bool_]
+    on: Mask
     asks: Ints
 
     def slots(self) -> int:
@@ -51,7 +50,7 @@ class Zones:
         """Share of the free cores that are in no whole slot."""
         return 1 - SLOT * self.slots() / int(self.cores.sum())
 
-    def move(self, vm: int, machine: int, on: Sequence[bool] | NDArray[np.bool_]) -> None:
+    def move(self, vm: int, machine: int, on: Sequence[bool] | Mask) -> None:
         """Move a VM."""
         cores, memory = self.asks[vm]
         self.cores[self.machine[vm]] += cores * self.on[vm]
@@ -63,6 +62,8 @@ class Zones:
 
 def zones_of(snapshot: ClusterSnapshot) -> Zones:
     """Read a cluster of one class of devices, of which each VM takes one or all of a machine."""
+    import numpy as np
+
     place = {node.name: i for i, node in enumerate(snapshot.nodes)}
     offered = [
         (node.devices[0].count, *_amounts(node.devices[0].capacity)) for node in snapshot.nodes
@@ -103,6 +104,8 @@ def greedy(zones: Zones, most: int | None = None) -> int:
     most
         Most moves; ``None`` for as many as make slots.
     """
+    import numpy as np
+
     width = zones.on.sum(axis=1)
     shapes, kind = np.unique(np.column_stack((width, zones.asks)), axis=0, return_inverse=True)
     moves = 0
@@ -115,8 +118,10 @@ def greedy(zones: Zones, most: int | None = None) -> int:
     return moves
 
 
-def _best(zones: Zones, shapes: Ints, kind: Ints) -> tuple[int, int, NDArray[np.bool_]] | None:
+def _best(zones: Zones, shapes: Ints, kind: Ints) -> tuple[int, int, Mask] | None:
     """VM, machine and zones of the move that makes most slots, if any does."""
+    import numpy as np
+
     slots = zones.cores // SLOT
     left = (zones.cores[zones.machine] + zones.asks[:, :1]) // SLOT - slots[zones.machine]
     gains = (left * zones.on).sum(axis=1)

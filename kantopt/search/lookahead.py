@@ -83,6 +83,9 @@ class Lookahead(Increase):
 
     def _left_over(self, free: Ints, devices: Ints, classes: Ints) -> Ints:
         gpus = self.state.gpu_weight @ np.where(free < UNLIMITED // 2, np.maximum(free, 0), 0)
+        if not classes.shape[1]:  # no node has devices: one of no class, so that none is chosen
+            classes = np.full((len(classes), 1), -1, dtype=np.int64)
+            devices = np.zeros((len(devices), len(classes), 1), dtype=np.int64)
         room = np.repeat(free[self._asked, :, None], self._sequences, axis=2)
         shares = np.repeat(devices[:, :, None, :], self._sequences, axis=2)
         kinds = classes[:, None, :]

@@ -206,7 +206,7 @@ def test_the_portfolio_keeps_the_best_and_stops_at_the_bound() -> None:
     tiers = tiers_of(instance)
     spread = built(instance, Strategy.LEAST_ALLOCATED)
     assert measure(instance, spread, tiers)[-1] == 1
-    chosen = (Strategy.LEAST_ALLOCATED, Strategy.BEST_FIT, Strategy.FGD)
+    chosen = (Strategy.LEAST_ALLOCATED, Strategy.BEST_FIT, Strategy.FGD, Strategy.LOOKAHEAD)
     placement, strategy = best_of(instance, FOREVER, chosen, tiers)
     assert strategy is Strategy.BEST_FIT
     assert measure(instance, placement, tiers) == (0, 0, 0)

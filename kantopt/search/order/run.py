@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from kantopt.problem.instance import Instance
 from kantopt.search.difference import Kind
 from kantopt.search.order.closeness import Near, grouped_jobs, queues_of, quota_groups
-from kantopt.search.order.components import strong_components
 from kantopt.search.order.ledger import Ledger
 from kantopt.search.order.units import Key, Unit
 
@@ -193,10 +192,17 @@ def circles(run: Run, units: Sequence[Unit]) -> list[list[Unit]]:
         for key in unit.frees:
             leaving.setdefault(key, []).append(unit)
     index = {unit: i for i, unit in enumerate(units)}
-    waits: list[set[int]] = [set() for _ in units]
-    for i, unit in enumerate(units):
-        for key, amount in unit.needs.items():
-            if amount and run.ledger.free(key) < amount:
-                waits[i] |= {index[other] for other in leaving.get(key, ())}
-    found = [c for c in strong_components([sorted(each) for each in waits]) if len(c) > 1]
+    waits = [
+        (index[unit], index[other])
+        for unit in units
+        for key, amount in unit.needs.items()
+        if amount and run.ledger.free(key) < amount
+        for other in leaving.get(key, ())
+    ]
+    if not waits:
+        return []  # as mostly, and without loading a library for it
+    import networkx as nx
+
+    graph: nx.DiGraph[int] = nx.DiGraph(waits)
+    found = [sorted(c) for c in nx.strongly_connected_components(graph) if len(c) > 1]
     return [[units[i] for i in circle] for circle in sorted(found, key=lambda c: (len(c), c))]

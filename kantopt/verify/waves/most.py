@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kantopt.verify.waves.cut import Arc, largest_flow
 from kantopt.verify.waves.order import Order
-
-_SOURCE, _SINK = 0, 1
 
 
 class Share(NamedTuple):
@@ -35,8 +32,6 @@ class Share(NamedTuple):
         """The most that it comes to at any stage, not begun included."""
         return max(0, self.start, self.start + self.back, self.total)
 
-
-_STAGES = len(Share._fields)
 
 Shares = Mapping[int, Share]
 """Shares by position of the wave."""
@@ -112,20 +107,25 @@ def _largest_closure(order: Order, shares: Shares, among: Sequence[int]) -> int:
     A maximum-weight closure, by the minimum cut of Picard (1976): stages with a gain hang on the
     source, stages with a loss on the sink, and a stage pulls those it waits for.
     """
-    place = {q: 2 + _STAGES * i for i, q in enumerate(among)}
-    arcs: list[Arc] = []
-    gain = sum(weight for q in among for weight in shares[q] if weight > 0)
+    weights = [weight for q in among for weight in shares[q]]
+    gain = sum(weight for weight in weights if weight > 0)
+    if not gain or min(weights) >= 0:
+        return gain
+    import networkx as nx  # here, since it takes longer to load than most plans to order
+
+    graph: nx.DiGraph[object] = nx.DiGraph()
     for q in among:
-        first = place[q]
-        for stage, weight in enumerate(shares[q]):
+        share = shares[q]
+        for stage, weight in enumerate(share):
             if weight > 0:
-                arcs.append((_SOURCE, first + stage, weight))
+                graph.add_edge("source", (q, stage), capacity=weight)
             elif weight < 0:
-                arcs.append((first + stage, _SINK, -weight))
-        # No cut is as dear as all that could be gained: so much is as good as no limit.
-        arcs += ((first + stage, first + stage - 1, gain) for stage in range(1, _STAGES))
-        arcs += ((first, place[p] + _STAGES - 1, gain) for p in _latest_before(order, q, among))
-    return gain - largest_flow(2 + _STAGES * len(among), arcs, _SOURCE, _SINK)
+                graph.add_edge((q, stage), "sink", capacity=-weight)
+        graph.add_edge((q, 1), (q, 0))
+        graph.add_edge((q, 2), (q, 1))
+        for other in _latest_before(order, q, among):
+            graph.add_edge((q, 0), (other, 2))
+    return gain - int(nx.minimum_cut_value(graph, "source", "sink"))
 
 
 def _latest_before(order: Order, q: int, among: Iterable[int]) -> list[int]:

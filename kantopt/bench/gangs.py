@@ -20,6 +20,9 @@ from kantopt.schema.snapshot import ClusterSnapshot
 SUITE = "gangs"
 _LEAF_NODES, _BLOCK_LEAVES = 32, 16
 _RACK_NODES, _SEGMENT_NODES = 18, 16
+_USAGE, _LINGJUN_USAGE = (85,), (90,)
+"""Percent of the GPUs that are in use where nothing else is asked for."""
+_LINGJUN_GANGS = 50
 
 
 def cases(
@@ -31,22 +34,25 @@ def cases(
     ----------
     nodes
         Sizes of the generated clusters.
+    usage_percent
+        Shares of the GPUs in use; none for 85 %, and 90 % of Lingjun.
     data
         Folder with the Lingjun hosts and the Acme job sizes; without it the generated clusters
         draw from a distribution of our own, under another name, and Lingjun is left out.
     """
     found = []
     for seed in seeds:
-        for usage in usage_percent:
+        for usage in usage_percent or _USAGE:
             share = usage / 100
             for size in nodes:
                 kind = f"kant-{sizes_of(data)[2]}"
                 found.append(_case(kind, size, usage, seed, _kant(size, share, seed, data)))
             found.append(_case("nvl72", 36 * _RACK_NODES, usage, seed, _nvl72(36, share, seed)))
-            if data is not None:
-                hosts = len(read_hosts(data / "lingjun" / "topo.csv"))
-                make = _lingjun(share, seed, data)
-                found.append(_case("lingjun-kalos", hosts, usage, seed, make))
+        for usage in (usage_percent or _LINGJUN_USAGE) if data is not None else ():
+            assert data is not None
+            hosts = len(read_hosts(data / "lingjun" / "topo.csv"))
+            make = _lingjun(usage / 100, seed, data)
+            found.append(_case("lingjun-kalos", hosts, usage, seed, make))
     return sorted(found, key=lambda case: int(case.parameters["nodes"]))
 
 
@@ -112,13 +118,13 @@ def nvl72(racks: int, usage: float, seed: int) -> Documents:
 def lingjun(usage: float, seed: int, data: Path) -> Documents:
     """Make Lingjun's hosts, 8 GPUs each assumed, with the real jobs of Kalos in random order.
 
-    Jobs start until ``usage`` is reached; of the others 40 wait.
+    Fifty jobs wait; others start until ``usage`` is reached.
     """
     paths = read_hosts(data / "lingjun" / "topo.csv")
     cluster = GangCluster(("aggregation", "leaf"), paths, 8, seed)
     sizes = read_kalos(data / "acme" / "kalos_319_jobs.csv")
     cluster.rng.shuffle(sizes)
-    waiting, started = sizes[:40], sizes[40:]
+    waiting, started = sizes[:_LINGJUN_GANGS], sizes[_LINGJUN_GANGS:]
     cluster.fill_to(usage, started)
     jobs = tuple(
         cluster.job(f"gang-{i:04d}", gpus, TopologyRequest(preferred="leaf"))

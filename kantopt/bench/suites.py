@@ -80,7 +80,7 @@ def _data(suite: str, grid: Grid) -> Path:
 def _gangs(grid: Grid) -> list[Case]:
     return gangs.cases(
         grid.nodes or (100, 300, 1250, 3000, 10_000),
-        grid.usage_percent or (85,),
+        grid.usage_percent,
         seeds_of(grid.seeds, grid.data),
         grid.data,
     )

@@ -7,7 +7,7 @@ from typing import Self
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning.incumbents import Incumbents
-from kantopt.planning.messages import Done, Failed, Found, Message, Note, SearchTask, Started
+from kantopt.planning.messages import Alone, Done, Failed, Found, Message, Note, SearchTask, Started
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
 from kantopt.search.known import Bound
@@ -48,6 +48,8 @@ class Exact:
         self._bettered = bettered
         self._process = process or SolverProcess()
         self._looked = 0.0
+        self._deadline: Deadline | None = None
+        self._alone = False
         self.open = True
         """The search goes on."""
         self.ended = False
@@ -66,6 +68,7 @@ class Exact:
 
     def begin(self, task: SearchTask) -> None:
         """Give the search its task."""
+        self._deadline = task.deadline
         self._process.begin(task)
 
     def offer(self, placement: Placement) -> None:
@@ -74,7 +77,10 @@ class Exact:
             self._process.offer(placement)
 
     def look(self) -> Placement | None:
-        """Take what has come, if there was no look for a while; return the best if it is new."""
+        """Take what has come, if there was no look for a while; return the best if it is new.
+
+        While the search asks to be alone this takes what comes and does not return.
+        """
         now = elapsed()
         if not self.open or now < self._looked + _EVERY:
             return None
@@ -82,6 +88,8 @@ class Exact:
         before = self._incumbents.best
         while self.open and (message := self._process.message(0.0)) is not None:
             self._take(message)
+        while self._alone and self.open and not self._over():
+            self._take_next(_SHORT)
         best = self._incumbents.best
         return None if best is before else best.placement
 
@@ -101,6 +109,14 @@ class Exact:
             if for_news and self._incumbents.best is not before:
                 return
 
+    def _over(self) -> bool:
+        return self._incumbents.optimal or (self._deadline is not None and self._deadline.over())
+
+    def _take_next(self, seconds: float) -> None:
+        message = self._process.message(seconds)
+        if message is not None:
+            self._take(message)
+
     def _take(self, message: Message) -> None:
         match message:
             case Found(podsets):
@@ -116,6 +132,8 @@ class Exact:
                 self.warnings.append(text)
             case Started(version):
                 self.ortools_version = version
+            case Alone(wanted):
+                self._alone = wanted
             case Done(infeasible, clocked):
                 self.infeasible = infeasible
                 self.open, self.ended = False, not clocked

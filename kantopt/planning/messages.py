@@ -33,6 +33,13 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Alone:
+    """Whether the search would have the processors to itself for a while."""
+
+    wanted: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
     """The search has ended by itself, or just before the clock would have ended it."""
 
@@ -48,7 +55,7 @@ class Failed:
     message: str
 
 
-Message = Started | Found | Bound | Note | Done | Failed
+Message = Started | Found | Bound | Note | Alone | Done | Failed
 
 
 @dataclass(frozen=True, slots=True)

@@ -281,7 +281,7 @@ def _search(task: SearchTask, line: _Far) -> Done:
     from importlib.metadata import version
 
     from kantopt.cp.solve import Budget
-    from kantopt.planning.messages import Done, Found, Note, Started
+    from kantopt.planning.messages import Alone, Done, Found, Note, Started
     from kantopt.problem.classes import merge_pods
     from kantopt.problem.placement import Placement
     from kantopt.search.stages.desk import Desk, Line
@@ -298,7 +298,13 @@ def _search(task: SearchTask, line: _Far) -> Done:
             latest = Placement(line.recv().podsets)
         return None if latest is None else merged.shrink(latest)
 
-    out = Line(found=found, bound=line.send, note=lambda text: line.send(Note(text)), news=news)
+    out = Line(
+        found=found,
+        bound=line.send,
+        note=lambda text: line.send(Note(text)),
+        alone=lambda wanted: line.send(Alone(wanted)),
+        news=news,
+    )
     line.send(Started(version("ortools")))
     desk = Desk(
         merged.instance,

@@ -21,6 +21,8 @@ class Line:
     bound: Callable[[Bound], None]
     note: Callable[[str], None]
     """Told what the reader of the plan should know."""
+    alone: Callable[[bool], None] = lambda _: None
+    """Told whether what goes on beside should wait, for a stage that needs all processors."""
     news: Callable[[], Placement | None] = lambda: None
     """Returns a legal placement that was found elsewhere since it was asked last."""
 
@@ -82,6 +84,12 @@ class Desk:
         if text not in self._noted:
             self._noted.add(text)
             self._line.note(text)
+
+    def alone(self, stage: Callable[..., None], *arguments: object) -> None:
+        """Run a stage like :meth:`attempt`, while the planner's own search waits."""
+        self._line.alone(True)
+        self.attempt(stage, *arguments)
+        self._line.alone(False)
 
     def attempt(self, stage: Callable[..., None], *arguments: object) -> None:
         """Run a stage, which gets the desk first; a fault must not cost what the others find."""

@@ -52,7 +52,7 @@ def _undivided(desk: Desk) -> bool:
             from kantopt.search.stages.domains import divided
 
             left = desk.budget.deadline.remaining()
-            desk.attempt(divided, desk.budget.deadline.less(left * (1 - DIVIDED)))
+            desk.alone(divided, desk.budget.deadline.less(left * (1 - DIVIDED)))
             desk.attempt(relax)
             if desk.done():
                 return False

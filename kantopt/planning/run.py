@@ -209,7 +209,8 @@ class Run:
 
         Where the best one has none, it is forbidden and the search goes on while there is time.
         Then the best of these is taken that has an order: what the search found, the incumbents
-        before, placements close to those without an order, and at last doing nothing. When the
+        before, placements close to those without an order, also with single moves added to what is
+        left of these, and at last doing nothing. When the
         time is nearly up, one attempt at an order must do: what can be done of a placement without
         one is then the plan.
         """
@@ -229,17 +230,41 @@ class Run:
                 ordered = [(self._key(placement), placement, waves)]
                 break
             forbidden.append(placement)
-            for other in concessions(self.instance, placement):
-                if not ordered or self._key(other) < ordered[0][0]:
-                    waves = sequence(self.instance, other, over)
-                    if waves is not None:
-                        ordered = [(self._key(other), other, waves)]
+            for close in concessions(self.instance, placement):
+                for other in (close, *self._filled_up(close, over)):
+                    if not ordered or self._key(other) < ordered[0][0]:
+                        waves = sequence(self.instance, other, over)
+                        if waves is not None:
+                            ordered = [(self._key(other), other, waves)]
+            if ordered and self.incumbents.known.optimal(ordered[0][0][1:]):
+                break
             if self.options.engine != "fast" and not self.deadline.less(self.reserve).over():
                 others = self.search(tuple(forbidden))
                 candidates += [incumbent.placement for incumbent in others.history[1:]]
-        if forbidden:
+        if any(not ordered or self._key(other) < ordered[0][0] for other in forbidden):
             self.warnings.append("a better placement was left: its moves have no order")
         return ordered[0][1:] if ordered else (self.instance.current, ())
+
+    def _filled_up(self, placement: Placement, over: Callable[[], bool]) -> list[Placement]:
+        """Spend the moves that a placement has left over on single moves, each of which is legal.
+
+        What a circle was to bring can mostly be had elsewhere.
+        """
+        if over():
+            return []
+        from kantopt.search.tidy.improve import tidy
+
+        found: list[Placement] = []
+
+        def legal(other: Placement) -> bool:
+            if check(self.instance, other):
+                return False
+            found.append(other)
+            return True
+
+        deadline = self.deadline.less(self.reserve / 2)
+        tidy(self.instance, placement, self.tiers, deadline, self.options.seed, legal)
+        return sorted(found, key=self._key)[:1]
 
     def _key(self, placement: Placement) -> tuple[int, ...]:
         """What to compare placements by: the smaller the better."""

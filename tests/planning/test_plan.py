@@ -217,6 +217,22 @@ def test_when_the_time_is_up_what_has_an_order_is_kept_of_a_placement() -> None:
     assert ordered(-1.0) == (instance.current.replace({2: {Spot(3): 1}}), 1)
 
 
+def test_moves_left_over_by_a_circle_without_an_order_go_where_they_gain_as_much() -> None:
+    """Two VMs can only swap by way of a third node, for which there is no move; one goes there."""
+    x, y = job("x", 3, "a", moveMode="live"), job("y", 2, "b", moveMode="live")
+    asked = question([node("a", 4), node("b", 3), node("c", 3)], [x, y], [])
+    wanted = model({"fragment_rate": {"resource": "cpu", "size": 2}}, "moves", limits={"moves": 2})
+    instance = asked.instance(wanted)
+    swapped = Placement(({Spot(1): 1}, {Spot(0): 1}))
+    assert check(instance, swapped) == []
+    run = Run(instance, tiers_of(instance), Options(engine="fast"), soon(), lambda _: None, None)
+    run.incumbents.offer(swapped, "nobody")
+    placement, waves = run.ordered()
+    assert placement.podsets == ({Spot(2): 1}, {Spot(1): 1})
+    assert [len(wave.actions) for wave in waves] == [1]
+    assert run.warnings == []
+
+
 def test_the_plan_embeds_the_specs_it_needs() -> None:
     running = [job("low", 4, "a", priority=1), job("other", 1, "b")]
     asked = question([node("a", 4), node("b", 1)], running, [job("high", 4, priority=9)])

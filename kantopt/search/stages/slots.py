@@ -17,7 +17,7 @@ TRIES = 4
 """Placements to make from contents, more contents each time."""
 ROUNDS = 0.5
 """Share of the time left for columns; then a placement is made from what there is."""
-SHORT = 1.0
+SHORT = 3.0
 """Seconds that are not worth dividing: one placement is to come of them."""
 SHAKES = 5
 """Rounds of more contents before each further one."""

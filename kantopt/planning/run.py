@@ -40,6 +40,8 @@ FIRST = 0.15
 """Seconds that a small question is looked at, though the time be up: rather late than nothing."""
 SMALL = 0.02
 """Seconds that judging one plan of a small question takes at most."""
+AGAIN = 2
+"""Searches for a placement with an order after the first one, where the clock decides nothing."""
 SHORT = 1.5
 """With fewer seconds left, moves of single pods are worth more than a second strategy."""
 
@@ -238,7 +240,10 @@ class Run:
                             ordered = [(self._key(other), other, waves)]
             if ordered and self.incumbents.known.optimal(ordered[0][0][1:]):
                 break
-            if self.options.engine != "fast" and not self.deadline.less(self.reserve).over():
+            # Where work is counted, each search has as much of it as the first one had.
+            enough = self.deadline.deterministic and len(forbidden) > AGAIN
+            late = self.deadline.less(self.reserve).over()
+            if self.options.engine != "fast" and not (late or enough):
                 others = self.search(tuple(forbidden))
                 candidates += [incumbent.placement for incumbent in others.history[1:]]
         if any(not ordered or self._key(other) < ordered[0][0] for other in forbidden):

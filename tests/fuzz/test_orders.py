@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from kantopt.planning import run, together
 from kantopt.problem.actions import Wave
 from kantopt.problem.instance import Instance
 from kantopt.search.sequence import sequence
@@ -44,6 +46,22 @@ def test_no_whole_plan_breaks_a_rule_or_a_promise() -> None:
         tally.add(outcome)
         assert not outcome.faults, (seed, outcome.faults)
     assert tally.counts["with a move"] > 2, str(tally)
+
+
+def test_where_work_is_counted_placements_without_an_order_do_not_multiply_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The best placements of this cluster have no order, whatever is searched for next."""
+    searches = []
+
+    def counted(*given: Any, **named: Any) -> Any:
+        searches.append(given)
+        assert len(searches) <= 1 + run.AGAIN
+        return together.search_together(*given, **named)
+
+    monkeypatch.setattr(run, "search_together", counted)
+    assert not tidied(2).faults
+    assert len(searches) == 1 + run.AGAIN
 
 
 def test_a_broken_promise_is_noticed() -> None:

@@ -7,6 +7,7 @@ from unittest import mock
 
 from kantopt import clock
 from kantopt.clock import Deadline
+from kantopt.planning import exact
 from kantopt.planning.actions import waves_of
 from kantopt.planning.defrag import Wish, asked, defragment
 from kantopt.planning.judge import judge_plan
@@ -44,12 +45,11 @@ def tidied(seed: int) -> Outcome:
     question = Question("untidy", snapshot, pending, None, None, ())
     limits = {_FIELDS[name]: number for name, number in wanted.limits.items()}
     wish = Wish(tuple(wanted.goals), None, limits, wanted.exempt, wanted.min_benefit)
-    with mock.patch.object(clock, "_START", time.monotonic()):  # as if the process had just begun
+    just_begun = mock.patch.object(clock, "_START", time.monotonic())
+    with just_begun, mock.patch.object(exact, "SolverProcess", InlineSolver):
         deadline = Deadline(HANGS, deterministic=True, whole=SECONDS)
         options = Options(workers=1)
-        result = defragment(
-            question, asked(question, wish), options, deadline, solver=InlineSolver()
-        )
+        result = defragment(question, asked(question, wish), options, deadline)
     verdict = judge_plan(question, result.plan, None, "the plan")
     waves, problems = waves_of(result.instance, result.plan, "the plan")
     retarget(world, result.instance, apply(result.instance.current, waves))

@@ -161,7 +161,7 @@ def _limit(rng: random.Random, world: World, asked: Asked) -> None:
         ("moves", 0.4, 2, 6),
         ("movesPerJob", 0.15, 1, 2),
         ("movesPerNamespace", 0.15, 1, 4),
-        ("movesPerWave", 0.4, 1, 1),
+        ("movesPerWave", 0.55, 1, 1),
         ("arrivalsPerNode", 0.15, 1, 3),
         ("departuresPerNode", 0.15, 1, 3),
     ):

@@ -21,10 +21,10 @@ class Line:
     bound: Callable[[Bound], None]
     note: Callable[[str], None]
     """Told what the reader of the plan should know."""
-    alone: Callable[[bool], None] = lambda _: None
-    """Told whether what goes on beside should wait, for a stage that needs all processors."""
     news: Callable[[], Placement | None] = lambda: None
     """Returns a legal placement that was found elsewhere since it was asked last."""
+    alone: Callable[[bool], None] = lambda _: None
+    """Told whether what goes on beside should wait, for a stage that needs all processors."""
 
 
 class Desk:

@@ -24,13 +24,15 @@ from kantopt.verify.slots.rooms import Rooms
 
 FINEST = 2**20
 """Integer units in a price of one, unless prices are so high that sums would overflow."""
-NARROWEST, WIDEST = 0.1, 1e6
-"""First and last half width of the box that prices are kept in, in slots.
+NARROW, WIDE, WIDEST = 0.1, 1.0, 1e6
+"""First half width of the box that prices are kept in, and its last.
 
-The narrow box around good prices takes a third of the rounds that one ten times as wide takes.
+Around good prices a narrow one takes a third of the rounds that one ten times as wide takes; where
+a number of slots is to be reached by few moves the first prices are no good, and a narrow box keeps
+the better ones out.
 """
-HIGHEST = 40.0
-"""Highest price of a unit of a limit, in half widths."""
+HIGHEST = 4.0
+"""Highest price of a unit of a limit at first; it grows with the box."""
 MOVES_PER_SLOT = 2
 """What a slot takes at the margin, where single moves make none any more: for first prices."""
 MOST_NEW = 60
@@ -58,6 +60,7 @@ class Generation:
 
     def __init__(self, program: Program, rooms: Rooms, contents: Sequence[Content] = ()) -> None:
         self._program = program
+        self._inverse = not program.weights[0] or program.minimised.target is not None
         self._rooms = rooms
         self._pricing = Pricing(program, rooms)
         self._links = links = Links(self._pricing)
@@ -70,8 +73,8 @@ class Generation:
         self._best = -math.inf
         self._point: Point | None = None
         self._centre = self._worth()
-        self._spread = NARROWEST * self._slot()
-        self._lp.box(self._centre, self._spread, HIGHEST * self._spread)
+        self._narrowest = self._spread = WIDE if self._inverse else NARROW
+        self._box()
         self.final = self.ended = False
         for i in range(len(rooms.nodes)):
             self._add(self._as_it_is(i))
@@ -90,7 +93,7 @@ class Generation:
             self.final = not point.forced and self.bound >= value
         elif point.forced and self._spread < WIDEST:
             self._spread *= 8
-            self._lp.box(self._centre, self._spread, HIGHEST * self._spread)
+            self._box()
         else:
             self.final = self.ended = True
 
@@ -149,23 +152,23 @@ class Generation:
             round(unit * FEWER / self._links.pods),
         )
 
-    def _slot(self) -> float:
-        """First guess at the price of a slot: it costs moves where these are minimised."""
-        return 1.0 if self._program.weights[0] else float(MOVES_PER_SLOT)
+    def _box(self) -> None:
+        self._lp.box(self._centre, self._spread, HIGHEST * self._spread / self._narrowest)
 
     def _worth(self) -> list[float]:
-        """Prices to begin with: a pod costs the whole slots in what it takes, and a move."""
-        program, slot = self._program, self._slot()
+        """Prices to begin with: the whole slots in what a pod takes, and its own move.
+
+        Just its share of slots where a number of them is to be reached: what a slot then costs in
+        moves is not known.
+        """
+        program = self._program
         if program.ideal is None:
             return [0.0] * len(program.kinds)
-        return [
-            -slot
-            * (
-                kind.ask.width * (kind.ask.request[0] * program.pieces.unit // program.tier.size)
-                + 1 / MOVES_PER_SLOT
-            )
-            for kind in program.kinds
-        ]
+        unit, size = program.pieces.unit, program.tier.size
+        taken = [(kind.ask.width, kind.ask.request[0] * unit) for kind in program.kinds]
+        if self._inverse:
+            return [-width * amount / size for width, amount in taken]
+        return [-width * (amount // size) - 1 / MOVES_PER_SLOT for width, amount in taken]
 
     def _as_it_is(self, i: int) -> Content:
         node = self._rooms.nodes[i]

@@ -58,6 +58,8 @@ _CHANGED_SHARE = 0.008
 """Of the VMs, those that come and go since the cluster was tended."""
 _TRIES = 300
 """Places looked at for each VM that comes."""
+_PATIENCE = 1000
+"""VMs in a row that find no place before a cluster counts as full."""
 _FIRST_CLUSTER = 0.85
 """Share of the machines in the first of two clusters."""
 
@@ -85,7 +87,8 @@ def vm_cluster(seed: int, machines: int = MACHINES, vms: int = VMS) -> ClusterSn
     rng = random.Random(seed)
     while True:
         cluster = _Cluster(rng, machines)
-        cluster.fill(vms)
+        if not cluster.fill(vms):
+            continue
         cluster.tend()
         cluster.change(round(_CHANGED_SHARE * vms))
         if _hard(cluster.zones()):
@@ -114,19 +117,26 @@ class _Cluster:
         self._free = [[CORES, MEMORY_GIB] for _ in range(machines * ZONES)]
         self.vms: list[_Vm] = []
 
-    def fill(self, vms: int) -> None:
-        """Let VMs come by chance, let some leave, then fill up with VMs that need much memory."""
+    def fill(self, vms: int) -> bool:
+        """Let VMs come by chance, let some leave, then fill up with VMs that need much memory.
+
+        Returns whether there was room for all of them.
+        """
         early = round(_EARLY_SHARE * vms)
         while len(self.vms) < early:
             self._arrive(*self._drawn())
         self._leave(round(_GONE_SHARE * vms))
-        while len(self.vms) < vms:
+        missed = 0
+        while len(self.vms) < vms and missed < _PATIENCE:
+            missed += 1
             cores, gib = self._rng.choices(list(_LATE), list(_LATE.values()))[0]
             zones = [self._rng.randrange(len(self._free)) for _ in range(_TRIES)]
             fitting = [z for z in zones if self._fits((z,), cores, gib)]
             if fitting:
                 z = max(fitting, key=lambda z: self._free[z][0] % SLOT)
                 self._put(_Vm(z // ZONES, (z % ZONES,), cores, gib))
+                missed = 0
+        return len(self.vms) == vms
 
     def zones(self) -> Zones:
         """The cluster as the greedy heuristic sees it."""

@@ -283,9 +283,8 @@ def test_a_terminal_that_hangs_up_costs_no_file() -> None:
     process.send_signal(signal.SIGHUP)
     done = finish(process)
     assert done.code == 129, done.err
-    assert json.loads(Path("last.json").read_text())["warnings"] == [
-        "interrupted by SIGHUP: this is the best plan so far"
-    ]
+    said = json.loads(Path("last.json").read_text())["warnings"]
+    assert said[0] == "interrupted by SIGHUP: this is the best plan so far"
     assert "kantopt_last_run_exit_code 129" in Path("kantopt.prom").read_text()
 
 

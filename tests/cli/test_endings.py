@@ -306,7 +306,10 @@ def test_a_second_signal_quits(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Non
     ]
 
 
-def test_a_time_limit_that_is_over_at_once_writes_the_null_plan(cli: Cli) -> None:
+def test_a_time_limit_that_is_over_at_once_writes_the_null_plan_of_a_large_question(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kantopt.planning.run.SMALL", 0.0)  # as if judging took its time
     done = cli("plan", "snap.yaml", "jobs.yaml", "--time-limit", "1ms", "-O", "plan.json")
     assert done.code == 0
     assert done.out.splitlines()[1].startswith("UNKNOWN: ")

@@ -101,20 +101,20 @@ def program_of(
     beyond = (piece.beyond for node in pieces.of_node for piece in node)
     grain = gcd(slots.size, pieces.unit, *beyond)
     ideal = _ideal(instance, slots, pieces)
-    rows = []
+    rows, told = [], []
     for i, tier in enumerate(tiers[: t + 1]):
-        given = values[i]
-        if given is None and i < t:
-            continue
-        value = tier.most(given or 0)
+        value = tier.most(values[i] or 0)
         if tier == slots:
             most = value - ideal if ideal is not None else (value + 1) * (slots.size // grain) - 1
             row: Row | None = Row(none_of, none_of, most, name_of(tier), 1)
         else:
             row = tier_row(instance, tier, value)
-        if i == t and row is None:
-            return None
-        if row is not None:
+        if row is None:
+            if i == t:
+                return None
+            continue
+        told.append(row)
+        if values[i] is not None or i == t:
             rows.append(row)
     rows = [rows[-1], *rows[:-1], *limit_rows(instance)]
     return Program(
@@ -122,7 +122,7 @@ def program_of(
         tier=slots,
         minimised=tiers[t],
         pieces=pieces,
-        kinds=_kinds(instance, pieces, rows),
+        kinds=_kinds(instance, pieces, rows, [*told, *rows]),
         weights=tuple(row.pieces for row in rows),
         limits=tuple(row.limit for row in rows),
         names=tuple(row.name for row in rows),
@@ -131,12 +131,19 @@ def program_of(
     )
 
 
-def _kinds(instance: Instance, pieces: Pieces, rows: Sequence[Row]) -> tuple[Kind, ...]:
+def _kinds(
+    instance: Instance, pieces: Pieces, rows: Sequence[Row], told: Sequence[Row]
+) -> tuple[Kind, ...]:
+    """Return pods that add the same to each row ``told``.
+
+    Rows of tiers that are not taken for granted are among them: kinds, and so the names of their
+    rows, are the same whatever a witness depends on.
+    """
     lost = evictable(instance)
     groups: dict[Hashable, list[PodSet]] = {}
     for s, ask in pieces.asks.items():
         podset = instance.podsets[s]
-        adds = tuple((row.arrival(podset), row.missing(podset)) for row in rows)
+        adds = tuple((row.arrival(podset), row.missing(podset)) for row in told)
         stays = podset.running and s not in lost
         key = (podset.running, ask, stays, _allowed(instance, podset), adds)
         groups.setdefault(key, []).append(podset)

@@ -8,6 +8,8 @@ from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
+from kantopt.search.state import State
+from kantopt.search.tidy.gains import Gains
 from kantopt.search.tidy.improve import tidy
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
@@ -105,6 +107,21 @@ def test_single_moves_make_slots_on_devices() -> None:
     ]
     slots: Any = {"fragment_rate": {"resource": "cpu", "size": 4, "device_class": "numa"}}
     assert tidied(asked(nodes, jobs, slots)) == (0, 1)
+
+
+def test_a_pod_does_not_move_to_the_node_that_it_is_on() -> None:
+    """Without it the node would have a slot, and one more pod like it would take none."""
+    jobs = [
+        job("goes", pods(gpu=2, on=["a"])),
+        job("stays", pods(gpu=4, on=["a"]), movable=False),
+        job("full", pods(gpu=8, on=["b"]), movable=False),
+    ]
+    slots: Any = {"fragment_rate": {"resource": GPU, "size": 4}}
+    instance = asked([node(name, gpu=8) for name in "ab"], jobs, slots)
+    looks = iter([False] * 20)
+    gains = Gains(State(instance, instance.current), tiers_of(instance)[0])
+    assert gains.run(lambda: next(looks), None) == instance.current
+    assert gains.movers.mark() == 0
 
 
 FIT: dict[str, Any] = {"unplaced": {"unit": "job", "target": 0}}

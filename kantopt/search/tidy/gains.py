@@ -99,12 +99,13 @@ class Gains:
             if not kind.sources:
                 continue
             i = min(range(len(kind.sources)), key=kind.leaving.__getitem__)
-            n = int(kind.arriving.argmin())
+            arriving = kind.arriving
+            n = int(arriving.argmin())
             if n == kind.sources[i][1].node:
-                others = kind.arriving.copy()
-                others[n] = NEVER
-                n = int(others.argmin())
-            change = kind.leaving[i] + int(kind.arriving[n])
+                arriving = arriving.copy()
+                arriving[n] = NEVER
+                n = int(arriving.argmin())
+            change = kind.leaving[i] + int(arriving[n])
             if change < 0 and (best is None or change < best[0]):
                 best = change, kind, i, n
         return best

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _CLOSE = 0.5
 """Seconds before its deadline from which on the clock may have ended a search."""
 
+_BURIAL = 0.5
+"""Most seconds to wait for a process that was killed: one that waits for a disk dies after that."""
+
 LONGEST = 200
 """Most of an error's text that is passed on; a solver can name every variable it has."""
 
@@ -63,7 +66,7 @@ class _Outbox:
             self._open = False
             self._changed.notify()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(_BURIAL)
 
     def _work(self, task: SearchTask | tuple[SearchTask, ...]) -> None:
         item: SearchTask | tuple[SearchTask, ...] | Found = task
@@ -107,9 +110,9 @@ class SolverProcess:
         self.close()
 
     def close(self) -> None:
-        """End the process, whatever it is doing."""
+        """End the process, whatever it is doing; wait for its end, but not for ever."""
         self._process.kill()
-        self._process.join()
+        self._process.join(_BURIAL)
         self._outbox.close()
         self._line.close()
 

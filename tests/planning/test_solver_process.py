@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 from collections.abc import Iterator
@@ -84,6 +85,20 @@ def test_the_deadline_ends_the_search_and_the_process() -> None:
         list(messages_of(process, deadline))
     assert process.pid is not None
     assert not os.path.exists(f"/proc/{process.pid}")
+
+
+def test_a_process_that_does_not_die_at_once_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    process = begun(task(hard()))
+    assert process.pid is not None
+    with monkeypatch.context() as patch:
+        # As of a process that waits for a disk: the signal is there, and nothing happens yet.
+        patch.setattr(multiprocessing.process.BaseProcess, "kill", lambda _: None)
+        process.close()
+    assert os.path.exists(f"/proc/{process.pid}")
+    os.kill(process.pid, signal.SIGKILL)
+    os.waitpid(process.pid, 0)
 
 
 def test_a_wish_to_stop_ends_the_search() -> None:

@@ -29,19 +29,19 @@ class Campaign:
     limits_seconds: tuple[float, ...]
     parallel: int = 1
 
-    def asked(self) -> list[Asked]:
-        """How each case is asked."""
+    def asked(self, case: Case) -> list[Asked]:
+        """How a case is asked."""
         return [
             (engine, model, limit)
             for limit in self.limits_seconds
-            for model in self.models
+            for model in list(self.models)[: 1 if case.one_model else None]
             for engine in self.engines
         ]
 
     @property
     def total(self) -> int:
         """Number of rows."""
-        return len(self.cases) * len(self.asked())
+        return sum(len(self.asked(case)) for case in self.cases)
 
 
 def run(
@@ -73,7 +73,7 @@ def run(
             lock = threading.Lock()
             for case in campaign.cases:
                 todo = []
-                for asked in campaign.asked():
+                for asked in campaign.asked(case):
                     engine, model, limit = asked
                     key = (case.suite, case.instance, case.seed, engine, model, limit)
                     if (*key, *names[:2]) in done:

@@ -95,6 +95,37 @@ def slots_table(rows: Sequence[Row]) -> Table | None:
     return Table(title, columns, tuple(lines), frozenset({0, 3, 4, 5, 6}), tuple(styles))
 
 
+def ceiling_table(rows: Sequence[Row]) -> Table | None:
+    """Compare GPUs allocated beyond the start with what is proved to be the most.
+
+    ``None`` without rows of openb.
+    """
+    lines = []
+    for row in rows:
+        if row.suite != "openb" or row.verified != "yes" or row.bounds[0] is None:
+            continue
+        gained, most = row.before[0] - row.values[0], row.before[0] - row.bounds[0].value
+        share = f"{100 * gained / most:.2f}" if most else "-"
+        times = (row.first_seconds, row.best_seconds, row.wall_seconds)
+        lines.append(
+            (
+                *(row.instance, f"{row.limit_seconds:g}s", row.engine, row.model, str(row.moves)),
+                *(f"{gained / 1000:.2f}", f"{most / 1000:.2f}", share),
+                *("-" if each is None else f"{each:.1f}" for each in times),
+                str(row.peak_mib),
+            )
+        )
+    if not lines:
+        return None
+    columns: tuple[str, ...] = ("INSTANCE", "LIMIT", "ENGINE", "MODEL", "MOVES", "GPUS", "CEILING")
+    columns = (*columns, "SHARE", "FIRST", "BEST", "WALL", "MIB")
+    title = (
+        "GPUs allocated beyond the start, the proven ceiling and the share of it in percent; "
+        "seconds to the first plan, to the best and of the whole process"
+    )
+    return Table(title, columns, tuple(lines), frozenset(range(4, len(columns))))
+
+
 def _matches(row: Row, peer: PeerRun) -> bool:
     wanted = {**PEER_INSTANCE, "usage": peer.usage}
     return row.suite == "priority-matters" and row.seed == peer.seed and row.parameters == wanted

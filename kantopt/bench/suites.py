@@ -113,7 +113,7 @@ SUITES = {
         lambda grid: openb.cases(_data(openb.SUITE, grid)),
         openb.MODELS,
         openb.model,
-        (30.0, 60.0),
+        (28.0,),
     ),
     vm_rescheduling.SUITE: Suite(
         lambda grid: vm_rescheduling.cases(_data(vm_rescheduling.SUITE, grid), grid.nodes),

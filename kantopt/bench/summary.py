@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from kantopt.bench.deadlines import deadline_blocks
 from kantopt.bench.figures import grouped, mean, seconds, share, shifted_geometric_mean
-from kantopt.bench.peer import peer_table, slots_table
+from kantopt.bench.peer import ceiling_table, peer_table, slots_table
 from kantopt.bench.profiles import profile_tables
 from kantopt.bench.records import Record
 from kantopt.bench.row import CATEGORIES, Row
@@ -25,7 +25,8 @@ def summary_blocks(rows: Sequence[Row], records: Sequence[Record]) -> list[Block
     blocks: list[Block] = [outcome_table(ordered), cost_table(ordered), *deadline_blocks(ordered)]
     if rows[0].suite in _LISTED:
         blocks.append(run_table(ordered))
-    blocks += [table for table in (peer_table(ordered), slots_table(ordered)) if table is not None]
+    known_others = (peer_table(ordered), slots_table(ordered), ceiling_table(ordered))
+    blocks += [table for table in known_others if table is not None]
     blocks += profile_tables(ordered, records)
     blocks += [Paragraph(text, "warn") for text in remarks(ordered)]
     return blocks

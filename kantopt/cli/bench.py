@@ -94,7 +94,15 @@ def bench(
         typer.Option(
             metavar="NAME",
             help="`certificates`: not our plan but what this strategy alone makes of an empty "
-            "cluster. Repeatable.",
+            "cluster; `openb-online`: only this one. Repeatable.",
+        ),
+    ] = None,
+    windows: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="`openb-online`: pods per window, of every strategy: 1,50,200.",
+            show_default="the strategy's",
         ),
     ] = None,
     trials: Annotated[
@@ -140,7 +148,13 @@ def bench(
             f"bench: found {suite}, expected {one_of(names)}" + (f" ({hint})" if hint else "")
         )
     if suite == "openb-online":
-        return _online(data or os.environ.get("KANTOPT_DATA"), seeds, color)
+        from kantopt.cli.trials import online
+
+        where = data or os.environ.get("KANTOPT_DATA")
+        chosen_windows = _whole("--windows", windows)
+        return online(
+            where, seeds, strategy or (), chosen_windows, workers, out, resume, color, quiet
+        )
     if suite == "interruptions":
         from kantopt.cli.trials import interruptions
 
@@ -214,23 +228,6 @@ def bench(
     return 1 if faults else 0
 
 
-def _online(data: str | None, seeds: int, color: opt.Colour) -> int:
-    """Simulate arrivals; no plan of a whole cluster, so no rows either."""
-    from kantopt.bench import openb, openb_online
-    from kantopt.cli.screen import on_screen
-
-    if data is None:
-        raise UsageError("bench openb-online: needs data: give --data DIR or set KANTOPT_DATA")
-    runs = []
-    for trace in openb_online.TRACES:
-        for seed in (openb_online.PUBLISHED_SEED, *range(1, seeds)):
-            coming = openb_online.arrivals(Path(data) / openb.SUITE, seed, trace)
-            for strategy, windows in openb_online.RUNS.items():
-                runs += [openb_online.simulate(coming, strategy, window) for window in windows]
-    emit(on_screen([openb_online.online_table(runs)], color))
-    return 0
-
-
 def _run(campaign: "Campaign", table: "Table", *, resume: bool, quiet: bool) -> bool:
     """Run with a bar on a terminal; returns whether it was interrupted."""
     from kantopt.bench.campaign import run
@@ -266,15 +263,12 @@ def _run(campaign: "Campaign", table: "Table", *, resume: bool, quiet: bool) -> 
 
 def _of_campaign(rows: "Sequence[Row]", campaign: "Campaign") -> "list[Row]":
     """Rows of this command among those of the file; of several runs of the same the last."""
-    cases = {(case.suite, case.instance, case.seed) for case in campaign.cases}
-    asked = set(campaign.asked())
-    kept = {
-        row.key[:6]: row
-        for row in rows
-        if (row.suite, row.instance, row.seed) in cases
-        and (row.engine, row.model, row.limit_seconds) in asked
+    asked = {
+        (case.suite, case.instance, case.seed, *asked)
+        for case in campaign.cases
+        for asked in campaign.asked(case)
     }
-    return list(kept.values())
+    return list({row.key[:6]: row for row in rows if row.key[:6] in asked}.values())
 
 
 def _words(text: str | None) -> tuple[str, ...]:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kantopt.cli.options import Colour
 from kantopt.cli.output import complain, emit
+from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
     from kantopt.bench.certified_rows import Certified
     from kantopt.bench.determinism import Twice
     from kantopt.bench.explanations import Explained
     from kantopt.bench.interruptions import Trial
+    from kantopt.bench.online_runs import OnlineRow
     from kantopt.bench.preemption import Contest
     from kantopt.bench.suites import Grid
 
@@ -148,6 +150,49 @@ def explanations(
     if stopped:
         return 130
     return 0 if all(row.complete for row in done) else 1
+
+
+def online(
+    data: str | None,
+    seeds: int,
+    strategies: Sequence[str],
+    windows: Sequence[int],
+    workers: int,
+    out: str | None,
+    resume: bool,
+    color: Colour,
+    quiet: bool,
+) -> int:
+    """Simulate arrivals in windows and show what is allocated, beside FGD and what is published."""
+    from kantopt.bench import online_runs, openb
+    from kantopt.bench.online_tables import online_blocks
+    from kantopt.cli.screen import on_screen
+    from kantopt.search.strategy import Strategy
+
+    if data is None:
+        raise UsageError("bench openb-online: needs data: give --data DIR or set KANTOPT_DATA")
+    wanted = online_runs.asked(seeds, [Strategy(name) for name in strategies], windows)
+    keys = [one.key for one in wanted]
+    keep = _keeper(out, online_runs.COLUMNS, online_runs.to_cells)
+    done: dict[tuple[str, str, int, int], OnlineRow] = {}
+    if out is not None and resume:
+        rows = online_runs.read_online(Path(out))
+        done = {row.key: row for row in rows if row.key in keys}
+
+    def tell(row: OnlineRow) -> None:
+        keep(row)
+        done[row.key] = row
+        if not quiet:
+            trace, name, window, seed = row.key
+            complain("note", [f"{len(done)} of {len(wanted)}: {trace} {seed} {name} {window}"])
+
+    stopped = False
+    try:
+        online_runs.run_all(wanted, set(done), Path(data) / openb.SUITE, workers, tell)
+    except KeyboardInterrupt:
+        stopped = True
+    emit(on_screen(online_blocks([done[key] for key in keys if key in done]), color))
+    return 130 if stopped else 0
 
 
 def _keeper(

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from kantopt.bench import openb, vm_rescheduling
-from kantopt.bench.case import Documents
-from kantopt.bench.peer import slots_table
+from kantopt.bench.campaign import Campaign
+from kantopt.bench.case import Case, Documents
+from kantopt.bench.peer import ceiling_table, slots_table
+from kantopt.bench.row import Bound
 from kantopt.bench.suites import Grid, seeds_of, suite_of
 from kantopt.bench.vm_rescheduling import walled
 from kantopt.errors import UsageError
@@ -87,6 +89,34 @@ def test_slots_are_compared_with_the_known_optimum() -> None:
     assert table is not None
     line = dict(zip(table.columns, table.rows[0], strict=True))
     assert (line["SLOTS"], line["OPTIMUM"], line["PROVED"]) == ("24", "24", "yes")
+
+
+def test_gpus_gained_are_held_against_the_ceiling() -> None:
+    ours = row(
+        suite="openb",
+        instance="repair-fgd",
+        model="moves-1",
+        before=(90_000, 0),
+        values=(60_000, 80),
+        bounds=(Bound(50_000), Bound(0)),
+    )
+    table = ceiling_table([ours])
+    assert table is not None
+    line = dict(zip(table.columns, table.rows[0], strict=True))
+    assert (line["GPUS"], line["CEILING"], line["SHARE"]) == ("30.00", "40.00", "75.00")
+    assert ceiling_table([row(suite="gangs")]) is None
+
+
+def test_a_case_of_one_model_is_asked_once() -> None:
+    cases = tuple(
+        Case("openb", name, 0, {}, lambda: two_clusters(1), one_model=name == "offline")
+        for name in ("offline", "repair")
+    )
+    models = {name: openb.model(name) for name in openb.MODELS}
+    campaign = Campaign(cases, models, ("fast", "auto"), (1.0, 2.0))
+    assert {model for _, model, _ in campaign.asked(cases[0])} == {openb.MODELS[0]}
+    assert len(campaign.asked(cases[1])) == 12
+    assert campaign.total == 16
 
 
 @pytest.mark.data

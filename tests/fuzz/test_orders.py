@@ -60,7 +60,7 @@ def test_where_work_is_counted_placements_without_an_order_do_not_multiply_it(
         return together.search_together(*given, **named)
 
     monkeypatch.setattr(run, "search_together", counted)
-    assert not tidied(2).faults
+    assert not tidied(52).faults
     assert len(searches) == 1 + run.AGAIN
 
 

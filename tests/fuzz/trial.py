@@ -39,6 +39,10 @@ class Outcome:
     """Whether moves wait for each other in a circle."""
     conceded: str = ""
     """What was done instead, if the goal itself has no order."""
+    paced: bool = False
+    """Whether a limit on pods that move at a time makes waves of its own."""
+    seconds: float = 0.0
+    """CPU time of the trial."""
     faults: set[str] = field(default_factory=set)
 
 
@@ -48,6 +52,7 @@ class Tally:
 
     seeds: int = 0
     counts: Counter[str] = field(default_factory=Counter)
+    seconds: list[float] = field(default_factory=list)
 
     @property
     def faulty(self) -> int:
@@ -57,6 +62,7 @@ class Tally:
     def add(self, outcome: Outcome) -> None:
         """Count one more."""
         self.seeds += 1
+        self.seconds.append(outcome.seconds)
         plan = outcome.ordered
         self.counts.update(
             {
@@ -64,6 +70,9 @@ class Tally:
                 "plans": plan,
                 "with a move": plan and outcome.moves > 0,
                 "with two waves or more": plan and outcome.waves > 1,
+                "though no limit on moves at a time": plan
+                and outcome.waves > 1
+                and not outcome.paced,
                 "with waves side by side": plan and outcome.depth < outcome.waves,
                 "with an eviction": plan and outcome.evictions > 0,
                 "with a circle of moves": plan and outcome.circle,
@@ -75,9 +84,25 @@ class Tally:
             }
         )
 
+    def _share(self, what: str) -> float:
+        return 100 * self.counts[what] / max(1, self.counts["plans"])
+
+    def brief(self) -> str:
+        """What a campaign has come to, in one line."""
+        return (
+            f"{self.seeds} seeds: {self._share('with a move'):.1f} % with a move, "
+            f"{self._share('with two waves or more'):.1f} % in two waves, "
+            f"{self.counts['with a circle of moves']} circles, {self.faulty} faulty"
+        )
+
     def __str__(self) -> str:
-        lines = [f"{self.seeds:6} seeds"]
-        return "\n".join([*lines, *(f"{n:6} {what}" for what, n in self.counts.items())])
+        """Counts, as shares of the plans too."""
+        lines = [f"{self.seeds:6}          seeds"]
+        lines += [f"{n:6} {self._share(what):5.1f} %  {what}" for what, n in self.counts.items()]
+        if self.seconds:
+            mean, most = sum(self.seconds) / len(self.seconds), max(self.seconds)
+            lines.append(f"CPU seconds of a trial: {mean:.3f} on the average, {most:.2f} at most")
+        return "\n".join(lines)
 
 
 def instance_of(world: World) -> Instance:
@@ -193,6 +218,7 @@ def carried_out(
         stopovers=sum(a.pods for wave in ordered for a in wave.actions if a.stopover),
         circle=circle,
         conceded=conceded,
+        paced="movesPerWave" in world.limits,
         faults=faults_of(world, waves, random.Random(seed)),
     )
 

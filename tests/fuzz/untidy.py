@@ -11,12 +11,13 @@ from tests.fuzz.world import Job, World, add_job
 Kind = str
 KINDS: tuple[Kind, ...] = (
     "slots",
-    "slots",
     "swap",
     "swap",
+    "ring",
     "nodes",
     "nodes",
     "domain",
+    "fit",
     "fit",
     "gpus",
 )
@@ -36,8 +37,8 @@ def untidy(seed: int) -> tuple[World, Asked]:
     """Draw a cluster and a wish; the same for the same seed."""
     rng = random.Random(f"untidy {seed}")
     kind = rng.choice(KINDS)
-    if kind == "swap":
-        world, asked = _crossed(rng)
+    if kind in ("swap", "ring"):
+        world, asked = _crossed(rng) if kind == "swap" else _ring(rng)
         _limit(rng, world, asked)
         return _settled(world, asked)
     tight = kind in ("slots", "gpus", "fit")
@@ -101,6 +102,30 @@ def _crossed(rng: random.Random) -> tuple[World, Asked]:
     return world, Asked([f"fragment-rate=cpu:{slot}{rng.choice(('', ':+1', ':+2'))}"])
 
 
+def _ring(rng: random.Random) -> tuple[World, Asked]:
+    """Pods of which each fills the node of the next smaller one: together they make one slot."""
+    world, slot = World(), rng.choice((2, 3, 3, 3, 4))
+    if rng.random() < 0.5:
+        world.budgets["x"] = rng.choice((1, 2, 3, 3))
+    live, least = rng.choice((0.0, 0.3, 1.0)), rng.randint(2, 8 - slot)
+    for i in range(slot):
+        size = least + i
+        node, name = f"a{i}", f"j{i}"
+        world.nodes[node] = (8, 16)
+        world.jobs[name] = Job(name, 1, size, 2, live=rng.random() < live)
+        world.jobs[name].group = rng.choice(("", *world.budgets))
+        _vary(rng, world, world.jobs[name])
+        world.now[name] = Counter({(node, ()): 1})
+        _block(world, node, 8 - size - 1)
+    for i in range(rng.choice((0, 1, 1, 2))):
+        node = f"c{i}"
+        world.nodes[node] = (8, 16)
+        _block(world, node, 8 - rng.choice((0, slot, slot + 1)))
+    world.racks = dict.fromkeys(world.nodes, "r0")
+    world.pools = dict.fromkeys(world.nodes, "a")
+    return world, Asked([f"fragment-rate=cpu:{slot}{rng.choice(('', ':+1', ':+1'))}"])
+
+
 def _block(world: World, node: str, cpu: int) -> None:
     """Take up room on a node for good."""
     if cpu > 0:
@@ -114,7 +139,7 @@ def _used(world: World) -> int:
 
 def _vary(rng: random.Random, world: World, job: Job) -> None:
     """Let many restarts share few slots; budgets are those of one namespace."""
-    if world.budgets and rng.random() < 0.4:
+    if world.budgets and rng.random() < 0.65:
         job.group = min(world.budgets)
     job.namespace = "default" if job.group else rng.choice(("default", "default", "other"))
     job.kept = rng.random() < 0.08
@@ -150,7 +175,7 @@ def _goals(rng: random.Random, world: World, kind: Kind) -> list[str]:
 def _want(rng: random.Random, world: World) -> None:
     """Let a job wait that needs nearly all of a node, or two."""
     most = max(cpu for cpu, _ in world.nodes.values())
-    size = min(most, max(_free(world)) + rng.randint(1, 3))
+    size = min(most, max(_free(world)) + rng.choice((1, 1, 2, 3)))
     job = Job("wanted", rng.choice((1, 1, 1, 2)), size, 4, priority=9)
     job.gang = job.pods > 1
     world.jobs["wanted"] = job
@@ -161,7 +186,7 @@ def _limit(rng: random.Random, world: World, asked: Asked) -> None:
         ("moves", 0.4, 2, 6),
         ("movesPerJob", 0.15, 1, 2),
         ("movesPerNamespace", 0.15, 1, 4),
-        ("movesPerWave", 0.55, 1, 1),
+        ("movesPerWave", 0.5, 1, 2),
         ("arrivalsPerNode", 0.15, 1, 3),
         ("departuresPerNode", 0.15, 1, 3),
     ):

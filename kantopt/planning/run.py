@@ -117,7 +117,8 @@ class Run:
         """Find a plan fast."""
         deadline = self.deadline.less(self.reserve)
         strategies = self.options.strategies
-        if not strategies and not deadline.deterministic and deadline.remaining() < SHORT:
+        short = not deadline.deterministic and deadline.remaining() < SHORT
+        if not strategies and (short or self._left_to_repair()):
             strategies = DEFAULT_PORTFOLIO[:1]
         began = elapsed()
         placement, strategy = best_of(
@@ -136,6 +137,15 @@ class Run:
         if evicts(self.instance, placement):
             # What the victims would do next takes about as long again.
             self.reserve += min(elapsed() - began, 0.05 * self.deadline.remaining())
+
+    def _left_to_repair(self) -> bool:
+        """Whether the search by repair follows and does all that more strategies might do."""
+        instance = self.instance
+        if self.options.engine == "exact" or not any(p.devices for p in instance.podsets):
+            return False
+        from kantopt.search.repair.improve import suffices
+
+        return suffices(instance, self.tiers)
 
     def _take(self, placement: Placement, strategy: Strategy) -> None:
         """Take a placement of the fast path."""

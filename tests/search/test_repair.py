@@ -19,7 +19,7 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Rule
 from kantopt.search.construct import construct
 from kantopt.search.repair.bound import repair_bound
-from kantopt.search.repair.improve import improve, promising
+from kantopt.search.repair.improve import improve, promising, suffices
 from kantopt.search.sequence import sequence
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import bounds, measure
@@ -111,6 +111,45 @@ def test_pods_go_home_once_their_being_away_is_of_no_use() -> None:
     start = instance.current.replace({0: {Spot(2, (0,)): 1}})
     assert values(instance, start) == (2000, 1)
     assert values(instance, repaired(instance, start)) == (1000, 0)
+
+
+def test_moves_that_the_start_has_spent_on_little_are_spent_again() -> None:
+    """One move is allowed: it makes room for 1000 milli on n2, but the start made 400 on n1."""
+    running = [
+        gpu_job("a", 320, 1, ("n1", (0,))),
+        gpu_job("x", 600, 1, ("n1", (0,)), movable=False),
+        gpu_job("b", 620, 1, ("n2", (0,))),
+        gpu_job("y", 380, 4, ("n3", (0,)), movable=False),
+    ]
+    nodes = [gpu_node(name, 1, 8) for name in ("n1", "n2", "n3")]
+    pending = [gpu_job("little", 400, 7), gpu_job("large", 1000, 1)]
+    instance = asked(nodes, running, pending, 1)
+    names = [instance.job_of(p.index).name for p in instance.podsets]
+    start = instance.current.replace(
+        {
+            names.index("default/a"): {Spot(2, (0,)): 1},
+            names.index("default/little"): {Spot(0, (0,)): 1},
+        }
+    )
+    assert check(instance, start) == []
+    assert values(instance, start) == (1000, 1)
+    assert values(instance, repaired(instance, start)) == (400, 1)
+
+
+def test_repair_suffices_only_where_it_may_do_all_that_can_be_done() -> None:
+    nodes = [gpu_node("n1", 1, 8)]
+    running, pending = [gpu_job("a", 320, 1, ("n1", (0,)))], [gpu_job("new", 1000, 1)]
+    instance = asked(nodes, running, pending, 1)
+    tiers = tiers_of(instance)
+    assert suffices(instance, tiers)
+    for update in ({"moves": None}, {"evictions": None}):
+        limits = instance.model.limits.model_copy(update=update)
+        other = replace(instance, model=instance.model.model_copy(update={"limits": limits}))
+        assert not suffices(other, tiers)
+    gang = {**gpu_job("gang", 500, 1), "podSets": [{**gpu_job("gang", 500, 1)["podSets"][0]}]}
+    gang["podSets"][0]["count"] = 2
+    other = asked(nodes, running, [*pending, gang], 1)
+    assert not suffices(other, tiers_of(other))
 
 
 @pytest.mark.parametrize("seeds", [range(k, k + 20) for k in range(0, 80, 20)], ids=str)

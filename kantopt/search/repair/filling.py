@@ -12,6 +12,9 @@ from kantopt.search.repair.board import Board
 from kantopt.search.shapes import Ints, Mask, PodShape
 from kantopt.search.state import UNLIMITED, best_devices
 
+_ANY = -(2**62)
+"""Less than any amount: whoever asks for nothing fits where less than nothing is left, too."""
+
 
 @dataclass(slots=True)
 class Kind:
@@ -62,6 +65,17 @@ class Filling:
         )
         for kind in self.kinds:
             kind.left = sum(self.waiting(s) for s in kind.podsets)
+        planes = len(state.device_resources)
+        resources = len(instance.resources)
+        self._least: Ints = np.full((len(self.kinds), resources + planes), _ANY, dtype=np.int64)
+        """Of the resources of nodes and of devices, least that a pod of each kind needs to find."""
+        for k, kind in enumerate(self.kinds):
+            for r, amount in kind.shape.asks:
+                self._least[k, r] = amount
+            for need in kind.shape.needs:
+                for plane, amount in need.ask:
+                    at = resources + plane
+                    self._least[k, at] = max(int(self._least[k, at]), amount)
         board.watchers.append(self._watch)
 
     def _watch(self, s: int, pods: int) -> None:
@@ -77,11 +91,14 @@ class Filling:
         """Return what the pods that wait could add to each room, by itself; uses the rooms up."""
         classes = self.board.state.device_class
         total: Ints = np.zeros(len(rooms.node), dtype=np.int64)
-        largest = rooms.devices.max(axis=2, initial=0)
-        for k, kind in enumerate(self.kinds):
+        perhaps = self._perhaps(rooms)
+        for k in np.flatnonzero(perhaps.any(axis=1)).tolist():
+            kind = self.kinds[k]
             if kind.left <= 0:
                 continue
-            rows = np.flatnonzero(self._perhaps(k, rooms, largest))
+            rows = np.flatnonzero(perhaps[k])
+            for r, amount in kind.shape.asks:  # others may have taken it
+                rows = rows[rooms.free[r, rows] >= amount]
             if not kind.everywhere:
                 rows = rows[kind.allowed[rooms.node[rows]]]
             for _ in range(kind.left):
@@ -109,14 +126,16 @@ class Filling:
                 fine[rows] = True
         return fine
 
-    def _perhaps(self, k: int, rooms: Rooms, largest: Ints) -> Mask:
-        """Rooms that have what a pod asks for, and one device of some class that does."""
-        mask = np.ones(len(rooms.node), dtype=np.bool_)
-        for r, amount in self.kinds[k].shape.asks:
-            mask &= rooms.free[r] >= amount
-        for need in self.kinds[k].shape.needs:
-            for plane, amount in need.ask:
-                mask &= largest[plane] >= amount
+    def _perhaps(self, rooms: Rooms) -> Mask:
+        """Rooms that have what a pod of each kind asks for, and a device of some class that does.
+
+        All kinds at once: of the few that remain it is asked more closely.
+        """
+        largest = rooms.devices.max(axis=2, initial=0)
+        mask = np.ones((len(self.kinds), len(rooms.node)), dtype=np.bool_)
+        for free, least in zip((*rooms.free, *largest), self._least.T, strict=True):
+            if (least > _ANY).any():
+                mask &= free[None, :] >= least[:, None]
         return mask
 
     def fill(self, n: int) -> int:

@@ -93,6 +93,20 @@ def promising(instance: Instance, start: Placement, tiers: Sequence[Tier]) -> bo
     )
 
 
+def suffices(instance: Instance, tiers: Sequence[Tier]) -> bool:
+    """Whether :func:`improve` does all that may be done, so that others need not try at length.
+
+    It does where moves are limited, nobody can be evicted and all pods that wait, or might, count
+    by themselves.
+    """
+    limits = instance.model.limits
+    if not instance.on(Rule.LIMITS) or limits.moves is None or limits.evictions != 0:
+        return False
+    loose = restless(instance)
+    alone = all(loose[podset.index] for podset in instance.podsets if not podset.running)
+    return alone and promising(instance, instance.current, tiers)
+
+
 def _targets(instance: Instance, tiers: Sequence[Tier]) -> list[list[int]]:
     """What a pod of each pod set counts in each tier that is served."""
     found = []
@@ -135,6 +149,7 @@ class _Run:
         self.rng = random.Random(seed)
         self.board = Board(instance, start)
         limit = instance.model.limits.moves if instance.on(Rule.LIMITS) else None
+        self.limited = limit is not None
         most = _NO_LIMIT if limit is None else limit
         fit = Fit(self.board)
         self.passes = [
@@ -146,6 +161,8 @@ class _Run:
     def work(self, patience: int | None, news: Callable[[], Placement | None]) -> None:
         """Place what can be placed, then try again from somewhere on the way."""
         turns = since = 0
+        if self._may_begin_anew() and not self.deadline.cuts():
+            turns += self._anew()
         while not self.deadline.cuts() and not self._done():
             if since == patience or (self.deadline.deterministic and turns == _TURNS):
                 return
@@ -157,6 +174,33 @@ class _Run:
                 self.missing = len(check(self.instance, other))
                 self.board.go_to(other)
                 self.marks = []
+
+    def _may_begin_anew(self) -> bool:
+        """Whether the start has spent some of few moves, and placed only pods placed here, too."""
+        board, start = self.board, self.best
+        return (
+            self.limited
+            and board.moves > 0
+            and all(
+                board.restless[podset.index] or not start.placed(podset.index)
+                for podset in self.instance.podsets
+                if not podset.running
+            )
+        )
+
+    def _anew(self) -> bool:
+        """Begin with all pods at home: moves of the start may be worth less than others."""
+        board = self.board
+        mark = board.mark()
+        board.go_to(self.instance.current)
+        for work in self.passes:
+            self.marks += work.work(0.0)
+        board.send_home()
+        if self._judge():
+            return True
+        board.undo(mark)
+        self.marks = []
+        return False
 
     def _done(self) -> bool:
         return self.values == bounds(self.instance, self.tiers, self.values) or self.enough(

@@ -4,6 +4,7 @@
     python scripts/soundness.py                  # a sample
     python scripts/soundness.py --full           # 2,000 questions, 300 by HiGHS, 1,000 mutations
     python scripts/soundness.py --full --workers 2 --only bounds
+    python scripts/soundness.py --full --part 1/8   # an eighth of each trial, every eighth piece
 
 Exits with 1 if a bound is above the optimum, solvers contradict each other, a changed certificate
 passes on its old digest, or one with new digests is judged other than by what it claims.
@@ -33,6 +34,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.certificate import Formula, Multiplier, Witness
 from kantopt.search.cutting import cutting_prices
+from kantopt.search.repair.bound import change_prices
 from kantopt.search.slots.prices import slot_prices
 from kantopt.verify.metrics import bounds
 from kantopt.verify.witness.check import proved_bound
@@ -40,11 +42,23 @@ from kantopt.verify.witness.prices import bound_by_prices, price_rows
 from tests.generate import random_instance
 from tests.mutations import certificates, try_mutations
 from tests.oracle import best
+from tests.search.repair_questions import full_cluster
 from tests.vm_questions import vm_question
 
 CHANGES = 20
 """Mutations of each certificate."""
-_MAKERS = {"question": random_instance, "VM question": vm_question}
+
+
+def repair_question(seed: int) -> Instance:
+    """Draw a full cluster where few pods may move, none be evicted, and two wait."""
+    return full_cluster(seed, nodes=2, gpus=2, running=5, pending=2, moves=seed % 3)
+
+
+_MAKERS = {
+    "question": random_instance,
+    "VM question": vm_question,
+    "repair question": repair_question,
+}
 
 
 class Trial(NamedTuple):
@@ -100,11 +114,14 @@ def _bounds(
             yield bound_by_prices(rows, *by_node)
     shares = cutting_prices(instance, tiers, values, i, Deadline(None))
     contents = slot_prices(instance, tiers, values, i, lambda: False)
+    changes = change_prices(instance, tiers, values, i, lambda: False, 20)
     given: list[tuple[Formula, int, dict[str, int]]] = []
     if shares is not None:
         given.append(("shares", shares.denominator, shares.multipliers))
     if contents is not None:
         given.append(("contents", *contents))
+    if changes is not None:
+        given.append(("changes", changes.denominator, changes.multipliers))
     for formula, denominator, multipliers in given:
         for change in (False, True, True):
             part = [
@@ -112,7 +129,7 @@ def _bounds(
                 for row, k in multipliers.items()
                 if k and (locks or not row.startswith("tier "))
             ]
-            if formula == "contents" or any(each.row.startswith("shares") for each in part):
+            if formula != "shares" or any(each.row.startswith("shares") for each in part):
                 witness = Witness(
                     formula=formula, denominator=100 * denominator, multipliers=tuple(part)
                 )
@@ -161,12 +178,15 @@ def pieces_of(kind: str, count: int, size: int) -> list[tuple[str, range]]:
 
 def trials(full: bool) -> dict[str, Trial]:
     """Return the trials of a sample, or of the whole campaign."""
-    questions, machines, solved, changed = (2100, 200, 300, 44) if full else (100, 20, 20, 3)
+    questions, machines, repairs = (2100, 200, 200) if full else (100, 20, 20)
+    solved, changed = (300, 44) if full else (20, 3)
     return {
         "bounds": Trial(
             "Bounds against brute force",
             check_bounds,
-            pieces_of("question", questions, 25) + pieces_of("VM question", machines, 10),
+            pieces_of("question", questions, 25)
+            + pieces_of("VM question", machines, 10)
+            + pieces_of("repair question", repairs, 10),
         ),
         "highs": Trial(
             "HiGHS against brute force", check_second_solver, pieces_of("question", solved, 10)
@@ -175,6 +195,14 @@ def trials(full: bool) -> dict[str, Trial]:
             "Mutations of certificates", check_mutations, pieces_of("question", changed, 1)
         ),
     }
+
+
+def part(text: str) -> tuple[int, int]:
+    """Read which part of how many is wanted: ``2/8``."""
+    k, _, n = text.partition("/")
+    if not (k.isdecimal() and n.isdecimal() and 0 < int(k) <= int(n)):
+        raise argparse.ArgumentTypeError(f"found {text}, expected K/N such as 2/8")
+    return int(k), int(n)
 
 
 def quieten() -> None:
@@ -206,14 +234,18 @@ def main() -> int:
     chosen = trials(False)
     parser.add_argument("--full", action="store_true", help="the whole campaign")
     parser.add_argument("--only", choices=sorted(chosen), action="append", help="repeatable")
+    parser.add_argument(
+        "--part", type=part, default=(1, 1), metavar="K/N", help="of each trial every Nth piece"
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count(), metavar="N")
     args = parser.parse_args()
+    k, n = args.part
     for name, trial in trials(args.full).items():
         if args.only and name not in args.only:
             continue
         began = time.monotonic()
         try:
-            counts = run(trial, max(1, args.workers))
+            counts = run(trial._replace(pieces=trial.pieces[k - 1 :: n]), max(1, args.workers))
         except AssertionError as error:
             print(f"{trial.title}: FAULT: {error}")
             return 1

@@ -192,6 +192,7 @@ class _Certification:
                 witnesses.tell(run.incumbents.known)
             run.reserve += left * (LAST_LOOK + CROSS_CHECK * self.cross_check)
             run.search()
+            witnesses.hear(run.incumbents.known)
             if run.incumbents.best is first:
                 witnesses.look(self.deadline.less(left * LAST_LOOK / 2))
             if run.incumbents.best.key < first.key:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
@@ -18,16 +19,22 @@ from kantopt.verify.rules import check
 from kantopt.verify.witness.check import proved_bound
 from kantopt.verify.witness.prices import PriceRows, price_rows
 
+if TYPE_CHECKING:
+    from kantopt.verify.changes.pricing import Prices
+
 COMBINATORIAL = Witness(formula="combinatorial")
 ON_MERGED_PODS = Witness(formula="combinatorial on merged pods")
 NODES_SHARE = 0.4
 """Share of the time left that looking for prices node by node may take for one tier."""
+FEW_TURNS = 40
+"""How often to change prices of moves: the search does it more often and tells of its own."""
 _SOURCES: dict[Formula, Source] = {
     "combinatorial": "arithmetic",
     "combinatorial on merged pods": "relaxation-search",
     "multipliers": "column-generation",
     "shares": "column-generation",
     "contents": "column-generation",
+    "changes": "column-generation",
 }
 
 
@@ -63,6 +70,7 @@ class Witnesses:
         self.placement = placement
         self.values = tuple(values)
         self._best: dict[int, tuple[int, Witness]] = {}
+        self._prices: Prices | None = None
         for i in range(len(self.tiers)):
             for witness in (COMBINATORIAL, ON_MERGED_PODS):
                 self._take(i, witness)
@@ -83,6 +91,15 @@ class Witnesses:
             if not self.closed(i):
                 self._look_at(i, deadline)
 
+    def hear(self, known: Known) -> None:
+        """Take the numbers that a search has found, if they say anything of this question."""
+        for bound in known.numbered():
+            numbers = bound.numbers
+            if numbers is not None and not self.closed(bound.tier):
+                # A search that has joined tiers, or looked at a part, has other rows.
+                with contextlib.suppress(ValueError):
+                    self._try(bound.tier, numbers.formula, numbers.denominator, dict(numbers.rows))
+
     def tell(self, known: Known) -> None:
         """Add what is proved to what is known.
 
@@ -99,7 +116,11 @@ class Witnesses:
 
     def _look_at(self, i: int, deadline: Deadline) -> None:
         """Try multipliers of all nodes taken as one, then of shares, then prices node by node."""
-        for look in (self._by_rows, self._by_shares, self._by_contents, self._by_nodes):
+        looks = (
+            *(self._by_rows, self._by_shares, self._by_contents, self._by_changes),
+            self._by_nodes,
+        )
+        for look in looks:
             if self.closed(i) or deadline.over():
                 return
             look(i, deadline)
@@ -117,6 +138,15 @@ class Witnesses:
         found = slot_prices(self.instance, self.tiers, self.values, i, deadline.over)
         if found is not None:
             self._try(i, "contents", *found)
+
+    def _by_changes(self, i: int, deadline: Deadline) -> None:
+        from kantopt.search.repair.bound import change_prices
+
+        asked = (self.instance, self.tiers, self.values, i, deadline.over, FEW_TURNS)
+        found = change_prices(*asked, self._prices)
+        if found is not None:
+            self._prices = found.prices
+            self._try(i, "changes", found.denominator, found.multipliers)
 
     def _by_nodes(self, i: int, deadline: Deadline) -> None:
         from kantopt.cp.node_prices import node_prices_of

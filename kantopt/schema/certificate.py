@@ -12,7 +12,7 @@ Positive = Annotated[int, Field(ge=1)]
 Judgement = Literal["OPTIMAL", "BETTER", "OPEN", "ILLEGAL"]
 ProvedBy = Literal["arithmetic", "relaxation-search", "column-generation", "cp-sat", "none"]
 Formula = Literal[
-    "combinatorial", "combinatorial on merged pods", "multipliers", "shares", "contents"
+    "combinatorial", "combinatorial on merged pods", "multipliers", "shares", "contents", "changes"
 ]
 JudgedAs = Literal["plan", "later snapshot", "snapshot as it stands"]
 
@@ -51,7 +51,8 @@ class Witness(Part):
         "the question; on merged pods: the same, pods that nothing tells apart counted together; "
         "multipliers: a sum of rows that hold for every legal plan, each so many times; shares: "
         "the same for nodes or devices cut into shares; contents: the same for what each node "
-        "could hold, where free slots are counted"
+        "could hold, where free slots are counted; changes: the same for what a change of each "
+        "node could gain, where nobody is evicted"
     )
     denominator: Positive = Field(default=1, description="what multipliers are divided by")
     multipliers: tuple[Multiplier, ...] = Field(

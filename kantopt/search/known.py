@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.verify.metrics import bound_of
 
+if TYPE_CHECKING:
+    from kantopt.schema.certificate import Formula
+
 Source = Literal["arithmetic", "relaxation-search", "column-generation", "cp-sat"]
 """What proves a bound: formulas; a search in a relaxed question; a linear program over patterns of
 change per node, its multipliers checked in integers; CP-SAT on the whole question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What a bound can be worked out from again: a formula, and what each of its rows counts."""
+
+    formula: Formula
+    denominator: int
+    rows: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +36,8 @@ class Bound:
     locks: tuple[int, ...]
     """Values of the tiers above, one each."""
     source: Source
+    numbers: Numbers | None = None
+    """Kept where finding them takes long; they are for rows that merged pods have as well."""
 
 
 class Known:
@@ -50,6 +64,10 @@ class Known:
             if applies and bound.bound > best.bound:
                 best = bound
         return best
+
+    def numbered(self) -> tuple[Bound, ...]:
+        """Return the bounds that come with the numbers to work them out again."""
+        return tuple(bound for proved in self._proved for bound in proved if bound.numbers)
 
     def bounds(self, values: Sequence[int]) -> tuple[int, ...]:
         """Return the bound of each tier for plans no worse than ``values`` in the tiers above."""

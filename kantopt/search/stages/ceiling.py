@@ -1,14 +1,24 @@
-"""What moves can bring at most where their number is limited."""
+"""What moves can bring at most where their number is limited, and the fewest that bring as much."""
 
 from __future__ import annotations
 
 from kantopt.clock import Deadline
-from kantopt.search.repair.bound import repair_bound
+from kantopt.search.known import Numbers
+from kantopt.search.repair.bound import change_prices
 from kantopt.search.stages.desk import Desk
 
 
 def ceiling(desk: Desk, deadline: Deadline) -> None:
-    """Bound the first tier by prices of moves and of pods, node by node."""
-    bound = repair_bound(desk.instance, desk.tiers, desk.values, deadline)
-    if bound > desk.known.bound(0, desk.values).bound:
-        desk.proved(0, bound, (), "column-generation")
+    """Bound tiers by prices of moves and of pods, node by node."""
+    start = None
+    for i in range(len(desk.tiers)):
+        values = desk.values
+        if desk.known.bound(i, values).bound >= values[i]:
+            continue
+        found = change_prices(desk.instance, desk.tiers, values, i, deadline.cuts, start=start)
+        if found is None:
+            continue
+        start = found.prices
+        if found.bound > desk.known.bound(i, values).bound:
+            numbers = Numbers("changes", found.denominator, tuple(found.multipliers.items()))
+            desk.proved(i, found.bound, values[:i], "column-generation", numbers)

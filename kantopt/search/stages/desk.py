@@ -9,7 +9,7 @@ from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.search.known import Bound, Known, Source
+from kantopt.search.known import Bound, Known, Numbers, Source
 from kantopt.verify.metrics import measure
 
 
@@ -71,11 +71,18 @@ class Desk:
         if self._take(placement):
             self._line.found(placement)
 
-    def proved(self, tier: int, bound: int, locks: Sequence[int], source: Source) -> None:
+    def proved(
+        self,
+        tier: int,
+        bound: int,
+        locks: Sequence[int],
+        source: Source,
+        numbers: Numbers | None = None,
+    ) -> None:
         """Take a lower bound on a tier for plans no worse than ``locks`` above it; pass it on."""
         if self.forbidden:
             return
-        fact = Bound(tier, bound, tuple(locks), source)
+        fact = Bound(tier, bound, tuple(locks), source, numbers)
         self.known.add(fact)
         self._line.bound(fact)
 

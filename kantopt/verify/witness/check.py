@@ -8,6 +8,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.certificate import Witness
 from kantopt.verify.metrics import bound_of
+from kantopt.verify.witness.changes import bound_by_changes
 from kantopt.verify.witness.contents import bound_by_contents
 from kantopt.verify.witness.groups import merged_of
 from kantopt.verify.witness.prices import bound_by_prices, price_rows
@@ -50,6 +51,8 @@ def proved_bound(
         return bound_by_prices(rows, witness.denominator, multipliers)
     if witness.formula == "contents":
         return bound_by_contents(instance, tiers, i, locks, witness.denominator, multipliers)
+    if witness.formula == "changes":
+        return bound_by_changes(instance, tiers, i, locks, witness.denominator, multipliers)
     if witness.formula == "shares":
         return bound_by_shares(instance, tiers, i, locks, witness.denominator, multipliers)
     if witness.formula == "combinatorial on merged pods":

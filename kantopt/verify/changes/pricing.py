@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kantopt.search.repair.ground import Ground
-from kantopt.search.shapes import Ints, Mask
+from kantopt.verify.changes.ground import Ground, Ints
 
-BITS = 10
-"""Prices are in units of ``2 ** -BITS`` of a tier's unit."""
+Mask = NDArray[np.bool_]
+
+LARGEST = 2**60
+"""Most that sums of prices may come to: tables are of 64 bits."""
 _ETAS = 16
 _THETAS = (0, 1, 2, 4, 8, 16)
 """Prices of the number of pods that leave, in eighths of the price of a move."""
@@ -20,22 +22,25 @@ NOTHING = -(2**60)
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Integers: of a move (not negative), of each kind's pods, of each kind's waiting pods.
+    """Integers: of a move, of each kind's pods, of waiting ones, and what these are worth.
 
-    A node is paid ``pod`` for taking in a running pod of a kind and pays it, and ``move``, for
-    sending one away; a pod that waits is worth what it counts less ``waiting`` (not negative).
+    A node is paid ``pod``, of either sign, for taking in a running pod of a kind and pays it, and
+    ``move``, for sending one away; a pod that waits brings it ``worth`` less ``waiting``. All but
+    ``pod`` are from 0 on.
     """
 
     move: int
     pod: Ints
     waiting: Ints
+    worth: Ints
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Bound on the gain, in units of prices, and how the prices would have to change."""
 
-    bound: int
+    gain: int
+    """Most that all nodes gain together, and that waiting pods are paid for besides."""
     moves: int
     """Moves that the nodes' best changes would make."""
     balance: Ints
@@ -55,18 +60,15 @@ class Pricing:
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
         kinds, leaving = ground.kinds, ground.leaving
-        self.useful = np.flatnonzero((kinds.devices > 0) & (kinds.units > 0))
+        self.useful = kinds.useful
         self.thresholds = np.unique(kinds.node[self.useful])
         self.column = np.searchsorted(self.thresholds, leaving.free, side="right")
         self.units = ground.units
         self.room = np.minimum(leaving.room, self.units)
         asked = kinds.node[self.useful]
         typical = max(1, int(asked[asked > 0].mean())) if (asked > 0).any() else 1
-        worth = int(kinds.worth.max(initial=1)) << BITS
-        etas = [0]
-        if ground.limited:
-            etas += [worth * 3**i // (typical * 2 ** (i + 9)) for i in range(_ETAS)]
-        self.etas: Ints = np.array(sorted(set(etas)), dtype=np.int64)
+        self.typical = typical
+        self.etas: Ints = np.zeros(1, dtype=np.int64)
         self.first = np.searchsorted(leaving.node, np.arange(len(ground.free)))
         self._configurations()
 
@@ -136,17 +138,23 @@ class Pricing:
 
     # -- all
 
-    def ask(self, prices: Prices, moves: int) -> Answer:
-        """Bound the gain of all plans with at most so many moves.
+    def ask(self, prices: Prices) -> Answer:
+        """Bound what all nodes gain together by moves and by pods that wait, less what they pay.
 
         Nobody is paid for taking in pods that need no device, or next to nothing of one: how many
         a node has room for is not counted.
+
+        Raises
+        ------
+        ValueError
+            If prices are so high that tables of 64 bits might not hold their sums.
         """
         kinds, leaving = self.ground.kinds, self.ground.leaving
-        pod = np.minimum(prices.pod, 0)
+        self.etas = self._etas(prices)
+        pod = np.zeros_like(prices.pod)
         pod[self.useful] = prices.pod[self.useful]
-        prices = Prices(prices.move, pod, prices.waiting)
-        worth = np.where(kinds.waiting > 0, (kinds.worth << BITS) - prices.waiting, 0)
+        prices = Prices(prices.move, pod, prices.waiting, prices.worth)
+        worth = np.where(kinds.waiting > 0, prices.worth - prices.waiting, 0)
         back = np.where(kinds.running > 0, prices.pod, 0)
         value = np.maximum(np.maximum(worth, back), 0)
         tables, choices = self._tables(value)
@@ -163,9 +171,32 @@ class Pricing:
         few = np.maximum.reduceat(best, self.first)
         many = self._several(tables, prices)
         total = np.maximum(np.maximum(few, many), 0)
-        bound = moves * prices.move + int(total.sum()) + int(prices.waiting @ kinds.waiting)
-        answer = Answer(bound, 0, np.zeros_like(prices.pod), np.zeros_like(prices.pod))
+        gain = int(total.sum()) + int(prices.waiting @ kinds.waiting)
+        answer = Answer(gain, 0, np.zeros_like(prices.pod), np.zeros_like(prices.pod))
         return self._slopes(answer, total, few, best, eta, choices, worth >= back)
+
+    def _etas(self, prices: Prices) -> Ints:
+        """Prices of the node's resource to try, by what pods are worth."""
+        etas = {0}
+        if self.ground.limited:
+            worth = int(prices.worth.max(initial=1))
+            etas |= {worth * 3**i // (self.typical * 2 ** (i + 9)) for i in range(_ETAS)}
+        self._check(prices, max(etas))
+        return np.array(sorted(etas), dtype=np.int64)
+
+    def _check(self, prices: Prices, highest_eta: int) -> None:
+        """Refuse prices whose sums might not fit into 64 bits."""
+        ground = self.ground
+        each = (prices.pod, prices.waiting, prices.worth)
+        highest = max(prices.move, *(int(np.abs(own).max(initial=0)) for own in each))
+        devices, pods = ground.room.shape[1], max(map(len, ground.present), default=0)
+        node = highest * (2 * (self.units + 1) * devices + 4 * pods + 4)
+        resource = highest_eta * (
+            int(ground.free.max(initial=0)) + (pods + 2) * int(ground.kinds.node.max(initial=0))
+        )
+        waiting = highest * int(ground.kinds.waiting.sum())
+        if node * len(ground.free) + resource + waiting > LARGEST:
+            raise ValueError("multipliers are too large to be worked out")
 
     def _tables(self, value: Ints) -> tuple[Ints, Ints]:
         """Most that pods on one device with so many units are worth, and the pod to begin with.
@@ -233,4 +264,4 @@ class Pricing:
                     counted = answer.placed if waits[k] else answer.balance
                     counted[k] += 1
                     units -= int(kinds.units[k])
-        return Answer(answer.bound, moves, answer.balance, answer.placed)
+        return Answer(answer.gain, moves, answer.balance, answer.placed)

@@ -125,6 +125,7 @@ def defrag(
             from kantopt.planning.options import Options
             from kantopt.planning.question import Import, exempt_keys, read_question
             from kantopt.schema.extends import load_model
+            from kantopt.schema.model import Limits
 
             chosen = None if model is None else load_model(model)
             keys = frozenset(mark.partition("=")[0] for mark in marks)
@@ -134,7 +135,8 @@ def defrag(
             progress.reach("planning")
             settings = Options(engine=engine, seed=seed)
             settings = settings if workers is None else replace(settings, workers=workers)
-            wanted = asked(question, Wish(tuple(goal or ()), chosen, limits, marks, benefit))
+            most = Limits.model_validate(limits)
+            wanted = asked(question, Wish(tuple(goal or ()), chosen, most, marks, benefit))
             wanted = replace(wanted, model=pace.applied(wanted.model))
             options = {**asdict(settings), "time_limit": time_limit, "deterministic": deterministic}
             plan = run.unchanged(question, wanted.model, options)

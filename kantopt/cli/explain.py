@@ -1,14 +1,18 @@
 """``kantopt explain``."""
 
 import os
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
-from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
+from kantopt.cli.output import complain
+from kantopt.cli.shown import Shown, asked_for
 from kantopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from kantopt.schema.explanation import Explanation
 
 
 def explain(
@@ -45,7 +49,7 @@ def explain(
     output: Annotated[
         opt.Form | None, opt.output_as("wide: every node by name; name: the verdict in one word.")
     ] = None,
-    output_file: opt.OutputFile = None,
+    output_file: Annotated[str | None, opt.document_to("the explanation")] = None,
     color: opt.ColourOption = "auto",
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
@@ -61,7 +65,7 @@ def explain(
     from kantopt.cli.signals import stop_on_signals
     from kantopt.clock import Deadline, Stop
 
-    check_output_file(output_file)
+    shown = asked_for(output, output_file, color, quiet=quiet)
     files, name = _arguments(files, job)
     stop = Stop()
     deadline = Deadline(time_limit, stop=stop)
@@ -72,21 +76,23 @@ def explain(
         how = Import(gated, tuple(pending or ()), tuple(topology or ()))
         question = read_question(files, how)
         told = explain_apart(question, chosen_model(question, model), name, deadline, what_if or ())
-    form = format_of(output, output_file, "table")
-    if form in ("table", "wide"):
+    _write(told, shown)
+    return 0 if stop.signal is None else 128 + stop.signal
+
+
+def _write(told: "Explanation", shown: Shown) -> None:
+    def laid_out(form: opt.Form, to_file: bool) -> str:
+        if form == "name":
+            return f"{told.verdict.status}\n"
         from kantopt.cli.screen import on_screen
         from kantopt.report.explanation import explanation_blocks
 
         blocks = explanation_blocks(told, wide=form == "wide")
-        text = on_screen(blocks, color, to_file=output_file is not None)
-    elif form == "name":
-        text = f"{told.verdict.status}\n"
-    else:
-        text = dumped(told, form)
-    emit(text, output_file)
-    if not quiet and (form not in ("table", "wide") or output_file is not None):
+        return on_screen(blocks, shown.color, to_file=to_file)
+
+    shown.write(told, laid_out)
+    if not (shown.quiet or shown.in_table):
         complain("warning", told.notes)
-    return 0 if stop.signal is None else 128 + stop.signal
 
 
 def _arguments(arguments: list[str], job: str | None) -> tuple[list[str], str]:

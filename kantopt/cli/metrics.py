@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 import typer
 
 from kantopt.cli import options as opt
-from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
+from kantopt.cli.output import complain
+from kantopt.cli.shown import asked_for
 
 Form = Literal["table", "json", "yaml"]
 
@@ -31,7 +32,7 @@ def metrics(
     pending: opt.Pending = None,
     topology: opt.Levels = None,
     output: Annotated[Form | None, opt.output_as()] = None,
-    output_file: opt.OutputFile = None,
+    output_file: Annotated[str | None, opt.document_to("the metrics")] = None,
     color: opt.ColourOption = "auto",
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
@@ -45,21 +46,20 @@ def metrics(
     from kantopt.planning.question import Import, judging_model, read_question
     from kantopt.planning.report_metrics import Slot, report_metrics
 
-    check_output_file(output_file)
+    shown = asked_for(output, output_file, color, quiet=quiet)
     how = Import(gated, tuple(pending or ()), tuple(topology or ()))
     question = read_question(files, how)
     chosen = judging_model(question, model)
     slots = [Slot(size, slot_resource, slot_devices) for size in slot or ()]
     report = report_metrics(question, chosen, slots)
-    form = format_of(output, output_file, "table")
-    if form == "table":
+
+    def laid_out(_: opt.Form, to_file: bool) -> str:
         from kantopt.cli.screen import on_screen
         from kantopt.report.metrics import metrics_blocks
 
-        text = on_screen(metrics_blocks(report), color, to_file=output_file is not None)
-    else:
-        text = dumped(report, form)
-    emit(text, output_file)
-    if not quiet and (form != "table" or output_file is not None):
+        return on_screen(metrics_blocks(report), color, to_file=to_file)
+
+    shown.write(report, laid_out)
+    if not (quiet or shown.in_table):
         complain("warning", report.notes)
     return 0

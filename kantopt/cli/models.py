@@ -22,11 +22,11 @@ def models(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """List the shipped models, or print one; with -o, print all."""
+    """List the shipped models, or print one; with -o or -O, all of them as documents."""
     from kantopt.schema.extends import load_model, shipped_models
 
     check_output_file(output_file)
-    if name is not None or output is not None:
+    if not (name is None and output is None and output_file is None):
         names = shipped_models() if name is None else [name]
         form = format_of(output, output_file, "yaml")
         documents = [dumped(load_model(each), form) for each in names]
@@ -37,7 +37,7 @@ def models(
 
     rows = tuple((each, objectives_in_short(load_model(each))) for each in shipped_models())
     table = Table("", ("MODEL", "MINIMISES, in this order"), rows)
-    emit(on_screen([table], color, to_file=output_file is not None), output_file)
+    emit(on_screen([table], color))
     return 0
 
 

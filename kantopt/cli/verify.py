@@ -1,14 +1,17 @@
 """``kantopt verify``."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from kantopt.cli import options as opt
 from kantopt.cli.guarded import show_guarded
-from kantopt.cli.output import complain, dumped, emit, format_of
-from kantopt.cli.shown import asked_for
+from kantopt.cli.output import complain
+from kantopt.cli.shown import Shown, asked_for
 from kantopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from kantopt.schema.reports import Verdict
 
 Form = Literal["table", "json", "yaml", "name"]
 
@@ -45,7 +48,9 @@ def verify(
     pending: opt.Pending = None,
     topology: opt.Levels = None,
     output: Annotated[Form | None, opt.output_as("name: a line per finding.")] = None,
-    output_file: opt.OutputFile = None,
+    output_file: Annotated[
+        str | None, opt.document_to("the verdict, with --against the plan that is left")
+    ] = None,
     color: opt.ColourOption = "auto",
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
@@ -90,19 +95,20 @@ def verify(
         from kantopt.planning.judge import judge
 
         verdict = judge(files, model, how)
-    form = format_of(output, output_file, "table")
-    if form == "table":
-        from kantopt.cli.screen import on_screen
-        from kantopt.report.verdict import verdict_blocks
-
-        text = on_screen(verdict_blocks(verdict), color, to_file=output_file is not None)
-    elif form == "name":
-        from kantopt.report.verdict import finding_lines
-
-        text = finding_lines(verdict)
-    else:
-        text = dumped(verdict, form)
-    emit(text, output_file)
-    if not quiet and (form != "table" or output_file is not None):
-        complain("warning", verdict.notes)
+    _write(verdict, shown)
     return 12 if verdict.findings else 0
+
+
+def _write(verdict: "Verdict", shown: Shown) -> None:
+    def laid_out(form: opt.Form, to_file: bool) -> str:
+        from kantopt.report.verdict import finding_lines, verdict_blocks
+
+        if form == "name":
+            return finding_lines(verdict)
+        from kantopt.cli.screen import on_screen
+
+        return on_screen(verdict_blocks(verdict), shown.color, to_file=to_file)
+
+    shown.write(verdict, laid_out)
+    if not (shown.quiet or shown.in_table):
+        complain("warning", verdict.notes)

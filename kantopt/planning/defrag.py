@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -16,7 +15,7 @@ from kantopt.planning.run import Tell
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.wishes import read_goals
 from kantopt.schema.extends import load_model
-from kantopt.schema.model import Model, Objective
+from kantopt.schema.model import Limits, Model, Objective
 from kantopt.schema.quantity import parse_quantity
 
 DEFAULT = "defrag"
@@ -34,7 +33,7 @@ class Wish:
     model
         The model given; ``None``: ours.
     limits
-        Limits by their names in a model, which stand above the model's.
+        Those given stand above the model's.
     exempt
         Labels of pods to leave alone, beside the model's.
     min_benefit
@@ -43,7 +42,7 @@ class Wish:
 
     goals: tuple[str, ...] = ()
     model: Model | None = None
-    limits: Mapping[str, int] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
     exempt: tuple[str, ...] = ()
     min_benefit: str | int | None = None
 
@@ -71,7 +70,8 @@ def asked(question: Question, wish: Wish) -> Asked:
     """
     given = wish.model or question.model
     model = given or load_model(DEFAULT)
-    limits: dict[str, int | None] = {"evictions": model.limits.evictions or 0, **wish.limits}
+    named = {name: getattr(wish.limits, name) for name in sorted(wish.limits.model_fields_set)}
+    limits: dict[str, object] = {"evictions": model.limits.evictions or 0, **named}
     if given is None and wish.goals:
         limits = {"moves": None, **limits}  # the limit that ours has is for its own objectives
     update: dict[str, object] = {

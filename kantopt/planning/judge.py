@@ -159,4 +159,4 @@ def judge_plan(question: Question, plan: Plan, model: Model | None, label: str) 
 
 
 def _found(problem: Problem) -> str:
-    return f"{problem.found} found, {problem.expected} expected"
+    return f"found {problem.found}, expected {problem.expected}"

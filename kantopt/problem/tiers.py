@@ -59,8 +59,16 @@ class Tier:
         if self.scope:
             parts.append(self.scope)
         if self.target is not None:
-            parts.append(f"goal {self.target}")
+            parts.append(f"above goal {self._goal}")
         return f"{self.metric}[{', '.join(parts)}]" if parts else self.metric.value
+
+    @property
+    def _goal(self) -> str:
+        """The target as people write it: GPUs as decimals, those of a mix without its weights."""
+        if self.target is None or "milli-GPU" not in self.unit:
+            return str(self.target)
+        whole, milli = divmod(self.target // (sum(shape.weight for shape in self.mix) or 1), 1000)
+        return f"{whole}.{milli:03}".rstrip("0").rstrip(".")
 
     def above_target(self, measured: int) -> int:
         """Value of the tier where the metric has a value, or a bound of it from one of those."""

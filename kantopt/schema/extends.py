@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import kantopt.schema
-from kantopt.errors import BadDataError, Problem
+from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.schema.base import Part
 from kantopt.schema.consistency import check_model
 from kantopt.schema.files import label_of, parse_documents, read_text
@@ -38,13 +38,15 @@ def load_model(name_or_path: str) -> Model:
 
     Raises
     ------
+    UsageError
+        If there is no such shipped model.
     MissingInputError
         If there is no such file.
     BadDataError
-        If there is no such shipped model, or a model on the way cannot be used.
+        If a model on the way cannot be used.
     """
     if name_or_path != "-" and _is_name(name_or_path):
-        path = _shipped(name_or_path, name_or_path, "")
+        path = _shipped(name_or_path)
     else:
         path = name_or_path
     return resolve_model(_read(path), label_of(path))
@@ -117,17 +119,19 @@ _SUFFIXES = {".yaml", ".yml", ".json"}
 
 def _target(extends: str, file: str) -> str:
     if _is_name(extends):
-        return _shipped(extends, file, "extends")
+        return _shipped(extends, file)
     return os.path.normpath(os.path.join(os.path.dirname(file), extends))
 
 
-def _shipped(name: str, file: str, path: str) -> str:
+def _shipped(name: str, file: str | None = None) -> str:
+    """Path of a shipped model; a wrong name in a file is bad data, elsewhere a wrong argument."""
     names = shipped_models()
-    if name not in names:
-        found, expected = f"the unknown model {quote(name)}", f"{one_of(names)}, or a path"
-        hint = did_you_mean(name, names)
-        raise BadDataError([Problem(file, path, found, expected, hint)])
-    return str(models_folder() / f"{name}.yaml")
+    if name in names:
+        return str(models_folder() / f"{name}.yaml")
+    expected, hint = f"{one_of(names)}, or a path", did_you_mean(name, names)
+    if file is None:
+        raise UsageError(str(Problem("model", "", quote(name), expected, hint)))
+    raise BadDataError([Problem(file, "extends", quote(name), expected, hint)])
 
 
 def _same(one: str, other: str) -> bool:

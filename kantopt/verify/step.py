@@ -126,6 +126,11 @@ class Step:
         self.after = after
 
     @cached_property
+    def standing(self) -> bool:
+        """Whether this shows what is wrong with a placement as it stands."""
+        return self.before is self.instance.nowhere
+
+    @cached_property
     def changed(self) -> tuple[int, ...]:
         """Pod sets of which pods arrive or leave, at most."""
         both = zip(self.before.podsets, self.after.podsets, strict=True)

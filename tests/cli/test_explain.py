@@ -69,8 +69,12 @@ def test_wide_names_the_nodes(cli: Cli) -> None:
     assert "capacity  gpu-[001,003]" in done.out
 
 
-def test_a_file_gets_the_answer(cli: Cli) -> None:
-    assert ask(cli, "snap.yaml", "huge.yaml", "huge", "-O", "out.json").out == ""
+def test_a_file_gets_the_document_and_stdout_the_table(cli: Cli) -> None:
+    asked = ("snap.yaml", "huge.yaml", "huge")
+    beside = ask(cli, *asked, "-O", "out.json")
+    assert beside.out == ask(cli, *asked).out
+    assert ask(cli, *asked, "-q", "-O", "quiet.yaml").out == ""
+    assert yaml.safe_load(Path("quiet.yaml").read_text())["kind"] == "Explanation"
     assert json.loads(Path("out.json").read_text())["job"] == "default/huge"
 
 

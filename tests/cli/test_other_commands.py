@@ -136,6 +136,8 @@ def test_models_are_listed_and_printed(cli: Cli) -> None:
 def test_without_a_name_all_models_are_printed_as_documents(cli: Cli) -> None:
     models = list(yaml.safe_load_all(cli("models", "-o", "yaml").out))
     assert {model["kind"] for model in models} == {"Model"}
+    assert cli("models", "-O", "all.yaml").out == ""
+    assert list(yaml.safe_load_all(Path("all.yaml").read_text())) == models
     listed = cli("models").out.splitlines()[1:]
     assert [model["metadata"]["name"] for model in models] == [line.split()[0] for line in listed]
 
@@ -149,7 +151,7 @@ def test_an_unknown_suite_is_named_with_all_there_are(cli: Cli) -> None:
 
 def test_an_unknown_model_is_named_with_those_there_are(cli: Cli) -> None:
     done = cli("models", "mixd")
-    assert done.code == 65
+    assert done.code == 64
     assert "did you mean mixed?" in done.err
 
 

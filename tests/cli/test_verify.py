@@ -129,7 +129,7 @@ CASES: dict[str, tuple[Callable[[Data], object], str]] = {
     "an eviction left out": (drop_eviction, "capacity: "),
     "a node that is not there": (
         lambda data: data["assignments"][0].update(node="gpu-9"),
-        "actions: assignments[0].node: gpu-9 found",
+        "actions: assignments[0].node: found gpu-9, expected",
     ),
     "a cascade that is deeper than its rounds": (
         lambda data: data["cascade"].update(depth=1),
@@ -344,7 +344,7 @@ def test_what_cannot_be_used_is_judged_without_a_crash(cli: Cli) -> None:
         data["jobs"][1]["podSets"][0]["requests"].update(cpu=1)
 
     done = cli("verify", "snap.yaml", "jobs.yaml", tampered(spoil))
-    assert "actions: assignments[0].node: gpu-9 found" in done.out
+    assert "actions: assignments[0].node: found gpu-9, expected" in done.out
     assert "claims: jobs team-a/llm-8: other podSets stated of those given" in done.out
 
 

@@ -29,9 +29,6 @@ SECONDS = 2.0
 HANGS = 600.0
 """Seconds after which the clock ends a plan all the same; a campaign calls that a fault."""
 
-_FIELDS = {field.alias or name: name for name, field in Limits.model_fields.items()}
-"""Fields of a model's limits, by the names they have in a file."""
-
 
 def tidied(seed: int) -> Outcome:
     """Plan what a drawn wish asks for, as the command does but in this process alone.
@@ -43,7 +40,7 @@ def tidied(seed: int) -> Outcome:
     snapshot = validate(RawDocument("untidy", 0, documents[0]), ClusterSnapshot)
     pending = validate(RawDocument("untidy", 1, documents[1]), JobList).jobs
     question = Question("untidy", snapshot, pending, None, None, ())
-    limits = {_FIELDS[name]: number for name, number in wanted.limits.items()}
+    limits = Limits.model_validate(wanted.limits)
     wish = Wish(tuple(wanted.goals), None, limits, wanted.exempt, wanted.min_benefit)
     just_begun = mock.patch.object(clock, "_START", time.monotonic())
     with just_begun, mock.patch.object(exact, "SolverProcess", InlineSolver):

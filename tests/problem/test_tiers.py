@@ -53,6 +53,12 @@ def test_pods_evicted_are_left_out_where_cost_has_said_it_already() -> None:
     assert [tier.name for tier in tiers_of(asked)] == ["evictions[priority=1]", "evictions[pods]"]
 
 
+def test_a_goal_counts_what_is_above_it_in_numbers_that_people_write() -> None:
+    assert names({"nodes_in_use": {"target": 1}}) == ["nodes_in_use[above goal 1]"]
+    assert names({"stranded_gpus": {"target": "1500m"}}) == ["stranded_gpus[above goal 1.5]"]
+    assert names({"stranded_gpus": {"target": 10}}) == ["stranded_gpus[above goal 10]"]
+
+
 @pytest.mark.parametrize("metric", ["evictions", "moves", "disruption_cost"])
 def test_one_tier_over_all_priorities_can_be_asked_for(metric: str) -> None:
     assert names({metric: {"by": "all"}}) == [metric]

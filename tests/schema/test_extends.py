@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.errors import BadDataError, MissingInputError
+from kantopt.errors import BadDataError, MissingInputError, UsageError
 from kantopt.schema import extends
 from kantopt.schema.extends import load_model, models_folder, resolve_model
 from kantopt.schema.model import Model, Objective
@@ -86,7 +86,7 @@ def test_a_model_from_elsewhere_is_resolved_too(shipped: Path) -> None:
 
 @pytest.mark.parametrize("name", ["trainig", "Mixd"])
 def test_an_unknown_name_is_refused_with_a_guess(shipped: Path, name: str) -> None:
-    with pytest.raises(BadDataError, match=r"expected mixed or training, or a path \(did you mean"):
+    with pytest.raises(UsageError, match=r"expected mixed or training, or a path \(did you mean"):
         load_model(name)
 
 
@@ -95,7 +95,7 @@ def test_an_unknown_name_in_extends_names_the_file(shipped: Path, tmp_path: Path
     with pytest.raises(BadDataError) as refused:
         load_model(path)
     assert str(refused.value) == (
-        f'{path}: extends: found the unknown model "traning", expected mixed or training, '
+        f'{path}: extends: found "traning", expected mixed or training, '
         "or a path (did you mean training?)"
     )
 

@@ -163,9 +163,21 @@ def test_eligibility_lets_tolerated_and_soft_taints_pass() -> None:
 def test_eligibility_excuses_pods_that_run_on_a_node_cordoned_later() -> None:
     nodes = [node("a", unschedulable=True), node("b")]
     instance = question(nodes, [job("r", pods(count=2, on=["a", "b"]))])
-    assert len(standing(instance, Rule.ELIGIBILITY)) == 1
+    assert standing(instance, Rule.ELIGIBILITY) == []
     assert broken(instance, Rule.ELIGIBILITY) == []
     assert broken(instance, Rule.ELIGIBILITY, r=["b", "b"]) == []
     assert broken(instance, Rule.ELIGIBILITY, r=["a", "a"]) == [
         "job default/r pod set main: 1 of 0 pods allowed on node a (cordoned)"
     ]
+
+
+@pytest.mark.parametrize(
+    ("more", "selector"),
+    [({"ready": False}, {}), ({}, {"disk": "ssd"}), ({"ready": False}, {"disk": "ssd"})],
+)
+def test_eligibility_of_pods_on_a_cordoned_node_that_is_wrong_otherwise(
+    more: dict[str, bool], selector: dict[str, str]
+) -> None:
+    nodes = [node("a", unschedulable=True, **more)]
+    instance = question(nodes, [job("r", pods(on=["a"], nodeSelector=selector))])
+    assert len(standing(instance, Rule.ELIGIBILITY)) == 1

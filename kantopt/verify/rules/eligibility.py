@@ -9,20 +9,27 @@ from kantopt.verify.step import Step, Violation
 
 
 def check_eligibility(step: Step) -> Iterator[Violation]:
-    """Pods arrive only on ready, uncordoned nodes that their selectors and tolerations admit."""
+    """Pods arrive only on ready, uncordoned nodes that their selectors and tolerations admit.
+
+    A pod that runs on a node is no fault for the node having been cordoned since: cordoning keeps
+    pods from coming and lets those that are there run on.
+    """
     instance = step.instance
     for n, arrived in step.arrived_on.items():
         for s, _, pods in arrived:
             podset = instance.podsets[s]
             if n not in podset.allowed:
                 node = instance.nodes[n]
+                admitted = n in podset.spread_over
+                if step.standing and node.unschedulable and node.ready and admitted:
+                    continue
                 why = (
                     "cordoned"
                     if node.unschedulable
                     else "not ready"
                     if not node.ready
                     else "taint"
-                    if n in podset.spread_over
+                    if admitted
                     else "node selector or affinity"
                 )
                 job = instance.jobs[podset.job].name

@@ -35,7 +35,13 @@ MAY_IMPORT = {
         "bench",
     },
 }
-ANYWHERE = {"kantopt", "kantopt.errors", "kantopt.clock", "kantopt.memory"}
+ANYWHERE = {
+    "kantopt",
+    "kantopt.errors",
+    "kantopt.clock",
+    "kantopt.memory",
+    "kantopt.processor",
+}
 """``kantopt`` itself is imported for ``__version__``."""
 HEAVY = {"numpy", "ortools", "networkx"}
 MODULES = sorted(PACKAGE.rglob("*.py"))

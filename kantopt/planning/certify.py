@@ -210,7 +210,7 @@ class _Certification:
             verdict = "BETTER"
         elif proved:
             verdict = "OPTIMAL"
-        warnings = dict.fromkeys((*certificate.warnings, *run.warnings))
+        told = (*certificate.warnings, *run.warnings, *run.starved(proved=proved))
         search = self._search(certificate.search, run.ortools_version)
         return certificate.model_copy(
             update={
@@ -218,7 +218,7 @@ class _Certification:
                 "tiers": tiers,
                 "counter_example": better,
                 "search": search,
-                "warnings": tuple(warnings),
+                "warnings": tuple(dict.fromkeys(told)),
                 "required_impossible": run.infeasible,
             }
         )

@@ -10,6 +10,7 @@ from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.messages import Alone, Done, Failed, Found, Message, Note, SearchTask, Started
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
+from kantopt.processor import CpuUse, busy_use
 from kantopt.search.known import Bound
 
 _GRACE = 0.2
@@ -57,11 +58,18 @@ class Exact:
         self.infeasible = False
         self.ortools_version = ""
         self.warnings: list[str] = []
+        self.cpu = CpuUse()
+        """What the process has used, once this is left."""
+        self._began: float | None = None
+        self._done: float | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._began is not None:
+            wall = (self._done or elapsed()) - self._began
+            self.cpu = busy_use(self._process.pid, wall)
         self._process.close()
         if not self.ortools_version and self.open:
             self.warnings.append("the exact search did not begin: there was no time left for it")
@@ -69,6 +77,7 @@ class Exact:
     def begin(self, task: SearchTask) -> None:
         """Give the search its task."""
         self._deadline = task.deadline
+        self._began = elapsed()
         self._process.begin(task)
 
     def offer(self, placement: Placement) -> None:
@@ -137,6 +146,8 @@ class Exact:
             case Done(infeasible, clocked):
                 self.infeasible = infeasible
                 self.open, self.ended = False, not clocked
+                self._done = elapsed()
             case Failed(text):
                 self.warnings.append(text)
                 self.open = False
+                self._done = elapsed()

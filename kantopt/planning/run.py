@@ -19,6 +19,7 @@ from kantopt.problem.actions import Wave
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
+from kantopt.processor import CpuUse, own_use
 from kantopt.schema import plan as docs
 from kantopt.schema.model import Rule
 from kantopt.search.portfolio import best_of
@@ -90,6 +91,7 @@ class Run:
         self.ortools_version = ""
         self.cut = False
         """The clock or a signal has ended something before its time."""
+        self._solver_cpu = CpuUse()
         began = elapsed()
         placement, by = start or (instance.current, "nobody")
         self.incumbents = Incumbents(self.instance, tiers, placement, by)
@@ -194,6 +196,7 @@ class Run:
         self.solver = None  # used up
         self.cut = self.cut or ending.cut
         self.warnings += ending.warnings
+        self._solver_cpu += ending.cpu
         self.ortools_version = ending.ortools_version or self.ortools_version
         if ending.infeasible and not forbidden:
             self.infeasible = True
@@ -336,9 +339,19 @@ class Run:
                 self.instance, placement, lambda j: self._why(placement, j, examined)
             ),
             standing=self.standing,
-            warnings=(*ended, *self.warnings),
+            warnings=(*ended, *self.starved(proved=proved), *self.warnings),
             cascade=follows,
         )
+
+    def starved(self, *, proved: bool) -> tuple[str, ...]:
+        """Say so if the clock ended a run that had the time but not the processor.
+
+        Not where work is counted: there the clock should have no say in a single byte.
+        """
+        if not self.cut or proved or self.deadline.deterministic:
+            return ()
+        used = own_use() + self._solver_cpu
+        return (str(used),) if used.starved else ()
 
     def _cascade(self, placement: Placement) -> Cascade | None:
         """Replay the plan with its victims in the queue, if it has any."""

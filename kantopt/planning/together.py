@@ -12,6 +12,7 @@ from kantopt.planning.messages import SearchTask
 from kantopt.planning.options import Options
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
+from kantopt.processor import CpuUse
 
 WORK_PER_SECOND = 0.05
 """Deterministic seconds per second of the time limit: few enough that the clock rarely decides."""
@@ -27,6 +28,8 @@ class Ending:
     """A required job provably has no place."""
     ortools_version: str = ""
     warnings: list[str] = field(default_factory=list)
+    cpu: CpuUse = field(default_factory=CpuUse)
+    """What the process of the exact search has used."""
 
 
 def search_together(
@@ -79,6 +82,7 @@ def search_together(
             exact.wait(deadline, for_news=True)
         exact.wait(deadline, for_news=False)
     ending.warnings += exact.warnings
+    ending.cpu = exact.cpu
     ending.infeasible = exact.infeasible and bool(incumbents.best.missing)
     ending.ortools_version = exact.ortools_version
     ending.cut = ending.cut or not (exact.ended or incumbents.optimal)

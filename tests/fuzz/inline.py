@@ -15,6 +15,10 @@ class InlineSolver(SolverProcess):
     def __init__(self) -> None:
         self._told: list[Message] = []
 
+    @property
+    def pid(self) -> None:
+        """There is no process."""
+
     def begin(self, task: SearchTask) -> None:
         out, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)  # a solver may print its name

@@ -5,21 +5,25 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from typing import Any
 
 import pytest
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning import exact, together
+from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.messages import Done, Found
 from kantopt.planning.options import Options
 from kantopt.planning.plan import Result, make_plan
 from kantopt.planning.question import Question
 from kantopt.planning.run import Progress, Run
 from kantopt.planning.solver_process import SolverProcess
+from kantopt.planning.together import search_together
 from kantopt.problem.cluster import Spot
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
+from kantopt.processor import CpuUse
 from kantopt.schema.dump import dump_json
 from kantopt.schema.model import Model
 from kantopt.verify.rules import check
@@ -267,6 +271,45 @@ def test_arithmetic_proves_a_required_job_impossible_without_a_solver() -> None:
     asked = question([node("a", 4)], [], [job("big", 5)])
     result = planned(asked, model(*PODS_FIRST), engine="fast", require=("big",))
     assert result.infeasible
+
+
+STARVED = CpuUse(ran=0.5, waited=9.0)
+
+
+def test_a_run_that_was_starved_of_cpu_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kantopt.planning.run.own_use", lambda: STARVED)
+    options = Options(workers=1)
+    cut = make_plan(hard_question(), model(*PODS_FIRST), options, soon(1.0)).plan
+    assert cut.warnings[0] == "the time limit ended the search: this is the best plan so far"
+    assert cut.warnings[1].startswith("starved of CPU: ran ")
+    done = planned(question([node("a", 4)], [], [job("j", 4)]), model(*PODS_FIRST))
+    assert done.plan.warnings == ()  # nothing was missing for it
+
+
+def test_the_words_of_a_deterministic_plan_do_not_depend_on_the_processor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kantopt.planning.run.own_use", lambda: STARVED)
+    deadline = Deadline(elapsed() + 60.0, deterministic=True, whole=0.5)
+    deadline.stop.signal = signal.SIGTERM
+    plan = make_plan(hard_question(), model(*PODS_FIRST), Options(workers=1), deadline).plan
+    assert plan.solver.status == "UNKNOWN"
+    assert not any("CPU" in text for text in plan.warnings)
+
+
+def test_a_solver_that_is_given_no_processor_counts_as_waiting() -> None:
+    """Stopped, it has work and does none of it."""
+    process = SolverProcess()
+    time.sleep(0.3)
+    os.kill(process.pid or 0, signal.SIGSTOP)
+    asked = hard_question()
+    wanted = model(*PODS_FIRST)
+    instance = asked.instance(wanted)
+    incumbents = Incumbents(instance, tiers_of(instance), instance.current, "nobody")
+    ending = search_together(
+        incumbents, Options(engine="exact", workers=1), soon(1.5), lambda: None, process=process
+    )
+    assert ending.cpu.waited > 0.2
 
 
 def test_an_interrupted_plan_says_so() -> None:

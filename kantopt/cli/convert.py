@@ -46,14 +46,17 @@ def convert(
     Both documents are written one after the other. What they leave out or assume is said on
     stderr.
     """
+    from kantopt.cli.progress import Progress
     from kantopt.planning.convert import convert as convert_files
     from kantopt.planning.question import Import
 
     check_output_file(output_file)
     how = Import(gated, tuple(pending or ()), tuple(topology or ()))
-    converted = convert_files(source, files, how)
     form = format_of(output, output_file, "yaml")
-    documents = [dumped(converted.snapshot, form), dumped(converted.pending, form)]
+    with Progress(verbose=verbose, quiet=quiet) as progress:
+        converted = convert_files(source, files, how)
+        progress.reach("writing")
+        documents = [dumped(converted.snapshot, form), dumped(converted.pending, form)]
     emit(("---\n" if form == "yaml" else "").join(documents), output_file)
     if not quiet:
         complain("note", converted.notes)

@@ -62,6 +62,7 @@ def explain(
     input, 73 cannot create, 74 write failed, 129, 130 and 143 interrupted (what is known is
     written).
     """
+    from kantopt.cli.progress import Progress
     from kantopt.cli.signals import stop_on_signals
     from kantopt.clock import Deadline, Stop
 
@@ -69,12 +70,14 @@ def explain(
     files, name = _arguments(files, job)
     stop = Stop()
     deadline = Deadline(time_limit, stop=stop)
-    with stop_on_signals(stop):
+    progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit)
+    with stop_on_signals(stop), progress:
         from kantopt.planning.explain.process import explain_apart
         from kantopt.planning.question import Import, chosen_model, read_question
 
         how = Import(gated, tuple(pending or ()), tuple(topology or ()))
         question = read_question(files, how)
+        progress.reach("explaining")
         told = explain_apart(question, chosen_model(question, model), name, deadline, what_if or ())
     _write(told, shown)
     return 0 if stop.signal is None else 128 + stop.signal

@@ -43,15 +43,18 @@ def metrics(
     priority, nodes in use, how far gangs are spread (JTTED), how long jobs have waited (JWTD).
     Needs no solver.
     """
+    from kantopt.cli.progress import Progress
     from kantopt.planning.question import Import, judging_model, read_question
     from kantopt.planning.report_metrics import Slot, report_metrics
 
     shown = asked_for(output, output_file, color, quiet=quiet)
     how = Import(gated, tuple(pending or ()), tuple(topology or ()))
-    question = read_question(files, how)
-    chosen = judging_model(question, model)
-    slots = [Slot(size, slot_resource, slot_devices) for size in slot or ()]
-    report = report_metrics(question, chosen, slots)
+    with Progress(verbose=verbose, quiet=quiet) as progress:
+        question = read_question(files, how)
+        progress.reach("measuring")
+        chosen = judging_model(question, model)
+        slots = [Slot(size, slot_resource, slot_devices) for size in slot or ()]
+        report = report_metrics(question, chosen, slots)
 
     def laid_out(_: opt.Form, to_file: bool) -> str:
         from kantopt.cli.screen import on_screen

@@ -22,7 +22,7 @@ def models(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """List the shipped models, or print one; with -o or -O, all of them as documents."""
+    """List the shipped models, or print one; with -o or -O, all."""
     from kantopt.schema.extends import load_model, shipped_models
 
     check_output_file(output_file)

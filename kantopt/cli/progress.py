@@ -1,4 +1,4 @@
-"""What a plan in the making shows on stderr."""
+"""What a command at work shows on stderr."""
 
 from __future__ import annotations
 
@@ -15,10 +15,17 @@ from kantopt.clock import elapsed
 
 _FIRST_SECONDS = 2.0
 _EVERY_SECONDS = 0.25
+_BAR = 12
+"""Characters of the bar."""
+
+_WORDS = {"search": "searching"}
+"""What parts of the work are called on a terminal, if not by their own names."""
 
 
 class Progress:
-    """Shows news of planning: lines with ``verbose``, else one changing line on a terminal.
+    """Shows news of the work: lines with ``verbose``, else one changing line on a terminal.
+
+    The line comes after two seconds and goes away at the end. With a time limit it has a bar.
 
     With ``form`` ``json`` every piece of news is a line with a JSON object, for other programs:
     ``time``, ``t`` in seconds since the process began, ``event`` and, of a better plan, ``values``.
@@ -34,13 +41,15 @@ class Progress:
         *,
         verbose: bool,
         quiet: bool,
-        limit_seconds: float,
+        limit_seconds: float | None = None,
         form: LogForm = "text",
     ) -> None:
         self._json = form == "json" and not quiet
         self._verbose = verbose and not quiet
         self._limit = limit_seconds
         self._news = "reading"
+        self._best = False
+        """There is a plan to speak of."""
         self._drawn = False
         line = not (quiet or verbose or self._json)
         self._live = line and _is_terminal() and hasattr(signal, "SIGALRM")
@@ -51,6 +60,8 @@ class Progress:
     def reach(self, event: str) -> None:
         """Take the news that another part of the work begins; told to other programs only."""
         self.moments.setdefault(event, elapsed())
+        if not self._best:
+            self._news = _WORDS.get(event, event)
         if self._json:
             tell_news(event)
 
@@ -61,7 +72,8 @@ class Progress:
         if not values:
             self.reach(message)
             return
-        self._news = f"best plan by {message}"
+        self._best = True
+        self._news = f"best plan by {message}{_first_open(values, bounds)}"
         if self._json:
             tell_news(message, {"values": list(values), "bounds": list(bounds)}, seconds)
         elif self._verbose:
@@ -101,7 +113,14 @@ class Progress:
 
     def _draw(self, number: int, frame: FrameType | None) -> None:
         self._drawn = True
-        text = f"{elapsed():.0f} of {self._limit:g} s, {self._news} (Ctrl-C takes the best so far)"
+        seconds = elapsed()
+        text = f"{seconds:.0f} s, {self._news}"
+        if self._limit is not None:
+            done = min(_BAR, int(_BAR * seconds / self._limit))
+            bar = f"[{'#' * done}{'.' * (_BAR - done)}]"
+            text = f"{bar} {seconds:.0f} of {self._limit:g} s, {self._news}"
+            if self._news != "reading":  # before that there is nothing to take
+                text += " (Ctrl-C takes what there is)"
         with contextlib.suppress(OSError, ValueError):
             width = os.get_terminal_size(sys.stderr.fileno()).columns
             text = text[: max(width - 1, 20)]
@@ -117,11 +136,17 @@ class Progress:
 def _values(values: Sequence[int], bounds: Sequence[int]) -> str:
     """Values of the tiers, and how far the first that is not proved is from its bound."""
     text = f"[{' '.join(map(str, values))}]"
+    first = _first_open(values, bounds)
+    return f"{text}{first.removeprefix(',')}" if first or not bounds else f"{text} proved"
+
+
+def _first_open(values: Sequence[int], bounds: Sequence[int]) -> str:
+    """How far the first tier that is not proved is from its bound; nothing if all are."""
     for i, (value, bound) in enumerate(zip(values, bounds, strict=False), start=1):
         if value > bound:
             gap = 100 * (value - bound) / max(1, value)
-            return f"{text} tier {i}: {value}, bound {bound}, gap {gap:.0f} %"
-    return f"{text} proved" if bounds else text
+            return f", tier {i}: {value}, bound {bound}, gap {gap:.0f} %"
+    return ""
 
 
 def _is_terminal() -> bool:

@@ -48,13 +48,16 @@ def render(
     fail if the plan is stale. svg: the nodes by topology domain, what runs on them, what leaves
     and what arrives, before and after the plan.
     """
+    from kantopt.cli.progress import Progress
+
     check_output_file(output_file)
-    if to == "svg":
-        if shell or gate is not None:
-            raise UsageError("--shell, --gate: found --to svg, expected --to kubectl")
-        text, notes = _picture(files, gated, pending or (), topology or ())
-    else:
-        text, notes = _requests(files, shell, gate), ()
+    if to == "svg" and (shell or gate is not None):
+        raise UsageError("--shell, --gate: found --to svg, expected --to kubectl")
+    with Progress(verbose=verbose, quiet=quiet):
+        if to == "svg":
+            text, notes = _picture(files, gated, pending or (), topology or ())
+        else:
+            text, notes = _requests(files, shell, gate), ()
     emit(text, output_file)
     if not quiet:
         complain("warning", notes)

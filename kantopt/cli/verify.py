@@ -65,22 +65,26 @@ def verify(
     codes: 0 nothing found against a plan or certificate, 12 findings, or steps cut, 64 usage, 65
     bad data, 66 missing input.
     """
+    from kantopt.cli.progress import Progress
     from kantopt.planning.question import Import
 
     shown = asked_for(output, output_file, color, quiet=quiet)
     how = Import(gated, tuple(pending or ()), tuple(topology or ()))
+    progress = Progress(verbose=verbose, quiet=quiet)
+    progress.reach("reading and judging")
     if against:
         if model is not None or certificate is not None:
             raise UsageError("verify: --against cuts a plan, under its own model")
         from kantopt.planning.guard import guard, plan_and_cluster
 
-        question, given = plan_and_cluster(files, against, how)
-        if max_snapshot_age is not None:
-            from kantopt.cli.age import check_snapshot_age
-            from kantopt.clock import utc_now
+        with progress:
+            question, given = plan_and_cluster(files, against, how)
+            if max_snapshot_age is not None:
+                from kantopt.cli.age import check_snapshot_age
+                from kantopt.clock import utc_now
 
-            check_snapshot_age(question, max_snapshot_age, utc_now())
-        rest = guard(question, given, "the plan")
+                check_snapshot_age(question, max_snapshot_age, utc_now())
+            rest = guard(question, given, "the plan")
         show_guarded(rest, shown)
         return 12 if rest.cut else 0
     if max_snapshot_age is not None:
@@ -90,11 +94,13 @@ def verify(
 
         if model is not None:
             raise UsageError("verify: --certificate judges under the certificate's own model")
-        verdict = judge_certificate(certificate, files, how)
+        with progress:
+            verdict = judge_certificate(certificate, files, how)
     else:
         from kantopt.planning.judge import judge
 
-        verdict = judge(files, model, how)
+        with progress:
+            verdict = judge(files, model, how)
     _write(verdict, shown)
     return 12 if verdict.findings else 0
 

@@ -6,6 +6,7 @@ import fcntl
 import os
 import pty
 import re
+import signal
 import struct
 import termios
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from kantopt.cli.progress import Progress
+from kantopt.errors import BadDataError
 from tests.cli.conftest import Cli, finish, start
 
 ESCAPE = "\x1b["
@@ -83,6 +85,59 @@ def test_progress_is_one_line_that_goes_away(
     assert "of 10 s, best plan by fgd" in shown
     assert shown.endswith("\r\x1b[K")
     assert "\n" not in shown
+
+
+def test_the_line_says_what_is_done_and_how_far_the_first_open_objective_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("kantopt.cli.progress._is_terminal", lambda: True)
+    monkeypatch.setattr("kantopt.cli.progress.elapsed", lambda: 5.0)
+
+    def drawn() -> str:
+        progress._draw(0, None)
+        return capsys.readouterr().err.removeprefix("\r").removesuffix("\x1b[K")
+
+    with Progress(verbose=False, quiet=False, limit_seconds=10.0) as progress:
+        assert drawn() == "[######......] 5 of 10 s, reading"
+        progress.reach("planning")
+        assert drawn() == "[######......] 5 of 10 s, planning (Ctrl-C takes what there is)"
+        progress.tell(0.5, "fgd", (1, 12), (1, 9))
+        progress.tell(0.5, "search", ())
+        assert "best plan by fgd, tier 2: 12, bound 9, gap 25 % (Ctrl-C" in drawn()
+        monkeypatch.setattr("kantopt.cli.progress.elapsed", lambda: 30.0)
+        assert drawn().startswith("[############] 30 of 10 s, ")
+    capsys.readouterr()
+    with Progress(verbose=False, quiet=False) as progress:
+        progress.reach("measuring")
+        assert drawn() == "30 s, measuring"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "slow"),
+    [
+        (("explain", "snap.yaml", "huge.yaml", "huge"), "kantopt.planning.question.read_question"),
+        (("verify", "snap.yaml"), "kantopt.planning.judge.judge"),
+        (("metrics", "snap.yaml"), "kantopt.planning.report_metrics.report_metrics"),
+        (("convert", "--from", "openb", "snap.yaml"), "kantopt.planning.convert.convert"),
+        (("render", "--to", "svg", "snap.yaml"), "kantopt.planning.question.read_question"),
+        (("plan", "snap.yaml"), "kantopt.planning.question.read_question"),
+        (("certify", "snap.yaml"), "kantopt.planning.question.read_question"),
+        (("defrag", "snap.yaml"), "kantopt.planning.question.read_question"),
+    ],
+)
+def test_whatever_takes_long_shows_that_it_is_at_work_unless_quiet(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], slow: str
+) -> None:
+    def wait(*_: object, **__: object) -> None:
+        signal.raise_signal(signal.SIGALRM)  # the clock strikes
+        raise BadDataError([])
+
+    monkeypatch.setattr("kantopt.cli.progress._is_terminal", lambda: True)
+    monkeypatch.setattr("kantopt.cli.progress._FIRST_SECONDS", 600.0)
+    monkeypatch.setattr(slow, wait)
+    assert " s, " in cli(*arguments).err
+    monkeypatch.setattr(slow, lambda *_, **__: (_ for _ in ()).throw(BadDataError([])))
+    assert cli(*arguments, "-q").err == "kantopt: error: \n"
 
 
 def test_quiet_and_pipes_show_no_progress(capsys: pytest.CaptureFixture[str]) -> None:

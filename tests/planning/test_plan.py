@@ -168,6 +168,8 @@ def test_deterministic_runs_give_the_same_bytes_with_a_tier_left_open(
 
 def test_an_illegal_placement_of_the_solver_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     class Liar:
+        pid = None
+
         def __init__(self) -> None:
             self.lies: list[object] = [
                 Found(({Spot(0): 1}, {Spot(1): 1}, {Spot(0): 1})),

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from kantopt.cli import endings
 from tests.cli.conftest import SNAPSHOT, Cli, finish, start
@@ -124,19 +123,6 @@ def test_an_output_that_cannot_be_created_is_73_before_any_work(
     done = cli(command, *arguments.get(command, ["snap.yaml"]), "-O", path)
     assert done.code == 73
     assert "cannot be written" in done.err
-
-
-@pytest.mark.parametrize(
-    ("command", "kind"), [("verify", "Verdict"), ("metrics", "Metrics"), ("plan", "Plan")]
-)
-def test_a_file_without_a_form_gets_the_document_and_stdout_the_table(
-    cli: Cli, command: str, kind: str
-) -> None:
-    table = cli(command, "snap.yaml").out
-    assert cli(command, "snap.yaml", "-O", "out.txt").out == table
-    assert yaml.safe_load(Path("out.txt").read_text())["kind"] == kind
-    assert cli(command, "snap.yaml", "-o", "table", "-O", "out.txt").out == ""
-    assert Path("out.txt").read_text() == table
 
 
 def test_an_output_without_permission_is_73(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

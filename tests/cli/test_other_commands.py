@@ -182,3 +182,16 @@ def test_metrics_of_a_single_node_are_singular(cli: Cli) -> None:
     out = cli("metrics", "one.json").out
     assert "0/1 node " in out
     assert "0/1 GPU " in out
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"), [("verify", "Verdict"), ("metrics", "Metrics"), ("plan", "Plan")]
+)
+def test_a_file_without_a_form_gets_the_document_and_stdout_the_table(
+    cli: Cli, command: str, kind: str
+) -> None:
+    table = cli(command, "snap.yaml").out
+    assert cli(command, "snap.yaml", "-O", "out.txt").out == table
+    assert yaml.safe_load(Path("out.txt").read_text())["kind"] == kind
+    assert cli(command, "snap.yaml", "-o", "table", "-O", "out.txt").out == ""
+    assert Path("out.txt").read_text() == table

@@ -18,6 +18,10 @@ class Scripted(SolverProcess):
         self.left = messages
         self.first = True
 
+    @property
+    def pid(self) -> None:
+        """There is no process."""
+
     def begin(self, task: SearchTask) -> None:
         """There is nothing to search."""
 

@@ -38,7 +38,9 @@ from kantopt.search.repair.bound import change_prices
 from kantopt.search.slots.prices import slot_prices
 from kantopt.verify.metrics import bounds
 from kantopt.verify.witness.check import proved_bound
-from kantopt.verify.witness.prices import bound_by_prices, price_rows
+from kantopt.verify.witness.prices import bound_by_prices
+from kantopt.verify.witness.rows import price_rows
+from tests.domain_trials import bounds_by_domains
 from tests.generate import random_instance
 from tests.mutations import certificates, try_mutations
 from tests.oracle import best
@@ -112,6 +114,7 @@ def _bounds(
         by_node = node_prices_of(rows, values[i], lambda: False)
         if by_node is not None:
             yield bound_by_prices(rows, *by_node)
+    yield from bounds_by_domains(instance, tiers, i, locks, rng, values[i])
     shares = cutting_prices(instance, tiers, values, i, Deadline(None))
     contents = slot_prices(instance, tiers, values, i, lambda: False)
     changes = change_prices(instance, tiers, values, i, lambda: False, 20)

@@ -121,9 +121,9 @@ def test_only_cp_imports_the_solver(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_numpy_is_loaded_by_the_search_only(path: Path) -> None:
-    """And by tables of contents and of changes, which the search and their certificates load."""
+    """And by tables of contents, changes and domains, which their certificates load, too."""
     module = name_of(path)
-    tables = ("kantopt.verify.slots.", "kantopt.verify.changes.")
+    tables = ("kantopt.verify.slots.", "kantopt.verify.changes.", "kantopt.verify.domains.bound")
     if layer_of(module) != "search" and not module.startswith(tables):
         loaded = {module.split(".")[0] for module in imported(path, at_load=True)}
         assert not loaded & {"numpy", "networkx"}

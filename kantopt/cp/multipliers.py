@@ -5,7 +5,7 @@ from __future__ import annotations
 from ortools.linear_solver import pywraplp
 
 from kantopt.verify.witness.groups import all_or_nothing, by_job
-from kantopt.verify.witness.prices import PriceRows
+from kantopt.verify.witness.rows import PriceRows
 from kantopt.verify.witness.sums import Sum
 
 DENOMINATOR = 10**15
@@ -76,6 +76,10 @@ class Program:
                     most = solver.Constraint(-infinity, 0.0)
                     most.SetCoefficient(self.placed[i], 1.0)
                     most.SetCoefficient(job, -float(group.count))
+
+    def job(self, j: int) -> pywraplp.Variable | None:
+        """Return the variable of a job that is placed or not; ``None`` if there is none for it."""
+        return self._jobs.get(j)
 
     def terms(self, row: Sum, *, leaving: bool = True) -> list[tuple[pywraplp.Variable, float]]:
         """Return a sum as variables and their weights, but for its constants.

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from ortools.linear_solver import pywraplp
 
 from kantopt.cp.multipliers import Program
-from kantopt.verify.witness.prices import NodeChange, Priced, PriceRows, priced
+from kantopt.verify.witness.prices import NodeChange, Priced, priced
+from kantopt.verify.witness.rows import PriceRows
 from kantopt.verify.witness.sums import Sum
 
 DENOMINATOR = 2**24

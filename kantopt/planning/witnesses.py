@@ -12,12 +12,13 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema import plan as docs
-from kantopt.schema.certificate import CertifiedTier, Formula, Multiplier, Witness
+from kantopt.schema.certificate import CertifiedTier, Formula, Multiplier, RegionView, Witness
 from kantopt.schema.model import Rule
 from kantopt.search.known import Bound, Known, Source
+from kantopt.verify.domains.regions import View
 from kantopt.verify.rules import check
 from kantopt.verify.witness.check import proved_bound
-from kantopt.verify.witness.prices import PriceRows, price_rows
+from kantopt.verify.witness.rows import PriceRows, price_rows
 
 if TYPE_CHECKING:
     from kantopt.verify.changes.pricing import Prices
@@ -35,6 +36,7 @@ _SOURCES: dict[Formula, Source] = {
     "shares": "column-generation",
     "contents": "column-generation",
     "changes": "column-generation",
+    "domains": "column-generation",
 }
 
 
@@ -115,10 +117,10 @@ class Witnesses:
             self._best[i] = bound, witness
 
     def _look_at(self, i: int, deadline: Deadline) -> None:
-        """Try multipliers of all nodes taken as one, then of shares, then prices node by node."""
+        """Try multipliers of all nodes taken as one, of shares, then prices by node and domain."""
         looks = (
             *(self._by_rows, self._by_shares, self._by_contents, self._by_changes),
-            self._by_nodes,
+            *(self._by_nodes, self._by_domains),
         )
         for look in looks:
             if self.closed(i) or deadline.over():
@@ -161,6 +163,23 @@ class Witnesses:
         if found is not None:
             self._try(i, "multipliers", *found)
 
+    def _by_domains(self, i: int, deadline: Deadline) -> None:
+        from kantopt.cp.domain_prices import domain_prices_of, views_of
+        from kantopt.verify.domains.bound import domain_rows
+
+        locks = dict(zip(self.tiers[:i], self.values[:i], strict=True))
+        for view in views_of(self.instance, self.tiers, i):
+            if self.closed(i) or deadline.over():
+                return
+            try:
+                rows = domain_rows(self.instance, self.tiers, i, locks, view)
+            except ValueError:  # nothing that such domains could say of this tier
+                continue
+            part = deadline.less(deadline.remaining() * (1 - NODES_SHARE))
+            found = domain_prices_of(rows, self.values[i], part.over)
+            if found is not None:
+                self._try(i, "domains", *found, view=view)
+
     def _by_rows(self, i: int, deadline: Deadline) -> None:
         from kantopt.cp.multipliers import DENOMINATOR, multipliers_of
 
@@ -195,10 +214,24 @@ class Witnesses:
         counted |= {f"tier {self.tiers[j].name}": k for j, k in prices.tiers.items()}
         self._try(i, "multipliers", prices.scale, counted)
 
-    def _try(self, i: int, formula: Formula, denominator: int, values: Mapping[str, int]) -> None:
+    def _try(
+        self,
+        i: int,
+        formula: Formula,
+        denominator: int,
+        values: Mapping[str, int],
+        view: View | None = None,
+    ) -> None:
         multipliers = tuple(Multiplier(row=row, value=k) for row, k in values.items() if k)
         if multipliers:
-            made = Witness(formula=formula, denominator=denominator, multipliers=multipliers)
+            made = Witness(
+                formula=formula,
+                denominator=denominator,
+                multipliers=multipliers,
+                view=None
+                if view is None
+                else RegionView(level=view.level, resource=view.resource, step=view.step),
+            )
             self._take(i, made)
 
     def certified(self, rows: Sequence[docs.Tier]) -> tuple[CertifiedTier, ...]:

@@ -12,7 +12,13 @@ Positive = Annotated[int, Field(ge=1)]
 Judgement = Literal["OPTIMAL", "BETTER", "OPEN", "ILLEGAL"]
 ProvedBy = Literal["arithmetic", "relaxation-search", "column-generation", "cp-sat", "none"]
 Formula = Literal[
-    "combinatorial", "combinatorial on merged pods", "multipliers", "shares", "contents", "changes"
+    "combinatorial",
+    "combinatorial on merged pods",
+    "multipliers",
+    "shares",
+    "contents",
+    "changes",
+    "domains",
 ]
 JudgedAs = Literal["plan", "later snapshot", "snapshot as it stands"]
 
@@ -43,6 +49,14 @@ class Multiplier(Part):
     value: Positive = Field(description="multiplier, above 0")
 
 
+class RegionView(Part):
+    """Which nodes a bound counts together, and by what it measures their room."""
+
+    level: str = Field(min_length=1, description="topology level; nodes: each node by itself")
+    resource: str = Field(min_length=1, description="resource by which room is measured")
+    step: Positive = Field(default=1, description="base units of the resource that count as one")
+
+
 class Witness(Part):
     """The numbers by which a bound by arithmetic is worked out again."""
 
@@ -52,7 +66,11 @@ class Witness(Part):
         "multipliers: a sum of rows that hold for every legal plan, each so many times; shares: "
         "the same for nodes or devices cut into shares; contents: the same for what each node "
         "could hold, where free slots are counted; changes: the same for what a change of each "
-        "node could gain, where nobody is evicted"
+        "node could gain, where nobody is evicted; domains: the same for what each topology domain "
+        "could hold"
+    )
+    view: RegionView | None = Field(
+        default=None, description="of the formula domains: which domains, and which room in them"
     )
     denominator: Positive = Field(default=1, description="what multipliers are divided by")
     multipliers: tuple[Multiplier, ...] = Field(

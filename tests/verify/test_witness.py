@@ -13,7 +13,8 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.schema.certificate import Multiplier, Witness
 from kantopt.verify.witness.check import proved_bound
 from kantopt.verify.witness.node import Arriving, Leaving, Worth, best_change, proportions_of
-from kantopt.verify.witness.prices import PriceRows, bound_by_prices, price_rows
+from kantopt.verify.witness.prices import bound_by_prices
+from kantopt.verify.witness.rows import PriceRows, price_rows
 from tests.generate import random_instance
 from tests.oracle import best
 from tests.verify.world import Document, job, node, pods, question

@@ -16,94 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import gcd
 
-from kantopt.problem.classes import Merged
 from kantopt.problem.instance import Instance
-from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 from kantopt.verify.step import Loads
-from kantopt.verify.witness.capacity import CapacityRow, capacity_rows
-from kantopt.verify.witness.groups import (
-    PriceGroup,
-    all_or_nothing,
-    by_job,
-    groups_of,
-    merged_of,
-)
+from kantopt.verify.witness.groups import PriceGroup
 from kantopt.verify.witness.node import Arriving, Leaving, Worth, best_change, proportions_of
-from kantopt.verify.witness.sums import Sum, least_placed, limits_of, sum_of
-
-
-@dataclass(frozen=True, slots=True)
-class PriceRows:
-    """What multipliers can be given to, and what holds of it within the locks.
-
-    Attributes
-    ----------
-    tier
-        The tier that is bounded.
-    merged
-        The question with alike pods counted together.
-    groups
-        Its groups of pods; each has a row of its name.
-    objective
-        The tier as a sum over groups and jobs.
-    locks
-        Sums that are limited, by the names of their rows.
-    capacity
-        What all pods together have, by the names of the rows.
-    least
-        Pods of each group that are placed in any case.
-    """
-
-    tier: Tier
-    merged: Merged
-    groups: tuple[PriceGroup, ...]
-    objective: Sum
-    locks: Mapping[str, Sum]
-    capacity: Mapping[str, CapacityRow]
-    least: tuple[int, ...]
-
-    @property
-    def names(self) -> set[str]:
-        """Names of all rows."""
-        return {group.name for group in self.groups} | self.locks.keys() | self.capacity.keys()
-
-    @property
-    def step(self) -> int:
-        """What every value of the tier is a multiple of."""
-        goal = self.objective
-        each = (*goal.missing, *goal.evicted, *goal.out, *goal.placed, *goal.unplaced.values())
-        return gcd(goal.constant, *each) or 1
-
-
-def price_rows(
-    instance: Instance, tiers: Sequence[Tier], i: int, locks: Mapping[Tier, int]
-) -> PriceRows | None:
-    """Return the rows that bound tier ``i``; ``None`` if the tier is no sum over pods and jobs.
-
-    Parameters
-    ----------
-    instance, tiers
-        The question.
-    locks
-        Values of tiers above: the bound is for plans that are no worse in them.
-    """
-    merged = merged_of(instance)
-    alike = dict(zip(tiers, merged.tiers(tiers), strict=True))
-    groups = groups_of(merged)
-    objective = sum_of(alike[tiers[i]], merged.instance, groups, 0)
-    if objective is None:
-        return None
-    sums = dict(limits_of(merged.instance, groups))
-    for tier, value in locks.items():
-        row = sum_of(alike[tier], merged.instance, groups, tier.most(value))
-        if row is not None:
-            sums[f"tier {tier.name}"] = row
-    least = least_placed(merged.instance, groups, list(sums.values()))
-    capacity = capacity_rows(merged.instance, groups)
-    return PriceRows(tiers[i], merged, groups, objective, sums, capacity, least)
+from kantopt.verify.witness.placing import Weights, placing
+from kantopt.verify.witness.rows import PriceRows, held
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +83,7 @@ def priced(
     weights = [(values.get(name, 0), row) for name, row in rows.locks.items()]
     counted = [(values.get(name, 0), row) for name, row in rows.capacity.items()]
     allowed = sum(k * row.limit for k, row in weights) + sum(u * row.limit for u, row in counted)
-    total = _placing(rows, denominator, prices, weights, counted) - allowed
+    total = placing(rows, denominator, prices, weights, counted, leaves=not any(prices)) - allowed
     changes: list[NodeChange] = []
     for change in _changes(rows, denominator, prices, weights) if any(prices) else ():
         if over():
@@ -173,92 +93,6 @@ def priced(
     unit = denominator * rows.step
     bound = rows.tier.above_target(max(0, -(-total // unit) * rows.step))
     return Priced(bound, total, tuple(changes))
-
-
-Weights = Sequence[tuple[int, Sum]]
-
-
-def _placing(
-    rows: PriceRows,
-    scale: int,
-    prices: Sequence[int],
-    weights: Weights,
-    counted: Sequence[tuple[int, CapacityRow]],
-) -> int:
-    """Least that placing, evicting and leaving out pods costs over all jobs."""
-    sums = [(k, row) for k, row in [(scale, rows.objective), *weights] if k]
-    room = [0] * len(rows.groups)
-    for u, capacity in counted:
-        if u:
-            for i, weight in capacity.weights.items():
-                room[i] += u * weight
-    total = sum(k * row.constant for k, row in sums)
-    instance = rows.merged.instance
-    for j, members in by_job(instance, rows.groups).items():
-        costs = [
-            _Cost(
-                rows.groups[i],
-                rows.least[i],
-                prices[i],
-                room[i],
-                [(k, row, i) for k, row in sums],
-                # Where nodes are not looked at, an evicted pod counts as one that left.
-                leaves=not any(prices),
-            )
-            for i in members
-        ]
-        left_out = sum(k * row.unplaced.get(j, 0) for k, row in sums)
-        placed = sum(
-            cost.least(rows.groups[i].need) for i, cost in zip(members, costs, strict=True)
-        )
-        if not all_or_nothing(instance, instance.jobs[j]):
-            total += min(placed, left_out + sum(cost.least(0) for cost in costs))
-        elif any(rows.least[i] for i in members):
-            total += placed
-        else:
-            total += min(placed, left_out + sum(cost.at(0) for cost in costs))
-    return total
-
-
-class _Cost:
-    """What it costs to have so many pods of a group placed."""
-
-    def __init__(
-        self,
-        group: PriceGroup,
-        least: int,
-        price: int,
-        room: int,
-        sums: Sequence[tuple[int, Sum, int]],
-        *,
-        leaves: bool,
-    ) -> None:
-        self._group = group
-        self._least = least
-        self._evicted = self._each = 0
-        self._constant = -price * group.running
-        self._each = price + room
-        self._missing: list[tuple[int, int]] = []
-        for k, row, i in sums:
-            self._evicted += k * (row.evicted[i] + (row.out[i] if leaves else 0))
-            self._each -= k * row.placed[i]
-            if row.missing[i]:
-                self._missing.append((k * row.missing[i], row.wanted[i]))
-
-    def at(self, placed: int) -> int:
-        """Return the cost of a number of pods placed."""
-        cost = self._constant + self._each * placed
-        cost += self._evicted * max(0, self._group.running - placed)
-        return cost + sum(each * max(0, wanted - placed) for each, wanted in self._missing)
-
-    def least(self, at_least: int) -> int:
-        """Return the least cost with so many pods placed at least.
-
-        The cost is linear between the numbers at which something begins to count.
-        """
-        low, high = max(self._least, at_least), self._group.count
-        turns = {low, high, self._group.running, *(wanted for _, wanted in self._missing)}
-        return min(self.at(placed) for placed in turns if low <= placed <= high)
 
 
 def _changes(
@@ -271,22 +105,13 @@ def _changes(
     for i in range(len(rows.groups)):
         out = scale * rows.objective.out[i] + sum(k * row.out[i] for k, row in weights)
         costs.append(out + prices[i])
-        stays.append(not rows.groups[i].leaves or _held(rows, i))
+        stays.append(not rows.groups[i].leaves or held(rows, i))
     nodes = _Nodes(instance, rows.groups, prices, costs, stays)
     alike: dict[object, list[int]] = {}
     for n in range(len(instance.nodes)):
         alike.setdefault(nodes.signature(n), []).append(n)
     for members in alike.values():
         yield nodes.change(tuple(members))
-
-
-def _held(rows: PriceRows, i: int) -> bool:
-    """Whether a lock lets no pod of a group leave its node."""
-    group = rows.groups[i]
-    return any(
-        row.out[i] > row.limit and (row.evicted[i] >= 0 or rows.least[i] >= group.running)
-        for row in rows.locks.values()
-    )
 
 
 class _Nodes:

@@ -62,6 +62,12 @@ class _Draft:
         )
 
 
+def nothing(groups: Sequence[PriceGroup]) -> Sum:
+    """Return the sum that is always 0."""
+    zeros = (0,) * len(groups)
+    return Sum(0, zeros, zeros, zeros, zeros, zeros, {}, 0)
+
+
 def sum_of(tier: Tier, instance: Instance, groups: Sequence[PriceGroup], limit: int) -> Sum | None:
     """Return a sum that is at most a tier's value; ``None`` if there is none that says anything."""
     draft = _Draft(groups)

@@ -42,7 +42,13 @@ Deterministic = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, max=256, help="Threads of the solver.", show_default="2"),
+    typer.Option(
+        metavar="N",
+        min=1,
+        max=256,
+        help="Threads of the solver; one with --deterministic.",
+        show_default="2",
+    ),
 ]
 Require = Annotated[
     list[str] | None,

@@ -34,9 +34,18 @@ class Budget:
     log: str | None = None
     """File that CP-SAT's log is appended to."""
 
+    @property
+    def threads(self) -> int:
+        """Threads of CP-SAT: one where a run must be repeatable.
+
+        Interleaved search promises to be repeatable on several; but of two solutions as good as
+        each other it keeps the one that comes first, and which that is the threads race for.
+        """
+        return self.workers if self.work is None else 1
+
     def parameters(self) -> tuple[str, ...]:
         """Parameters of CP-SAT that differ from its own defaults, but for limits of time."""
-        found = [f"random_seed={self.seed}", f"num_workers={self.workers}"]
+        found = [f"random_seed={self.seed}", f"num_workers={self.threads}"]
         found.append("keep_symmetry_in_presolve=false, then true")
         return tuple(found if self.work is None else [*found, "interleave_search=true"])
 
@@ -225,7 +234,7 @@ class _Run:
         solver = cp_model.CpSolver()
         parameters = solver.parameters
         parameters.random_seed = self.budget.seed
-        parameters.num_workers = self.budget.workers
+        parameters.num_workers = self.budget.threads
         if self.budget.log is not None:
             parameters.log_search_progress = True
             parameters.log_to_stdout = False

@@ -116,7 +116,9 @@ def certify(
         verdict="ILLEGAL",
         findings=judged.verdict.findings,
         search=Search(
-            seed=options.seed, workers=options.workers, deterministic=deadline.deterministic
+            seed=options.seed,
+            workers=1 if deadline.deterministic else options.workers,
+            deterministic=deadline.deterministic,
         ),
         warnings=(*judged.notes, *judged.verdict.notes),
         steps=len(judged.plan.waves),

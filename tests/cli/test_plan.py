@@ -14,6 +14,7 @@ from kantopt.schema.files import load_native
 from tests.cli.conftest import SNAPSHOT, Cli
 
 BOTH = ("snap.yaml", "jobs.yaml")
+QUICKSTART = sorted((Path(__file__).parents[2] / "instances" / "quickstart").glob("*.yaml"))
 
 
 @pytest.fixture(autouse=True)
@@ -137,3 +138,11 @@ def test_without_detailed_exit_codes_only_the_impossible_is_told(cli: Cli) -> No
 def test_two_runs_write_the_same_bytes(cli: Cli) -> None:
     asked = ("plan", *BOTH, "-o", "json", "--deterministic", "--time-limit", "5m")
     assert cli(*asked).out == cli(*asked).out
+
+
+def test_deterministic_plans_do_not_depend_on_the_number_of_workers(cli: Cli) -> None:
+    """Several optima differ in where pods go: CP-SAT's threads must not race for which it is."""
+    asked = ("plan", *map(str, QUICKSTART), "-o", "json", "--deterministic", "--time-limit", "5m")
+    plans = {cli(*asked, "--workers", workers).out for workers in ("1", "3")}
+    assert len(plans) == 1
+    assert json.loads(plans.pop())["solver"]["foundBy"] == "cp-sat"

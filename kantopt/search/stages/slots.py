@@ -74,7 +74,7 @@ def _choose(desk: Desk, generation: Generation, deadline: Deadline) -> None:
     budget = desk.budget
     work = None if budget.work is None else budget.work / 4
     left = deadline.remaining()
-    effort = Effort(max(left / 2, min(left, SHORT)), budget.seed, budget.workers, work)
+    effort = Effort(max(left / 2, min(left, SHORT)), budget.seed, budget.threads, work)
     placement = generation.choose(effort, desk.best)
     if placement is not None and not check(desk.instance, placement):
         desk.found(placement)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
-from kantopt.planning.document import documented_actions
 from kantopt.planning.in_turn import Asked, search_in_turn
 from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
 from kantopt.planning.solver_process import SolverProcess
+from kantopt.planning.steps import steps_of
 from kantopt.planning.tiers import tier_rows
 from kantopt.planning.wanted import model_for
 from kantopt.problem.actions import Wave
@@ -23,7 +23,6 @@ from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema import plan as docs
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.dump import canonical_digest
-from kantopt.schema.explanation import Steps
 from kantopt.schema.hints import did_you_mean, one_of
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.prices import Price, PriceList, PriorityVictims
@@ -244,32 +243,19 @@ class _Row:
             values,
             self.incumbents.known,
         )
-        binds, evictions, moves = documented_actions(question, instance, final, waves)
+        steps = steps_of(question, instance, final, waves)
         victims = tuple(_victims(step))
         lost = [row.value for row in rows if row.metric == Metric.LOST_GPU_SECONDS]
         return Price(
             domain=str(self.domain),
             status="OPTIMAL" if all(row.status == "OPTIMAL" for row in rows) else "FEASIBLE",
             victims=victims,
-            moved_pods=sum(item.count for item in moves if not item.stopover),
+            moved_pods=0 if steps is None else steps.moved_pods,
             cost=sum(each.cost for each in victims),
             gpu_milli=sum(each.gpu_milli for each in victims),
             lost_gpu_seconds=sum(lost) if lost else None,
             objectives=rows,
-            steps=Steps(
-                placed_pods=sum(item.count for item in binds),
-                evicted_pods=sum(item.count for item in evictions),
-                moved_pods=sum(item.count for item in moves),
-                assignments=binds,
-                evictions=evictions,
-                moves=moves,
-                waves=tuple(
-                    docs.Wave(
-                        id=wave.id, after=wave.after, actions=tuple(a.id for a in wave.actions)
-                    )
-                    for wave in waves
-                ),
-            ),
+            steps=steps,
         )
 
 

@@ -27,7 +27,7 @@ class Steps(Part):
 
     placed_pods: Count = Field(description="pods of the job that it places")
     evicted_pods: Count = Field(description="pods that it evicts")
-    moved_pods: Count = Field(description="pods that it moves")
+    moved_pods: Count = Field(description="pods that it moves, each counted once")
     assignments: tuple[Binding, ...] = Field(default=(), description="pending pods bound")
     evictions: tuple[Eviction, ...] = Field(default=(), description="running pods evicted")
     moves: tuple[Move, ...] = Field(default=(), description="running pods moved")
@@ -122,22 +122,26 @@ class Conflict(Part):
     )
 
 
+RemedyKind = Literal[
+    "move",
+    "evict",
+    "end",
+    "relax-topology",
+    "add-nodes",
+    "fewer-pods",
+    "raise-quota",
+    "raise-priority",
+    "admit-nodes",
+    "lift-limits",
+    "smaller-requests",
+]
+"""The smallest disruption first."""
+
+
 class Remedy(Part):
     """A change that lets the job be placed, with the plan that does it."""
 
-    kind: Literal[
-        "move",
-        "evict",
-        "end",
-        "relax-topology",
-        "add-nodes",
-        "fewer-pods",
-        "raise-quota",
-        "raise-priority",
-        "admit-nodes",
-        "lift-limits",
-        "smaller-requests",
-    ] = Field(description="kind of change")
+    kind: RemedyKind = Field(description="kind of change")
     message: str = Field(description="what to do, in words")
     cost: str = Field(description="what it costs, in words")
     edit: str = Field(default="", description="the change as --what-if takes it, if it needs one")

@@ -83,3 +83,21 @@ def test_the_limit_on_moves_holds_for_the_stop_over_too(cli: Cli) -> None:
     assert any("have no order" in warning for warning in plan.get("warnings", ()))
     nodes = next(row for row in plan["objectives"] if row["name"] == "nodes_in_use")
     assert (nodes["value"], nodes["status"]) == (3, "FEASIBLE")
+
+
+def test_an_explanation_counts_a_pod_that_stops_over_once(cli: Cli) -> None:
+    """Both nodes that are left get pods of the job, so the third one is but a place to wait."""
+    wanted = (
+        "- name: new\n  podSets:\n"
+        "  - {name: main, count: 1, requests: {cpu: 2}, nodeSelector: {pool: x}}\n"
+        "  - {name: side, count: 1, requests: {cpu: 4}, nodeSelector: {pool: z}}\n"
+    )
+    head, _, tail = SNAPSHOT.partition("- {name: new")
+    text = head + wanted + tail.partition("\n")[2]
+    text = text.replace("name: c, allocatable", "name: c, labels: {pool: z}, allocatable")
+    Path("all.yaml").write_text(text, encoding="utf-8")
+    told = json.loads(cli("explain", "all.yaml", "new", "-o", "json").out)
+    assert told["verdict"]["status"] == "FITS_AFTER_MOVING"
+    moves = told["plan"]["moves"]
+    assert (len(moves), sum(move.get("stopover", False) for move in moves)) == (3, 1)
+    assert told["plan"]["movedPods"] == 2

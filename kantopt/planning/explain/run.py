@@ -13,11 +13,11 @@ from kantopt.planning.explain.nodes import histogram, untolerated_taint
 from kantopt.planning.explain.remedies.find import find_remedies
 from kantopt.planning.explain.remedies.workshop import Workshop
 from kantopt.planning.explain.running import Whereabouts, runs_message
-from kantopt.planning.explain.steps import steps_of
 from kantopt.planning.explain.trial import alone
 from kantopt.planning.explain.verdict import Ladder, climb, question_name
 from kantopt.planning.explain.what_if import Side, side_of, what_if
 from kantopt.planning.question import Question
+from kantopt.planning.steps import steps_of
 from kantopt.problem.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance
 from kantopt.schema.base import API_VERSION, Metadata
@@ -138,7 +138,7 @@ def _pending(
     yield told
     ladder = None
     for ladder in climb(asked, j, deadline):
-        plan = steps_of(question, instance, ladder.decision)
+        plan = steps_of(question, instance, ladder.decision.placement, ladder.decision.waves)
         told = told.model_copy(update={"verdict": ladder.verdict, "plan": plan})
         yield told
     assert ladder is not None

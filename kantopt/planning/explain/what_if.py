@@ -9,10 +9,10 @@ from kantopt.clock import Deadline
 from kantopt.errors import UsageError
 from kantopt.planning.explain.edits import edited
 from kantopt.planning.explain.nodes import histogram, untolerated_taint
-from kantopt.planning.explain.steps import steps_of
 from kantopt.planning.explain.verdict import Ladder, climb
 from kantopt.planning.explain.words import amount_of, unit_of
 from kantopt.planning.question import Question
+from kantopt.planning.steps import steps_of
 from kantopt.problem.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, tiers_of
@@ -46,7 +46,7 @@ def side_of(
     question: Question, instance: Instance, ladder: Ladder, nodes: Sequence[NodesOfPodSet]
 ) -> Side:
     """Gather one side of a comparison."""
-    plan = steps_of(question, instance, ladder.decision)
+    plan = steps_of(question, instance, ladder.decision.placement, ladder.decision.waves)
     return Side(instance, ladder.verdict, tuple(nodes), ladder.decision, plan)
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kantopt.planning.explain.remedies.workshop import Kind, Ranked, Workshop
-from kantopt.planning.explain.steps import steps_of
+from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
 from kantopt.planning.explain.trial import Trial
 from kantopt.planning.explain.verdict import disturbance
 from kantopt.planning.explain.words import counted, listed
+from kantopt.planning.steps import steps_of
+from kantopt.schema.explanation import RemedyKind
 from kantopt.search.explain.enders import enders
 
 MOST_ENDS = 3
@@ -22,8 +23,8 @@ def as_planned(w: Workshop) -> Iterator[Ranked]:
         return
     evicted, moved = disturbance(w.asked, decision)
     trial = Trial((), w.question, w.asked, w.j, decision)
-    kind: Kind = "evict" if evicted else "move"
-    plan = steps_of(w.question, w.asked, decision)
+    kind: RemedyKind = "evict" if evicted else "move"
+    plan = steps_of(w.question, w.asked, decision.placement, decision.waves)
     assert plan is not None
     parts = []
     if plan.evictions:
@@ -149,7 +150,7 @@ def raise_priority(w: Workshop) -> Iterator[Ranked]:
         if trial.decision.placement is None:
             continue
         evicted, moved = disturbance(trial.asked, trial.decision)
-        plan = steps_of(trial.question, trial.asked, trial.decision)
+        plan = steps_of(trial.question, trial.asked, trial.decision.placement, trial.decision.waves)
         victims = sorted({item.job for item in plan.evictions}) if plan else []
         text = f"raise its priority from {w.job.priority} to {value}, to evict {listed(victims)}"
         if value == w.job.priority:

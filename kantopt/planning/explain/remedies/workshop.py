@@ -4,36 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 from kantopt.clock import Deadline
-from kantopt.planning.explain.steps import steps_of
 from kantopt.planning.explain.trial import Trial, Trials
 from kantopt.planning.explain.verdict import Ladder, disturbance
 from kantopt.planning.explain.words import counted
 from kantopt.planning.question import Question
+from kantopt.planning.steps import steps_of
 from kantopt.problem.focus import wanted_pods
 from kantopt.problem.instance import Instance
-from kantopt.schema.explanation import Remedy
+from kantopt.schema.explanation import Remedy, RemedyKind
 from kantopt.schema.model import Model
 from kantopt.search.explain.counting import Counting, countable
 from kantopt.search.explain.decide import is_small
 from kantopt.search.explain.places import Places
 
-Kind = Literal[
-    "move",
-    "evict",
-    "end",
-    "relax-topology",
-    "add-nodes",
-    "fewer-pods",
-    "raise-quota",
-    "raise-priority",
-    "admit-nodes",
-    "lift-limits",
-    "smaller-requests",
-]
-_EFFORT = get_args(Kind)
+_EFFORT = get_args(RemedyKind)
 _LIFTING = ("raise-quota", "lift-limits")
 """Kinds that take away what the verdict was about: its placement without that may do."""
 
@@ -83,7 +70,7 @@ class Workshop:
 
     def ranked(
         self,
-        kind: Kind,
+        kind: RemedyKind,
         message: str,
         cost: str,
         trial: Trial,
@@ -92,7 +79,7 @@ class Workshop:
         lost: int = 0,
     ) -> Iterator[Ranked]:
         """Write a remedy down if its plan was found and judged."""
-        plan = steps_of(trial.question, trial.asked, trial.decision)
+        plan = steps_of(trial.question, trial.asked, trial.decision.placement, trial.decision.waves)
         if plan is None:
             return
         remedy = Remedy(
@@ -107,7 +94,13 @@ class Workshop:
         yield Ranked(key, remedy)
 
     def either(
-        self, kind: Kind, text: str, cost: str, edits: tuple[str, ...], *, smallest: bool = False
+        self,
+        kind: RemedyKind,
+        text: str,
+        cost: str,
+        edits: tuple[str, ...],
+        *,
+        smallest: bool = False,
     ) -> Iterator[Ranked]:
         """Try changes with nothing disturbed, then with what is allowed."""
         trial = self.trials.now(*edits)

@@ -37,19 +37,6 @@ class Suite:
     limits_seconds: tuple[float, ...]
 
 
-def suite_of(name: str) -> Suite:
-    """Look a suite up by name.
-
-    Raises
-    ------
-    UsageError
-        If there is none of this name.
-    """
-    if name not in SUITES:
-        raise UsageError(f"bench: found {name}, expected one of {', '.join(SUITES)}")
-    return SUITES[name]
-
-
 def seeds_of(count: int, data: Path | None) -> list[int]:
     """Return that many seeds: those compared with, the other published ones, then any."""
     seeds = list(SEEDS)

@@ -134,7 +134,7 @@ def bench(
     """
     from kantopt.bench.campaign import Campaign
     from kantopt.bench.records import contradictions, merged, read_records, write_records
-    from kantopt.bench.suites import SUITES, Grid, suite_of
+    from kantopt.bench.suites import SUITES, Grid
     from kantopt.bench.summary import remarks, summary_blocks
     from kantopt.bench.table import Table
     from kantopt.cli.screen import on_screen
@@ -195,7 +195,7 @@ def bench(
             *(_words(of), grid, _words(models), limit, judged, workers),
             *(out, resume, color, quiet),
         )
-    chosen = suite_of(suite)
+    chosen = SUITES[suite]
     if plot is not None:
         from kantopt.bench.plots import check_plotting
 

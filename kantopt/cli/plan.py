@@ -34,8 +34,8 @@ def plan(
         typer.Option(
             metavar="NAME",
             help="Strategy of the heuristics: best-fit, most-allocated, least-allocated, "
-            "kube-default, e-binpack, fgd or, for comparison, reverse-trim. Repeatable. Default: "
-            "the best of several.",
+            "kube-default, e-binpack, fgd, lookahead or, for comparison, reverse-trim. Repeatable. "
+            "Default: the best of several.",
         ),
     ] = None,
     seed: lim.Seed = 0,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kantopt.bench.online_runs import OnlineRow
     from kantopt.bench.preemption import Contest
     from kantopt.bench.suites import Grid
+    from kantopt.report.blocks import Block
 
 _MODEL = "placement-first"
 _T = TypeVar("_T")
@@ -26,26 +27,18 @@ _T = TypeVar("_T")
 def interruptions(count: int, parallel: int, out: str | None, color: Colour, quiet: bool) -> int:
     """Interrupt runs at random and show what they left behind; 1 if anything is wrong."""
     from kantopt.bench import interruptions as trials
-    from kantopt.cli.screen import on_screen
 
-    keep = _keeper(out, trials.COLUMNS, trials.to_cells)
-    done: list[Trial] = []
+    def fault(trial: Trial) -> str:
+        return trial.faults and f"trial {trial.number} ({trial.way}): {trial.faults}"
 
-    def tell(trial: Trial) -> None:
-        keep(trial)
-        done.append(trial)
-        if not quiet and trial.faults:
-            complain("error", [f"trial {trial.number} ({trial.way}): {trial.faults}"])
-
-    stopped = False
-    try:
-        trials.run_trials(range(count), parallel, tell)
-    except KeyboardInterrupt:
-        stopped = True
-    emit(on_screen(trials.trial_blocks(done), color))
-    if stopped:
-        return 130
-    return 1 if any(trial.faults for trial in done) else 0
+    return _show(
+        lambda tell: trials.run_trials(range(count), parallel, tell),
+        _keeper(out, trials.COLUMNS, trials.to_cells),
+        fault,
+        trials.trial_blocks,
+        color,
+        quiet,
+    )
 
 
 def determinism(
@@ -62,28 +55,20 @@ def determinism(
     from kantopt.bench.models import shipped
     from kantopt.bench.priority_matters import cases
     from kantopt.bench.suites import seeds_of
-    from kantopt.cli.screen import on_screen
 
-    keep = _keeper(out, twice.COLUMNS, twice.to_cells)
-    done: list[Twice] = []
-
-    def tell(row: Twice) -> None:
-        keep(row)
-        done.append(row)
-        if not quiet and row.fault:
-            complain("error", [f"{row.instance} {row.seed} {row.engine}: {row.fault}"])
+    def fault(row: Twice) -> str:
+        return row.fault and f"{row.instance} {row.seed} {row.engine}: {row.fault}"
 
     asked = cases(nodes, (8,), (4,), (100,), seeds_of(seeds, None))
     model = (_MODEL, shipped(_MODEL, counts=True))
-    stopped = False
-    try:
-        twice.run_all(asked, [model], engines, limits_seconds, tell)
-    except KeyboardInterrupt:
-        stopped = True
-    emit(on_screen(twice.twice_blocks(done), color))
-    if stopped:
-        return 130
-    return 1 if any(row.fault for row in done) else 0
+    return _show(
+        lambda tell: twice.run_all(asked, [model], engines, limits_seconds, tell),
+        _keeper(out, twice.COLUMNS, twice.to_cells),
+        fault,
+        twice.twice_blocks,
+        color,
+        quiet,
+    )
 
 
 def preemption(
@@ -96,27 +81,20 @@ def preemption(
 ) -> int:
     """Compare victims with those of reverse-trim; 1 if ours are worse anywhere."""
     from kantopt.bench import preemption as contest
-    from kantopt.cli.screen import on_screen
 
-    keep = _keeper(out, contest.COLUMNS, contest.to_cells)
-    done: list[Contest] = []
+    def fault(row: Contest) -> str:
+        worse = row.verdict == "worse"
+        return f"{row.crowd}: {row.ours} where reverse-trim has {row.trimmed}" if worse else ""
 
-    def tell(row: Contest) -> None:
-        keep(row)
-        done.append(row)
-        if not quiet and row.verdict == "worse":
-            complain("error", [f"{row.crowd}: {row.ours} where reverse-trim has {row.trimmed}"])
-
-    stopped = False
     limit = contest.LIMIT_SECONDS if limit_seconds is None else limit_seconds
-    try:
-        contest.run_all(nodes or contest.NODES, seeds, limit, tell)
-    except KeyboardInterrupt:
-        stopped = True
-    emit(on_screen(contest.contest_blocks(done), color))
-    if stopped:
-        return 130
-    return 1 if any(row.verdict == "worse" for row in done) else 0
+    return _show(
+        lambda tell: contest.run_all(nodes or contest.NODES, seeds, limit, tell),
+        _keeper(out, contest.COLUMNS, contest.to_cells),
+        fault,
+        contest.contest_blocks,
+        color,
+        quiet,
+    )
 
 
 def explanations(
@@ -129,27 +107,19 @@ def explanations(
 ) -> int:
     """Ask about jobs of each kind and show how whole the answers are; 1 if one is cut short."""
     from kantopt.bench import explanations as answers
-    from kantopt.cli.screen import on_screen
 
-    keep = _keeper(out, answers.COLUMNS, answers.to_cells)
-    done: list[Explained] = []
+    def fault(row: Explained) -> str:
+        return "" if row.complete else f"{row.nodes} nodes, {row.kind}: the time was not enough"
 
-    def tell(row: Explained) -> None:
-        keep(row)
-        done.append(row)
-        if not quiet and not row.complete:
-            complain("error", [f"{row.nodes} nodes, {row.kind}: the time was not enough"])
-
-    stopped = False
     limit = answers.LIMIT_SECONDS if limit_seconds is None else limit_seconds
-    try:
-        answers.run_all(nodes or answers.NODES, seeds, limit, tell)
-    except KeyboardInterrupt:
-        stopped = True
-    emit(on_screen(answers.explained_blocks(done), color))
-    if stopped:
-        return 130
-    return 0 if all(row.complete for row in done) else 1
+    return _show(
+        lambda tell: answers.run_all(nodes or answers.NODES, seeds, limit, tell),
+        _keeper(out, answers.COLUMNS, answers.to_cells),
+        fault,
+        answers.explained_blocks,
+        color,
+        quiet,
+    )
 
 
 def online(
@@ -193,19 +163,6 @@ def online(
         stopped = True
     emit(on_screen(online_blocks([done[key] for key in keys if key in done]), color))
     return 130 if stopped else 0
-
-
-def _keeper(
-    out: str | None, columns: Sequence[str], to_cells: Callable[[_T], Sequence[str]]
-) -> Callable[[_T], None]:
-    """Return what appends a row to a file, if there is one to be."""
-    from kantopt.bench.table import append_line, begin_lines
-
-    if out is None:
-        return lambda _: None
-    path = Path(out)
-    begin_lines(path, columns)
-    return lambda row: append_line(path, to_cells(row))
 
 
 def certificates(
@@ -256,3 +213,49 @@ def certificates(
     if stopped:
         return 130
     return 1 if any(row.fault for row in done.values()) else 0
+
+
+def _show(
+    run: Callable[[Callable[[_T], None]], object],
+    keep: Callable[[_T], None],
+    fault: Callable[[_T], str],
+    blocks: Callable[[Sequence[_T]], Sequence[Block]],
+    color: Colour,
+    quiet: bool,
+) -> int:
+    """Run trials, keep each row, tell what is wrong with it, show them all; the exit code.
+
+    ``fault`` says what is wrong with a row, or nothing.
+    """
+    from kantopt.cli.screen import on_screen
+
+    done: list[_T] = []
+
+    def tell(row: _T) -> None:
+        keep(row)
+        done.append(row)
+        if not quiet and fault(row):
+            complain("error", [fault(row)])
+
+    stopped = False
+    try:
+        run(tell)
+    except KeyboardInterrupt:
+        stopped = True
+    emit(on_screen(blocks(done), color))
+    if stopped:
+        return 130
+    return 1 if any(map(fault, done)) else 0
+
+
+def _keeper(
+    out: str | None, columns: Sequence[str], to_cells: Callable[[_T], Sequence[str]]
+) -> Callable[[_T], None]:
+    """Return what appends a row to a file, if there is one to be."""
+    from kantopt.bench.table import append_line, begin_lines
+
+    if out is None:
+        return lambda _: None
+    path = Path(out)
+    begin_lines(path, columns)
+    return lambda row: append_line(path, to_cells(row))

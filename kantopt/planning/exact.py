@@ -7,11 +7,12 @@ from typing import Self
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning.incumbents import Incumbents
-from kantopt.planning.messages import Alone, Done, Failed, Found, Message, Note, SearchTask, Started
+from kantopt.planning.messages import Alone, Done, Failed, Message, SearchTask, Started
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
 from kantopt.processor import CpuUse, busy_use
 from kantopt.search.known import Bound
+from kantopt.search.told import Found, Note
 
 _GRACE = 0.2
 _GRACE_SHARE = 20

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from kantopt.clock import Deadline
 from kantopt.planning.exact import grace
 from kantopt.planning.incumbents import Incumbents
-from kantopt.planning.messages import Done, Failed, Found, Message, Note, SearchTask
+from kantopt.planning.messages import Done, Failed, Message, SearchTask
 from kantopt.planning.options import Options
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
 from kantopt.search.known import Bound
+from kantopt.search.told import Found, Note
 
 _SHORT = 0.05
 """Most seconds to wait at once: a signal only sets a flag, and the flag must be seen soon."""

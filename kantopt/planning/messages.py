@@ -6,16 +6,10 @@ from dataclasses import dataclass
 
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
-from kantopt.problem.placement import Placement, Spots
+from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.known import Bound
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The search has found a placement."""
-
-    podsets: tuple[Spots, ...]
+from kantopt.search.told import Found, Note
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +17,6 @@ class Started:
     """The search begins."""
 
     ortools_version: str
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What the reader of the plan should know of the search."""
-
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from kantopt.memory import ENDED
 
 if TYPE_CHECKING:
-    from kantopt.planning.messages import Done, Failed, Found, Message, SearchTask
+    from kantopt.planning.messages import Done, Failed, Message, SearchTask
     from kantopt.problem.placement import Placement
+    from kantopt.search.told import Found
 
 # Started before anything else is loaded, so that the solver is when there is a question: what this
 # needs of the problem is loaded by the process itself.
@@ -126,7 +127,7 @@ class SolverProcess:
 
     def offer(self, placement: Placement) -> None:
         """Tell the search of a legal placement that was found elsewhere."""
-        from kantopt.planning.messages import Found
+        from kantopt.search.told import Found
 
         self._outbox.offer(Found(placement.podsets))
 
@@ -284,11 +285,12 @@ def _search(task: SearchTask, line: _Far) -> Done:
     from importlib.metadata import version
 
     from kantopt.cp.solve import Budget
-    from kantopt.planning.messages import Alone, Done, Found, Note, Started
+    from kantopt.planning.messages import Alone, Done, Started
     from kantopt.problem.classes import merge_pods
     from kantopt.problem.placement import Placement
     from kantopt.search.stages.desk import Desk, Line
     from kantopt.search.stages.run import run_stages
+    from kantopt.search.told import Found, Note
 
     merged = merge_pods(task.instance)
 

@@ -52,7 +52,7 @@ class PutBack:
         """Whether a pod that was on a spot fits there beside everything that is there now."""
         state = self.state
         podset = state.instance.podsets[s]
-        shape, n = state.shape[s], spot.node
+        n = spot.node
         if not state.quotas.allows(state.instance.jobs[podset.job].queue, podset.demand):
             return False
         if state.neighbours.concern(s):
@@ -61,15 +61,7 @@ class PutBack:
                 return False
         if not state.bound_on.get(n) and not state.moved_to.get(n):
             return True
-        if any(state.free[r, n] < amount for r, amount in shape.asks):
-            return False
-        return all(
-            state.devices[row, n, d] >= amount
-            for need in shape.needs
-            for d in spot.devices
-            if d < state.device_class.shape[1] and state.device_class[n, d] == need.device_class
-            for row, amount in need.ask
-        )
+        return state.has_room(s, spot)
 
     def holds(self, nodes: Iterable[int]) -> bool:
         """Whether every evicted pod is away for good reason: without lesser pods it has no room.

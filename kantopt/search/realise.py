@@ -257,7 +257,7 @@ class _Realisation:
         for s, spot, pods in spots:
             group = self._group_of[spot.node]
             back = 0
-            while back < pods and left.get(group, 0) and self._fits(s, spot):
+            while back < pods and left.get(group, 0) and self.state.has_room(s, spot):
                 self.state.add(s, spot, 1)
                 left[group] -= 1
                 back += 1
@@ -279,18 +279,6 @@ class _Realisation:
         return any(
             instance.may_evict_for(instance.podsets[other].job, instance.podsets[s].job)
             for other, _ in self.state.bound_on.get(spot.node, {})
-        )
-
-    def _fits(self, s: int, spot: Spot) -> bool:
-        state, shape, n = self.state, self.state.shape[s], spot.node
-        if any(state.free[r, n] < amount for r, amount in shape.asks):
-            return False
-        return all(
-            state.devices[row, n, d] >= amount
-            for need in shape.needs
-            for d in spot.devices
-            if d < state.device_class.shape[1] and state.device_class[n, d] == need.device_class
-            for row, amount in need.ask
         )
 
     def _complete(self, w: Wanted) -> None:

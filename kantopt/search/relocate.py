@@ -255,22 +255,9 @@ class Relocation:
         lifted.sort(key=lambda item: (-int(state.shape[item[0]].demand.sum()), item[0], item[1]))
         for s, spot, pods in lifted:
             back = 0
-            while back < pods and self._fits(s, spot):
+            while back < pods and state.has_room(s, spot):
                 state.add(s, spot, 1)
                 back += 1
             if fill(self.placer.scores, s, pods - back, elsewhere) < pods - back:
                 return False
         return self._within_limit()
-
-    def _fits(self, s: int, spot: Spot) -> bool:
-        """Whether one pod fits on a spot beside what is there now."""
-        state, shape, n = self.state, self.state.shape[s], spot.node
-        if any(state.free[r, n] < amount for r, amount in shape.asks):
-            return False
-        return all(
-            state.devices[row, n, d] >= amount
-            for need in shape.needs
-            for d in spot.devices
-            if d < state.device_class.shape[1] and state.device_class[n, d] == need.device_class
-            for row, amount in need.ask
-        )

@@ -197,6 +197,19 @@ class State:
             _count(self.bound_on.setdefault(n, {}), (s, spot), pods)
         self.touched.append(n)
 
+    def has_room(self, s: int, spot: Spot) -> bool:
+        """Whether one pod fits on a spot beside what is there now."""
+        shape, n = self.shape[s], spot.node
+        if any(self.free[r, n] < amount for r, amount in shape.asks):
+            return False
+        return all(
+            self.devices[row, n, d] >= amount
+            for need in shape.needs
+            for d in spot.devices
+            if d < self.device_class.shape[1] and self.device_class[n, d] == need.device_class
+            for row, amount in need.ask
+        )
+
     def role_placed(self, j: int, role: int) -> int:
         """Pods of a role that are placed, running and newly bound."""
         return sum(self.placed[s] for s in self.instance.jobs[j].roles[role].podsets)

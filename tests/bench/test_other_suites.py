@@ -12,7 +12,7 @@ from kantopt.bench.campaign import Campaign
 from kantopt.bench.case import Case, Documents
 from kantopt.bench.peer import ceiling_table, slots_table
 from kantopt.bench.row import Bound
-from kantopt.bench.suites import Grid, seeds_of, suite_of
+from kantopt.bench.suites import SUITES, Grid, seeds_of
 from kantopt.bench.vm_rescheduling import walled
 from kantopt.errors import UsageError
 from kantopt.problem.build import build_instance
@@ -61,13 +61,13 @@ def test_moves_are_limited_by_number_or_by_share_of_what_runs() -> None:
 )
 def test_a_model_that_a_suite_does_not_know_is_a_usage_error(suite: str, name: str) -> None:
     with pytest.raises(UsageError, match="--models"):
-        suite_of(suite).model(name)
+        SUITES[suite].model(name)
 
 
 @pytest.mark.parametrize("suite", ["openb", "vm-rescheduling"])
 def test_suites_that_need_data_say_so(suite: str) -> None:
     with pytest.raises(UsageError, match="KANTOPT_DATA"):
-        suite_of(suite).cases(Grid())
+        SUITES[suite].cases(Grid())
 
 
 def test_seeds_are_as_many_as_asked_for_and_always_the_same() -> None:

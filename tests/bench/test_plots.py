@@ -8,7 +8,7 @@ import pytest
 
 from kantopt.bench.plots import cost_by_size, guide
 from kantopt.bench.row import Row
-from kantopt.bench.suites import Grid, suite_of
+from kantopt.bench.suites import SUITES, Grid
 from kantopt.errors import UsageError
 from tests.bench.rows import row
 
@@ -46,7 +46,7 @@ def test_one_size_has_no_guide() -> None:
 
 
 def test_golden_instances_have_models_of_their_own_only() -> None:
-    suite = suite_of("golden")
+    suite = SUITES["golden"]
     assert len(suite.cases(Grid())) == 21
     with pytest.raises(UsageError, match="expected own"):
         suite.model("training")

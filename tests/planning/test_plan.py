@@ -13,7 +13,7 @@ import pytest
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning import exact, together
 from kantopt.planning.incumbents import Incumbents
-from kantopt.planning.messages import Done, Found
+from kantopt.planning.messages import Done
 from kantopt.planning.options import Options
 from kantopt.planning.plan import Result, make_plan
 from kantopt.planning.question import Question
@@ -26,6 +26,7 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.processor import CpuUse
 from kantopt.schema.dump import dump_json
 from kantopt.schema.model import Model
+from kantopt.search.told import Found
 from kantopt.verify.rules import check
 from tests.questions import hard_question, model, question
 

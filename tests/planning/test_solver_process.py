@@ -11,13 +11,14 @@ import pytest
 
 from kantopt import memory
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning.messages import Done, Failed, Found, Message, SearchTask, Started
+from kantopt.planning.messages import Done, Failed, Message, SearchTask, Started
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.known import Bound
+from kantopt.search.told import Found
 from tests.questions import hard_question, model, question
 
 

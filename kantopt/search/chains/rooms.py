@@ -167,12 +167,6 @@ class Rooms:
             return np.ones(len(groups), dtype=np.bool_)
         return np.asarray(self._admits[self._class[groups], n], dtype=np.bool_)
 
-    def admitted_at(self, groups: Ints, nodes: Ints) -> Mask:
-        """Per group and node asked, whether the node admits the group's pods."""
-        if self._admits is None:
-            return np.ones((len(groups), len(nodes)), dtype=np.bool_)
-        return np.asarray(self._admits[self._class[groups][:, None], nodes], dtype=np.bool_)
-
     def makes_room(self, g: int) -> Mask:
         """Per slot, whether a pod of a group fits once one of the slot's has left."""
         row = self.offer[0] >= self.ask[g, 0]

@@ -15,7 +15,7 @@ from kantopt.search.construct import construct
 from kantopt.search.explain.counting import exceeds_quota
 from kantopt.search.explain.decide import is_small
 from kantopt.search.strategy import Strategy
-from kantopt.verify.rules import check
+from kantopt.verify.rules import STATE_RULES, check
 
 DISPENSABLE = (
     Rule.GANG_VICTIMS,
@@ -136,18 +136,5 @@ class Puzzle:
         )
 
 
-OF_ARRIVALS = frozenset(
-    (
-        Rule.CAPACITY,
-        Rule.DEVICES,
-        Rule.ELIGIBILITY,
-        Rule.GANG,
-        Rule.TOPOLOGY,
-        Rule.SLICES,
-        Rule.QUOTA,
-        Rule.ANTI_AFFINITY,
-        Rule.SPREAD,
-        Rule.REQUIRED,
-    )
-)
+OF_ARRIVALS = frozenset((*STATE_RULES, Rule.REQUIRED))
 """Rules about pods that arrive; the others are about those that are in the way."""

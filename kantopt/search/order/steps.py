@@ -59,7 +59,6 @@ class Counted:
             "from": limits.departures_per_node,
         }
         self._index: dict[tuple[str, object], int] = {}
-        self._caps: list[int] = []
         self.none: tuple[int, ...] = ()
         before: Counter[tuple[str, object]] = Counter()
         for change in (change for unit in atoms for change in unit.changes):

@@ -12,9 +12,10 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.known import Bound
 from kantopt.search.parts.assembly import Assembly
-from kantopt.search.stages.crew import Crew, Ended, Errand, Found, Message, Note, Stages
+from kantopt.search.stages.crew import Crew, Ended, Errand, Message, Stages
 from kantopt.search.stages.desk import Desk
 from kantopt.search.stages.whole import counts
+from kantopt.search.told import Found, Note
 
 _LEAST = 0.2
 """Seconds below which another turn of a part is not worth its while."""

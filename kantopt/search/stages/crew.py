@@ -16,10 +16,11 @@ from typing import Self
 
 from kantopt.cp.solve import Budget
 from kantopt.problem.parts import Part
-from kantopt.problem.placement import Placement, Spots
+from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.known import Bound
 from kantopt.search.stages.desk import Desk, Line
+from kantopt.search.told import Found, Note
 
 Stages = Callable[[Desk], bool]
 """Search a question; return whether it provably has no legal placement."""
@@ -36,20 +37,6 @@ class Errand:
     start: Placement | None
     proved: tuple[Bound, ...]
     budget: Budget
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A legal placement of the part."""
-
-    podsets: tuple[Spots, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """What the reader of the plan should know."""
-
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

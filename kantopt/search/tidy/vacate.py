@@ -46,8 +46,6 @@ class Vacation:
         self.marks: list[int] = []
         """Where the moves of each group that was emptied end."""
         instance = state.instance
-        self._keeps: list[int] = []
-        """Pods per node that keep it in use."""
         self._pods_on: list[list[tuple[int, Spot, int]]] = [[] for _ in instance.nodes]
         self._stuck = np.zeros(state.size, dtype=np.bool_)
         for podset in instance.podsets:

@@ -127,9 +127,13 @@ class Priced:
 
     def _table(self, beyond: int, welcome: tuple[int, ...]) -> Ints:
         """Least cost of arrivals and of what they leave, by units of room."""
-        rows, columns = self._pricing.shape
         lacking = self._prices.lacking * self._pricing.left[beyond]
-        table = np.repeat(lacking[:, None], columns, axis=1)
+        table = np.repeat(lacking[:, None], self._pricing.shape[1], axis=1)
+        return self._with_pods(table, welcome)
+
+    def _with_pods(self, table: Ints, welcome: Sequence[int]) -> Ints:
+        """Let any number of pods of each kind take room, where it lowers the cost; in place."""
+        rows, columns = table.shape
         for k in welcome:
             first, second = self._pricing.requests[k]
             cost = self._each[k]
@@ -174,23 +178,9 @@ class Priced:
 
     def _on_all_pieces(self, welcome: Sequence[int]) -> Ints:
         """Least cost of pods that arrive on all pieces at once, by what they take of each."""
-        rows, columns = self._pricing.joint
-        table = np.full((rows, columns), NEVER, dtype=np.int64)
+        table = np.full(self._pricing.joint, NEVER, dtype=np.int64)
         table[0, 0] = 0
-        for k in welcome:
-            first, second = self._pricing.requests[k]
-            cost = self._each[k]
-            if first >= rows or second >= columns:
-                continue
-            if first:
-                for i in range(first, rows, first):
-                    here = table[i : i + first, second:]
-                    below = table[i - first : i - first + len(here), : columns - second]
-                    np.minimum(here, below + cost, out=here)
-            else:
-                for j in range(second, columns):
-                    np.minimum(table[:, j], table[:, j - second] + cost, out=table[:, j])
-        return table
+        return self._with_pods(table, welcome)
 
     def _with_arrivals(self) -> Ints:
         """Least cost of what a node has beside the pods on all pieces that stay, by choice."""

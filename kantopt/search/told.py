@@ -1,0 +1,21 @@
+"""What any search tells whoever waits for it, in words that another process understands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kantopt.problem.placement import Spots
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A placement, by pod set: of the search a legal one, to the search one from elsewhere."""
+
+    podsets: tuple[Spots, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What the reader of the plan should know of the search."""
+
+    text: str

@@ -239,12 +239,14 @@ class _Run:
             parameters.log_search_progress = True
             parameters.log_to_stdout = False
             solver.log_callback = partial(_append, self.budget.log)
-        left = self.budget.deadline.remaining()
-        parameters.max_time_in_seconds = max(0.01, left * share)
-        if self.work is not None:
+        if self.work is None:
+            left = self.budget.deadline.remaining()
+            parameters.max_time_in_seconds = max(0.01, left * share)
+        else:
+            # No clock: after a pause CP-SAT stops as long before its time as the pause was, and
+            # nobody would know. Whoever waits for the search ends it when the time is up.
             parameters.interleave_search = True
             parameters.max_deterministic_time = max(0.0, self.work * share)
-            parameters.max_time_in_seconds = max(0.01, left)
         return solver
 
 

@@ -86,7 +86,8 @@ def _least(relaxation: Relaxation, tier: Tier, deadline: Deadline) -> int:
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = WORK
-    solver.parameters.max_time_in_seconds = max(0.01, deadline.remaining())
+    if not deadline.deterministic:
+        solver.parameters.max_time_in_seconds = max(0.01, deadline.remaining())
     status = solver.solve(relaxation.cp)
     if status == cp_model.INFEASIBLE:
         raise ValueError(f"tier {tier.name}: no plan is as good as the values given")

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
+from kantopt.verify.left_out import least_left_out
+from kantopt.verify.metrics.unplaced import bound_unplaced, core
 from kantopt.verify.step import Step
 
 
@@ -29,5 +31,13 @@ def measure_evictions(tier: Tier, step: Step) -> int:
 
 
 def bound_evictions(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
-    """Return 0: arithmetic knows no plan that must evict."""
-    return 0
+    """Evictions that it takes to leave out as much as the tiers above must and no more jobs.
+
+    See :mod:`kantopt.verify.left_out`; each priority by itself.
+    """
+    what = "pods" if tier.counts_pods else "cost"
+    priorities = instance.priorities if tier.priority is None else (tier.priority,)
+    return sum(
+        least_left_out(instance, above, priority, what, bound_unplaced, core)
+        for priority in priorities
+    )

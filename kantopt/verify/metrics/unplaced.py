@@ -10,6 +10,7 @@ from kantopt.problem.job import Job
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import gpu_milli
+from kantopt.verify.left_out import least_left_out
 from kantopt.verify.room import most_pods
 from kantopt.verify.shortage import bound_shortage
 from kantopt.verify.step import Loads, Step
@@ -98,14 +99,18 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
 
     A pod set has room for the sum over its nodes of what an otherwise empty node holds (for a
     required topology, the best domain's). What all nodes together have room for is in
-    :mod:`kantopt.verify.shortage`. GPUs placed at the tier's priority are at most those of
+    :mod:`kantopt.verify.shortage`, how many jobs make up what is missing in
+    :mod:`kantopt.verify.left_out`. GPUs placed at the tier's priority are at most those of
     the cluster less those that the tiers above, at their values, have placed.
     """
     if tier.surplus:
         return 0
     least = max(_hopeless(tier, instance), bound_shortage(tier, instance, above))
     if tier.unit == "jobs":
-        return max(least, _fewest_jobs(tier, instance, above))
+        fewest = 0
+        if tier.priority is not None:
+            fewest = least_left_out(instance, above, tier.priority, "jobs", bound_unplaced, core)
+        return max(least, fewest, _fewest_jobs(tier, instance, above))
     if tier.unit != "milli-GPU" or not _gpus_are_limited(instance):
         return least
     return max(least, sum(_cores(tier, instance)) - _left(tier, instance, above))

@@ -75,10 +75,13 @@ class Outcome:
 
 
 class _Incumbents(cp_model.CpSolverSolutionCallback):
-    """Hands every solution on as a placement, and ends the search at one known to be optimal."""
+    """Hands every solution on as a placement, and ends the search at one known to be optimal.
+
+    With ``floor`` as ``None`` it is left to the solver to end.
+    """
 
     def __init__(
-        self, model: PlacementModel, found: Callable[[Placement], None], floor: int
+        self, model: PlacementModel, found: Callable[[Placement], None], floor: int | None
     ) -> None:
         super().__init__()
         self._model = model
@@ -88,7 +91,7 @@ class _Incumbents(cp_model.CpSolverSolutionCallback):
     def on_solution_callback(self) -> None:
         """Take one solution from the solver."""
         self._found(self._model.extract(self.value))
-        if round(self.objective_value) <= self._floor:
+        if self._floor is not None and round(self.objective_value) <= self._floor:
             self.stop_search()
 
 
@@ -211,11 +214,17 @@ class _Run:
     def _solve(self, i: int, floor: int, share: float, *, keep: bool) -> int:
         tier, cp = self.tiers[i], self.model.cp
         cp.minimize(self.model.expression(tier))
+        stop: int | None = floor
+        if self.work is not None:
+            # Workers that take turns can crash when a callback ends the search (OR-Tools 9.15);
+            # told that there is nothing better, they end by themselves.
+            cp.add(self.model.expression(tier) >= floor)
+            stop = None
         if self.best is not None:
             self.model.hint(self.best)
         solver = self._solver(share)
         solver.parameters.keep_symmetry_in_presolve = keep
-        status = solver.solve(cp, _Incumbents(self.model, self.found, floor))
+        status = solver.solve(cp, _Incumbents(self.model, self.found, stop))
         if self.work is not None:
             self.work -= solver.response_proto.deterministic_time
         if status == cp_model.MODEL_INVALID:

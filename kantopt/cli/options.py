@@ -122,7 +122,9 @@ def document_to(document: str) -> Any:
     return typer.Option("--output-file", "-O", metavar="FILE", help=text)
 
 
-PlanForm = Annotated[Form | None, output_as("wide: every action; name: a line per action.")]
+PlanForm = Annotated[
+    Form | None, output_as("wide: every action, and how much was read; name: a line per action.")
+]
 PlanFile = Annotated[str | None, document_to("the plan document")]
 OutputFile = Annotated[str | None, typer.Option("--output-file", "-O", metavar="FILE", help=_WHOLE)]
 ColourOption = Annotated[Colour, typer.Option("--color", help="When to colour tables.")]

@@ -17,6 +17,8 @@ from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
     from kantopt.planning.plan import Result
+    from kantopt.problem.instance import Instance
+    from kantopt.report.terminal import Size
     from kantopt.schema.plan import Plan
 
 
@@ -176,6 +178,16 @@ def exit_code(plan: "Plan", *, detailed: bool) -> int:
     return 2 if plan.summary.changes else 0
 
 
+def size_of(instance: "Instance") -> "Size":
+    """Count what a question is about."""
+    from kantopt.report.terminal import Size
+
+    pods = [(podset.running, podset.count) for podset in instance.podsets]
+    running = sum(count for runs, count in pods if runs)
+    pending = sum(count for runs, count in pods if not runs)
+    return Size(len(instance.nodes), len(instance.jobs), running, pending)
+
+
 def write_plan(plan: "Plan", result: "Result | None", run: Run, shown: Shown) -> None:
     """Write a plan as it was asked for; without a result it is that of the run before."""
 
@@ -193,7 +205,8 @@ def write_plan(plan: "Plan", result: "Result | None", run: Run, shown: Shown) ->
                 for tier in result.tiers
                 if tier.mix
             }
-            blocks = plan_blocks(plan, wide=form == "wide", scales=scales)
+            size = size_of(result.instance)
+            blocks = plan_blocks(plan, wide=form == "wide", scales=scales, size=size)
         return on_screen([*blocks, *run.blocks(plan)], shown.color, to_file=to_file)
 
     shown.write(plan, laid_out)

@@ -70,7 +70,8 @@ class _Drawn:
         self.instance = instance
         self.final = final
         gpus = any(node.gpu_milli for node in instance.nodes)
-        self.resource = None if gpus else instance.resources.index("cpu")
+        cores = "cpu" in instance.resources and not gpus
+        self.resource = instance.resources.index("cpu") if cores else None
         """``None``: GPUs of all kinds; else the resource that is drawn."""
         self.nodes = [node.index for node in instance.nodes if self._capacity(node.index)]
         """Nodes that have anything of what is drawn."""

@@ -95,7 +95,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     native = [raw for raw in raws if not is_kubernetes(raw.data)]
     foreign = [raw for raw in raws if is_kubernetes(raw.data)]
     pairs, problems = validate_all(native)
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # an import warns of an empty cluster itself
     pending: list[Job] = []
     imported: list[tuple[str, Sequence[Job]]] = []
     snapshots = [(raw, doc) for raw, doc in pairs if isinstance(doc, ClusterSnapshot)]
@@ -115,6 +115,8 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         raise BadDataError(problems)
     plan = next((doc for _, doc in pairs if isinstance(doc, Plan)), None)
     snapshot = snapshots[0][1]
+    if not (snapshot.nodes or foreign):
+        notes = ("the snapshot has no nodes",)
     pending += [job for _, doc in pairs if isinstance(doc, JobList) for job in doc.jobs]
     if plan is not None:
         known = {(job.namespace, job.name) for job in (*snapshot.jobs, *pending)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table, escaped
 from kantopt.report.goals import goals_table
@@ -15,8 +16,29 @@ from kantopt.schema.plan import Binding, Eviction, Move, Plan, Standing, Tier, W
 Action = Binding | Eviction | Move
 
 
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much was read and asked about."""
+
+    nodes: int
+    jobs: int
+    running_pods: int
+    pending_pods: int
+
+    def __str__(self) -> str:
+        return (
+            f"{plural(self.nodes, 'node')}, {plural(self.jobs, 'job')}: "
+            f"{plural(self.running_pods, 'running pod')}, "
+            f"{plural(self.pending_pods, 'pending pod')}"
+        )
+
+
 def plan_blocks(
-    plan: Plan, *, wide: bool = False, scales: Mapping[str, int] | None = None
+    plan: Plan,
+    *,
+    wide: bool = False,
+    scales: Mapping[str, int] | None = None,
+    size: Size | None = None,
 ) -> list[Block]:
     """Lay out a plan.
 
@@ -29,8 +51,12 @@ def plan_blocks(
     scales
         By name of a tier, what its numbers are to be divided by to be GPUs; for tiers whose unit
         alone does not say it (``stranded_gpus``, which is weighted by the job mix).
+    size
+        What the plan is for; said if it is wide.
     """
     blocks: list[Block] = [*_headline(plan, scales or {})]
+    if wide and size is not None:
+        blocks.append(Paragraph(f"{size}.", "dim"))
     # Cut short, a plan may be far from what was asked for: said before what it is.
     cut = any(text.startswith(_CUT_SHORT) for text in plan.warnings)
     warnings = [Listing("WARNINGS", plan.warnings, "warn")] if plan.warnings else []

@@ -78,6 +78,13 @@ def test_a_file_gets_the_document_and_stdout_the_table(cli: Cli) -> None:
     assert json.loads(Path("out.json").read_text())["job"] == "default/huge"
 
 
+def test_a_job_with_a_space_in_its_name_has_remedies_too(cli: Cli) -> None:
+    Path("spaced.yaml").write_text(Path("huge.yaml").read_text().replace("huge", '"too huge"'))
+    done = ask(cli, "snap.yaml", "spaced.yaml", "too huge")
+    assert (done.code, done.err) == (0, "")
+    assert "job default/too huge, priority 1000" in done.out
+
+
 def test_a_change_is_tried_out(cli: Cli) -> None:
     done = ask(cli, "snap.yaml", "huge.yaml", "huge", "-w", "add-nodes=gpu-002:3")
     assert "WHAT IF add-nodes=gpu-002:3\n  FITS NOW: its 4 pods have room" in done.out

@@ -35,6 +35,7 @@ def test_the_table_says_what_to_do_and_how_good_it_is(cli: Cli) -> None:
 
 def test_wide_names_every_pod_and_budget(cli: Cli) -> None:
     out = cli("plan", *BOTH, "-o", "wide").out
+    assert out.splitlines()[3] == "3 nodes, 2 jobs: 2 running pods, 2 pending pods."
     evicted = next(line for line in out.splitlines() if "evict " in line and "e1" in line)
     assert "team-b/batch" in evicted
     assert "b-" in evicted
@@ -72,6 +73,16 @@ def test_an_output_file_with_a_format_gets_that_and_stdout_nothing(cli: Cli) -> 
 def test_dash_as_output_file_is_stdout(cli: Cli) -> None:
     assert yaml.safe_load(cli("plan", *BOTH, "-O", "-").out)["kind"] == "Plan"
     assert not Path("-").exists()
+
+
+@pytest.mark.parametrize("command", ["plan", "defrag", "certify", "metrics", "verify"])
+def test_a_snapshot_without_nodes_is_judged_with_a_warning(cli: Cli, command: str) -> None:
+    head = "apiVersion: kantopt/v1alpha1\nkind: ClusterSnapshot\nnodes: []\n"
+    Path("empty.yaml").write_text(head)
+    done = cli(command, "empty.yaml")
+    assert done.code == 0
+    assert "the snapshot has no nodes" in done.out
+    assert cli("render", "empty.yaml", "--to", "svg").out.startswith("<svg")
 
 
 def test_an_empty_job_list_leaves_nothing_to_do(cli: Cli) -> None:

@@ -72,6 +72,14 @@ def test_a_priority_is_a_field_too_and_several_changes_fit_in_one_text() -> None
     assert question.snapshot.nodes[0].unschedulable
 
 
+def test_names_may_have_spaces_in_them() -> None:
+    spaced = asked([node("node 1", gpu=8)], [job("my job", pods(gpu=1)), job("b set", pods(gpu=1))])
+    text = "set=default/my job:priority=7 set=b set:priority=8 cordon=node 1"
+    question, _ = edited(spaced, model_of(spaced), (text,))
+    assert [job.priority for job in question.pending] == [7, 8]
+    assert question.snapshot.nodes[0].unschedulable
+
+
 def test_quotas_and_limits_change() -> None:
     question, model = after(f"quota=q:{GPU}=9", "limit=moves:3")
     assert question.snapshot.queues[0].resources[0].nominal_quota == 9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -55,8 +56,10 @@ def edited(question: Question, model: Model, edits: Sequence[str]) -> Edited:
 
 
 def _single(edits: Sequence[str]) -> Iterator[str]:
+    """Part a text where another change begins: names may have spaces in them."""
+    begins = re.compile(rf"\s+(?=(?:{'|'.join(map(re.escape, _CHANGES))})=)")
     for text in edits:
-        yield from (text,) if text.startswith("@") else text.split() or (text,)
+        yield from (text,) if text.startswith("@") else begins.split(text.strip())
 
 
 def _wrong(text: str, expected: str) -> UsageError:

@@ -43,6 +43,7 @@ def explain(
     ] = None,
     model: opt.ModelName = None,
     time_limit: lim.TimeLimit = "5s",  # type: ignore[assignment]
+    memory_limit: lim.MemoryLimit = None,
     gated: opt.Gated = False,
     pending: opt.Pending = None,
     topology: opt.Levels = None,
@@ -50,6 +51,7 @@ def explain(
         opt.Form | None, opt.output_as("wide: every node by name; name: the verdict in one word.")
     ] = None,
     output_file: Annotated[str | None, opt.document_to("the explanation")] = None,
+    log_format: opt.LogFormat = "text",
     color: opt.ColourOption = "auto",
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
@@ -64,13 +66,14 @@ def explain(
     """
     from kantopt.cli.progress import Progress
     from kantopt.cli.signals import stop_on_signals
-    from kantopt.clock import Deadline, Stop
 
-    shown = asked_for(output, output_file, color, quiet=quiet)
+    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format)
     files, name = _arguments(files, job)
-    stop = Stop()
-    deadline = Deadline(time_limit, stop=stop)
-    progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit)
+    deadline = lim.deadline_of(
+        time_limit, memory_limit, deterministic=False, quiet=quiet, log_form=log_format
+    )
+    stop = deadline.stop
+    progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
     with stop_on_signals(stop), progress:
         from kantopt.planning.explain.process import explain_apart
         from kantopt.planning.question import Import, chosen_model, read_question
@@ -95,7 +98,7 @@ def _write(told: "Explanation", shown: Shown) -> None:
 
     shown.write(told, laid_out)
     if not (shown.quiet or shown.in_table):
-        complain("warning", told.notes)
+        complain("warning", told.notes, shown.log_form)
 
 
 def _arguments(arguments: list[str], job: str | None) -> tuple[list[str], str]:

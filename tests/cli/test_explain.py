@@ -85,6 +85,19 @@ def test_a_job_with_a_space_in_its_name_has_remedies_too(cli: Cli) -> None:
     assert "job default/too huge, priority 1000" in done.out
 
 
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="nothing tells the memory in use")
+def test_where_memory_runs_short_what_is_known_is_written(cli: Cli) -> None:
+    limited = ("--memory-limit", "1Mi", "--log-format", "json", "-o", "json")
+    done = ask(cli, "snap.yaml", "huge.yaml", "huge", *limited)
+    assert done.code == 0
+    told = json.loads(done.out)
+    assert not told["complete"]
+    said = "the memory limit of 1 MiB ended the search: this is what was known (--memory-limit)"
+    assert told["notes"][0] == said
+    news = [json.loads(line) for line in done.err.splitlines()]
+    assert next(one["message"] for one in news if one["event"] == "warning") == said
+
+
 def test_a_change_is_tried_out(cli: Cli) -> None:
     done = ask(cli, "snap.yaml", "huge.yaml", "huge", "-w", "add-nodes=gpu-002:3")
     assert "WHAT IF add-nodes=gpu-002:3\n  FITS NOW: its 4 pods have room" in done.out

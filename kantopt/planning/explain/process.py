@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection
 
 from kantopt.clock import Deadline
 from kantopt.errors import KantoptError
+from kantopt.memory import ENDED
 from kantopt.planning.explain.run import explain
 from kantopt.planning.question import Question
 from kantopt.schema.explanation import Explanation
@@ -23,6 +24,9 @@ _SOON = 0.1
 """Seconds between looks at the clock and at signals."""
 
 
+Line = tuple[multiprocessing.process.BaseProcess, Connection]
+
+
 class _BrokenError(RuntimeError):
     """The other process has failed; it says how."""
 
@@ -32,11 +36,11 @@ def explain_apart(
 ) -> Explanation:
     """Explain a job, in a process that the clock or a signal can end; as :func:`explain`.
 
-    What is known when the time is up is the answer, with a note that there was no more time.
+    What is known when time or memory is up is the answer, with a note that there was no more.
     """
     told: Explanation | None = None
     ending = deadline.less(RESERVE)
-    with _started(question, model, name, ending, tuple(edits)) as line:
+    with _started(question, model, name, ending, tuple(edits)) as (process, line):
         while True:
             if line.poll(_SOON):
                 item = _received(line)
@@ -44,6 +48,9 @@ def explain_apart(
                     raise item
                 if item is None or isinstance(item, str):
                     failure = item
+                    process.join(_SOON)
+                    if process.exitcode == ENDED:
+                        failure = _out_of_memory(deadline)
                     break
                 told = item
             elif ending.over() and told is not None:
@@ -62,7 +69,13 @@ def _ended(deadline: Deadline) -> str:
     number = deadline.stop.signal
     if number is not None:
         return f"interrupted by {signal.Signals(number).name}: this is what was known"
+    if deadline.stop.lacks_memory():
+        return _out_of_memory(deadline)
     return "the time limit ended the search: this is what was known (--time-limit)"
+
+
+def _out_of_memory(deadline: Deadline) -> str:
+    return f"{deadline.stop.memory} ended the search: this is what was known (--memory-limit)"
 
 
 def _received(line: Connection) -> Explanation | KantoptError | str | None:
@@ -77,7 +90,7 @@ def _received(line: Connection) -> Explanation | KantoptError | str | None:
 @contextlib.contextmanager
 def _started(
     question: Question, model: Model, name: str, deadline: Deadline, edits: tuple[str, ...]
-) -> Iterator[Connection]:
+) -> Iterator[Line]:
     context = multiprocessing.get_context("fork")
     line, far_end = context.Pipe()
     process = context.Process(
@@ -86,7 +99,7 @@ def _started(
     process.start()
     far_end.close()
     try:
-        yield line
+        yield process, line
     finally:
         process.kill()
         process.join()
@@ -104,6 +117,7 @@ def _run(
 ) -> None:
     """Explain and send what is known; the body of the process."""
     near_end.close()
+    parent, memory = os.getppid(), deadline.stop.memory
     gc.freeze()  # the documents stay to the end
     gc.disable()  # and so does nearly all else: looking for garbage would take a tenth of the time
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})  # the parent decides
@@ -113,6 +127,9 @@ def _run(
     try:
         for told in explain(question, model, name, deadline, edits):
             line.send(told)
+            if memory is not None:  # there is an answer now, whatever becomes of this process
+                memory.leave_when_reached(parent)
+                memory = None
         line.send(None)
     except KantoptError as error:
         line.send(error)

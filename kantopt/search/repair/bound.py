@@ -15,7 +15,7 @@ from kantopt.verify.changes.pricing import Answer, Prices
 from kantopt.verify.metrics import bounds
 from kantopt.verify.witness.changes import LIMIT, ChangeRows, change_rows, pricing_of
 
-TURNS = 120
+TURNS = 200
 """How often to change the prices."""
 BITS = 10
 """Prices are in units of ``2 ** -BITS`` of what a tier counts."""

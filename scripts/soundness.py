@@ -41,6 +41,7 @@ from kantopt.verify.witness.check import proved_bound
 from kantopt.verify.witness.prices import bound_by_prices
 from kantopt.verify.witness.rows import price_rows
 from tests.domain_trials import bounds_by_domains
+from tests.gang_questions import gang_question
 from tests.generate import random_instance
 from tests.mutations import certificates, try_mutations
 from tests.oracle import best
@@ -60,6 +61,7 @@ _MAKERS = {
     "question": random_instance,
     "VM question": vm_question,
     "repair question": repair_question,
+    "gang question": gang_question,
 }
 
 
@@ -181,7 +183,7 @@ def pieces_of(kind: str, count: int, size: int) -> list[tuple[str, range]]:
 
 def trials(full: bool) -> dict[str, Trial]:
     """Return the trials of a sample, or of the whole campaign."""
-    questions, machines, repairs = (2100, 200, 200) if full else (100, 20, 20)
+    questions, machines, repairs, gangs = (2100, 200, 200, 300) if full else (100, 20, 20, 30)
     solved, changed = (300, 44) if full else (20, 3)
     return {
         "bounds": Trial(
@@ -189,7 +191,8 @@ def trials(full: bool) -> dict[str, Trial]:
             check_bounds,
             pieces_of("question", questions, 25)
             + pieces_of("VM question", machines, 10)
-            + pieces_of("repair question", repairs, 10),
+            + pieces_of("repair question", repairs, 10)
+            + pieces_of("gang question", gangs, 10),
         ),
         "highs": Trial(
             "HiGHS against brute force", check_second_solver, pieces_of("question", solved, 10)

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from kantopt.problem.classes import evictable
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
+from kantopt.verify.step import Loads
+
+MOST_STEPS = 8
+"""Most sizes of pods, the commonest, that room is measured by."""
 
 
 def may_leave(instance: Instance, podset: PodSet) -> bool:
     """Whether pods of a running pod set may be evicted or moved at all."""
     limits, pinned = instance.model.limits, instance.on(Rule.PINNED)
-    evicts = (podset.preemptible or not pinned) and limits.evictions != 0
-    return evicts or ((podset.movable or not pinned) and limits.moves != 0)
+    return podset.index in _evictable(instance) or (
+        (podset.movable or not pinned) and limits.moves != 0
+    )
+
+
+@lru_cache(maxsize=4)
+def _evictable(instance: Instance) -> frozenset[int]:
+    return evictable(instance)
 
 
 def most_moves(instance: Instance, above: Mapping[Tier, int]) -> int:
@@ -31,8 +43,7 @@ def most_moves(instance: Instance, above: Mapping[Tier, int]) -> int:
 
 def most_evictions(instance: Instance, above: Mapping[Tier, int]) -> int:
     """Most pods that a plan may evict which is no worse than some values in the tiers above."""
-    pinned = instance.on(Rule.PINNED)
-    most = sum(p.count for p in instance.podsets if p.running and (p.preemptible or not pinned))
+    most = sum(instance.podsets[s].count for s in _evictable(instance))
     if instance.model.limits.evictions is not None:
         most = min(most, instance.model.limits.evictions)
     costs = (
@@ -64,18 +75,64 @@ def leaving(instance: Instance, group_of: Sequence[int | None]) -> tuple[int, tu
     return len(pods), tuple(sorted(k for group, k in pods.items() if group not in stays))
 
 
-def fewest_in_use(
-    instance: Instance, group_of: Sequence[int | None], above: Mapping[Tier, int]
-) -> int:
-    """Return how many groups of nodes stay in use, whatever limits and pins allow to leave."""
-    in_use, counts = leaving(instance, group_of)
+def fewest_in_use(instance: Instance, level: int | None, above: Mapping[Tier, int]) -> int:
+    """Return how many domains of a level, or nodes, stay in use.
+
+    At least those that limits and pins do not let become empty, and as many as hold what nothing
+    may evict.
+    """
+    in_use, counts = _leaving(instance, level)
     left = most_moves(instance, above) + most_evictions(instance, above)
     for pods in counts:
         if pods > left:
             break
         left -= pods
         in_use -= 1
-    return in_use
+    return max(in_use, _fewest_to_hold(instance, level))
+
+
+@lru_cache(maxsize=16)
+def _fewest_to_hold(instance: Instance, level: int | None) -> int:
+    """Fewest domains or nodes, the roomiest first, that hold the pods which no plan evicts.
+
+    Pods of sizes ``a`` on nodes of sizes ``b`` have ``sum of a // t <= sum of b // t``, whatever
+    the step ``t``; a node offers what it has, or what is taken of it now.
+    """
+    if not instance.on(Rule.CAPACITY):
+        return 0
+    stay = [
+        podset
+        for podset in instance.podsets
+        if podset.running and not podset.daemon and podset.index not in _evictable(instance)
+    ]
+    standing = Loads.of(instance, instance.current).node
+    fewest = 0
+    for r in range(len(instance.resources)):
+        sizes = Counter[int]()
+        for podset in stay:
+            sizes[podset.requests[r]] += podset.count
+        if not any(sizes) or any(node.capacity[r] is None for node in instance.nodes):
+            continue
+        offers = [max(node.capacity[r] or 0, standing[node.index][r]) for node in instance.nodes]
+        for step in {1, *(size for size, _ in sizes.most_common(MOST_STEPS) if size)}:
+            wanted = sum(size // step * count for size, count in sizes.items())
+            fewest = max(fewest, _roomiest(wanted, offers, step, _groups(instance, level)))
+    return fewest
+
+
+def _roomiest(wanted: int, offers: Sequence[int], step: int, groups: Sequence[int | None]) -> int:
+    """Fewest groups that hold so many steps; what is in no group holds some for nothing."""
+    rooms = Counter[int | None]()
+    for offer, group in zip(offers, groups, strict=True):
+        rooms[group] += offer // step
+    wanted -= rooms.pop(None, 0)
+    fewest = 0
+    for room in sorted(rooms.values(), reverse=True):
+        if wanted <= 0:
+            break
+        wanted -= room
+        fewest += 1
+    return fewest
 
 
 def fewest_departures(instance: Instance, above: Mapping[Tier, int]) -> int:
@@ -94,5 +151,9 @@ def fewest_departures(instance: Instance, above: Mapping[Tier, int]) -> int:
 
 @lru_cache(maxsize=16)
 def _leaving(instance: Instance, level: int | None) -> tuple[int, tuple[int, ...]]:
-    nodes = range(len(instance.nodes))
-    return leaving(instance, nodes if level is None else instance.topology.domain_of[level])
+    return leaving(instance, _groups(instance, level))
+
+
+def _groups(instance: Instance, level: int | None) -> Sequence[int | None]:
+    """Domain of each node at a level; without one each node is a group by itself."""
+    return range(len(instance.nodes)) if level is None else instance.topology.domain_of[level]

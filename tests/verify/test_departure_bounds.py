@@ -45,13 +45,30 @@ def test_moves_given_above_count_as_a_limit() -> None:
     )
     assert bounds(pinned, tiers, (1, 3))[-1] == 2
     assert bounds(pinned, tiers, (0, 3))[-1] == 3
-    assert bounds(instance, tiers, (0, 3))[-1] == 0, "all could be evicted"
+    assert bounds(instance, tiers, (0, 3))[-1] == 3, "nobody waits for whom pods could be evicted"
+    anybody = question(
+        NODES, running(), objectives=["moves", "nodes_in_use"], rules={"priority": "counts"}
+    )
+    assert bounds(anybody, tiers, (0, 3))[-1] == 0, "all could be evicted"
+
+
+def test_as_many_nodes_stay_in_use_as_hold_what_must_stay() -> None:
+    """Pods of 3 CPUs on nodes of 5, 5, 5 and 6: the last holds two, the others one each."""
+    nodes = [node(f"n{k}", cpu=5) for k in range(3)] + [node("wide", cpu=6)]
+    jobs = [job(f"r{k}", pods(cpu=3, on=[f"n{k}"])) for k in range(3)]
+    jobs.append(job("stays", pods(cpu=3, on=["wide"])))
+    instance = question(nodes, jobs, objectives=["nodes_in_use", "moves"])
+    value, _ = best(instance)
+    assert value == (3, 1)
+    assert bounds(instance, tiers_of(instance), value) == (3, 1)
 
 
 def test_a_node_of_a_pod_that_stays_is_never_empty() -> None:
     nodes = [*NODES, node("d", cpu=9)]
     stays = job("d", pods(on=["d"]), movable=False, preemptible=False)
-    instance = question(nodes, [*running(), stays], objectives=["nodes_in_use"])
+    instance = question(
+        nodes, [*running(), stays], objectives=["nodes_in_use"], rules={"priority": "counts"}
+    )
     assert bounds(instance, tiers_of(instance), (9,)) == (1,)
 
 

@@ -20,9 +20,10 @@ def measure_domains_in_use(tier: Tier, step: Step) -> int:
 def bound_domains_in_use(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
     """Domains in use now, less those that may be emptied: each takes all its pods to leave.
 
-    A domain with a pod that can neither be evicted nor moved stays in use.
+    A domain with a pod that can neither be evicted nor moved stays in use, and as many domains as
+    hold the pods that cannot be evicted.
     """
-    return fewest_in_use(instance, domains_of(instance, tier), above)
+    return fewest_in_use(instance, tier.level, above)
 
 
 def domains_of(instance: Instance, tier: Tier) -> tuple[int | None, ...]:

@@ -24,6 +24,7 @@ def used_nodes(step: Step) -> set[int]:
 def bound_nodes_in_use(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
     """Nodes in use now, less those that may be emptied: each takes all its pods to leave.
 
-    A node with a pod that can neither be evicted nor moved stays in use.
+    A node with a pod that can neither be evicted nor moved stays in use, and as many nodes as hold
+    the pods that cannot be evicted.
     """
-    return fewest_in_use(instance, range(len(instance.nodes)), above)
+    return fewest_in_use(instance, None, above)

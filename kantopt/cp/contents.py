@@ -6,7 +6,7 @@ Optima and multipliers are floats: proposals for others to judge, never proofs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ortools.linear_solver import pywraplp
 from ortools.sat.python import cp_model
@@ -110,6 +110,8 @@ class ContentProgram:
     def __init__(self, frame: Frame) -> None:
         self._frame = frame
         self._columns: list[Column] = []
+        self._now: dict[int, int] = {}
+        """Of each class, the column of what its nodes have now."""
         self._lp = pywraplp.Solver.CreateSolver("GLOP")
         self._rows = _Rows(self._lp, frame)
         self._lacking = [self._slack(row, 1.0) for row in self._rows.kinds]
@@ -134,6 +136,7 @@ class ContentProgram:
 
     def add(self, column: Column) -> None:
         """Add a column."""
+        self._now.setdefault(column.node_class, len(self._columns))
         self._columns.append(column)
         self._taken.append(self._lp.NumVar(0.0, self._lp.infinity(), ""))
         self._rows.add(self._taken[-1], column)
@@ -161,31 +164,52 @@ class ContentProgram:
             any(slack.solution_value() > 1e-6 for slack in slacks),
         )
 
-    def choose(self, effort: Effort) -> list[int] | None:
+    def choose(
+        self, effort: Effort, limits: Sequence[int], dearer: Sequence[float], within: float
+    ) -> list[int] | None:
         """Return how many nodes take each column, at the least cost that is found.
+
+        Parameters
+        ----------
+        limits
+            Of the rows: the frame's or lower.
+        dearer
+            What each column is to cost beside its cost.
+        within
+            Columns that raise the linear program's optimum by more, each node that takes one, are
+            left out: of any choice that near to it none could be part.
 
         HiGHS is by far the quicker on most of these; where it finds nothing in most of the time,
         and where the answer must be repeatable, CP-SAT starts from what is there now. ``None`` if
         neither finds a choice in whole numbers.
         """
+        self.solve()  # columns may have come since
+        now = set(self._now.values())
+        near = [i for i, x in enumerate(self._taken) if i in now or x.reduced_cost() <= within]
+        columns = [(self._columns[i], dearer[i]) for i in near]
+        chosen = None
         if effort.work is None:
-            chosen = self._by_highs(HIGHS * effort.seconds)
-            if chosen is not None:
-                return chosen
-        return self._by_cp_sat(effort)
+            chosen = self._by_highs(HIGHS * effort.seconds, limits, columns)
+        chosen = chosen or self._by_cp_sat(effort, limits, columns)
+        if chosen is None:
+            return None
+        nodes_of = dict(zip(near, chosen, strict=True))
+        return [nodes_of.get(i, 0) for i in range(len(self._columns))]
 
-    def _by_highs(self, seconds: float) -> list[int] | None:
+    def _by_highs(
+        self, seconds: float, limits: Sequence[int], columns: Sequence[tuple[Column, float]]
+    ) -> list[int] | None:
         mip = pywraplp.Solver.CreateSolver("HIGHS")
-        rows = _Rows(mip, self._frame)
+        rows = _Rows(mip, replace(self._frame, limits=limits))
         chosen = []
-        for column in self._columns:
+        for column, more in columns:
             chosen.append(mip.IntVar(0.0, float(self._frame.nodes[column.node_class]), ""))
-            rows.add(chosen[-1], column)
+            rows.add(chosen[-1], column, more)
         most = LOOSE * self._arrivals + 10
         if not self._arrivals_limited(most):
             # Without a limit on moves the choices are too many: some more than it takes will do.
             few = mip.Constraint(-mip.infinity(), most)
-            for column, variable in zip(self._columns, chosen, strict=True):
+            for (column, _), variable in zip(columns, chosen, strict=True):
                 few.SetCoefficient(variable, float(column.arrivals))
         mip.SetTimeLimit(max(1, int(1000 * seconds)))
         near = pywraplp.MPSolverParameters()
@@ -204,26 +228,32 @@ class ContentProgram:
             for j, limit in enumerate(self._frame.limits)
         )
 
-    def _by_cp_sat(self, effort: Effort) -> list[int] | None:
+    def _by_cp_sat(
+        self, effort: Effort, limits: Sequence[int], columns: Sequence[tuple[Column, float]]
+    ) -> list[int] | None:
         frame, model = self._frame, cp_model.CpModel()
         chosen = []
         seen: set[int] = set()
-        for column in self._columns:
+        for column, _ in columns:
             most = frame.nodes[column.node_class]
             chosen.append(model.new_int_var(0, most, ""))
             model.add_hint(chosen[-1], 0 if column.node_class in seen else most)
             seen.add(column.node_class)
-        pairs = list(zip(self._columns, chosen, strict=True))
+        pairs = [(column, x) for (column, _), x in zip(columns, chosen, strict=True)]
         for i, nodes in enumerate(frame.nodes):
             model.add(weighted([(x, 1) for c, x in pairs if c.node_class == i]) == nodes)
         for k, (least, most) in enumerate(zip(frame.least, frame.most, strict=True)):
             changes: Terms = [(x, pods) for c, x in pairs for kind, pods in c.change if kind == k]
             if changes:
                 model.add_linear_constraint(weighted(changes), least, most)
-        for j, limit in enumerate(frame.limits):
+        for j, limit in enumerate(limits):
             model.add(weighted([(x, c.rows[j]) for c, x in pairs if c.rows[j]]) <= limit)
         unit = round(1 / frame.arrival)
-        model.minimize(weighted([(x, unit * c.cost + c.arrivals) for c, x in pairs]))
+        costs: Terms = [
+            (x, unit * c.cost + c.arrivals + round(unit * more))
+            for (c, more), x in zip(columns, chosen, strict=True)
+        ]
+        model.minimize(weighted(costs))
         solver = cp_model.CpSolver()
         solver.parameters.random_seed = effort.seed
         solver.parameters.num_workers = effort.workers
@@ -253,9 +283,9 @@ class _Rows:
         ]
         self.limits = [program.Constraint(-infinity, float(limit)) for limit in frame.limits]
 
-    def add(self, variable: pywraplp.Variable, column: Column) -> None:
-        """Put a column into the rows."""
-        self.cost.SetCoefficient(variable, column.cost + self._arrival * column.arrivals)
+    def add(self, variable: pywraplp.Variable, column: Column, more: float = 0.0) -> None:
+        """Put a column into the rows, at its cost and some more."""
+        self.cost.SetCoefficient(variable, column.cost + self._arrival * column.arrivals + more)
         self.classes[column.node_class].SetCoefficient(variable, 1.0)
         for kind, pods in column.change:
             self.kinds[kind].SetCoefficient(variable, float(pods))

@@ -21,7 +21,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.processor import CpuUse, own_use
 from kantopt.schema import plan as docs
-from kantopt.schema.model import Rule
+from kantopt.schema.model import Metric, Rule
 from kantopt.search.portfolio import best_of
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from kantopt.verify.metrics import measure
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 ENDING = 0.06
 """Seconds that writing takes of the smallest plan, and leaving."""
+SLOTS = 8
+"""Judgings to keep time for where slots are counted: many moves then wait for each other."""
 FIRST = 0.15
 """Seconds that a small question is looked at, though the time be up: rather late than nothing."""
 SMALL = 0.02
@@ -104,7 +106,8 @@ class Run:
         """When the search was to stop: from then on it is the time limit that has ended it."""
 
     def _reserve(self) -> float:
-        return min(ENDING + 5 * self.judging, 0.5 * self.deadline.remaining())
+        judgings = SLOTS if any(t.metric is Metric.FRAGMENT_RATE for t in self.tiers) else 5
+        return min(ENDING + judgings * self.judging, 0.5 * self.deadline.remaining())
 
     def look_at_least_once(self) -> None:
         """Put the deadline off where reading took nearly all the time and the question is small."""
@@ -245,7 +248,7 @@ class Run:
                 ordered = [(self._key(placement), placement, waves)]
                 break
             forbidden.append(placement)
-            for close in concessions(self.instance, placement):
+            for close in concessions(self.instance, placement, over):
                 for other in (close, *self._filled_up(close, over)):
                     if not ordered or self._key(other) < ordered[0][0]:
                         waves = sequence(self.instance, other, over)

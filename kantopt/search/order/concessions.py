@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.search.difference import difference
+from kantopt.search.order.approach import after, approach
 from kantopt.search.order.run import Run
 from kantopt.search.order.units import Unit, units_of
 from kantopt.verify.rules import check
@@ -17,11 +17,14 @@ EVICTIONS = 6
 """Victims tried, the cheapest first."""
 
 
-def concessions(instance: Instance, placement: Placement) -> Iterator[Placement]:
+def concessions(
+    instance: Instance, placement: Placement, over: Callable[[], bool] = lambda: False
+) -> Iterator[Placement]:
     """Yield legal placements close to one that has no order, the closest first.
 
     One pod of a circle is evicted instead of moved, where the model allows that: the least
-    important, then the cheapest. Or whatever has no order is left undone.
+    important, then the cheapest. Or whatever has no order is left undone, with stop-overs for the
+    rest or without.
     """
     units = units_of(instance, difference(instance, placement))
     run = min((Run(instance, units, last) for last in (None, "evict")), key=_left_over)
@@ -31,15 +34,11 @@ def concessions(instance: Instance, placement: Placement) -> Iterator[Placement]
         spots = dict(placement.podsets[change.podset])
         spots[change.target] -= 1
         yield from _legal(instance, placement.replace({change.podset: spots}))
-    changes: dict[int, dict[Spot, int]] = {}
-    for done, _ in run.done:
-        for change in done.changes:
-            spots = changes.setdefault(change.podset, dict(instance.current.podsets[change.podset]))
-            if change.source is not None:
-                spots[change.source] -= change.pods
-            if change.target is not None:
-                spots[change.target] = spots.get(change.target, 0) + change.pods
-    yield from _legal(instance, instance.current.replace(changes))
+    reached = approach(instance, placement, over).placement
+    yield from _legal(instance, reached)
+    without = after(instance, (unit for unit, _ in run.done))
+    if without.podsets != reached.podsets:
+        yield from _legal(instance, without)
 
 
 def _left_over(run: Run) -> int:

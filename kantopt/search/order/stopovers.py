@@ -34,7 +34,7 @@ def with_stopovers(
     limit = instance.model.limits.moves
     moves = sum(unit.moves for unit in units)
     spare = moves if limit is None else limit - moves
-    trials = _Trials(instance, list(units), last)
+    trials = _Trials(instance, list(units), last, over)
     while run.stuck and spare > 0 and not over():
         better = trials.in_all_circles(run, spare) or trials.one(run) or trials.many(run, spare)
         if better is None:
@@ -47,10 +47,17 @@ def with_stopovers(
 class _Trials:
     """Attempts with some units split in two."""
 
-    def __init__(self, instance: Instance, units: list[Unit], last: Kind | None) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        units: list[Unit],
+        last: Kind | None,
+        over: Callable[[], bool],
+    ) -> None:
         self.instance = instance
         self.units = units
         self.last = last
+        self.over = over
 
     def in_all_circles(self, run: Run, most: int) -> Run | None:
         """Let one pod of each circle step aside to a place that nobody else is waiting for."""
@@ -63,6 +70,8 @@ class _Trials:
     def many(self, run: Run, most: int) -> Run | None:
         """Let several pods step aside for one that needs the room of them all."""
         for unit in islice(sorted(run.stuck, key=_size), TRIES):
+            if self.over():
+                break
             lacks = {
                 key: amount - run.ledger.free(key)
                 for key, amount in unit.needs.items()
@@ -90,6 +99,8 @@ class _Trials:
         emptied = Run(self.instance, [u for u in self.units if u.kind == "evict"])
         for at in (run, unbound, emptied):
             for unit, place in islice(_options(at, run.stuck), TRIES):
+                if self.over():
+                    return None
                 better = self._better(run, [(unit, place)])
                 if better is not None:
                     return better

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from kantopt.cp.contents import Column, ContentProgram, Effort, Frame, Point
 from kantopt.problem.placement import Placement
+from kantopt.search.slots.care import NONE, Care, Waiting
 from kantopt.search.slots.placing import placement_of
 from kantopt.verify.slots.bound import LARGEST, Links, Weights
 from kantopt.verify.slots.pricing import Content, Priced, Pricing
 from kantopt.verify.slots.program import Program
 from kantopt.verify.slots.rooms import Rooms
+from kantopt.verify.slots.rows import MOVES
 
 FINEST = 2**20
 """Integer units in a price of one, unless prices are so high that sums would overflow."""
@@ -67,6 +69,8 @@ class Generation:
         frame = Frame(links.nodes, links.least, links.most, links.limits, FEWER / links.pods)
         self._lp = ContentProgram(frame)
         self.contents: list[Content] = []
+        self._waiting = Waiting(program, rooms)
+        self._waits: list[Mapping[int, int]] = []
         self._known: set[Content] = set()
         self.bound = 0
         self.weights: Weights | None = None
@@ -128,13 +132,24 @@ class Generation:
             self.bound, self.weights = bound, weights
         return priced, unit
 
-    def choose(self, effort: Effort, base: Placement) -> Placement | None:
+    def choose(self, effort: Effort, base: Placement, care: Care = NONE) -> Placement | None:
         """Return the best placement that whole numbers of the known contents make, if any does.
 
         Nothing is proved of it: rules beside the room of the pieces are for others to judge. Pods
         that take nothing of the pieces are where ``base`` has them.
+
+        Parameters
+        ----------
+        care
+            What is to be kept clear of, so that the moves have an order.
         """
-        chosen = self._lp.choose(effort)
+        self._waits += map(self._waiting.kinds, self.contents[len(self._waits) :])
+        limits = [
+            limit - care.moves if name == MOVES else limit
+            for name, limit in zip(self._program.names[1:], self._links.limits, strict=True)
+        ]
+        dearer = [care.price(waits) for waits in self._waits]
+        chosen = self._lp.choose(effort, limits, dearer, care.within)
         if chosen is None:
             return None
         taken = [(c, count) for c, count in zip(self.contents, chosen, strict=True) if count]

@@ -6,29 +6,39 @@ import random
 
 from kantopt.clock import Deadline
 from kantopt.cp.contents import Effort
+from kantopt.problem.placement import Placement
+from kantopt.search.order.approach import approach
+from kantopt.search.sequence import sequence
+from kantopt.search.slots.care import Caution
 from kantopt.search.slots.generation import Generation
 from kantopt.search.stages.desk import Desk
+from kantopt.search.tidy.improve import tidy
 from kantopt.verify.rules import check
 from kantopt.verify.slots.pricing import Content
 from kantopt.verify.slots.program import Kind, program_of
 from kantopt.verify.slots.rooms import rooms_of
 
 TRIES = 4
-"""Placements to make from contents, more contents each time."""
-ROUNDS = 0.5
+"""Choices in a row that may better nothing."""
+ROUNDS = 0.6
 """Share of the time left for columns; then a placement is made from what there is."""
 SHORT = 3.0
-"""Seconds that are not worth dividing: one placement is to come of them."""
+"""Seconds that one choice is to come of, its order and all."""
+CHOOSING = 0.75
+"""Share of these for choosing."""
+LONGEST = 2.0
+"""Most seconds in which pods are let step out of each other's way, after one choice."""
 SHAKES = 5
-"""Rounds of more contents before each further one."""
+"""Rounds of more contents before each further choice."""
 
 
 def slots(desk: Desk, deadline: Deadline) -> None:
     """Bound and better each open tier that counts slots, or counts pods below one that does.
 
     For each tier in turn: columns until there are no more that the linear program needs, or for
-    half of the time, then a placement from them; if that does not meet the bound, more columns
-    that are nearly as good, and another one.
+    half of the time, then a placement from them. One whose moves have no order is taken as far as
+    they have one, and the next choice keeps clear of what stood in the way; where the bound is not
+    met, more columns come that are nearly as good.
     """
     contents: list[Content] = []
     kinds: tuple[Kind, ...] = ()
@@ -43,38 +53,78 @@ def slots(desk: Desk, deadline: Deadline) -> None:
             continue
         alike = [kind.podsets for kind in kinds] == [kind.podsets for kind in program.kinds]
         generation = Generation(program, rooms, contents if alike else ())
-        _generate(desk, t, generation, deadline)
+        _generate(desk, t, generation, Caution(program.kinds), deadline)
         contents, kinds = generation.contents, program.kinds
 
 
-def _generate(desk: Desk, t: int, generation: Generation, deadline: Deadline) -> None:
+def _generate(
+    desk: Desk, t: int, generation: Generation, caution: Caution, deadline: Deadline
+) -> None:
     """Work on one tier until it is closed, nothing more is tried or the time is up."""
     locks = desk.values[:t]
     rng = random.Random(desk.budget.seed)
     rounds = deadline.less(deadline.remaining() * (1 - ROUNDS))
     while not (rounds.over() or generation.ended):
         generation.round()
-    for _ in range(TRIES):
+    vain = 0
+    while vain < TRIES:
         if generation.bound > desk.known.bound(t, locks).bound:
             desk.proved(t, generation.bound, locks, "column-generation")
         if desk.values[: t + 1] <= (*locks, generation.bound) or deadline.over():
             return
-        _choose(desk, generation, deadline)
-        for _ in range(SHAKES):
+        before = desk.values
+        complete = _choose(desk, generation, caution, deadline)
+        vain = 0 if desk.values < before else vain + 1
+        for _ in range(SHAKES if complete else 0):
             if generation.ended:
                 generation.widen(rng)
             elif not deadline.over():
                 generation.round()
 
 
-def _choose(desk: Desk, generation: Generation, deadline: Deadline) -> None:
-    """Offer the best placement of the contents known, if it is legal and has time to be found."""
+def _choose(desk: Desk, generation: Generation, caution: Caution, deadline: Deadline) -> bool:
+    """Offer the best placement of the contents known, as far as its moves have an order.
+
+    Returns whether nothing of it had to be left out for want of one.
+    """
     if desk.best is None or deadline.over():
-        return
+        return True
     budget = desk.budget
     work = None if budget.work is None else budget.work / 4
     left = deadline.remaining()
-    effort = Effort(max(left / 2, min(left, SHORT)), budget.seed, budget.threads, work)
-    placement = generation.choose(effort, desk.best)
-    if placement is not None and not check(desk.instance, placement):
+    seconds = max(left / 2, min(CHOOSING * left, SHORT))
+    effort = Effort(seconds, budget.seed, budget.threads, work)
+    placement = generation.choose(effort, desk.best, caution.care)
+    if placement is None or check(desk.instance, placement):
+        return True
+    left = deadline.remaining()
+    reached = approach(desk.instance, placement, deadline.less(max(left / 2, left - LONGEST)).cuts)
+    caution.learn(reached)
+    if reached.complete:
+        desk.found(reached.placement)
+    else:
+        _offer(desk, reached.placement, deadline)
+        _fill(desk, reached.placement, deadline)
+    return reached.complete
+
+
+def _fill(desk: Desk, placement: Placement, deadline: Deadline) -> None:
+    """Spend the moves that a placement leaves over on single ones that make slots."""
+    made: list[Placement] = []
+
+    def legal(other: Placement) -> bool:
+        if check(desk.instance, other):
+            return False
+        made.append(other)
+        return True
+
+    tidy(desk.instance, placement, desk.tiers, deadline, desk.budget.seed, legal)
+    for other in made[-1:]:
+        _offer(desk, other, deadline)
+
+
+def _offer(desk: Desk, placement: Placement, deadline: Deadline) -> None:
+    """Offer a placement if it is legal and its moves have an order."""
+    instance = desk.instance
+    if not check(instance, placement) and sequence(instance, placement, deadline.cuts) is not None:
         desk.found(placement)

@@ -12,7 +12,7 @@ from kantopt.search.stages.whole import whole
 
 QUICK = 0.25
 """Share of the time left for the whole question: small ones are proved by then."""
-MOST = 0.85
+MOST = 0.95
 """Share for tiers of slots, which are mostly closed by their own stage."""
 LONG = 0.6
 """Share for evictions and moves, which need their time and then change a lot."""

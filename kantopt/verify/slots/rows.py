@@ -11,6 +11,9 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.verify.weight import weight
 
+MOVES = "limit moves"
+"""What a witness calls the limit on moves."""
+
 Each = Callable[[PodSet], int]
 """What one pod of a pod set adds."""
 
@@ -46,7 +49,7 @@ def limit_rows(instance: Instance) -> list[Row]:
         return int(podset.running)
 
     if limits.moves is not None:
-        rows.append(Row(running, none_of, limits.moves, "limit moves"))
+        rows.append(Row(running, none_of, limits.moves, MOVES))
     if limits.evictions is not None:
         rows.append(Row(none_of, running, limits.evictions, "limit evictions"))
     return rows

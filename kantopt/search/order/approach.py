@@ -1,0 +1,93 @@
+"""How near to a placement do moves come that have an order?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.search.difference import difference
+from kantopt.search.order.pairing import paired
+from kantopt.search.order.run import Run
+from kantopt.search.order.stopovers import with_stopovers
+from kantopt.search.order.units import Unit, units_of
+
+
+@dataclass(frozen=True, slots=True)
+class Approach:
+    """What of a placement can be reached, in an order, within the limit on moves.
+
+    Attributes
+    ----------
+    placement
+        What is reached; as good as what was wanted if nothing is stuck or lacking.
+    stuck
+        Units that find no room, stop-overs or not.
+    lacking
+        Moves beyond the limit that it takes to reach all the rest.
+    """
+
+    placement: Placement
+    stuck: tuple[Unit, ...]
+    lacking: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that was wanted is reached."""
+        return not (self.stuck or self.lacking)
+
+
+def approach(
+    instance: Instance, placement: Placement, over: Callable[[], bool] = lambda: False
+) -> Approach:
+    """Go as far towards a placement as a few attempts at an order lead.
+
+    Equal pods may change parts, and pods that are in each other's way stop over. What has no room
+    then is left undone, which leaves moves for the stop-overs of others.
+    """
+    run, units = _attempt(instance, placement)
+    if run.stuck:
+        other = _attempt(instance, paired(instance, placement))
+        run, units = min((run, units), other, key=lambda attempt: len(attempt[0].stuck))
+    if not run.stuck:
+        return Approach(after(instance, units), (), 0)
+    more = _with_more_moves(instance, len(run.stuck))
+    return _reached(instance, with_stopovers(more, units, run, None, over))
+
+
+def _attempt(instance: Instance, placement: Placement) -> tuple[Run, list[Unit]]:
+    units = units_of(instance, difference(instance, placement))
+    return Run(instance, units), units
+
+
+def after(instance: Instance, units: Iterable[Unit]) -> Placement:
+    """Return where the pods are when units have been done."""
+    changes: dict[int, dict[Spot, int]] = {}
+    for change in (change for unit in units for change in unit.changes):
+        spots = changes.setdefault(change.podset, dict(instance.current.podsets[change.podset]))
+        if change.source is not None:
+            spots[change.source] -= change.pods
+        if change.target is not None:
+            spots[change.target] = spots.get(change.target, 0) + change.pods
+    return instance.current.replace(changes)
+
+
+def _reached(instance: Instance, run: Run) -> Approach:
+    done: Sequence[Unit] = [unit for unit, _ in run.done]
+    limit = instance.model.limits.moves
+    lacking = 0
+    if limit is not None:
+        lacking = max(0, sum(unit.moves for unit in done) - limit)
+        while sum(unit.moves for unit in done) > limit:
+            done = done[:-1]  # what comes last nobody has waited for
+    return Approach(after(instance, done), tuple(run.stuck), lacking)
+
+
+def _with_more_moves(instance: Instance, moves: int) -> Instance:
+    model = instance.model
+    if model.limits.moves is None:
+        return instance
+    limits = model.limits.model_copy(update={"moves": model.limits.moves + moves})
+    return replace(instance, model=model.model_copy(update={"limits": limits}))

@@ -1,0 +1,70 @@
+"""How near to a placement do moves come that have an order, and what equal pods can do for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import tiers_of
+from kantopt.search.difference import difference
+from kantopt.search.order.approach import approach
+from kantopt.search.order.pairing import paired
+from kantopt.search.sequence import sequence
+from kantopt.verify.metrics import measure
+from tests.verify.world import Document, job, node, pods, put, question
+
+
+def equal_pods_and_another() -> Instance:
+    jobs: list[Document] = [
+        job(name, pods(cpu=cpu, on=[on]), moveMode="live")
+        for name, cpu, on in (("r", 3, "a"), ("s", 3, "b"), ("t", 4, "d"))
+    ]
+    return question([node(n) for n in "abcd"], jobs)
+
+
+def test_equal_pods_change_parts_so_that_no_circle_is_left() -> None:
+    instance = equal_pods_and_another()
+    wanted = put(instance, {"r": ["c"], "s": ["d"], "t": ["b"]})
+    better = paired(instance, wanted)
+    assert better == put(instance, {"r": ["d"], "s": ["c"], "t": ["b"]})
+    waves = sequence(instance, better)
+    assert waves is not None
+    assert not any(action.stopover for wave in waves for action in wave.actions)
+    reached = approach(instance, wanted)
+    assert reached.complete
+    tiers = tiers_of(instance)
+    assert measure(instance, reached.placement, tiers) == measure(instance, wanted, tiers)
+
+
+def test_equal_pods_that_would_change_places_stay() -> None:
+    instance = equal_pods_and_another()
+    wanted = put(instance, {"r": ["b"], "s": ["a"], "t": ["c"]})
+    assert paired(instance, wanted) == put(instance, {"t": ["c"]})
+
+
+@pytest.mark.parametrize("limit", [2, 3, None])
+def test_moves_for_stop_overs_beyond_the_limit_are_lacking(limit: int | None) -> None:
+    jobs: list[Document] = [
+        job(name, pods(cpu=cpu, on=[on]), moveMode="live")
+        for name, cpu, on in (("r", 4, "a"), ("s", 3, "b"))
+    ]
+    limits = {} if limit is None else {"moves": limit}
+    instance = question([node(n) for n in "abc"], jobs, limits=limits)
+    wanted = put(instance, {"r": ["b"], "s": ["a"]})
+    reached = approach(instance, wanted)
+    assert not reached.stuck
+    assert reached.lacking == (1 if limit == 2 else 0)
+    assert (reached.placement == wanted) is reached.complete
+    assert len(difference(instance, reached.placement).moves) <= 2
+    assert sequence(instance, reached.placement) is not None
+
+
+def test_what_has_no_room_is_left_undone() -> None:
+    jobs: list[Document] = [
+        job(name, pods(cpu=cpu, on=[on]), moveMode="live")
+        for name, cpu, on in (("r", 4, "a"), ("s", 3, "b"), ("t", 1, "c"))
+    ]
+    instance = question([node(n) for n in "abc"], jobs)
+    reached = approach(instance, put(instance, {"r": ["b"], "s": ["a"], "t": ["b"]}))
+    assert not reached.complete
+    assert sequence(instance, reached.placement) is not None

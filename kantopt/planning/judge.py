@@ -52,7 +52,7 @@ def judge(paths: Sequence[str], model: str | None = None, how: Import | None = N
     if question.plan is None:
         instance = question.instance(_model(question, model) or load_model("mixed"))
         standing = check_standing(instance)
-        note = "no plan among the files: what is listed is wrong with the snapshot as it stands"
+        note = "no plan among the files: the snapshot is judged as it stands"
         return verdict_of("snapshot", (), standing, (*question.notes, note))
     label = next(raw.label for raw in raws if raw.data.get("kind") == "Plan")
     return judge_plan(question, question.plan, _model(question, model), label)

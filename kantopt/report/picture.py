@@ -171,7 +171,7 @@ def _what(picture: Picture) -> str:
 
 def _title(picture: Picture) -> str:
     when = ", before and after" if picture.planned else ""
-    return f"{picture.name}: {_what(picture)} of each node{when}"
+    return f"{picture.name or 'the cluster'}: {_what(picture)} of each node{when}"
 
 
 def _notes(picture: Picture) -> list[str]:

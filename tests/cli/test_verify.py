@@ -365,3 +365,9 @@ def test_that_nothing_required_is_impossible_is_no_claim_to_make(cli: Cli) -> No
     changed = tampered(lambda data: data["solver"].update(status="INFEASIBLE"))
     told = cli("verify", "snap.yaml", "jobs.yaml", changed).out
     assert "claims: solver.status: INFEASIBLE stated of nothing required" in told
+
+
+def test_a_snapshot_alone_is_judged_as_it_stands(cli: Cli) -> None:
+    done = cli("verify", "snap.yaml")
+    assert done.out.startswith("SOUND: no rule is broken as it stands.")
+    assert "no plan among the files: the snapshot is judged as it stands" in done.out

@@ -89,6 +89,7 @@ class DomainRelaxation(GangRelaxation):
             for c in self.classes.classes
         ]
         self._used: dict[tuple[int, tuple[int, ...], int], Terms] = {}
+        self._beyond: dict[tuple[int, tuple[int, ...], int, int], IntVar] = {}
         for j, kind in enumerate(self.kinds.jobs):
             for need in self.needs.get(kind.one.index, ()):
                 if any(pods.one.running for i in need.roles for pods in kind.roles[i]):
@@ -111,20 +112,23 @@ class DomainRelaxation(GangRelaxation):
         used = self._used[j, roles, level]
         if len(used) <= fewest:
             return 0
-        beyond = self.cp.new_int_var(0, len(used) - fewest, f"beyond[{j},{level}]")
-        self.cp.add(beyond >= weighted(used) - fewest)
-        return beyond
+        key = (j, roles, level, fewest)
+        if key not in self._beyond:  # one for all tiers: what is known of one is known of others
+            beyond = self.cp.new_int_var(0, len(used) - fewest, f"beyond[{j},{level}]")
+            self.cp.add(beyond >= weighted(used) - fewest)
+            self._beyond[key] = beyond
+        return self._beyond[key]
 
     def _domains_used(self, kind: JobKind, level: int, roles: tuple[int, ...]) -> Terms:
         """Booleans of the domains in which there are pods."""
         used: Terms = []
-        for d, classes in self._classes_by_domain(level).items():
+        for d, classes in self.classes_by_domain(level).items():
             if d is None:
                 continue
             flag = self.cp.new_bool_var(f"used[{kind.one.index},{level},{d}]")
             here = [pods for i in roles for pods in kind.roles[i] if self._room(pods, classes)]
             for pods in here:
-                self.cp.add(self._in(pods, classes) <= self._room(pods, classes) * flag)
+                self.cp.add(self.inside(pods, classes) <= self._room(pods, classes) * flag)
             if here:
                 used.append((flag, 1))
                 self.flags[flag.index] = (flag, [(pods.index, classes) for pods in here])
@@ -141,13 +145,15 @@ class DomainRelaxation(GangRelaxation):
                 )
         return min(pods.count, room)
 
-    def _classes_by_domain(self, level: int) -> dict[int | None, list[int]]:
+    def classes_by_domain(self, level: int) -> dict[int | None, list[int]]:
+        """Classes of nodes in each domain of a level."""
         found: dict[int | None, list[int]] = {}
         for c, path in enumerate(self._domain):
             found.setdefault(path[level], []).append(c)
         return found
 
-    def _in(self, pods: PodKind, classes: list[int]) -> LinearExprT:
+    def inside(self, pods: PodKind, classes: list[int]) -> LinearExprT:
+        """Pods of a kind in some classes."""
         counts = self.at[pods.index]
         return weighted([(counts[c], 1) for c in classes if c in counts])
 
@@ -157,11 +163,11 @@ class DomainRelaxation(GangRelaxation):
         waits = not any(pods.one.running for pods in kind.pods)
         whole = waits and kind.one.is_gang and self.instance.on(Rule.GANG)
         jobs = len(kind.jobs)
-        for d, classes in self._classes_by_domain(level).items():
+        for d, classes in self.classes_by_domain(level).items():
             if d is None:
                 for i in need.roles:
                     for pods in kind.roles[i]:
-                        self.cp.add(self._in(pods, classes) == 0)
+                        self.cp.add(self.inside(pods, classes) == 0)
                 continue
             most = jobs
             for i in need.roles:
@@ -174,9 +180,9 @@ class DomainRelaxation(GangRelaxation):
             for i in need.roles:
                 role = kind.one.roles[i]
                 for pods in kind.roles[i]:
-                    self.cp.add(self._in(pods, classes) <= role.count * start)
+                    self.cp.add(self.inside(pods, classes) <= role.count * start)
                     if whole and role.min_count:
-                        self.cp.add(self._in(pods, classes) >= role.min_count * start)
+                        self.cp.add(self.inside(pods, classes) >= role.min_count * start)
         total = weighted([(start, 1) for start in starts])
         if whole:
             self.cp.add(total == self.satisfied[j])
@@ -185,7 +191,7 @@ class DomainRelaxation(GangRelaxation):
 
     def _slice(self, kind: JobKind, need: TopologyNeed, level: int) -> None:
         """Each domain has whole slices of the pods."""
-        for d, classes in self._classes_by_domain(level).items():
+        for d, classes in self.classes_by_domain(level).items():
             terms: Terms = []
             room = 0
             for i in need.roles:

@@ -194,28 +194,42 @@ def _nodes_in_use(m: Relaxation) -> LinearExprT | None:
 
 def _closeness(m: Relaxation, tier: Tier) -> LinearExprT:
     """Regions beyond the fewest: of gangs that cannot move as they stand, of others at best."""
-    position = m.close.index(tier)
     terms = Terms()
     gangs: dict[int | None, list[Gang]] = {}
-    for j, kind in enumerate(m.kinds.jobs):
-        excess = m.excess.get(kind.one.index)
-        if excess and excess[position]:
-            terms.append((m.kept(j), excess[position]))
-            continue
-        for level, roles, fewest in _wishes(m, tier, kind):
-            pods = [pods for i in roles for pods in kind.roles[i]]
-            if all(pods.arrives for pods in pods):
-                apart = None if level is None else m.spread(j, level, roles, fewest)
-                if apart is not None:
-                    terms += [] if isinstance(apart, int) else [(apart, 1)]
-                    continue
-                gang = Gang(kind, roles, fewest, m.satisfied[j])
-                gangs.setdefault(level, []).append(gang)
+    for j, excess in standing_beyond(m, tier):
+        terms.append((m.kept(j), excess))
+    for j, level, gang in close_gangs(m, tier):
+        apart = None if level is None else m.spread(j, level, gang.roles, gang.fewest)
+        if apart is None:
+            gangs.setdefault(level, []).append(gang)
+        elif not isinstance(apart, int):
+            terms.append((apart, 1))
     for level, close in gangs.items():
         nodes = range(len(m.instance.nodes))
         regions = nodes if level is None else m.instance.topology.domain_of[level]
         terms.append((beyond_fewest(m, close, regions, f"{tier.metric}[{level}]"), 1))
     return weighted(terms)
+
+
+def standing_beyond(m: Relaxation, tier: Tier) -> Iterator[tuple[int, int]]:
+    """Kinds of jobs with pods that cannot move, and what each job uses beyond the fewest now."""
+    position = m.close.index(tier)
+    for j, kind in enumerate(m.kinds.jobs):
+        excess = m.excess.get(kind.one.index)
+        if excess and excess[position]:
+            yield j, excess[position]
+
+
+def close_gangs(m: Relaxation, tier: Tier) -> Iterator[tuple[int, int | None, Gang]]:
+    """Kinds of gangs, by index, that should be close in a level (none: nodes), and can be."""
+    standing = {j for j, _ in standing_beyond(m, tier)}
+    for j, kind in enumerate(m.kinds.jobs):
+        if j in standing:
+            continue
+        for level, roles, fewest in _wishes(m, tier, kind):
+            pods = [pods for i in roles for pods in kind.roles[i]]
+            if all(pods.arrives for pods in pods):
+                yield j, level, Gang(kind, roles, fewest, m.satisfied[j])
 
 
 def _wishes(

@@ -9,8 +9,12 @@ from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model import LinearExprT
 
 from kantopt.cp.relaxed.domains import DomainRelaxation, GangRelaxation, goes_anywhere
+from kantopt.cp.relaxed.hints import SOLVED, hint, hint_solution
+from kantopt.cp.relaxed.packing import Packing, Parts
+from kantopt.cp.relaxed.settled import Settled, settle
 from kantopt.cp.relaxed.standing import CLOSENESS
 from kantopt.cp.relaxed.tiers import expression
+from kantopt.cp.relaxed.together import Together, standing_for_certain, together
 from kantopt.cp.solve import Budget, round_up
 from kantopt.cp.variables import Terms, weighted
 from kantopt.problem.instance import Instance
@@ -20,9 +24,12 @@ from kantopt.schema.model import Metric
 
 PROVE, AIM, CALM = 0.1, 0.4, 0.1
 """Shares of the time that is left: for a tier's bound, what to aim at, and the least disruption."""
+PACK, SURE = 0.3, 0.6
+"""Shares for packing gangs into regions, and for a bound once it is settled who is placed."""
 CLOSE = 0.3
 """Part of that where the gap is below 1 %."""
-SOLVED = (cp_model.OPTIMAL, cp_model.FEASIBLE)
+LATER = (*CLOSENESS, Metric.MOVES)
+"""Metrics of where things are rather than which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,8 @@ class Towards:
         Called with counts that would be better in a tier.
     best
         Returns the best plan so far.
+    renew
+        Asks for quick bounds again: those of lower tiers depend on what was found above.
     """
 
     def __init__(
@@ -69,15 +78,21 @@ class Towards:
         bound: Callable[[int, int], None],
         aim: Callable[[Aim], None],
         best: Callable[[], Best],
+        renew: Callable[[], None] = lambda: None,
     ) -> None:
-        self._tiers, self._budget = tiers, budget
+        self._instance, self._tiers, self._budget = instance, tiers, budget
         self._known, self._bound, self._aim, self._best = known, bound, aim, best
+        self._renew = renew
+        self._renewed: tuple[int, ...] = ()
         self._relaxation = DomainRelaxation(instance, tiers)
-        self._guides: list[GangRelaxation] = [DomainRelaxation(instance, tiers)]
+        self._guide = DomainRelaxation(instance, tiers)
+        self._guides: list[GangRelaxation] = [self._guide]
         if goes_anywhere(instance):
             self._guides.insert(0, GangRelaxation(instance, tiers))
         for guide in self._guides:
             add_reasons(guide)
+        self._settled: Settled | None = None
+        self._packed: list[tuple[Packing, int, Parts | None]] = []
 
     def run(self) -> None:
         """Work through the tiers, the first ones first."""
@@ -86,6 +101,14 @@ class Towards:
             if expr is None or isinstance(expr, int):
                 continue
             guides = [(guide, expression(guide, tier)) for guide in self._guides]
+            if tier.metric is not Metric.UNPLACED and self._open(i):
+                self._renew_bounds(i)
+            if tier.metric in LATER and self._open(i):
+                self._settle(i)
+                if tier.metric in CLOSENESS:
+                    self._pack(i)
+                if self._open(i):  # with so much settled it is mostly proof that is missing
+                    self._prove(i, expr)
             for guide, its in guides:
                 if tier.metric in CLOSENESS and guide is not self._guides[-1]:
                     continue
@@ -99,7 +122,7 @@ class Towards:
                     self._towards(i, guide, its, spare=True)
                 if self._open(i):
                     self._towards(i, guide, its)
-            if self._open(i):
+            if tier.metric not in LATER and self._open(i):
                 self._prove(i, expr)
             for guide, its in guides:
                 if its is not None and not isinstance(its, int):
@@ -108,6 +131,12 @@ class Towards:
 
     def _open(self, i: int) -> bool:
         return self._known(i) < self._best().values[i] and not self._budget.deadline.over()
+
+    def _renew_bounds(self, i: int) -> None:
+        above = self._best().values[:i]
+        if above[: len(self._renewed)] != self._renewed or not self._renewed:
+            self._renewed = above
+            self._renew()
 
     def _solver(self, i: int, share: float) -> cp_model.CpSolver:
         """Return a solver with a share of the time that is left: less where little is to gain."""
@@ -123,12 +152,14 @@ class Towards:
 
     def _prove(self, i: int, expr: LinearExprT) -> None:
         """Bound a tier from below."""
-        cp, value = self._relaxation.cp, self._best().values[i]
+        value = self._best().values[i]
+        hint(self._relaxation, self._best().placement)
+        cp = self._relaxation.cp.clone()
+        # Not for good: what is known of the tier need not hold for the expression.
         cp.add(expr >= self._known(i))
         cp.add(expr <= value)
         cp.minimize(expr)
-        hint(self._relaxation, self._best().placement)
-        solver = self._solver(i, PROVE)
+        solver = self._solver(i, PROVE if self._settled is None else SURE)
         status = solver.solve(cp)
         if status == cp_model.INFEASIBLE:
             raise ValueError(f"tier {self._tiers[i].name}: no plan is as good as the best known")
@@ -137,6 +168,56 @@ class Towards:
         least = round_up(solver.best_objective_bound)
         if least > self._known(i):
             self._bound(i, min(least, value))
+
+    def _settle(self, i: int) -> Settled:
+        """Find out what plans this good above a tier have in common, and say it to the models."""
+        if self._settled is None:
+            merged = GangRelaxation(self._instance, self._tiers)
+            for tier, value in zip(self._tiers[:i], self._best().values, strict=False):
+                expr = expression(merged, tier)
+                if expr is not None and not isinstance(expr, int):
+                    merged.cp.add(expr <= value)
+            deadline = self._budget.deadline
+            until = deadline.less((1 - PACK) * deadline.remaining())
+            self._settled = settle(merged, self._best().placement, until)
+            for m in (self._relaxation, *self._guides):
+                self._settled.apply(m)
+        return self._settled
+
+    def _pack(self, i: int) -> None:
+        """Pack the gangs of a tier as closely as can be, and aim at that."""
+        settled, tier = self._settle(i), self._tiers[i]
+        least = standing_for_certain(self._relaxation, tier, settled)
+        aims: list[tuple[Together, Parts]] = []
+        for close in together(self._relaxation, tier, settled):
+            bound, parts = self._packing(i, close.packing)
+            least += bound
+            for m in (self._relaxation, self._guide):
+                close.bound(m, bound)
+            if parts is not None:
+                aims.append((close, parts))
+        least, value = tier.above_target(least), self._best().values[i]
+        if least > value:
+            raise ValueError(f"tier {tier.name}: gangs that are certainly placed take {least}")
+        if least > self._known(i):
+            self._bound(i, least)
+        if aims and self._open(i):
+            cp = self._guide.cp.clone()
+            for close, parts in aims:
+                close.aim(self._guide, cp, parts)
+            cp.minimize(disruption(self._guide))
+            solver = self._solver(i, CALM)
+            if solver.solve(cp) in SOLVED:
+                self._take(self._guide, solver)
+
+    def _packing(self, i: int, packing: Packing) -> tuple[int, Parts | None]:
+        """Solve a packing, once for all tiers."""
+        for known, bound, parts in self._packed:
+            if known == packing:
+                return bound, parts
+        bound, parts = packing.least(lambda: self._solver(i, PACK))
+        self._packed.append((packing, bound, parts))
+        return bound, parts
 
     def _towards(
         self, i: int, guide: GangRelaxation, expr: LinearExprT | None, *, spare: bool = False
@@ -234,30 +315,3 @@ def disruption(m: GangRelaxation) -> LinearExprT:
     ]
     terms += [(var, 1) for var in m.moved.values()]
     return weighted(terms)
-
-
-def hint(m: GangRelaxation, placement: Placement) -> None:
-    """Start from a placement: all variables get the values that it has."""
-    cp = m.cp
-    cp.clear_hints()  # type: ignore[no-untyped-call]
-    for k, kind in enumerate(m.kinds.pods):
-        here: dict[int, int] = {}
-        for s in kind.podsets:
-            for spot, pods in placement.podsets[s].items():
-                c = m.classes.class_of[spot.node]
-                here[c] = here.get(c, 0) + pods
-        for c, var in m.at[k].items():
-            cp.add_hint(var, here.get(c, 0))
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.fix_variables_to_their_hinted_value = True
-    solver.parameters.max_deterministic_time = 1.0
-    if solver.solve(cp) in SOLVED:
-        hint_solution(cp, solver)
-
-
-def hint_solution(cp: cp_model.CpModel, solver: cp_model.CpSolver) -> None:
-    """Start from a solution that was found before."""
-    cp.clear_hints()  # type: ignore[no-untyped-call]
-    for index, value in enumerate(solver.response_proto.solution):
-        cp.add_hint(cp.get_int_var_from_proto_index(index), value)

@@ -9,6 +9,7 @@ from kantopt.cp.relaxed.towards import Aim, Best, Towards
 from kantopt.search.construct import is_legal
 from kantopt.search.realise import Wanted, realise
 from kantopt.search.stages.desk import Desk
+from kantopt.search.stages.relax import relax
 
 
 def divided(desk: Desk, deadline: Deadline) -> None:
@@ -37,5 +38,6 @@ def divided(desk: Desk, deadline: Deadline) -> None:
         bound=bound,
         aim=aim,
         best=best,
+        renew=lambda: relax(desk),
     )
     towards.run()

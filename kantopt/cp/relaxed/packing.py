@@ -1,0 +1,169 @@
+"""How close gangs can be packed into the regions that are left to them: exact, in slots.
+
+Once it is settled which gangs are placed and who goes, each region has a number of slots, and each
+gang takes a number of slots in one or more regions. What it uses beyond its fewest regions is to be
+least. Regions with equally many slots are counted, not named, except those that gangs share.
+
+There are fewer of these than gangs. For draw a line from a gang to each region that it shares: as
+long as the lines have a circle, slots can be exchanged along it until one line is gone, and nobody
+uses more regions than before. Lines without a circle are fewer than what they connect, and each
+shared region has two at least.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ortools.sat.python.cp_model import INFEASIBLE, CpModel, CpSolver, IntVar
+
+from kantopt.cp.relaxed.hints import SOLVED
+from kantopt.cp.relaxed.parts import fewest_regions
+from kantopt.cp.solve import round_up
+from kantopt.cp.variables import Terms, weighted
+
+MOST_PAIRS = 8_000
+"""Most pairs of a gang and a region that it may share with others."""
+
+Parts = dict[int, dict[int, int]]
+"""Slots of each gang in each region."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """Gangs by their number of slots, and the slots of each region.
+
+    ``fewest`` are the regions below which nothing is gained.
+    """
+
+    widths: tuple[int, ...]
+    fewest: tuple[int, ...]
+    slots: Mapping[int, int]
+
+    def least(self, solver: Callable[[], CpSolver]) -> tuple[int, Parts | None]:
+        """Return a bound on the regions used beyond the fewest, and parts that use few of them.
+
+        Where regions suffice that nobody shares, that is found in no time.
+        """
+        bound = self.at_least()
+        apart = _Model(self, 0)
+        solved = solver()
+        parts = None
+        if solved.solve(apart.cp) in SOLVED:
+            parts = apart.parts(solved)
+            if round(solved.objective_value) <= bound:
+                return bound, parts
+        full = _Model(self, len(self.widths) - 1)
+        again = solver()
+        status = again.solve(full.cp)
+        if status == INFEASIBLE:
+            raise ValueError("gangs that are certainly placed have no room")
+        bound = max(bound, round_up(again.best_objective_bound))
+        worse = parts is not None and again.objective_value >= solved.objective_value
+        return bound, full.parts(again) if status in SOLVED and not worse else parts
+
+    def at_least(self) -> int:
+        """Return a bound by counting: whatever is shared, the slots lie in so many regions."""
+        regions = fewest_regions(sum(self.widths), list(self.slots.values()))
+        return max(0, regions - sum(self.fewest))
+
+    @property
+    def share(self) -> float:
+        """How much of the slots the gangs take."""
+        return sum(self.widths) / max(1, sum(self.slots.values()))
+
+    @property
+    def small(self) -> bool:
+        """Whether there are few enough gangs and regions."""
+        shared = sum(min(k, len(self.widths) - 1) for k in Counter(self.slots.values()).values())
+        return shared * len(self.widths) <= MOST_PAIRS
+
+
+class _Model:
+    """A packing in which at most so many regions of each kind are shared."""
+
+    def __init__(self, packing: Packing, shared: int) -> None:
+        self.packing = packing
+        self._most_shared = shared
+        self.cp = CpModel()
+        self._alike: dict[int, list[int]] = {}
+        """Regions by their slots."""
+        for region, slots in sorted(packing.slots.items()):
+            if slots:
+                self._alike.setdefault(slots, []).append(region)
+        gangs = range(len(packing.widths))
+        self._whole: dict[tuple[int, int], IntVar] = {}
+        """Regions of so many slots that a gang has for itself."""
+        self._shared: dict[tuple[int, int], list[IntVar]] = {}
+        """Slots of each gang in a shared region, by its slots and number."""
+        self._held: list[Terms] = [[] for _ in gangs]
+        self._used: list[Terms] = [[] for _ in gangs]
+        for slots, regions in self._alike.items():
+            self._add(slots, len(regions))
+        beyond: Terms = []
+        for g in gangs:
+            self.cp.add(weighted(self._held[g]) >= packing.widths[g])
+            # What is cut up is counted by fractions else: a part in a large region costs little.
+            least = fewest_regions(packing.widths[g], list(packing.slots.values()))
+            self.cp.add(weighted(self._used[g]) >= least)
+            more = self.cp.new_int_var(0, len(packing.slots), f"beyond[{g}]")
+            self.cp.add(more >= weighted(self._used[g]) - packing.fewest[g])
+            beyond.append((more, 1))
+        total = weighted(beyond)
+        self.cp.add(total >= packing.at_least())
+        self.cp.minimize(total)
+
+    def _add(self, slots: int, regions: int) -> None:
+        cp, packing = self.cp, self.packing
+        taken: Terms = []
+        for g, width in enumerate(packing.widths):
+            most = min(regions, -(-width // slots))
+            whole = self._whole[g, slots] = cp.new_int_var(0, most, f"whole[{g},{slots}]")
+            taken.append((whole, 1))
+            self._held[g].append((whole, slots))
+            self._used[g].append((whole, 1))
+        opened: list[IntVar] = []
+        for i in range(min(regions, self._most_shared) if slots > 1 else 0):
+            opened.append(cp.new_bool_var(f"open[{slots},{i}]"))
+            parts: list[IntVar] = []
+            for g, width in enumerate(packing.widths):
+                most = min(width, slots - 1)
+                part = cp.new_int_var(0, most, f"part[{g},{slots},{i}]")
+                flag = cp.new_bool_var(f"used[{g},{slots},{i}]")
+                cp.add(part <= most * flag)
+                cp.add_implication(flag, opened[i])
+                parts.append(part)
+                self._held[g].append((part, 1))
+                self._used[g].append((flag, 1))
+            self._shared[slots, i] = parts
+            cp.add(weighted([(part, 1) for part in parts]) <= slots * opened[i])
+        for before, after in pairwise(opened):
+            cp.add_implication(after, before)
+        taken += [(each, 1) for each in opened]
+        cp.add(weighted(taken) <= regions)
+
+    def parts(self, solver: CpSolver) -> Parts:
+        """Return the slots of each gang in each region, no more than it needs."""
+        left = list(self.packing.widths)
+        found: Parts = {g: {} for g in range(len(left))}
+
+        def give(g: int, region: int, slots: int) -> None:
+            slots = min(slots, left[g])
+            if slots:
+                left[g] -= slots
+                found[g][region] = slots
+
+        for slots, regions in self._alike.items():
+            free = iter(regions)
+            for i in range(len(regions)):
+                parts = [solver.value(part) for part in self._shared.get((slots, i), ())]
+                if any(parts):
+                    region = next(free)
+                    for g, part in enumerate(parts):
+                        give(g, region, part)
+            for g in range(len(left)):
+                for _ in range(solver.value(self._whole[g, slots])):
+                    give(g, next(free), slots)
+        return found

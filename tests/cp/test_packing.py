@@ -1,0 +1,65 @@
+"""Gangs packed into regions: compared with trying everything."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+from ortools.sat.python.cp_model import CpSolver
+
+from kantopt.cp.relaxed.packing import Packing
+
+SEEDS = 25
+
+
+def least_of_all(packing: Packing) -> int | None:
+    """Fewest regions beyond the fewest, over all ways to give slots to gangs."""
+    regions = list(packing.slots.values())
+    found: int | None = None
+    # Which gangs are in which region, and whether slots can be given so.
+    for used in product(range(2 ** len(packing.widths)), repeat=len(regions)):
+        beyond = sum(
+            max(0, sum(mask >> g & 1 for mask in used) - fewest)
+            for g, fewest in enumerate(packing.fewest)
+        )
+        if (found is None or beyond < found) and _fits(packing, regions, used):
+            found = beyond
+    return found
+
+
+def _fits(packing: Packing, regions: list[int], used: tuple[int, ...]) -> bool:
+    """By Hall: each set of gangs finds enough slots in all the regions where any of it may be."""
+    return all(
+        sum(w for g, w in enumerate(packing.widths) if chosen >> g & 1)
+        <= sum(b for b, mask in zip(regions, used, strict=True) if mask & chosen)
+        for chosen in range(1, 2 ** len(packing.widths))
+    )
+
+
+def test_packing_is_least() -> None:
+    compared = 0
+    for seed in range(SEEDS):
+        rng = random.Random(seed)
+        regions = [rng.randint(1, 5) for _ in range(rng.randint(2, 5))]
+        widths = tuple(rng.randint(2, 8) for _ in range(rng.randint(1, 3)))
+        packing = Packing(widths, tuple(-(-w // 5) for w in widths), dict(enumerate(regions)))
+        expected = least_of_all(packing)
+        if expected is None:
+            continue
+        bound, parts = packing.least(_solver)
+        assert packing.at_least() <= bound == expected, f"seed {seed}"
+        assert parts is not None
+        for g, width in enumerate(widths):
+            assert sum(parts[g].values()) == width, f"seed {seed}"
+        for d, slots in packing.slots.items():
+            assert sum(part.get(d, 0) for part in parts.values()) <= slots, f"seed {seed}"
+        beyond = (max(0, len(parts[g]) - few) for g, few in enumerate(packing.fewest))
+        assert sum(beyond) == expected, f"seed {seed}"
+        compared += 1
+    assert compared >= 8
+
+
+def _solver() -> CpSolver:
+    solver = CpSolver()
+    solver.parameters.num_workers = 1
+    return solver

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.difference import difference
 from kantopt.search.order.approach import approach
 from kantopt.search.order.pairing import paired
 from kantopt.search.sequence import sequence
+from kantopt.search.slots.care import Caution
 from kantopt.verify.metrics import measure
 from tests.verify.world import Document, job, node, pods, put, question
 
@@ -68,3 +70,36 @@ def test_what_has_no_room_is_left_undone() -> None:
     reached = approach(instance, put(instance, {"r": ["b"], "s": ["a"], "t": ["b"]}))
     assert not reached.complete
     assert sequence(instance, reached.placement) is not None
+
+
+def test_what_needs_no_stop_over_is_told_before_any_is_looked_for() -> None:
+    jobs: list[Document] = [
+        job(name, pods(cpu=cpu, on=[on]), moveMode="live")
+        for name, cpu, on in (("r", 4, "a"), ("s", 3, "b"), ("t", 1, "c"))
+    ]
+    instance = question([node(n) for n in "abcd"], jobs)
+    told: list[Placement] = []
+    wanted = put(instance, {"r": ["b"], "s": ["a"], "t": ["d"]})
+    assert approach(instance, wanted, direct=told.append).complete
+    assert told == [put(instance, {"t": ["d"]})]
+    assert approach(instance, told[0], direct=told.append).complete
+    assert len(told) == 1, "all is reached at once"
+
+
+def test_choices_that_lead_nowhere_and_those_that_get_stuck_widen_the_next() -> None:
+    jobs: list[Document] = [
+        job(name, pods(cpu=cpu, on=[on]), moveMode="live")
+        for name, cpu, on in (("r", 4, "a"), ("s", 3, "b"))
+    ]
+    instance = question([node(n) for n in "ab"], jobs)
+    stuck = approach(instance, put(instance, {"r": ["b"], "s": ["a"]}))
+    assert not stuck.complete
+    for exact in (False, True):
+        caution = Caution((), exact=exact)
+        assert (caution.care.price({0: 10}) == 0) is exact
+        first = caution.care.within
+        caution.widen()
+        assert caution.care.within == 2 * first
+        caution.learn(stuck)
+        assert caution.care.within == 4 * first
+        assert caution.care.price({0: 10}) > 0, "where pods got stuck waiting has a price"

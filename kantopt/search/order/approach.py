@@ -40,12 +40,22 @@ class Approach:
 
 
 def approach(
-    instance: Instance, placement: Placement, over: Callable[[], bool] = lambda: False
+    instance: Instance,
+    placement: Placement,
+    over: Callable[[], bool] = lambda: False,
+    direct: Callable[[Placement], None] = lambda _: None,
 ) -> Approach:
     """Go as far towards a placement as a few attempts at an order lead.
 
     Equal pods may change parts, and pods that are in each other's way stop over. What has no room
     then is left undone, which leaves moves for the stop-overs of others.
+
+    Parameters
+    ----------
+    over
+        Whether to look for stop-overs no longer.
+    direct
+        Told what is reached without any, before they are looked for, where that is not all.
     """
     run, units = _attempt(instance, placement)
     if run.stuck:
@@ -53,6 +63,7 @@ def approach(
         run, units = min((run, units), other, key=lambda attempt: len(attempt[0].stuck))
     if not run.stuck:
         return Approach(after(instance, units), (), 0)
+    direct(_reached(instance, run).placement)
     more = _with_more_moves(instance, len(run.stuck))
     return _reached(instance, with_stopovers(more, units, run, None, over))
 

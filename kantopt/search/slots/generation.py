@@ -41,8 +41,11 @@ MOST_NEW = 60
 """Most contents to add in a round: prices that are far off yet make many that are of no use."""
 FEWER = 0.1
 """Cost of all pods arriving: of plans that are equal otherwise, those with few moves are sought."""
-SHAKE = 0.05
-"""Most by which prices are changed to find other contents that are nearly as cheap."""
+SHAKE = 0.1
+"""Most by which prices are changed to find other contents that are nearly as cheap.
+
+Not a share of them: where a slot costs dozens of moves, that would be dozens of moves as well.
+"""
 
 
 class Generation:
@@ -107,10 +110,8 @@ class Generation:
         They are the cheapest at prices near those of the linear program.
         """
         point = self._point or self._lp.solve()
-        prices, rows = (
-            [price * rng.uniform(1 - SHAKE, 1 + SHAKE) for price in each]
-            for each in (point.prices, point.rows)
-        )
+        prices = [price + rng.uniform(-SHAKE, SHAKE) for price in point.prices]
+        rows = [max(0.0, price + rng.uniform(-SHAKE, SHAKE)) for price in point.rows]
         priced, _ = self._priced(prices, rows)
         for i, least in enumerate(point.classes):
             content = priced.content(i)

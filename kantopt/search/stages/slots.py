@@ -22,14 +22,12 @@ TRIES = 4
 """Choices in a row that may better nothing."""
 ROUNDS = 0.6
 """Share of the time left for columns; then a placement is made from what there is."""
-SHORT = 3.0
-"""Seconds that one choice is to come of, its order and all."""
-CHOOSING = 0.75
-"""Share of these for choosing."""
+CHOOSING = 0.5
+"""Share of the time left for one choice; the rest is for its order, and for others."""
 LONGEST = 2.0
 """Most seconds in which pods are let step out of each other's way, after one choice."""
 SHAKES = 5
-"""Rounds of more contents before each further choice."""
+"""Rounds of more contents before each further choice, and before any where moves are counted."""
 
 
 def slots(desk: Desk, deadline: Deadline) -> None:
@@ -53,7 +51,8 @@ def slots(desk: Desk, deadline: Deadline) -> None:
             continue
         alike = [kind.podsets for kind in kinds] == [kind.podsets for kind in program.kinds]
         generation = Generation(program, rooms, contents if alike else ())
-        _generate(desk, t, generation, Caution(program.kinds), deadline)
+        caution = Caution(program.kinds, exact=not program.weights[0])
+        _generate(desk, t, generation, caution, deadline)
         contents, kinds = generation.contents, program.kinds
 
 
@@ -66,6 +65,8 @@ def _generate(
     rounds = deadline.less(deadline.remaining() * (1 - ROUNDS))
     while not (rounds.over() or generation.ended):
         generation.round()
+    if caution.exact:
+        _more(generation, rng, deadline)
     vain = 0
     while vain < TRIES:
         if generation.bound > desk.known.bound(t, locks).bound:
@@ -75,11 +76,17 @@ def _generate(
         before = desk.values
         complete = _choose(desk, generation, caution, deadline)
         vain = 0 if desk.values < before else vain + 1
-        for _ in range(SHAKES if complete else 0):
-            if generation.ended:
-                generation.widen(rng)
-            elif not deadline.over():
-                generation.round()
+        if complete:
+            _more(generation, rng, deadline)
+
+
+def _more(generation: Generation, rng: random.Random, deadline: Deadline) -> None:
+    """Add contents: those that the linear program needs, then some that are nearly as good."""
+    for _ in range(SHAKES):
+        if generation.ended:
+            generation.widen(rng)
+        elif not deadline.over():
+            generation.round()
 
 
 def _choose(desk: Desk, generation: Generation, caution: Caution, deadline: Deadline) -> bool:
@@ -91,14 +98,18 @@ def _choose(desk: Desk, generation: Generation, caution: Caution, deadline: Dead
         return True
     budget = desk.budget
     work = None if budget.work is None else budget.work / 4
-    left = deadline.remaining()
-    seconds = max(left / 2, min(CHOOSING * left, SHORT))
-    effort = Effort(seconds, budget.seed, budget.threads, work)
+    effort = Effort(CHOOSING * deadline.remaining(), budget.seed, budget.threads, work)
     placement = generation.choose(effort, desk.best, caution.care)
     if placement is None or check(desk.instance, placement):
+        caution.widen()
         return True
     left = deadline.remaining()
-    reached = approach(desk.instance, placement, deadline.less(max(left / 2, left - LONGEST)).cuts)
+    reached = approach(
+        desk.instance,
+        placement,
+        deadline.less(max(left / 2, left - LONGEST)).cuts,
+        lambda direct: _offer(desk, direct, deadline),
+    )
     caution.learn(reached)
     if reached.complete:
         desk.found(reached.placement)

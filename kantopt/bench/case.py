@@ -19,6 +19,8 @@ class Documents:
 
     snapshot: ClusterSnapshot
     pending: tuple[Job, ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """What rows are to tell of it beside the parameters of its case."""
 
     @property
     def jobs(self) -> tuple[Job, ...]:

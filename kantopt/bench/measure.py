@@ -143,7 +143,7 @@ def _row(run: Run, ran: Ran | None, plan: Plan | None, verified: str, note: str)
         suite=case.suite,
         instance=case.instance,
         seed=case.seed,
-        parameters=case.parameters,
+        parameters={**case.parameters, **run.documents.facts},
         engine=engine,
         model=model,
         limit_seconds=limit,

@@ -146,6 +146,7 @@ class _Cluster:
         return Zones(
             free[:, :, 0].copy(),
             free[:, :, 1].copy(),
+            np.zeros(self._machines, dtype=np.int64),
             np.array([vm.machine for vm in self.vms], dtype=np.int64),
             np.array([[z in vm.zones for z in range(ZONES)] for vm in self.vms], dtype=np.bool_),
             np.array([(vm.cores, vm.gib) for vm in self.vms], dtype=np.int64),

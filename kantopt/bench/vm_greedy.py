@@ -30,6 +30,8 @@ class Zones:
     ----------
     cores, memory
         Free, (machines, zones).
+    part
+        Of each machine: VMs stay within theirs.
     machine, on
         Of each VM: its machine, and which of the zones it is on, (VMs, zones).
     asks
@@ -38,6 +40,7 @@ class Zones:
 
     cores: Ints
     memory: Ints
+    part: Ints
     machine: Ints
     on: Mask
     asks: Ints
@@ -61,7 +64,10 @@ class Zones:
 
 
 def zones_of(snapshot: ClusterSnapshot) -> Zones:
-    """Read a cluster of one class of devices, of which each VM takes one or all of a machine."""
+    """Read a cluster of one class of devices, of which each VM takes one or all of a machine.
+
+    Machines that node selectors keep apart are in parts of their own.
+    """
     import numpy as np
 
     place = {node.name: i for i, node in enumerate(snapshot.nodes)}
@@ -81,15 +87,33 @@ def zones_of(snapshot: ClusterSnapshot) -> Zones:
     return Zones(
         free[:, :, 0].copy(),
         free[:, :, 1].copy(),
+        _parts(snapshot),
         np.array(machine, dtype=np.int64),
         np.array(on, dtype=np.bool_),
         np.array(asks, dtype=np.int64),
     )
 
 
+def _parts(snapshot: ClusterSnapshot) -> Ints:
+    import numpy as np
+
+    keys = sorted({key for job in snapshot.jobs for key in job.pod_sets[0].node_selector})
+    sides = [tuple(node.labels.get(key) for key in keys) for node in snapshot.nodes]
+    number = {side: i for i, side in enumerate(dict.fromkeys(sides))}
+    return np.array([number[side] for side in sides], dtype=np.int64)
+
+
 def _amounts(quantities: Mapping[str, str | int]) -> tuple[int, int]:
     """Cores, and memory in bytes."""
     return to_base("cpu", quantities["cpu"]) // 1000, to_base("memory", quantities["memory"])
+
+
+def slots_by_moves(zones: Zones) -> list[int]:
+    """Free slots at first and after each move of :func:`greedy`; changes the zones."""
+    found = [zones.slots()]
+    while greedy(zones, 1):
+        found.append(zones.slots())
+    return found
 
 
 def greedy(zones: Zones, most: int | None = None) -> int:
@@ -106,8 +130,8 @@ def greedy(zones: Zones, most: int | None = None) -> int:
     """
     import numpy as np
 
-    width = zones.on.sum(axis=1)
-    shapes, kind = np.unique(np.column_stack((width, zones.asks)), axis=0, return_inverse=True)
+    told = (zones.on.sum(axis=1), zones.asks, zones.part[zones.machine])
+    shapes, kind = np.unique(np.column_stack(told), axis=0, return_inverse=True)
     moves = 0
     while most is None or moves < most:
         found = _best(zones, shapes, kind.reshape(-1))
@@ -126,10 +150,10 @@ def _best(zones: Zones, shapes: Ints, kind: Ints) -> tuple[int, int, Mask] | Non
     left = (zones.cores[zones.machine] + zones.asks[:, :1]) // SLOT - slots[zones.machine]
     gains = (left * zones.on).sum(axis=1)
     best: tuple[int, int, int, int] | None = None
-    for k, (width, cores, memory) in enumerate(shapes.tolist()):
+    for k, (width, cores, memory, part) in enumerate(shapes.tolist()):
         members = np.flatnonzero(kind == k)
         vm = int(members[gains[members].argmax()])
-        fits = (zones.cores >= cores) & (zones.memory >= memory)
+        fits = (zones.cores >= cores) & (zones.memory >= memory) & (zones.part == part)[:, None]
         costs = np.where(fits, slots - (zones.cores - cores) // SLOT, _NEVER)
         if width > 1:
             costs = costs.sum(axis=1, keepdims=True)

@@ -7,12 +7,14 @@ VM in its own. ``generated`` is a larger cluster of our own making, see :mod:`.v
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from kantopt.bench.case import Case, Documents
 from kantopt.bench.models import MakeModel
 from kantopt.bench.vm_cluster import MACHINES, vm_cluster
+from kantopt.bench.vm_greedy import slots_by_moves, zones_of
 from kantopt.errors import UsageError
 from kantopt.planning.convert import convert
 from kantopt.planning.defrag import Wish, asked
@@ -29,8 +31,9 @@ FILE = "reset_vm_pm_id_clear2.json"
 OPTIMAL_SLOTS = {10: 13, 25: 24, 50: 37, 75: 50, 100: 62, 150: 78, 200: 87}
 """Most free slots by moves at most, moves between the clusters allowed; proved by two solvers on
 exact count models (CP-SAT and HiGHS). The ceiling is 87."""
-START_SLOTS = 2
 SNAPSHOT_NODES = 279
+GREEDY = "greedy"
+"""Name of the parameter with the slots that the greedy heuristic makes."""
 GENERATED = range(3)
 """Seeds of the generated clusters."""
 
@@ -55,8 +58,16 @@ def cases(data: Path, nodes: Sequence[int] = ()) -> list[Case]:
         walls = "walled" if name == "snapshot" else f"{name}-walled"
         for instance, maker in ((name, make), (walls, partial(_walled, make))):
             parameters = {"nodes": str(size)}
-            found.append(Case(SUITE, instance, seed, parameters, maker, for_pending=False))
+            told = partial(_with_greedy, maker)
+            found.append(Case(SUITE, instance, seed, parameters, told, for_pending=False))
     return found
+
+
+def _with_greedy(make: Callable[[], Documents]) -> Documents:
+    """Tell also how many slots there are at first, and after each move of the heuristic."""
+    made = make()
+    slots = slots_by_moves(zones_of(made.snapshot))
+    return replace(made, facts={GREEDY: "/".join(map(str, slots))})
 
 
 def generated(seed: int) -> Documents:

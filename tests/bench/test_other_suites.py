@@ -80,15 +80,37 @@ def test_slots_are_compared_with_the_known_optimum() -> None:
     ours = row(
         suite="vm-rescheduling",
         instance="snapshot",
+        parameters={"nodes": "279", "greedy": "2/5/8"},
         model="mnl-25",
         before=(85, 0),
         values=(63, 25),
+        bounds=(Bound(63), Bound(24)),
         statuses=("OPTIMAL", "FEASIBLE"),
     )
     table = slots_table([ours])
     assert table is not None
     line = dict(zip(table.columns, table.rows[0], strict=True))
-    assert (line["SLOTS"], line["OPTIMUM"], line["PROVED"]) == ("24", "24", "yes")
+    assert (line["START"], line["GREEDY"], line["SLOTS"]) == ("2", "8", "24")
+    assert (line["BOUND"], line["OPTIMUM"]) == ("24", "24")
+    assert slots_table([row(suite="gangs")]) is None
+
+
+def test_slots_of_a_generated_cluster_are_held_against_the_bound() -> None:
+    ours = row(
+        suite="vm-rescheduling",
+        instance="generated",
+        parameters={"greedy": "500/501/502"},
+        model="mnl-1",
+        before=(900, 0),
+        values=(880, 1),
+        bounds=(Bound(875), None),
+    )
+    table = slots_table([ours])
+    assert table is not None
+    line = dict(zip(table.columns, table.rows[0], strict=True))
+    assert (line["START"], line["GREEDY"], line["SLOTS"]) == ("500", "501", "520")
+    assert (line["BOUND"], line["OPTIMUM"]) == ("525", "-")
+    assert line["GAP"] == "1.0 % (5/525)"
 
 
 def test_gpus_gained_are_held_against_the_ceiling() -> None:

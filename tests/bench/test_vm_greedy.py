@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from kantopt.bench.case import Documents
 from kantopt.bench.vm_cluster import MACHINES, SLOTS, START, STUCK, vm_cluster
-from kantopt.bench.vm_greedy import Zones, greedy, zones_of
+from kantopt.bench.vm_greedy import Zones, greedy, slots_by_moves, zones_of
+from kantopt.bench.vm_rescheduling import walled
 
 GIB = 2**30
 
@@ -15,6 +17,7 @@ def zones(cores: list[list[int]], vms: list[tuple[int, list[int], int, int]]) ->
     return Zones(
         np.array(cores),
         np.full((len(cores), 2), 32),
+        np.zeros(len(cores), dtype=np.int64),
         np.array([machine for machine, _, _, _ in vms]),
         np.array([[zone in on for zone in range(2)] for _, on, _, _ in vms]),
         np.array([ask for *_, cores, gib in vms for ask in [(cores, gib)]]),
@@ -34,6 +37,23 @@ def test_memory_is_a_limit() -> None:
     assert greedy(cluster) == 0
     cluster.memory += 8
     assert greedy(cluster) == 1
+
+
+def test_a_wall_is_a_limit() -> None:
+    open_, apart = (
+        zones([[12, 12], [12, 12], [6, 6]], [(0, [0], 4, 8), (1, [0, 1], 4, 8)]) for _ in range(2)
+    )
+    apart.part[:] = [0, 1, 1]
+    assert slots_by_moves(open_) == slots_by_moves(apart) == [0, 2]
+    assert open_.machine.tolist() == [0, 0]
+    assert apart.machine.tolist() == [0, 2]
+
+
+def test_node_selectors_are_walls() -> None:
+    made = Documents(vm_cluster(0, 20, 78))
+    assert set(zones_of(made.snapshot).part.tolist()) == {0}
+    apart = zones_of(walled(made).snapshot)
+    assert apart.part.tolist() == [0] * 17 + [1] * 3
 
 
 def test_a_generated_cluster_is_hard_for_it() -> None:

@@ -16,7 +16,7 @@ from kantopt.cp.multipliers import Program
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
-from kantopt.verify.domains.bound import DomainRows, Held, Valued, valued
+from kantopt.verify.domains.bound import DomainRows, Held, ReckoningError, Valued, valued
 from kantopt.verify.domains.regions import NODES, View, region_level
 from kantopt.verify.witness.sums import Sum
 
@@ -114,7 +114,10 @@ def _between(best: dict[str, int], values: dict[str, int]) -> dict[str, int]:
 
 
 def _valued(domains: DomainRows, values: dict[str, int], over: Callable[[], bool]) -> Valued | None:
-    return valued(domains, DENOMINATOR, _admitted(domains, values), over)
+    try:
+        return valued(domains, DENOMINATOR, _admitted(domains, values), over)
+    except ReckoningError:  # nobody could check what these prices prove
+        return None
 
 
 def _admitted(domains: DomainRows, values: dict[str, int]) -> dict[str, int]:

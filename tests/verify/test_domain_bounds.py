@@ -51,6 +51,18 @@ def three_gangs_in_two_racks() -> Instance:
     return question(nodes, jobs, objectives=objectives)
 
 
+def test_prices_that_nobody_could_check_end_the_search_for_prices(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As where a pod that is evicted loses a million GPU-seconds."""
+    instance = three_gangs_in_two_racks()
+    tiers = tiers_of(instance)
+    domains = domain_rows(instance, tiers, 1, {tiers[0]: 0}, View("rack", "nvidia.com/gpu", 8))
+    assert domain_prices_of(domains, 1, lambda: False) is not None
+    monkeypatch.setattr("kantopt.verify.domains.bound.MOST", 1)
+    assert domain_prices_of(domains, 1, lambda: False) is None
+
+
 def of_racks(values: Mapping[str, int], denominator: int = 1, step: int = 8) -> Witness:
     return Witness(
         formula="domains",

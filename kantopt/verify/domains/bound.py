@@ -33,6 +33,11 @@ from kantopt.verify.witness.rows import PriceRows, price_rows
 MOST = 2**61
 """Amounts from here on are not reckoned with."""
 
+
+class ReckoningError(ValueError):
+    """What the numbers of this kind of bound cannot be worked out from, true or not."""
+
+
 Gains = npt.NDArray[np.int64]
 
 
@@ -245,7 +250,7 @@ class _Knapsacks:
             for k in choice.pods
         ]
         if max(map(abs, gains)) >= MOST // (4 + 4 * len(self._prices)):
-            raise ValueError("multipliers are too large to be reckoned with")
+            raise ReckoningError("multipliers are too large to be reckoned with")
         return gains
 
 
@@ -283,7 +288,7 @@ class _Table:
         room, pods = self._room, {}
         gain = int(more._best[room])
         if gain <= -MOST // 2:
-            raise ValueError("a region has no room for what must stay there")
+            raise ReckoningError("a region has no room for what must stay there")
         for choice, counts in reversed(more._taken):
             k = int(counts[room])
             pods[choice.group] = k

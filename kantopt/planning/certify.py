@@ -180,7 +180,9 @@ class _Certification:
             start=(self.final, "the plan judged"),
         )
         first = run.incumbents.best
-        witnesses = Witnesses(run.instance, self.tiers, self.final, first.values)
+        witnesses = Witnesses(
+            run.instance, self.tiers, self.final, first.values, self.deadline.less(run.reserve)
+        )
         witnesses.tell(run.incumbents.known)
         better: CounterExample | None = None
         if self.deadline.over():

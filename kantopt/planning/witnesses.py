@@ -18,6 +18,7 @@ from kantopt.search.known import Bound, Known, Source
 from kantopt.verify.domains.regions import View
 from kantopt.verify.rules import check
 from kantopt.verify.witness.check import proved_bound
+from kantopt.verify.witness.prices import OutOfTimeError
 from kantopt.verify.witness.rows import PriceRows, price_rows
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ class Witnesses:
         The question.
     placement, values
         A placement and its values in the tiers.
+    deadline
+        Until when bounds may be worked out.
     """
 
     def __init__(
@@ -66,7 +69,9 @@ class Witnesses:
         tiers: Sequence[Tier],
         placement: Placement,
         values: Sequence[int],
+        deadline: Deadline,
     ) -> None:
+        self.deadline = deadline
         self.instance = as_judged(instance, placement)
         self.tiers = tuple(tiers)
         self.placement = placement
@@ -112,7 +117,10 @@ class Witnesses:
 
     def _take(self, i: int, witness: Witness) -> None:
         locks = dict(zip(self.tiers[:i], self.values[:i], strict=True))
-        bound = proved_bound(witness, self.instance, self.tiers, i, locks)
+        try:
+            bound = proved_bound(witness, self.instance, self.tiers, i, locks, self.deadline.over)
+        except OutOfTimeError:
+            return
         if i not in self._best or bound > self.bound(i):
             self._best[i] = bound, witness
 
@@ -273,7 +281,7 @@ class Witnesses:
         if any(multiplier.row.startswith("tier ") for multiplier in witness.multipliers):
             return names
         try:
-            alone = proved_bound(witness, self.instance, self.tiers, i, {})
-        except ValueError:  # without the tiers above there are not the same rows
+            alone = proved_bound(witness, self.instance, self.tiers, i, {}, self.deadline.over)
+        except (ValueError, OutOfTimeError):  # without the tiers above rows can be others
             return names
         return () if alone >= bound else names

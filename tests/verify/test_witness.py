@@ -13,7 +13,7 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.schema.certificate import Multiplier, Witness
 from kantopt.verify.witness.check import proved_bound
 from kantopt.verify.witness.node import Arriving, Leaving, Worth, best_change, proportions_of
-from kantopt.verify.witness.prices import bound_by_prices
+from kantopt.verify.witness.prices import OutOfTimeError, bound_by_prices
 from kantopt.verify.witness.rows import PriceRows, price_rows
 from tests.generate import random_instance
 from tests.oracle import best
@@ -143,4 +143,6 @@ def test_the_cheapest_nodes_to_clear_bound_evictions_and_lost_work() -> None:
     assert rows is not None
     found = node_prices_of(rows, 3, lambda: False)
     assert found is not None
+    with pytest.raises(OutOfTimeError):
+        bound_by_prices(rows, *found, over=lambda: True)
     assert bound_by_prices(rows, *found) == 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
@@ -23,6 +23,7 @@ def proved_bound(
     tiers: Sequence[Tier],
     i: int,
     locks: Mapping[Tier, int],
+    over: Callable[[], bool] = lambda: False,
 ) -> int:
     """Return the bound on tier ``i`` that a witness proves.
 
@@ -35,11 +36,15 @@ def proved_bound(
     locks
         Values of tiers above: the bound is for plans that are no worse in them. Without any it
         is for all plans.
+    over
+        Whether to leave it: prices node by node can take a minute on thousands of pods.
 
     Raises
     ------
     ValueError
         If the witness names a row that its formula does not have, or the tier is none for it.
+    OutOfTimeError
+        If it was over first.
     """
     multipliers: dict[str, int] = {}
     for multiplier in witness.multipliers:
@@ -50,7 +55,7 @@ def proved_bound(
         rows = price_rows(instance, tiers, i, locks)
         if rows is None:
             raise ValueError(f"{tiers[i].name} is no sum over pods: rows say nothing of it")
-        return bound_by_prices(rows, witness.denominator, multipliers)
+        return bound_by_prices(rows, witness.denominator, multipliers, over)
     if witness.formula == "contents":
         return bound_by_contents(instance, tiers, i, locks, witness.denominator, multipliers)
     if witness.formula == "changes":

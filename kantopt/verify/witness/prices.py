@@ -48,16 +48,28 @@ class Priced:
     changes: tuple[NodeChange, ...]
 
 
-def bound_by_prices(rows: PriceRows, denominator: int, values: Mapping[str, int]) -> int:
+class OutOfTimeError(Exception):
+    """A bound was not worked out to its end."""
+
+
+def bound_by_prices(
+    rows: PriceRows,
+    denominator: int,
+    values: Mapping[str, int],
+    over: Callable[[], bool] = lambda: False,
+) -> int:
     """Return the bound that follows from multipliers, by the names of their rows.
 
     Raises
     ------
     ValueError
         If a name is no row, or a number is below 0.
+    OutOfTimeError
+        If it was ``over``, which is asked node by node.
     """
-    found = priced(rows, denominator, values, lambda: False)
-    assert found is not None
+    found = priced(rows, denominator, values, over)
+    if found is None:
+        raise OutOfTimeError
     return found.bound
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import Job, PodSet
+from kantopt.problem.job import Job, PodSet, TopologyNeed
 from kantopt.schema.model import Rule
 from kantopt.verify.metrics.waiting import waits
 
@@ -84,6 +84,9 @@ class Kinds:
         self.instance = instance
         self.jobs: list[JobKind] = []
         self.pods: list[PodKind] = []
+        self._needs: dict[int, list[TopologyNeed]] = {}
+        for need in instance.topology_needs:
+            self._needs.setdefault(need.job, []).append(need)
         self._highest = max(
             (
                 job.priority
@@ -92,12 +95,10 @@ class Kinds:
             ),
             default=None,
         )
-        needs: dict[int, list[Hashable]] = {}
-        for need in instance.topology_needs:
-            needs.setdefault(need.job, []).append((need.roles, need.required, need.preferred))
         alike: dict[Hashable, list[int]] = {}
         for job in instance.jobs:
-            key = (self._job(job), tuple(needs.get(job.index, ())), marks.get(job.index))
+            close = ((n.roles, n.required, n.preferred) for n in self._needs.get(job.index, ()))
+            key = (self._job(job), tuple(close), marks.get(job.index))
             alike.setdefault(key, []).append(job.index)
         for jobs in alike.values():
             self._add(tuple(jobs))
@@ -123,6 +124,11 @@ class Kinds:
                 self.pods.append(kinds[-1])
             roles.append(tuple(kinds))
         self.jobs.append(JobKind(one, jobs, tuple(roles)))
+
+    def alike(self, job: Job) -> Hashable:
+        """What a job asks for and may be asked: equal for jobs that differ in places at most."""
+        needs = tuple(replace(need, index=0, job=0) for need in self._needs.get(job.index, ()))
+        return self._job(job), needs
 
     def _job(self, job: Job) -> Hashable:
         podsets = self.instance.podsets

@@ -7,17 +7,17 @@ choice, no legal plan has one. With that said in advance the domain relaxation i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
-from ortools.sat.python.cp_model import LinearExprT
+from ortools.sat.python.cp_model import IntVar, LinearExprT
 
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.domains import GangRelaxation
 from kantopt.cp.relaxed.hints import SOLVED, hint
 from kantopt.cp.relaxed.kinds import PodKind
-from kantopt.cp.variables import Terms, weighted
+from kantopt.cp.variables import weighted
 from kantopt.problem.placement import Placement
 
 WORK = 1.0
@@ -28,17 +28,23 @@ WORK = 1.0
 class Settled:
     """Numbers that are the same in all plans no worse than the locks; kinds by index.
 
-    Jobs that lose all their pods, jobs that are placed, and single pods that are evicted.
+    Jobs that lose all their pods, jobs that are placed, and single pods that are evicted. Where it
+    is settled how many of some gangs are placed between which a relaxation sees no difference, it
+    is also said which: any plan is as good with two of them exchanged there, and so is a bound.
     """
 
     victims: Mapping[int, int]
     satisfied: Mapping[int, int]
     evicted: Mapping[int, int]
+    gone: tuple[tuple[tuple[int, ...], int], ...] = ()
+    """Kinds of jobs of which as many go as a whole, one or another."""
 
     def apply(self, m: GangRelaxation) -> None:
         """Add them to another relaxation of the question, in which jobs are told apart as well."""
         for j, number in self.victims.items():
             m.cp.add(m.victims[j] == number)
+        for several, number in self.gone:
+            m.cp.add(weighted([(m.victims[j], 1) for j in several]) == number)
         for j, number in self.satisfied.items():
             m.cp.add(m.satisfied[j] == number)
         for k, number in self.evicted.items():
@@ -61,10 +67,10 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class _Number:
-    """A number that may or may not be settled, and its range."""
+    """A number of one kind, or over several that are alike, and its range."""
 
     what: str
-    index: int
+    kinds: tuple[int, ...]
     expr: LinearExprT
     most: int
 
@@ -72,8 +78,8 @@ class _Number:
 def settle(m: GangRelaxation, placement: Placement, deadline: Deadline) -> Settled:
     """Return what cannot be otherwise in a relaxation whose tiers are locked.
 
-    Of all numbers that are at an end of their range as many as possible are asked to differ from
-    it at once; those that do are dropped, until none can.
+    Of all numbers as many as possible are asked to differ at once from what they are in one
+    solution; those that do are dropped, until none can.
 
     Parameters
     ----------
@@ -88,42 +94,79 @@ def settle(m: GangRelaxation, placement: Placement, deadline: Deadline) -> Settl
     if solver.solve(m.cp) not in SOLVED:
         return Settled({}, {}, {})
     left = {i: solver.value(number.expr) for i, number in enumerate(numbers)}
-    left = {i: value for i, value in left.items() if value in (0, numbers[i].most)}
+    differ = {i: _differs(m, numbers[i], value) for i, value in left.items()}
     while left and not deadline.over():
-        differs: Terms = [(numbers[i].expr, -1 if value else 1) for i, value in left.items()]
-        m.cp.maximize(weighted(differs) + sum(left.values()))
+        m.cp.maximize(weighted([(flag, 1) for i in left for flag in differ[i]]))
         solver = _solver(deadline)
         status = solver.solve(m.cp)
         if status not in SOLVED:
             break
         others = {i for i, value in left.items() if solver.value(numbers[i].expr) != value}
         if not others and status == cp_model.OPTIMAL:
-            return Settled(
-                *(
-                    {numbers[i].index: v for i, v in left.items() if numbers[i].what == what}
-                    for what in ("victims", "satisfied", "evicted")
-                )
-            )
+            return _settled(m, placement, [(numbers[i], value) for i, value in left.items()])
         if not others:
             break
         left = {i: value for i, value in left.items() if i not in others}
     return Settled({}, {}, {})
 
 
-def _numbers(m: GangRelaxation) -> list[_Number]:
-    found = []
-    for j, kind in enumerate(m.kinds.jobs):
-        if j in m.victims:
-            found.append(_Number("victims", j, m.victims[j], len(kind.jobs)))
+def _differs(m: GangRelaxation, number: _Number, value: int) -> list[IntVar]:
+    """Booleans that are true only where a number is less, or more."""
+    flags = []
+    if value > 0:
+        flags.append(m.cp.new_bool_var("less"))
+        m.cp.add(number.expr <= value - 1).only_enforce_if(flags[-1])
+    if value < number.most:
+        flags.append(m.cp.new_bool_var("more"))
+        m.cp.add(number.expr >= value + 1).only_enforce_if(flags[-1])
+    return flags
+
+
+def _settled(
+    m: GangRelaxation, placement: Placement, numbers: Sequence[tuple[_Number, int]]
+) -> Settled:
+    found: dict[str, dict[int, int]] = {"victims": {}, "satisfied": {}, "evicted": {}}
+    gone = []
+    for number, value in numbers:
+        if len(number.kinds) == 1:
+            found[number.what][number.kinds[0]] = value
+        elif number.what == "victims":
+            gone.append((number.kinds, value))
         else:
-            found += [
-                _Number("evicted", pods.index, m.evicted(pods), pods.count)
-                for pods in kind.pods
-                if pods.evictable
-            ]
-        if any(not pods.one.running for pods in kind.pods):
-            found.append(_Number("satisfied", j, m.satisfied[j], len(kind.jobs)))
-    return found
+            first = sorted(number.kinds, key=lambda j: not _runs(m, placement, j))
+            for place, j in enumerate(first):
+                found["satisfied"][j] = int(place < value)
+    return Settled(found["victims"], found["satisfied"], found["evicted"], tuple(gone))
+
+
+def _runs(m: GangRelaxation, placement: Placement, j: int) -> bool:
+    return any(placement.placed(s) for pods in m.kinds.jobs[j].pods for s in pods.podsets)
+
+
+def _numbers(m: GangRelaxation) -> Iterator[_Number]:
+    waiting: dict[Hashable, list[int]] = {}
+    running: dict[Hashable, list[int]] = {}
+    for j, kind in enumerate(m.kinds.jobs):
+        single = len(kind.jobs) == 1
+        if j in m.victims:
+            yield _Number("victims", (j,), m.victims[j], len(kind.jobs))
+            if single:
+                running.setdefault(m.kinds.alike(kind.one), []).append(j)
+        else:
+            for pods in kind.pods:
+                if pods.evictable:
+                    yield _Number("evicted", (pods.index,), m.evicted(pods), pods.count)
+        if single and not any(pods.one.running for pods in kind.pods):
+            waiting.setdefault(m.kinds.alike(kind.one), []).append(j)
+        elif any(not pods.one.running for pods in kind.pods):
+            yield _Number("satisfied", (j,), m.satisfied[j], len(kind.jobs))
+    for several in waiting.values():
+        placed = weighted([(m.satisfied[j], 1) for j in several])
+        yield _Number("satisfied", tuple(several), placed, len(several))
+    for several in running.values():
+        if len(several) > 1:
+            lost = weighted([(m.victims[j], 1) for j in several])
+            yield _Number("victims", tuple(several), lost, len(several))
 
 
 def _solver(deadline: Deadline) -> cp_model.CpSolver:

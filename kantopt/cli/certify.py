@@ -125,7 +125,7 @@ def certify(
                 deadline,
                 later=later,
                 cross_check=cross_check,
-                tell=lambda news: progress.tell(news.seconds, news.by, news.values, news.bounds),
+                tell=progress.hear,
                 solver=solver,
             )
             progress.end(result.certificate.verdict)

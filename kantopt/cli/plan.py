@@ -149,7 +149,7 @@ def plan(
                     chosen,
                     settings,
                     deadline,
-                    lambda news: progress.tell(news.seconds, news.by, news.values, news.bounds),
+                    progress.hear,
                     solver,
                 )
                 whole = stop.signal is None and not stop.lacks_memory()

@@ -8,10 +8,14 @@ import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType, TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from kantopt.cli.output import LogForm, tell_news
 from kantopt.clock import elapsed
+
+if TYPE_CHECKING:
+    from kantopt.planning.run import Progress as News
+    from kantopt.problem.tiers import Tier
 
 _FIRST_SECONDS = 2.0
 _EVERY_SECONDS = 0.25
@@ -50,6 +54,8 @@ class Progress:
         self._news = "reading"
         self._best = False
         """There is a plan to speak of."""
+        self._open = ""
+        """How far its first objective that is not proved is from its bound."""
         self._drawn = False
         line = not (quiet or verbose or self._json)
         self._live = line and _is_terminal() and hasattr(signal, "SIGALRM")
@@ -65,19 +71,31 @@ class Progress:
         if self._json:
             tell_news(event)
 
+    def hear(self, news: News) -> None:
+        """Take news of a planner."""
+        self.tell(news.seconds, news.by, news.values, news.bounds, news.tiers)
+
     def tell(
-        self, seconds: float, message: str, values: Sequence[int], bounds: Sequence[int] = ()
+        self,
+        seconds: float,
+        message: str,
+        values: Sequence[int],
+        bounds: Sequence[int] = (),
+        tiers: Sequence[Tier] = (),
     ) -> None:
-        """Take news: when, what, values and bounds of all tiers; without values: :meth:`reach`."""
+        """Take news: when, what, values and bounds of the tiers; without values: :meth:`reach`."""
         if not values:
             self.reach(message)
             return
         self._best = True
-        self._news = f"best plan by {message}{_first_open(values, bounds)}"
+        first = _first_open(values, bounds, tiers)
+        self._news, self._open = f"best plan by {message}", first
         if self._json:
             tell_news(message, {"values": list(values), "bounds": list(bounds)}, seconds)
         elif self._verbose:
-            self._write(f"t={seconds:.1f}s {message} {_values(values, bounds)}\n")
+            numbers = f"[{' '.join(map(str, values))}]"
+            rest = f" {first}" if first else " proved" if bounds else ""
+            self._write(f"t={seconds:.1f}s {message} {numbers}{rest}\n")
 
     def end(self, status: str) -> None:
         """Take the news that the plan is complete, verified and not yet written."""
@@ -114,16 +132,19 @@ class Progress:
     def _draw(self, number: int, frame: FrameType | None) -> None:
         self._drawn = True
         seconds = elapsed()
-        text = f"{seconds:.0f} s, {self._news}"
+        head, hint = f"{seconds:.0f} s, ", ""
         if self._limit is not None:
             done = min(_BAR, int(_BAR * seconds / self._limit))
             bar = f"[{'#' * done}{'.' * (_BAR - done)}]"
-            text = f"{bar} {seconds:.0f} of {self._limit:g} s, {self._news}"
+            head = f"{bar} {seconds:.0f} of {self._limit:g} s, "
             if self._news != "reading":  # before that there is nothing to take
-                text += " (Ctrl-C takes what there is)"
-        with contextlib.suppress(OSError, ValueError):
-            width = os.get_terminal_size(sys.stderr.fileno()).columns
-            text = text[: max(width - 1, 20)]
+                hint = " (Ctrl-C takes what there is)"
+        news = f"{self._news}, {self._open}" if self._open else self._news
+        width = _width()
+        # Where all of it has no room, who found the plan goes first: the rest can be acted upon.
+        texts = [f"{head}{news}{hint}", f"{head}{self._open or news}{hint}"]
+        texts += [f"{head}{self._open or news}"]
+        text = next((each for each in texts if len(each) < width), texts[-1][: width - 1])
         self._write(f"\r{text}\x1b[K")
 
     def _write(self, text: str) -> None:
@@ -133,20 +154,32 @@ class Progress:
                 sys.stderr.flush()
 
 
-def _values(values: Sequence[int], bounds: Sequence[int]) -> str:
-    """Values of the tiers, and how far the first that is not proved is from its bound."""
-    text = f"[{' '.join(map(str, values))}]"
-    first = _first_open(values, bounds)
-    return f"{text}{first.removeprefix(',')}" if first or not bounds else f"{text} proved"
-
-
-def _first_open(values: Sequence[int], bounds: Sequence[int]) -> str:
+def _first_open(values: Sequence[int], bounds: Sequence[int], tiers: Sequence[Tier]) -> str:
     """How far the first tier that is not proved is from its bound; nothing if all are."""
-    for i, (value, bound) in enumerate(zip(values, bounds, strict=False), start=1):
+    for i, (value, bound) in enumerate(zip(values, bounds, strict=False)):
         if value > bound:
-            gap = 100 * (value - bound) / max(1, value)
-            return f", tier {i}: {value}, bound {bound}, gap {gap:.0f} %"
+            label, written = f"tier {i + 1}", (str(value), str(bound))
+            if i < len(tiers):
+                label, written = _as_in_tables(tiers[i], (value, bound))
+            return f"{label}: {written[0]}, bound {written[1]}"
     return ""
+
+
+def _as_in_tables(tier: Tier, numbers: tuple[int, int]) -> tuple[str, tuple[str, str]]:
+    """Name and numbers of a tier as the table of objectives writes them."""
+    from kantopt.report.tiers import tier_label, tier_number
+
+    scale = 1000 * sum(shape.weight for shape in tier.mix)
+    scales = {tier.name: scale} if scale else {}
+    first, second = (tier_number(tier.name, tier.unit, number, scales) for number in numbers)
+    return tier_label(tier.name), (first, second)
+
+
+def _width() -> int:
+    """Columns of the terminal; as many as it takes where it does not say."""
+    with contextlib.suppress(OSError, ValueError):
+        return max(os.get_terminal_size(sys.stderr.fileno()).columns or 80, 21)
+    return 1000
 
 
 def _is_terminal() -> bool:

@@ -58,6 +58,7 @@ class Progress:
     by: str
     values: tuple[int, ...]
     bounds: tuple[int, ...]
+    tiers: tuple[Tier, ...] = ()
 
 
 Tell = Callable[[Progress], None]
@@ -220,7 +221,7 @@ class Run:
     def _tell(self) -> None:
         best = self.incumbents.best
         known = self.incumbents.known.bounds(best.values)
-        self.tell(Progress(elapsed(), best.by, best.values, known))
+        self.tell(Progress(elapsed(), best.by, best.values, known, tuple(self.tiers)))
 
     def ordered(self) -> tuple[Placement, tuple[Wave, ...]]:
         """Return the best placement that has a legal order of actions, and that order.

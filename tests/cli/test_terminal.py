@@ -15,6 +15,8 @@ import pytest
 
 from kantopt.cli.progress import Progress
 from kantopt.errors import BadDataError
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric
 from tests.cli.conftest import Cli, finish, start
 
 ESCAPE = "\x1b["
@@ -103,13 +105,41 @@ def test_the_line_says_what_is_done_and_how_far_the_first_open_objective_is(
         assert drawn() == "[######......] 5 of 10 s, planning (Ctrl-C takes what there is)"
         progress.tell(0.5, "fgd", (1, 12), (1, 9))
         progress.tell(0.5, "search", ())
-        assert "best plan by fgd, tier 2: 12, bound 9, gap 25 % (Ctrl-C" in drawn()
+        assert "best plan by fgd, tier 2: 12, bound 9 (Ctrl-C" in drawn()
         monkeypatch.setattr("kantopt.cli.progress.elapsed", lambda: 30.0)
         assert drawn().startswith("[############] 30 of 10 s, ")
     capsys.readouterr()
     with Progress(verbose=False, quiet=False) as progress:
         progress.reach("measuring")
         assert drawn() == "30 s, measuring"
+
+
+def test_the_line_names_objectives_as_the_table_does_and_is_cut_between_parts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("kantopt.cli.progress._is_terminal", lambda: True)
+    monkeypatch.setattr("kantopt.cli.progress.elapsed", lambda: 5.0)
+
+    def drawn(width: int) -> str:
+        monkeypatch.setattr("kantopt.cli.progress._width", lambda: width)
+        progress._draw(0, None)
+        return capsys.readouterr().err.removeprefix("\r").removesuffix("\x1b[K")
+
+    tiers = (
+        Tier(Metric.UNPLACED, "milli-GPU", priority=1000),
+        Tier(Metric.UNPLACED, "milli-GPU", priority=100),
+    )
+    with Progress(verbose=False, quiet=False, limit_seconds=10.0) as progress:
+        progress.tell(0.5, "best-fit", (0, 16000), (0, 4000), tiers)
+        bar, state = "[######......] 5 of 10 s, ", "unplaced[100, GPUs]: 16, bound 4"
+        hint = " (Ctrl-C takes what there is)"
+        assert drawn(200) == f"{bar}best plan by best-fit, {state}{hint}"
+        assert drawn(len(bar + state + hint) + 1) == f"{bar}{state}{hint}"
+        assert drawn(len(bar + state + hint)) == f"{bar}{state}"
+        assert drawn(40) == f"{bar}{state}"[:39]
+    with Progress(verbose=True, quiet=False) as progress:
+        progress.tell(0.5, "best-fit", (0, 16000), (0, 4000), tiers)
+        assert capsys.readouterr().err.endswith(f"t=0.5s best-fit [0 16000] {state}\n")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import textwrap
 from collections.abc import Sequence
@@ -95,25 +96,51 @@ def _plain(blocks: Sequence[Block]) -> str:
 def _columns(table: Table, width: int | None = None) -> list[str]:
     """Pad columns and part them by two spaces; nothing is cut, whatever the width.
 
-    The last column is wrapped into the width if enough of it is left; a terminal wraps the rest.
+    What is too wide for a screen is wrapped within its columns, between words; where that is not
+    enough the terminal wraps it.
     """
     rows = [table.columns, *table.rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(table.columns))]
+    fitted = widths if width is None else _fitted(rows, widths, width)
     last = len(widths) - 1
-    left = None if width is None else width - sum(widths[:last]) - 2 * last
     lines = []
     for row in rows:
         cells = [
-            cell.rjust(size) if i in table.right else cell.ljust(size)
-            for i, (cell, size) in enumerate(zip(row, widths, strict=True))
+            _wrapped(cell, fitted[i], 0).split("\n") if fitted[i] < widths[i] else [cell]
+            for i, cell in enumerate(row)
         ]
-        if left is not None and _NARROWEST <= left < len(row[last]):
-            cells[last] = _wrapped(row[last], left, 0)
-        head, tail = "  ".join(cells[:last]), cells[last].split("\n")
-        gap = "  " if last else ""
-        text = [f"{head}{gap}{tail[0]}", *(" " * len(head) + gap + more for more in tail[1:])]
-        lines.append("\n".join(part.rstrip() for part in text))
+        text = []
+        for parts in itertools.zip_longest(*cells, fillvalue=""):
+            padded = [
+                part.rjust(fitted[i]) if i in table.right else part.ljust(fitted[i])
+                for i, part in enumerate(parts[:last])
+            ]
+            end = parts[last].rjust(fitted[last]) if last in table.right else parts[last]
+            text.append("  ".join([*padded, end]).rstrip())
+        lines.append("\n".join(text))
     return lines
+
+
+def _fitted(rows: Sequence[tuple[str, ...]], widths: list[int], width: int) -> list[int]:
+    """Widths that fit a screen: the widest column gives way first, of equal ones the last.
+
+    No column gets narrower than its longest word, which nobody could copy any more; the last one
+    may, as nothing stands behind it. Where a table does not fit even so it stays as it is.
+    """
+    fitted, last = list(widths), len(widths) - 1
+    over = sum(widths) + 2 * last - width
+    if over <= 0:
+        return widths
+    least = [
+        max((len(word) for row in rows for word in row[i].split()), default=0) if i < last else 0
+        for i in range(len(widths))
+    ]
+    for _ in range(over):
+        widest = max(range(len(fitted)), key=lambda i: (fitted[i] - least[i] > 0, fitted[i], i))
+        if fitted[widest] <= max(least[widest], _NARROWEST):
+            return widths
+        fitted[widest] -= 1
+    return fitted
 
 
 _NARROWEST = 24

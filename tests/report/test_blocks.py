@@ -33,6 +33,25 @@ def test_on_a_screen_the_last_column_is_wrapped() -> None:
     assert "\x1b" not in text
 
 
+def test_on_a_screen_a_wide_column_before_the_last_is_wrapped_between_words() -> None:
+    names = ", ".join(f"gpu-{i}" for i in range(20))
+    rows = (("capacity", f"20 nodes: {names}", "0 pods admitted"), ("gang", "job a", "all or none"))
+    lines = render([Table("", ("RULE", "SUBJECT", "AMOUNT"), rows)], Screen(width=60)).splitlines()
+    assert max(map(len, lines)) <= 60
+    column = lines[0].index("AMOUNT")
+    assert lines[1].startswith("capacity  20 nodes: gpu-0,")
+    assert lines[1][column:] == "0 pods admitted"
+    assert " ".join(line[10:column].strip() for line in lines[1:-1]) == rows[0][1]
+    assert lines[-1].split() == ["gang", "job", "a", "all", "or", "none"]
+
+
+def test_no_name_is_broken_on_a_screen() -> None:
+    name = "ip-10-0-114-142.eu-central-1.compute.internal"
+    table = Table("", ("JOB", "NODES"), ((name, f"{name} -> {name}"),))
+    assert render([table], Screen(width=80)).splitlines()[1].split() == [name, name]
+    assert render([table], Screen(width=60)).splitlines()[1] == f"{name}  {name} -> {name}"
+
+
 def test_on_a_screen_too_narrow_the_terminal_wraps() -> None:
     text = render([TABLE], Screen(width=20))
     assert LONG.strip() in text

@@ -49,6 +49,18 @@ def own_use() -> CpuUse:
     return CpuUse(time.process_time(), waited)
 
 
+def starved_words(other: CpuUse) -> tuple[str, ...]:
+    """Say so if this process and another together were starved; to be asked if time ran out.
+
+    Parameters
+    ----------
+    other
+        What the other has used, the solver or whoever works for this process.
+    """
+    used = own_use() + other
+    return (str(used),) if used.starved else ()
+
+
 def busy_use(process: int | None, wall_seconds: float) -> CpuUse:
     """Return what another process has used that had work for at least one thread all the time.
 

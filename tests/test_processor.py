@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.processor import CpuUse, busy_use
+from kantopt.processor import CpuUse, busy_use, starved_words
 
 
 def test_it_is_starved_that_had_less_than_half_of_what_it_would_have_used() -> None:
@@ -28,6 +28,13 @@ def test_the_words_give_both_numbers() -> None:
     assert str(CpuUse(0.52, 7.91)).startswith(
         "starved of CPU: ran 0.5 s and waited 7.9 s for a processor"
     )
+
+
+def test_words_are_said_of_both_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kantopt.processor.own_use", lambda: CpuUse(2.0, 0.0))
+    assert starved_words(CpuUse(1.0, 2.0)) == ()
+    (words,) = starved_words(CpuUse(1.0, 4.0))
+    assert words.startswith("starved of CPU: ran 3.0 s and waited 4.0 s")
 
 
 @pytest.mark.skipif(

@@ -10,11 +10,12 @@ from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.ahead import solver_of
 from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
-from kantopt.cli.shown import Shown, asked_for
+from kantopt.cli.shown import Shown, asked_for, size_read
 from kantopt.errors import BadDataError, Problem, UsageError
 
 if TYPE_CHECKING:
     from kantopt.planning.certify import Certified
+    from kantopt.planning.question import Question
 
 _CODES = {"OPTIMAL": 0, "BETTER": 10, "OPEN": 11, "ILLEGAL": 12}
 
@@ -132,13 +133,13 @@ def certify(
         better = result.certificate.counter_example
         if counter_example is not None and better is not None:
             emit(dumped(better.plan, format_of(None, counter_example, "yaml")), counter_example)
-        _write(result, shown)
+        _write(result, question, shown)
     if deadline.stop.signal is not None:
         return 128 + deadline.stop.signal
     return _CODES[result.certificate.verdict]
 
 
-def _write(result: "Certified", shown: Shown) -> None:
+def _write(result: "Certified", question: "Question", shown: Shown) -> None:
     certificate = result.certificate
 
     def laid_out(form: opt.Form, to_file: bool) -> str:
@@ -153,7 +154,9 @@ def _write(result: "Certified", shown: Shown) -> None:
             for tier in result.tiers
             if tier.mix
         }
-        blocks = certificate_blocks(certificate, wide=form == "wide", scales=scales)
+        blocks = certificate_blocks(
+            certificate, wide=form == "wide", scales=scales, size=size_read(question)
+        )
         return on_screen(blocks, shown.color, to_file=to_file)
 
     shown.write(certificate, laid_out)

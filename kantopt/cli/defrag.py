@@ -157,7 +157,7 @@ def defrag(
         run.phases = progress.phases()
         complain("warning", [] if quiet else pace.vain(plan), log_format)
         with unless_hung_up(stop):
-            write_plan(plan, result, run, shown)
+            write_plan(plan, result, question, run, shown)
         missed = bool(wanted.beyond)
         code = _code(plan, missed, detailed=detailed_exitcode, required=require_goal)
         code = code if stop.signal is None else 128 + stop.signal

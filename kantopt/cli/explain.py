@@ -8,10 +8,11 @@ import typer
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.output import complain
-from kantopt.cli.shown import Shown, asked_for
+from kantopt.cli.shown import Shown, asked_for, size_read
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
+    from kantopt.planning.question import Question
     from kantopt.schema.explanation import Explanation
 
 
@@ -82,18 +83,18 @@ def explain(
         question = read_question(files, how)
         progress.reach("explaining")
         told = explain_apart(question, chosen_model(question, model), name, deadline, what_if or ())
-    _write(told, shown)
+    _write(told, question, shown)
     return 0 if stop.signal is None else 128 + stop.signal
 
 
-def _write(told: "Explanation", shown: Shown) -> None:
+def _write(told: "Explanation", question: "Question", shown: Shown) -> None:
     def laid_out(form: opt.Form, to_file: bool) -> str:
         if form == "name":
             return f"{told.verdict.status}\n"
         from kantopt.cli.screen import on_screen
         from kantopt.report.explanation import explanation_blocks
 
-        blocks = explanation_blocks(told, wide=form == "wide")
+        blocks = explanation_blocks(told, wide=form == "wide", size=size_read(question))
         return on_screen(blocks, shown.color, to_file=to_file)
 
     shown.write(told, laid_out)

@@ -12,13 +12,12 @@ from kantopt.cli.ahead import solver_of
 from kantopt.cli.habits import NO_HABITS, Habits, Run, with_habits
 from kantopt.cli.output import complain
 from kantopt.cli.pace import NO_PACE, Pace, with_pace
-from kantopt.cli.shown import Shown, asked_for
+from kantopt.cli.shown import Shown, asked_for, size_read
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
     from kantopt.planning.plan import Result
-    from kantopt.problem.instance import Instance
-    from kantopt.report.terminal import Size
+    from kantopt.planning.question import Question
     from kantopt.schema.plan import Plan
 
 
@@ -159,7 +158,7 @@ def plan(
         run.phases = progress.phases()
         complain("warning", [] if quiet else pace.vain(answer), log_format)
         with unless_hung_up(stop):
-            write_plan(answer, result, run, shown)
+            write_plan(answer, result, question, run, shown)
         code = exit_code(answer, detailed=detailed_exitcode)
         run.finish(answer, question, code if stop.signal is None else 128 + stop.signal)
     return code if stop.signal is None else 128 + stop.signal
@@ -178,17 +177,9 @@ def exit_code(plan: "Plan", *, detailed: bool) -> int:
     return 2 if plan.summary.changes else 0
 
 
-def size_of(instance: "Instance") -> "Size":
-    """Count what a question is about."""
-    from kantopt.report.terminal import Size
-
-    pods = [(podset.running, podset.count) for podset in instance.podsets]
-    running = sum(count for runs, count in pods if runs)
-    pending = sum(count for runs, count in pods if not runs)
-    return Size(len(instance.nodes), len(instance.jobs), running, pending)
-
-
-def write_plan(plan: "Plan", result: "Result | None", run: Run, shown: Shown) -> None:
+def write_plan(
+    plan: "Plan", result: "Result | None", question: "Question", run: Run, shown: Shown
+) -> None:
     """Write a plan as it was asked for; without a result it is that of the run before."""
 
     def laid_out(form: opt.Form, to_file: bool) -> str:
@@ -205,7 +196,7 @@ def write_plan(plan: "Plan", result: "Result | None", run: Run, shown: Shown) ->
                 for tier in result.tiers
                 if tier.mix
             }
-            size = size_of(result.instance)
+            size = size_read(question)
             blocks = plan_blocks(plan, wide=form == "wide", scales=scales, size=size)
         return on_screen([*blocks, *run.blocks(plan)], shown.color, to_file=to_file)
 

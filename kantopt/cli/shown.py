@@ -10,6 +10,8 @@ from kantopt.cli.options import Colour, Form
 from kantopt.cli.output import STDOUT, LogForm, check_output_file, dumped, emit, format_of
 
 if TYPE_CHECKING:
+    from kantopt.planning.question import Question
+    from kantopt.report.size import Size
     from kantopt.schema.base import Part
 
 
@@ -68,3 +70,10 @@ def asked_for(
         form, path = form or "yaml", None
     check_output_file(path)
     return Shown(form, path, color, quiet, log_form)
+
+
+def size_read(question: Question) -> Size:
+    """Count what was read."""
+    from kantopt.report.size import size_of
+
+    return size_of(len(question.snapshot.nodes), question.jobs)

@@ -19,7 +19,7 @@ from kantopt.problem.actions import Wave
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.processor import CpuUse, own_use
+from kantopt.processor import CpuUse, starved_words
 from kantopt.schema import plan as docs
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.portfolio import best_of
@@ -354,8 +354,7 @@ class Run:
         """
         if not self.cut or proved or self.deadline.deterministic:
             return ()
-        used = own_use() + self._solver_cpu
-        return (str(used),) if used.starved else ()
+        return starved_words(self._solver_cpu)
 
     def _cascade(self, placement: Placement) -> Cascade | None:
         """Replay the plan with its victims in the queue, if it has any."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
+from kantopt.report.size import Size, size_blocks
 from kantopt.report.terminal import plan_blocks
 from kantopt.report.tiers import tier_label, tier_number
 from kantopt.report.units import plural
@@ -15,14 +16,19 @@ Scales = Mapping[str, int]
 
 
 def certificate_blocks(
-    certificate: Certificate, *, wide: bool = False, scales: Scales | None = None
+    certificate: Certificate,
+    *,
+    wide: bool = False,
+    scales: Scales | None = None,
+    size: Size | None = None,
 ) -> list[Block]:
     """Lay out a certificate; ``wide`` adds the counter-example with its actions.
 
-    ``scales`` as of :func:`kantopt.report.terminal.plan_blocks`.
+    ``scales`` and ``size`` as of :func:`kantopt.report.terminal.plan_blocks`.
     """
     scales = scales or {}
     blocks: list[Block] = [_verdict(certificate, scales), _subject(certificate)]
+    blocks += size_blocks(size, wide=wide)
     if certificate.findings:
         blocks.append(Listing("FINDINGS", tuple(map(line, certificate.findings)), "bad"))
     blocks += _tiers(certificate, scales)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
 from kantopt.report.names import joined, on_devices, places
+from kantopt.report.size import Size, size_blocks
 from kantopt.report.units import in_unit, plural
 from kantopt.schema.explanation import (
     Conflict,
@@ -29,10 +30,14 @@ _STYLES: dict[str, Style] = {
 }
 
 
-def explanation_blocks(told: Explanation, *, wide: bool = False) -> list[Block]:
-    """Lay out an explanation; ``wide`` names every node of every reason."""
+def explanation_blocks(
+    told: Explanation, *, wide: bool = False, size: Size | None = None
+) -> list[Block]:
+    """Lay out an explanation; ``wide`` names every node of every reason, and says what was read."""
     return [
         *_headline(told),
+        *size_blocks(size, wide=wide),
+        *_answers(told),
         *_plan(told.plan, "PLAN, verified step by step"),
         *_nodes(told.pod_sets, wide),
         *_what_if(told.what_if),
@@ -52,9 +57,14 @@ def _headline(told: Explanation) -> Iterator[Block]:
     if told.running_pods:
         pods.append(f"{plural(told.running_pods, 'pod')} running")
     yield Paragraph(f"job {told.job}, priority {told.priority}: {', '.join(pods)}.", "dim")
-    if not verdict.answers:
+
+
+def _answers(told: Explanation) -> Iterator[Block]:
+    """The questions that the verdict rests on."""
+    answers = told.verdict.answers
+    if not answers:
         return
-    rows = tuple((answer.question, answer.answer, answer.message) for answer in verdict.answers)
+    rows = tuple((answer.question, answer.answer, answer.message) for answer in answers)
     yield Table("DOES IT FIT?", ("ASKED", "ANSWER", "WHICH MEANS"), rows)
 
 

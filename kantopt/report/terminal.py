@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table, escaped
 from kantopt.report.goals import goals_table
 from kantopt.report.names import joined, on_devices, places
 from kantopt.report.schedule import schedule_blocks
+from kantopt.report.size import Size, size_blocks
 from kantopt.report.tiers import tier_label, tier_number
 from kantopt.report.units import plural, size_bytes
 from kantopt.schema.plan import Binding, Eviction, Move, Plan, Standing, Tier, Wave
 
 Action = Binding | Eviction | Move
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """How much was read and asked about."""
-
-    nodes: int
-    jobs: int
-    running_pods: int
-    pending_pods: int
-
-    def __str__(self) -> str:
-        return (
-            f"{plural(self.nodes, 'node')}, {plural(self.jobs, 'job')}: "
-            f"{plural(self.running_pods, 'running pod')}, "
-            f"{plural(self.pending_pods, 'pending pod')}"
-        )
 
 
 def plan_blocks(
@@ -54,9 +37,7 @@ def plan_blocks(
     size
         What the plan is for; said if it is wide.
     """
-    blocks: list[Block] = [*_headline(plan, scales or {})]
-    if wide and size is not None:
-        blocks.append(Paragraph(f"{size}.", "dim"))
+    blocks: list[Block] = [*_headline(plan, scales or {}), *size_blocks(size, wide=wide)]
     # Cut short, a plan may be far from what was asked for: said before what it is.
     cut = any(text.startswith(_CUT_SHORT) for text in plan.warnings)
     warnings = [Listing("WARNINGS", plan.warnings, "warn")] if plan.warnings else []

@@ -60,6 +60,13 @@ def test_a_snapshot_as_it_stands_is_beaten_and_the_better_plan_written(cli: Cli)
     assert cli("verify", "--certificate", "cert.json", *BOTH).code == 0
 
 
+def test_wide_says_what_was_read_and_has_the_better_plan(cli: Cli) -> None:
+    done = cli("certify", *BOTH, "-o", "wide")
+    assert done.out.splitlines()[2] == "3 nodes, 2 jobs: 2 running pods, 2 pending pods."
+    assert "THE BETTER PLAN" in done.out
+    assert "running pods" not in cli("certify", *BOTH, "-o", "table").out
+
+
 def test_a_later_snapshot_is_judged_as_what_somebody_did(cli: Cli) -> None:
     later = yaml.safe_load(SNAPSHOT)
     job = {

@@ -16,6 +16,7 @@ from jsonschema import Draft202012Validator
 
 from kantopt.planning.explain import process
 from kantopt.planning.explain.run import explain
+from kantopt.processor import CpuUse
 from kantopt.schema.explanation import Explanation
 from kantopt.schema.published import published_schema
 from tests.cli.conftest import Cli, Outcome
@@ -67,6 +68,7 @@ def test_documents_follow_the_published_schema(cli: Cli) -> None:
 def test_wide_names_the_nodes(cli: Cli) -> None:
     done = ask(cli, "snap.yaml", "huge.yaml", "huge", "-o", "wide")
     assert "capacity  gpu-[001,003]" in done.out
+    assert done.out.splitlines()[2] == "3 nodes, 2 jobs: 2 running pods, 4 pending pods."
 
 
 def test_a_file_gets_the_document_and_stdout_the_table(cli: Cli) -> None:
@@ -172,6 +174,25 @@ def test_the_time_limit_ends_it_with_what_is_known(
     assert "OPEN: not examined yet." in done.out
     assert "NODES as things stand\n  1/3 nodes are available" in done.out
     assert "the time limit ended the search: this is what was known" in done.out
+
+
+def test_what_the_clock_ended_for_want_of_a_processor_says_so(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had work all the time, and did none of it for most of it."""
+    monkeypatch.setattr(process, "explain", _slow)
+    monkeypatch.setattr("kantopt.processor.own_use", CpuUse)
+    done = ask(cli, "snap.yaml", "huge.yaml", "huge", "--time-limit", "3s", "-o", "json")
+    first, second = json.loads(done.out)["notes"][:2]
+    assert first.startswith("the time limit ended the search")
+    assert second.startswith("starved of CPU: ran ")
+
+
+def test_what_came_to_its_end_had_processor_enough(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kantopt.processor.own_use", lambda: CpuUse(ran=0.5, waited=500.0))
+    assert "CPU" not in ask(cli, "snap.yaml", "huge.yaml", "huge").out
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

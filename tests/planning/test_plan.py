@@ -280,7 +280,7 @@ STARVED = CpuUse(ran=0.5, waited=9.0)
 
 
 def test_a_run_that_was_starved_of_cpu_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kantopt.planning.run.own_use", lambda: STARVED)
+    monkeypatch.setattr("kantopt.processor.own_use", lambda: STARVED)
     options = Options(workers=1)
     cut = make_plan(hard_question(), model(*PODS_FIRST), options, soon(1.0)).plan
     assert cut.warnings[0] == "the time limit ended the search: this is the best plan so far"
@@ -292,7 +292,7 @@ def test_a_run_that_was_starved_of_cpu_says_so(monkeypatch: pytest.MonkeyPatch) 
 def test_the_words_of_a_deterministic_plan_do_not_depend_on_the_processor(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("kantopt.planning.run.own_use", lambda: STARVED)
+    monkeypatch.setattr("kantopt.processor.own_use", lambda: STARVED)
     deadline = Deadline(elapsed() + 60.0, deterministic=True, whole=0.5)
     deadline.stop.signal = signal.SIGTERM
     plan = make_plan(hard_question(), model(*PODS_FIRST), Options(workers=1), deadline).plan

@@ -10,11 +10,12 @@ import signal
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection
 
-from kantopt.clock import Deadline
+from kantopt.clock import Deadline, elapsed
 from kantopt.errors import KantoptError
 from kantopt.memory import ENDED
 from kantopt.planning.explain.run import explain
 from kantopt.planning.question import Question
+from kantopt.processor import busy_use, starved_words
 from kantopt.schema.explanation import Explanation
 from kantopt.schema.model import Model
 
@@ -40,6 +41,7 @@ def explain_apart(
     """
     told: Explanation | None = None
     ending = deadline.less(RESERVE)
+    began = elapsed()
     with _started(question, model, name, ending, tuple(edits)) as (process, line):
         while True:
             if line.poll(_SOON):
@@ -48,6 +50,7 @@ def explain_apart(
                     raise item
                 if item is None or isinstance(item, str):
                     failure = item
+                    used = busy_use(process.pid, elapsed() - began)
                     process.join(_SOON)
                     if process.exitcode == ENDED:
                         failure = _out_of_memory(deadline)
@@ -55,13 +58,15 @@ def explain_apart(
                 told = item
             elif ending.over() and told is not None:
                 failure = _ended(deadline)
+                used = busy_use(process.pid, elapsed() - began)
                 break
     if failure is None and ending.over():
         failure = _ended(deadline)  # it has noticed the time by itself, and left things out
     if told is None:
         raise _BrokenError(failure or "the process that explains has ended without a word")
     if failure:
-        told = told.model_copy(update={"notes": (failure, *told.notes), "complete": False})
+        short = starved_words(used) if ending.over() else ()
+        told = told.model_copy(update={"notes": (failure, *short, *told.notes), "complete": False})
     return told
 
 

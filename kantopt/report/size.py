@@ -1,0 +1,50 @@
+"""How much was read: so that whoever reads an answer sees what it is an answer about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kantopt.report.blocks import Paragraph
+from kantopt.report.units import plural
+from kantopt.schema.jobs import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Nodes, jobs and pods of a question."""
+
+    nodes: int
+    jobs: int
+    running_pods: int
+    pending_pods: int
+
+    def __str__(self) -> str:
+        return (
+            f"{plural(self.nodes, 'node')}, {plural(self.jobs, 'job')}: "
+            f"{plural(self.running_pods, 'running pod')}, "
+            f"{plural(self.pending_pods, 'pending pod')}"
+        )
+
+
+def size_of(nodes: int, jobs: Iterable[Job]) -> Size:
+    """Count what documents hold.
+
+    Parameters
+    ----------
+    nodes
+        How many nodes there are.
+    jobs
+        All jobs, those that run and those that wait.
+    """
+    podsets = [job.pod_sets for job in jobs]
+    running = sum(
+        place.count for each in podsets for podset in each for place in podset.assignments
+    )
+    pods = sum(podset.count for each in podsets for podset in each)
+    return Size(nodes, len(podsets), running, pods - running)
+
+
+def size_blocks(size: Size | None, *, wide: bool) -> list[Paragraph]:
+    """Say what was read, where all that there is to say is asked for."""
+    return [Paragraph(f"{size}.", "dim")] if wide and size is not None else []

@@ -86,7 +86,7 @@ class _Changes:
                 self._add(row, variable, weight)
             self._sums.append((lock, row))
         self._arrive = []
-        highest = float(sum(self._weight(rows.objective, i) for i in range(len(rows.groups))) + 1)
+        highest = float(_most(rows) + 1)
         for i, group in enumerate(rows.groups):
             # running, less those that leave, and those that arrive are at least those placed
             row = lp.Constraint(float(-group.running), self._infinity)
@@ -98,10 +98,6 @@ class _Changes:
         self._take: dict[int, pywraplp.Constraint] = {
             n: lp.Constraint(-self._infinity, 1.0) for n in range(len(rows.merged.instance.nodes))
         }
-
-    def _weight(self, objective: Sum, i: int) -> int:
-        group = self._rows.groups[i]
-        return group.running * (objective.out[i] + max(0, objective.evicted[i]))
 
     def _add(
         self, row: pywraplp.Constraint | None, variable: pywraplp.Variable, weight: float
@@ -146,6 +142,16 @@ class _Changes:
             weight = _leaving(row, change.outs)
             if weight:
                 self._add(held, taken, float(weight))
+
+
+def _most(rows: PriceRows) -> int:
+    """What the tier is at most: no pod is worth more than that."""
+    goal = rows.objective
+    most = sum(goal.unplaced.values())
+    for i, group in enumerate(rows.groups):
+        most += group.running * (goal.out[i] + max(0, goal.evicted[i]))
+        most += goal.missing[i] * goal.wanted[i] + goal.placed[i] * group.count
+    return most
 
 
 def _leaving(row: Sum, outs: Mapping[int, int]) -> int:

@@ -163,7 +163,7 @@ class Witnesses:
 
         locks = dict(zip(self.tiers[:i], self.values[:i], strict=True))
         rows = price_rows(self.instance, self.tiers, i, locks)
-        if rows is None or not (any(rows.objective.out) or any(rows.objective.evicted)):
+        if rows is None or rows.is_bare:
             return
         # To work the bound out again takes no longer than one round did.
         part = deadline.less(deadline.remaining() * (1 - NODES_SHARE))

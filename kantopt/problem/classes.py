@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
@@ -153,6 +154,7 @@ class _Alone:
         return podset.running and not stays and moves and instance.strict
 
 
+@lru_cache(maxsize=4)
 def evictable(instance: Instance) -> frozenset[int]:
     """Return the running pod sets that some plan could evict pods of; never too few."""
     if instance.model.limits.evictions == 0:

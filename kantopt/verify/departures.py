@@ -20,14 +20,9 @@ MOST_STEPS = 8
 def may_leave(instance: Instance, podset: PodSet) -> bool:
     """Whether pods of a running pod set may be evicted or moved at all."""
     limits, pinned = instance.model.limits, instance.on(Rule.PINNED)
-    return podset.index in _evictable(instance) or (
+    return podset.index in evictable(instance) or (
         (podset.movable or not pinned) and limits.moves != 0
     )
-
-
-@lru_cache(maxsize=4)
-def _evictable(instance: Instance) -> frozenset[int]:
-    return evictable(instance)
 
 
 def most_moves(instance: Instance, above: Mapping[Tier, int]) -> int:
@@ -43,7 +38,7 @@ def most_moves(instance: Instance, above: Mapping[Tier, int]) -> int:
 
 def most_evictions(instance: Instance, above: Mapping[Tier, int]) -> int:
     """Most pods that a plan may evict which is no worse than some values in the tiers above."""
-    most = sum(instance.podsets[s].count for s in _evictable(instance))
+    most = sum(instance.podsets[s].count for s in evictable(instance))
     if instance.model.limits.evictions is not None:
         most = min(most, instance.model.limits.evictions)
     costs = (
@@ -103,7 +98,7 @@ def _fewest_to_hold(instance: Instance, level: int | None) -> int:
     stay = [
         podset
         for podset in instance.podsets
-        if podset.running and not podset.daemon and podset.index not in _evictable(instance)
+        if podset.running and not podset.daemon and podset.index not in evictable(instance)
     ]
     standing = Loads.of(instance, instance.current).node
     fewest = 0

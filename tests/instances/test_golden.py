@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,15 @@ import pytest
 import yaml
 
 from kantopt.clock import Deadline, elapsed
+from kantopt.planning.actions import waves_of
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Question, chosen_model, read_question
+from kantopt.planning.witnesses import Witnesses
+from kantopt.problem.tiers import tiers_of
 from kantopt.schema.plan import Plan
+from kantopt.verify.metrics import measure
+from kantopt.verify.replay import replay
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 GOLDEN = INSTANCES / "golden"
@@ -57,16 +63,34 @@ def test_every_golden_instance_has_its_expected_values_and_none_has_more() -> No
     assert files == EXPECTED.keys()
 
 
+@cache
+def asked_and_planned(name: str) -> tuple[Question, Plan]:
+    question = read_question([str(GOLDEN / f"{name}.yaml")])
+    return question, plan_of(question)
+
+
 @pytest.mark.parametrize("name", EXPECTED)
 def test_the_known_optimum_is_found_and_proved(name: str) -> None:
     expected = EXPECTED[name]
-    question = read_question([str(GOLDEN / f"{name}.yaml")])
-    plan = plan_of(question)
+    question, plan = asked_and_planned(name)
     found = [(tier.name, tier.value) for tier in plan.objectives]
     assert found == list(expected["tiers"].items())
     assert plan.solver.status == "OPTIMAL", plan.objectives
     for job, by_value in expected.get("placement", {}).items():
         assert places(question, plan, job, expected["label"]) == by_value, job
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_arithmetic_alone_proves_it(name: str) -> None:
+    question, plan = asked_and_planned(name)
+    instance = question.instance(chosen_model(question, None))
+    waves, _ = waves_of(instance, plan, name)
+    final, tiers = replay(instance, waves)[1], tiers_of(instance)
+    values = measure(instance, final, tiers)
+    deadline = Deadline(elapsed() + 10 * SECONDS)
+    witnesses = Witnesses(instance, tiers, final, values, deadline)
+    witnesses.look(deadline)
+    assert [tier.name for i, tier in enumerate(tiers) if not witnesses.closed(i)] == []
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,42 @@ def test_rows_that_are_none_and_rows_counted_twice_are_refused() -> None:
             proved_bound(witness, instance, tiers, 0, {})
 
 
+def test_what_nobody_may_evict_or_move_leaves_each_node_its_room() -> None:
+    """Two of four GPUs are free of what is most important, on either node: three go on neither."""
+    nodes: list[Document] = [node("a", gpu=4), node("b", gpu=4)]
+    jobs: list[Document] = [
+        job("stays", pods(count=4, minCount=0, cpu=0, gpu=1, on=["a", "a", "b", "b"]), priority=5),
+        job("large", pods(count=1, cpu=0, gpu=3), priority=5),
+    ]
+    objectives: list[object] = [{"unplaced": {"unit": "gpu"}}]
+    instance = question(nodes, jobs, objectives=objectives, limits={"moves": 0})
+    tiers = tiers_of(instance)
+    rows = price_rows(instance, tiers, 0, {})
+    assert rows is not None
+    assert not any(group.leaves for group in rows.groups)
+    assert rows.least == (4, 0)
+    found = node_prices_of(rows, 3000, lambda: False)
+    assert found is not None
+    assert bound_by_prices(rows, *found) == 3000
+
+
+def test_what_is_placed_leaves_no_node_room_for_lesser_pods() -> None:
+    """Each of two gangs takes more than half of a node: a pod of half a node goes on none."""
+    nodes: list[Document] = [node("a", cpu=8), node("b", cpu=8)]
+    jobs: list[Document] = [
+        job("gang", pods(count=2, minCount=2, cpu=5), priority=5),
+        job("half", pods(count=1, cpu=4), priority=1),
+    ]
+    objectives: list[object] = [{"unplaced": {"unit": "pod"}}]
+    instance = question(nodes, jobs, objectives=objectives)
+    tiers = tiers_of(instance)
+    rows = price_rows(instance, tiers, 1, {tiers[0]: 0})
+    assert rows is not None
+    found = node_prices_of(rows, 1, lambda: False)
+    assert found is not None
+    assert bound_by_prices(rows, *found) == 1
+
+
 def test_the_cheapest_nodes_to_clear_bound_evictions_and_lost_work() -> None:
     """Two whole nodes are wanted; of four one holds a costly pod, one a pod of more importance."""
     nodes: list[Document] = [node(name, gpu=8) for name in "abcd"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kantopt.problem.classes import Merged, merge_pods
+from kantopt.problem.classes import Merged, evictable, merge_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet, Role
 from kantopt.schema.model import Rule
@@ -77,7 +77,7 @@ def _group(merged: Merged, job: Job, i: int, podsets: tuple[int, ...]) -> PriceG
     first, role = instance.podsets[podsets[0]], job.roles[i]
     original = merged.members[podsets[0]][0]
     name = f"{merged.original.job_of(original).name}/{first.name}"
-    pinned, moves = instance.on(Rule.PINNED), _may_move(instance, podsets[0])
+    moves = _may_move(instance, podsets[0])
     home: dict[int, int] = {}
     for spot, pods in first.current.items():
         home[spot.node] = home.get(spot.node, 0) + pods
@@ -89,7 +89,7 @@ def _group(merged: Merged, job: Job, i: int, podsets: tuple[int, ...]) -> PriceG
         running=first.count if first.running else 0,
         count=count,
         arriving=count if moves or not first.running else 0,
-        leaves=first.running and (moves or first.preemptible or not pinned),
+        leaves=first.running and (moves or podsets[0] in evictable(instance)),
         need=min(count, max(0, _needed(job, role) - (role.count - count))),
         whole=podsets == role.podsets,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from kantopt.problem.classes import evictable
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.tiers import Tier
@@ -152,8 +153,7 @@ def least_placed(
     found = []
     for i, group in enumerate(groups):
         job, first = job_and_pods(instance, group)
-        pinned = instance.on(Rule.PINNED) and not first.preemptible
-        least = group.running if pinned else 0
+        least = 0 if first.index in evictable(instance) else group.running
         if instance.on(Rule.REQUIRED) and job.index in instance.required:
             least = max(least, group.need)
         for row in sums:

@@ -1,4 +1,4 @@
-"""Several strategies, one after the other, and what can be placed around the best of them."""
+"""Several strategies, one after the other, and what can be made of the best of them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.cascade import evicts
 from kantopt.search.construct import construct, is_legal, missing_jobs
+from kantopt.search.exchange import exchange
 from kantopt.search.recreate import recreate
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from kantopt.verify.metrics import bounds, measure
@@ -66,10 +67,14 @@ def best_of(
         if trimmed.key < best.key:
             best = trimmed
             found(placement, Strategy.REVERSE_TRIM)
+    placement = exchange(instance, best.placement, tiers, deadline)
+    better = _bettered(instance, best, placement, tiers)
+    if better is not best:
+        best = better
+        found(best.placement, best.strategy)
     ending = deadline.less(deadline.remaining() * (1 - _RECREATE_SHARE))
     placement = recreate(instance, best.placement, tiers, ending, seed=seed)
-    if placement is not best.placement and is_legal(instance, placement):
-        best = min(best, _built(instance, placement, best.strategy, tiers), key=lambda b: b.key)
+    best = _bettered(instance, best, placement, tiers)
     return best.placement, best.strategy
 
 
@@ -97,3 +102,12 @@ def _built(
 ) -> _Built:
     key = (missing_jobs(instance, placement), *measure(instance, placement, tiers))
     return _Built(placement, strategy, key)
+
+
+def _bettered(
+    instance: Instance, best: _Built, placement: Placement, tiers: Sequence[Tier]
+) -> _Built:
+    """Return the better of a placement and what was made of it, if that is legal."""
+    if placement is best.placement or not is_legal(instance, placement):
+        return best
+    return min(best, _built(instance, placement, best.strategy, tiers), key=lambda b: b.key)

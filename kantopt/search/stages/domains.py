@@ -7,6 +7,7 @@ from dataclasses import replace
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.towards import Aim, Best, Towards
 from kantopt.search.construct import is_legal
+from kantopt.search.exchange import exchange
 from kantopt.search.realise import Wanted, realise
 from kantopt.search.stages.desk import Desk
 from kantopt.search.stages.relax import relax
@@ -29,6 +30,9 @@ def divided(desk: Desk, deadline: Deadline) -> None:
         placement = realise(desk.instance, counts.classes, wanted)
         if placement is not None and is_legal(desk.instance, placement):
             desk.found(placement)
+            exchanged = exchange(desk.instance, placement, desk.tiers, deadline)
+            if exchanged is not placement and is_legal(desk.instance, exchanged):
+                desk.found(exchanged)
 
     towards = Towards(
         desk.instance,

@@ -1,0 +1,195 @@
+"""Several jobs that wait for one that is placed, where they ask for as many GPUs together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import gcd
+
+import numpy as np
+
+from kantopt.clock import Deadline
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric
+from kantopt.search.gangs import Placer
+from kantopt.search.scores import Scores
+from kantopt.search.shapes import Mask
+from kantopt.search.state import State
+from kantopt.search.strategy import Strategy
+
+_MOST_UNITS = 200_000
+"""Largest sum, in units of the common divisor, that choices are worked out for."""
+_MOST_FAILED = 4
+"""Jobs without a place in one exchange before it is given up."""
+
+
+def exchange(
+    instance: Instance, placement: Placement, tiers: Sequence[Tier], deadline: Deadline
+) -> Placement:
+    """Place more jobs with as many GPUs: one new job gives its nodes to several that wait.
+
+    The largest jobs come first while jobs are placed one by one, as they must where GPUs count
+    before jobs; at the end many small ones wait that would have filled the nodes of one as well.
+
+    Parameters
+    ----------
+    placement
+        A legal placement.
+    tiers
+        Nothing is done unless one of them counts jobs.
+
+    Returns
+    -------
+    Placement
+        The placement itself if nothing was exchanged. It breaks no rule that concerns the jobs
+        themselves; whether it is legal is left to the caller.
+    """
+    if not any(tier.metric is Metric.UNPLACED and tier.unit == "jobs" for tier in tiers):
+        return placement
+    found = _Exchange(instance, placement)
+    return found.state.placement() if found.run(deadline) else placement
+
+
+class _Exchange:
+    def __init__(self, instance: Instance, placement: Placement) -> None:
+        self.instance = instance
+        self.sizes = {j: size for j in range(len(instance.jobs)) if (size := _size(instance, j))}
+        self._before = placement
+        self.waiting = [j for j in self.sizes if not self._pods(placement, j)]
+
+    def run(self, deadline: Deadline) -> bool:
+        """Exchange as long as something is gained; return whether anything was."""
+        if not self.waiting:
+            return False
+        self.state = State(self.instance, self._before)
+        self.placer = Placer(Scores(self.state, Strategy.BEST_FIT))
+        before = self.state.mark()
+        for priority in sorted({self._priority(j) for j in self.waiting}, reverse=True):
+            placed = [
+                j
+                for j in self.sizes
+                if self._priority(j) == priority
+                and self._pods(self._before, j)
+                and j not in self.instance.required
+            ]
+            for j in sorted(placed, key=lambda j: (-self.sizes[j], j)):
+                if deadline.cuts():
+                    break
+                self._give_way(j)
+        return self.state.mark() > before
+
+    def _give_way(self, j: int) -> None:
+        """Let as many jobs as possible of the same priority take the nodes of one."""
+        one = self.instance.jobs[j]
+        pool = [
+            k
+            for k in self.waiting
+            if self._priority(k) == one.priority
+            and self.sizes[k] < self.sizes[j]
+            # Lesser pods may be gone from these nodes: not for one that evicts nobody.
+            and (self.instance.jobs[k].may_preempt or not one.may_preempt)
+        ]
+        # Those that may be anywhere are the easiest to place.
+        pool.sort(key=lambda k: (k in self.placer.needs, k))
+        for _ in range(_MOST_FAILED):
+            chosen = self._chosen(pool, self.sizes[j])
+            if len(chosen) < 2:
+                return
+            failed = self._try(j, chosen)
+            if failed is None:
+                self.waiting = [k for k in self.waiting if k not in chosen] + [j]
+                return
+            pool.remove(failed)
+
+    def _chosen(self, pool: Sequence[int], total: int) -> list[int]:
+        by_size: dict[int, list[int]] = {}
+        for k in pool:
+            by_size.setdefault(self.sizes[k], []).append(k)
+        counts = most_that_add_up({size: len(jobs) for size, jobs in by_size.items()}, total)
+        return [k for size, n in counts.items() for k in by_size[size][:n]]
+
+    def _try(self, j: int, others: Sequence[int]) -> int | None:
+        """Place others instead of a job; return the first that has no place, if any has none."""
+        mark = self.state.mark()
+        within = self._lift(j)
+        for k in sorted(others, key=lambda k: (-self.sizes[k], k)):
+            if not self.placer.place(k, within=within):
+                self.state.undo(mark)
+                return k
+        return None
+
+    def _lift(self, j: int) -> Mask:
+        """Take a job away and return its nodes."""
+        nodes = np.zeros(self.state.size, dtype=np.bool_)
+        for s in self.instance.jobs[j].podsets:
+            for spot, pods in list(self.state.spots[s].items()):
+                self.state.add(s, spot, -pods)
+                nodes[spot.node] = True
+        return nodes
+
+    def _priority(self, j: int) -> int:
+        return self.instance.jobs[j].priority
+
+    def _pods(self, placement: Placement, j: int) -> int:
+        return sum(placement.placed(s) for s in self.instance.jobs[j].podsets)
+
+
+def _size(instance: Instance, j: int) -> int:
+    """Milli-GPU of a job that is new and placed as a whole or not at all; of any other 0."""
+    job = instance.jobs[j]
+    podsets = [instance.podsets[s] for s in job.podsets]
+    if any(podset.running or not podset.gpu_milli for podset in podsets):
+        return 0
+    if sum(podset.count for podset in podsets) > 1 and not (
+        job.is_gang and all(role.min_count == role.count for role in job.roles)
+    ):
+        return 0
+    return sum(podset.count * podset.gpu_milli for podset in podsets)
+
+
+def most_that_add_up(counts: Mapping[int, int], total: int) -> dict[int, int]:
+    """Choose as many as possible whose sizes add up to a total exactly.
+
+    Parameters
+    ----------
+    counts
+        How many there are of each size.
+
+    Returns
+    -------
+    dict
+        How many are chosen of each size; empty if none add up to the total.
+    """
+    unit = gcd(*counts) if counts else 0
+    if not unit or total % unit or total // unit > _MOST_UNITS:
+        return {}
+    most = np.full(total // unit + 1, -1, dtype=np.int64)
+    most[0] = 0
+    steps = []
+    for size, k in _portions(counts):
+        width = k * size // unit
+        if width < len(most):
+            with_it = np.where(most[:-width] >= 0, most[:-width] + k, -1)
+            taken = with_it > most[width:]
+            most[width:] = np.maximum(most[width:], with_it)
+            steps.append((size, k, width, taken))
+    chosen: dict[int, int] = {}
+    at = total // unit
+    if most[at] < 0:
+        return {}
+    for size, k, width, taken in reversed(steps):
+        if at >= width and taken[at - width]:
+            chosen[size] = chosen.get(size, 0) + k
+            at -= width
+    return chosen
+
+
+def _portions(counts: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+    """Cut counts into portions of 1, 2, 4 ... of a size, of which any number can be made."""
+    for size, count in sorted(counts.items()):
+        portion = 1
+        while count > 0:
+            yield size, min(portion, count)
+            count -= portion
+            portion *= 2

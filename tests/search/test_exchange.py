@@ -1,0 +1,120 @@
+"""Jobs that wait take the nodes of one that is placed, if together they ask for as many GPUs."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kantopt.bench.gangs import kant
+from kantopt.clock import Deadline
+from kantopt.problem.build import build_instance
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import tiers_of
+from kantopt.schema.extends import load_model
+from kantopt.search.construct import construct
+from kantopt.search.exchange import exchange, most_that_add_up
+from kantopt.search.portfolio import best_of
+from kantopt.search.strategy import Strategy
+from kantopt.verify.metrics import measure
+from kantopt.verify.rules import check
+from tests.gang_questions import OBJECTIVES, gang_question
+from tests.search.helpers import FOREVER, built, where
+from tests.verify.world import Document, job, node, pods, question
+
+FOUR_NODES = [node(f"n{k}", gpu=8) for k in range(4)]
+
+
+def exchanged(instance: Instance, placement: Placement) -> Placement:
+    """Exchange, and insist on a legal placement that leaves no more of anything out."""
+    tiers = tiers_of(instance)
+    found = exchange(instance, placement, tiers, FOREVER)
+    assert check(instance, found) == []
+    assert measure(instance, found, tiers) <= measure(instance, placement, tiers)
+    return found
+
+
+def gang(name: str, count: int, **more: object) -> Document:
+    return job(name, pods(count=count, cpu=0, gpu=8), **more)
+
+
+def test_four_small_jobs_take_the_nodes_of_a_large_one() -> None:
+    """With GPUs before jobs the gang of four comes first; four of one node use as many GPUs."""
+    jobs = [gang("large", 4), *(gang(f"small-{k}", 1) for k in range(4))]
+    instance = question(FOUR_NODES, jobs, objectives=OBJECTIVES)
+    first = built(instance)
+    assert len(where(instance, first, "large")) == 4
+    found = exchanged(instance, first)
+    assert where(instance, found, "large") == {}
+    assert [len(where(instance, found, f"small-{k}")) for k in range(4)] == [1] * 4
+
+
+def test_the_portfolio_exchanges() -> None:
+    jobs = [gang("large", 4), *(gang(f"small-{k}", 2) for k in range(2))]
+    instance = question(FOUR_NODES, jobs, objectives=OBJECTIVES)
+    placement, _ = best_of(instance, FOREVER, (), tiers_of(instance))
+    assert where(instance, placement, "large") == {}
+
+
+@pytest.mark.parametrize("why", ["it must be placed", "it matters more"])
+def test_a_large_job_keeps_its_nodes_where(why: str) -> None:
+    matters = why == "it matters more"
+    jobs = [gang("large", 4, priority=5 if matters else 0), gang("one", 2), gang("two", 2)]
+    required = [] if matters else ["large"]
+    instance = question(FOUR_NODES, jobs, objectives=OBJECTIVES, required=required)
+    first = built(instance)
+    assert exchanged(instance, first) is first
+
+
+def test_jobs_that_evict_nobody_do_not_take_the_nodes_of_victims() -> None:
+    runs = job("runs", pods(count=4, cpu=0, gpu=8, on=[f"n{k}" for k in range(4)]))
+    modest = {"priority": 5, "preemptionPolicy": "Never"}
+    jobs = [runs, gang("large", 4, priority=5), gang("one", 2, **modest), gang("two", 2, **modest)]
+    instance = question(FOUR_NODES, jobs, objectives=OBJECTIVES)
+    first = built(instance)
+    assert where(instance, first, "runs") == {}
+    assert exchanged(instance, first) is first
+
+
+def test_nothing_is_exchanged_where_no_objective_counts_jobs() -> None:
+    jobs = [gang("large", 4), gang("small-0", 2), gang("small-1", 2)]
+    instance = question(FOUR_NODES, jobs, objectives=["unplaced"])
+    first = built(instance)
+    assert exchange(instance, first, tiers_of(instance), FOREVER) is first
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_tiny_clusters_lose_nothing(seed: int) -> None:
+    instance = gang_question(seed)
+    exchanged(instance, built(instance))
+
+
+def test_a_cluster_places_many_more_jobs_with_as_many_gpus() -> None:
+    documents = kant(96, 0.85, 1, None)
+    model = load_model("training")
+    instance = build_instance(documents.snapshot, documents.pending, model, source="made")
+    first = construct(instance, Deadline(None), Strategy.E_BINPACK, relocate=True)
+    found = exchanged(instance, first)
+    before, after = (measure(instance, p, tiers_of(instance)) for p in (first, found))
+    assert after < before
+
+
+@given(
+    counts=st.dictionaries(st.integers(1, 6), st.integers(0, 4), max_size=3),
+    total=st.integers(1, 24),
+)
+def test_as_many_as_possible_that_add_up(counts: dict[int, int], total: int) -> None:
+    options = [
+        dict(zip(counts, numbers, strict=True))
+        for numbers in product(*(range(n + 1) for n in counts.values()))
+    ]
+    most = max(
+        (sum(o.values()) for o in options if sum(s * n for s, n in o.items()) == total), default=0
+    )
+    found = most_that_add_up(counts, total)
+    assert all(n <= counts[size] for size, n in found.items())
+    assert sum(found.values()) == most
+    assert not found or sum(size * n for size, n in found.items()) == total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kantopt.report.blocks import Block, Style, Table
 from kantopt.report.units import in_unit, plural, thousandths, unit_name
@@ -17,7 +17,7 @@ def goals_table(plan: Plan) -> Iterator[Block]:
     targeted = {goal.objective for goal in plan.goals if goal.goal is not None}
     pods = plan.summary.moved_pods + plan.summary.evicted_pods
     rows, styles = [], []
-    for goal in plan.goals:
+    for goal in [goal for goal in plan.goals if not _idle(goal, tiers)] or plan.goals:
         text, style = _outcome(goal, tiers[goal.objective], targeted)
         numbers = [in_unit(goal.before, goal.unit), in_unit(goal.after, goal.unit)]
         rows.append((goal.text, *numbers, _wanted(goal), _per_pod(goal, pods), text))
@@ -37,6 +37,13 @@ def goals_table(plan: Plan) -> Iterator[Block]:
 def gain(goal: Goal) -> int:
     """What a goal gains, in its unit; below 0 it loses."""
     return goal.after - goal.before if goal.more_is_better else goal.before - goal.after
+
+
+def _idle(goal: Goal, tiers: Mapping[str, Tier]) -> bool:
+    """Whether a goal says nothing: ``fit`` has one for every priority that there is."""
+    return (
+        tiers[goal.objective].metric == "unplaced" and goal.before == goal.after == goal.goal == 0
+    )
 
 
 def _wanted(goal: Goal) -> str:

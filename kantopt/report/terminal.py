@@ -330,7 +330,7 @@ def _unplaced(plan: Plan) -> Iterator[Table]:
                 f"{item.pods} of {item.wanted}",
                 f"{item.rule}: {item.message}",
             )
-            for item in plan.unplaced
+            for item in sorted(plan.unplaced, key=lambda item: -item.priority)
         )
         yield Table("PENDING", ("JOB", "PRIORITY", "PODS", "WHY"), rows, frozenset({1}))
 

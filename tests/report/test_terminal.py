@@ -98,6 +98,41 @@ def test_a_tier_without_a_bound() -> None:
     assert "is open: nothing is known of better ones" in text
 
 
+def test_what_is_pending_is_listed_by_priority() -> None:
+    left = [
+        {"job": f"default/j{p}", "priority": p, "pods": 1, "wanted": 2, "rule": "r", "message": "m"}
+        for p in (1, 100, 10)
+    ]
+    text = shown(plan_of(unplaced=left))
+    assert [line.split()[0] for line in text.splitlines()[-3:]] == [
+        "default/j100",
+        "default/j10",
+        "default/j1",
+    ]
+
+
+def test_goals_of_priorities_that_have_nothing_to_place_are_left_out() -> None:
+    names = [f"unplaced[priority={p}, jobs, above goal 0]" for p in (100, 10)]
+    tiers = [{**TIER, "name": name, "unit": "jobs", "value": 0, "bound": 0} for name in names]
+    goals = [
+        {
+            "objective": name,
+            "text": f"jobs of {i}",
+            "unit": "jobs",
+            "moreIsBetter": False,
+            "before": i,
+            "after": 0,
+            "goal": 0,
+            "missedBy": 0,
+        }
+        for i, name in enumerate(names)
+    ]
+    text = shown(plan_of(objectives=tiers, goals=goals))
+    assert "jobs of 1" in text
+    assert "jobs of 0" not in text
+    assert "jobs of 0" in shown(plan_of(objectives=tiers[:1], goals=goals[:1]))
+
+
 def test_weighted_tiers_become_gpus_where_the_weight_is_known() -> None:
     text = shown(plan_of(objectives=[STRANDED]), scales={"stranded_gpus": 4000})
     row = next(line for line in text.splitlines() if line.startswith("stranded_gpus"))

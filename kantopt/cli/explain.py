@@ -77,10 +77,12 @@ def explain(
     progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
     with stop_on_signals(stop), progress:
         from kantopt.planning.explain.process import explain_apart
+        from kantopt.planning.explain.run import find_job
         from kantopt.planning.question import Import, chosen_model, read_question
 
         how = Import(gated, tuple(pending or ()), tuple(topology or ()))
         question = read_question(files, how)
+        name = name or find_job(question, None)
         progress.reach("explaining")
         told = explain_apart(question, chosen_model(question, model), name, deadline, what_if or ())
     _write(told, question, shown)
@@ -102,20 +104,22 @@ def _write(told: "Explanation", question: "Question", shown: Shown) -> None:
         complain("warning", told.notes, shown.log_form)
 
 
-def _arguments(arguments: list[str], job: str | None) -> tuple[list[str], str]:
-    """Tell the files from the job.
+def _arguments(arguments: list[str], job: str | None) -> tuple[list[str], str | None]:
+    """Tell the files from the job, if one is named.
 
     Raises
     ------
     UsageError
-        If no job is named.
+        If there is no file.
     """
     if job is not None:
         return arguments, job
     named = [i for i, item in enumerate(arguments) if item != "-" and not os.path.exists(item)]
-    if not named or len(arguments) == 1:
-        raise UsageError(
-            "explain: found no job, expected its NAMESPACE/NAME behind the files, or --job"
-        )
+    if not named:
+        return arguments, None
     last = named[-1]
+    if len(arguments) == 1:
+        raise UsageError(
+            f"explain: found {arguments[last]} alone, which is no file, expected FILE... JOB"
+        )
     return arguments[:last] + arguments[last + 1 :], arguments[last]

@@ -185,8 +185,7 @@ class _Import:
             elif not pod.node and pod.terminating:
                 self._notes.add("pending pods that are being deleted are left out", pod.full_name)
             elif not pod.node and pod.ref.scheduling_gates and not self._gated:
-                text = "pods held back by scheduling gates are left out"
-                self._notes.add(text, pod.full_name)
+                self._notes.add(HELD_BACK, pod.full_name)
                 held = Member(pod, gang_of(pod))
                 self._held |= {pod.full_name, f"{pod.namespace}/{_job_name(held)}"}
             else:
@@ -314,6 +313,9 @@ class _Import:
                     text = f"pods that ask for {name}, which no node offers"
                     self._notes.add(text, f"{job.namespace}/{job.name}", podset.count)
 
+
+HELD_BACK = "pods held back by scheduling gates are left out"
+"""What a note says of them."""
 
 _SHOWN_BY = "kubectl get nodes,pods,pdb,priorityclasses -A -o json shows them"
 _NO_NODES = f"the input has no nodes: {_SHOWN_BY}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from kantopt.errors import UsageError
@@ -48,11 +48,47 @@ def _named(
         several = ", ".join(found)
         raise UsageError(f"{option}: found {name}, expected NAMESPACE/NAME, one of {several}")
     if not found:
-        close = get_close_matches(name, [*known, *(jobs[full].name for full in known)], n=1)
-        hint = f" (did you mean {close[0]}?)" if close else ""
-        none = "" if known else "; the input has none"
-        raise UsageError(f"{option}: found {name}, expected {expected}{none}{hint}")
+        raise no_such_job(question, f"{option}: found {name}, expected {expected}", name, known)
     return found[0], _waits(jobs[found[0]])
+
+
+def no_such_job(
+    question: Question, message: str, name: str | None, known: Sequence[str]
+) -> UsageError:
+    """Return the error that a job is not there, or not named: with what may have been meant.
+
+    Parameters
+    ----------
+    question
+        The documents.
+    message
+        What was found and expected.
+    name
+        What was given, if anything.
+    known
+        NAMESPACE/NAME of the jobs that could be meant.
+    """
+    if not known:
+        return UsageError(f"{message}; the input has none{_held_back(question)}")
+    if name is not None:
+        close = get_close_matches(name, [*known, *(full.split("/", 1)[1] for full in known)], n=1)
+        if close:
+            return UsageError(f"{message} (did you mean {close[0]}?)")
+    waiting = [f"{job.namespace}/{job.name}" for job in question.jobs if _waits(job)]
+    more = f" and {len(waiting) - _FEW} more" if len(waiting) > _FEW else ""
+    listed = f"; pending: {', '.join(waiting[:_FEW])}{more}" if waiting else "; none is pending"
+    return UsageError(f"{message}{listed}{_held_back(question)}")
+
+
+_FEW = 5
+"""Jobs that an error lists at most."""
+
+
+def _held_back(question: Question) -> str:
+    from kantopt.formats.kubernetes import HELD_BACK
+
+    held = any(note.startswith(HELD_BACK) for note in question.notes)
+    return "; pods held back by scheduling gates count with --gated" if held else ""
 
 
 def model_for(model: Model, job: str) -> Model:

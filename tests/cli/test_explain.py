@@ -119,6 +119,14 @@ def test_a_patch_is_merged_by_names(cli: Cli) -> None:
     assert row in change["differences"]
 
 
+def test_of_a_job_that_is_held_back_it_is_said_how_it_counts(cli: Cli) -> None:
+    dump = str(ROOT / "instances" / "kubernetes" / "cluster.json")
+    done = cli("explain", dump, "team-a/finetune")
+    assert done.code == 64
+    assert "; pending: " in done.err
+    assert done.err.endswith("; pods held back by scheduling gates count with --gated\n")
+
+
 def test_a_running_job_is_explained_as_well(cli: Cli) -> None:
     done = ask(cli, "snap.yaml", "jobs.yaml", "batch-1")
     assert done.out.startswith("RUNS: all its 2 pods run, and may not move; none of the")
@@ -139,14 +147,20 @@ def test_a_kubectl_dump(cli: Cli) -> None:
     ("arguments", "code", "words"),
     [
         (("snap.yaml",), 64, "found no job, expected its NAMESPACE/NAME"),
-        (("snap.yaml", "jobs.yaml"), 64, "found no job"),
+        (("snap.yaml", "jobs.yaml"), 64, "or --job; pending: "),
+        (("llm-8",), 64, "found llm-8 alone, which is no file"),
+        (
+            ("snap.yaml", "jobs.yaml", "zzz"),
+            64,
+            "found zzz, expected a job of the input; pending: ",
+        ),
         (("snap.yaml", "jobs.yaml", "llm-9"), 64, "did you mean llm-8?"),
         (("nosuch.yaml", "jobs.yaml", "llm-8"), 66, "nosuch.yaml"),
         (("jobs.yaml", "llm-8"), 65, "ClusterSnapshot"),
         (("snap.yaml", "jobs.yaml", "llm-8", "-w", "drain=gpu"), 64, "--what-if: found drain=gpu"),
         (("snap.yaml", "jobs.yaml", "llm-8", "-w", "remove=llm-8"), 64, "that leave team-a/llm-8"),
         (("snap.yaml", "jobs.yaml", "llm-8", "-w", "@no.yaml"), 66, "no.yaml"),
-        (("snap.yaml", "none.yaml", "llm-8"), 64, "the name of a job"),
+        (("snap.yaml", "none.yaml", "llm-8"), 64, "expected a job of the input; none is pending"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(

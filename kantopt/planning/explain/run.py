@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
@@ -18,6 +17,7 @@ from kantopt.planning.explain.verdict import Ladder, climb, question_name
 from kantopt.planning.explain.what_if import Side, side_of, what_if
 from kantopt.planning.question import Question
 from kantopt.planning.steps import steps_of
+from kantopt.planning.wanted import no_such_job
 from kantopt.problem.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance
 from kantopt.schema.base import API_VERSION, Metadata
@@ -36,24 +36,26 @@ _STRICT = (
 )
 
 
-def find_job(question: Question, name: str) -> str:
+def find_job(question: Question, name: str | None) -> str:
     """Full name of a job given as NAMESPACE/NAME, or as NAME where one namespace has it.
 
     Raises
     ------
     UsageError
-        If there is no such job, or several.
+        If there is no such job, or several, or none is named.
     """
     names = list(dict.fromkeys(f"{job.namespace}/{job.name}" for job in question.jobs))
+    if name is None:
+        message = "explain: found no job, expected its NAMESPACE/NAME behind the files, or --job"
+        raise no_such_job(question, message, None, names)
     found = [name] if name in names else [n for n in names if n.split("/", 1)[1] == name]
     if len(found) == 1:
         return found[0]
     if found:
-        raise UsageError(f"--job: found {name}, expected NAMESPACE/NAME, one of {', '.join(found)}")
-    close = get_close_matches(name, [*names, *(full.split("/", 1)[1] for full in names)], n=1)
-    hint = f" (did you mean {close[0]}?)" if close else ""
-    expected = "the name of a job that the input has" if names else "a job; the input has none"
-    raise UsageError(f"--job: found {name}, expected {expected}{hint}")
+        raise UsageError(
+            f"explain: found {name}, expected NAMESPACE/NAME, one of {', '.join(found)}"
+        )
+    raise no_such_job(question, f"explain: found {name}, expected a job of the input", name, names)
 
 
 def explain(

@@ -90,9 +90,10 @@ def certify(
     from kantopt.cli.progress import Progress
     from kantopt.cli.signals import stop_on_signals
 
-    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format)
-    check_output_file(counter_example)
-    check_output_file(log)
+    inputs = (*files, plan, *(after or ()))
+    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=inputs)
+    check_output_file(counter_example, inputs)
+    check_output_file(log, inputs)
     if plan is not None and after:
         raise UsageError("certify: --plan and --after: give one of them")
     deadline = lim.deadline_of(

@@ -50,7 +50,7 @@ def convert(
     from kantopt.planning.convert import convert as convert_files
     from kantopt.planning.question import Import
 
-    check_output_file(output_file)
+    check_output_file(output_file, files)
     how = Import(gated, tuple(pending or ()), tuple(topology or ()))
     form = format_of(output, output_file, "yaml")
     with Progress(verbose=verbose, quiet=quiet) as progress:

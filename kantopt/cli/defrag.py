@@ -108,7 +108,7 @@ def defrag(
     from kantopt.cli.progress import Progress
     from kantopt.cli.signals import stop_on_signals
 
-    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format)
+    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=files)
     limits = _limits(max_moves, max_evictions, limit or ())
     marks = _selectors(exempt or ())
     benefit = _benefit(min_benefit)
@@ -116,7 +116,7 @@ def defrag(
         time_limit, memory_limit, deterministic=deterministic, quiet=quiet, log_form=log_format
     )
     stop = deadline.stop
-    with habits.run(quiet=quiet, log_form=log_format) as run, stop_on_signals(stop):
+    with habits.run(files, quiet=quiet, log_form=log_format) as run, stop_on_signals(stop):
         progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
         with progress, contextlib.ExitStack() as ending:
             progress.reach("reading")

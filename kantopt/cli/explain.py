@@ -68,8 +68,8 @@ def explain(
     from kantopt.cli.progress import Progress
     from kantopt.cli.signals import stop_on_signals
 
-    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format)
     files, name = _arguments(files, job)
+    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=files)
     deadline = lim.deadline_of(
         time_limit, memory_limit, deterministic=False, quiet=quiet, log_form=log_format
     )

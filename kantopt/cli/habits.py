@@ -1,7 +1,7 @@
 """What runs need that nobody watches: one at a time, on fresh data, leaving figures behind."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
@@ -93,8 +93,17 @@ class Habits:
                 raise UsageError(f"{option}: found {name} beside it, expected {expected}")
 
     @contextlib.contextmanager
-    def run(self, *, quiet: bool = False, log_form: LogForm = "text") -> Iterator["Run"]:
+    def run(
+        self, inputs: Sequence[str] = (), *, quiet: bool = False, log_form: LogForm = "text"
+    ) -> Iterator["Run"]:
         """Hold the lock while a run goes on; if the run fails, the metrics file says so.
+
+        Parameters
+        ----------
+        inputs
+            Files that the run reads; neither lock nor metrics may take their place.
+        quiet, log_form
+            What goes to stderr.
 
         Raises
         ------
@@ -107,7 +116,9 @@ class Habits:
             if path == "-":
                 raise UsageError("-: a file is needed here, for the next run to find")
         check_output_file(self.last_plan)
-        check_output_file(self.metrics_file)
+        check_output_file(self.metrics_file, inputs)
+        if self.lock_file is not None:
+            check_output_file(self.lock_file, inputs)
         now = utc_now()
         with contextlib.ExitStack() as ending:
             if self.lock_file is not None:

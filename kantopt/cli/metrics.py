@@ -47,7 +47,7 @@ def metrics(
     from kantopt.planning.question import Import, judging_model, read_question
     from kantopt.planning.report_metrics import Slot, report_metrics
 
-    shown = asked_for(output, output_file, color, quiet=quiet)
+    shown = asked_for(output, output_file, color, quiet=quiet, inputs=files)
     how = Import(gated, tuple(pending or ()), tuple(topology or ()))
     with Progress(verbose=verbose, quiet=quiet) as progress:
         question = read_question(files, how)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Literal
 
 from kantopt.clock import elapsed, rfc3339, utc_now
-from kantopt.errors import CannotCreateError, KantoptError, StdoutError
+from kantopt.errors import CannotCreateError, KantoptError, StdoutError, UsageError
 
 if TYPE_CHECKING:
     from kantopt.schema.base import Part
@@ -107,16 +107,28 @@ def tell_news(event: str, facts: Mapping[str, object] = _NOTHING, at: float | No
         sys.stderr.flush()
 
 
-def check_output_file(path: str | None) -> None:
+def check_output_file(path: str | None, inputs: Iterable[str | None] = ()) -> None:
     """Fail early if an output cannot be created, before the work and not after it.
+
+    Parameters
+    ----------
+    path
+        Where it is to go.
+    inputs
+        Files that the run reads: an answer in the place of its question would be the end of that.
 
     Raises
     ------
     CannotCreateError
         If the folder is missing or may not be written to, or the path is a directory.
+    UsageError
+        If the run reads that file.
     """
     if path is None or path in STDOUT:
         return
+    for name in inputs:
+        if name is not None and _is_same(path, name):
+            raise UsageError(f"{path}: found an input of this run, expected another file to write")
     # What is no file, such as a pipe, may have no path of its own to resolve.
     target = path if _is_special(path) else os.path.realpath(path)
     folder = os.path.dirname(target)
@@ -131,6 +143,14 @@ def check_output_file(path: str | None) -> None:
         reason = "permission denied"
     if reason:
         raise CannotCreateError(f"{path or chr(34) * 2}: cannot be written: {reason}")
+
+
+def _is_same(path: str, name: str) -> bool:
+    """Whether two paths lead to one file; devices and pipes may be both read and written."""
+    try:
+        return os.path.samefile(path, name) and not _is_special(path)
+    except (OSError, ValueError):
+        return False
 
 
 def _is_special(path: str) -> bool:

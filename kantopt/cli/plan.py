@@ -90,12 +90,12 @@ def plan(
         raise UsageError("--clear: found no job, expected --for JOB beside it")
     if clear is not None:
         habits.refuse_plan_files("--clear")
-    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format)
+    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=files)
     deadline = lim.deadline_of(
         time_limit, memory_limit, deterministic=deterministic, quiet=quiet, log_form=log_format
     )
     stop = deadline.stop
-    with habits.run(quiet=quiet, log_form=log_format) as run, stop_on_signals(stop):
+    with habits.run(files, quiet=quiet, log_form=log_format) as run, stop_on_signals(stop):
         progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
         with progress, contextlib.ExitStack() as ending:
             progress.reach("reading")

@@ -50,7 +50,7 @@ def render(
     """
     from kantopt.cli.progress import Progress
 
-    check_output_file(output_file)
+    check_output_file(output_file, files)
     if to == "svg" and (shell or gate is not None):
         raise UsageError("--shell, --gate: found --to svg, expected --to kubectl")
     with Progress(verbose=verbose, quiet=quiet):

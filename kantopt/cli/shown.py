@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,7 +57,13 @@ class Shown:
 
 
 def asked_for(
-    form: Form | None, path: str | None, color: Colour, *, quiet: bool, log_form: LogForm = "text"
+    form: Form | None,
+    path: str | None,
+    color: Colour,
+    *,
+    quiet: bool,
+    log_form: LogForm = "text",
+    inputs: Iterable[str | None] = (),
 ) -> Shown:
     """Take the options together; ``-O -`` is a document on standard output.
 
@@ -65,10 +71,12 @@ def asked_for(
     ------
     CannotCreateError
         If the file cannot be created.
+    UsageError
+        If it is one of the inputs.
     """
     if path in STDOUT:
         form, path = form or "yaml", None
-    check_output_file(path)
+    check_output_file(path, inputs)
     return Shown(form, path, color, quiet, log_form)
 
 

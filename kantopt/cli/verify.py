@@ -68,7 +68,8 @@ def verify(
     from kantopt.cli.progress import Progress
     from kantopt.planning.question import Import
 
-    shown = asked_for(output, output_file, color, quiet=quiet)
+    inputs = (*files, certificate, *(against or ()))
+    shown = asked_for(output, output_file, color, quiet=quiet, inputs=inputs)
     how = Import(gated, tuple(pending or ()), tuple(topology or ()))
     progress = Progress(verbose=verbose, quiet=quiet)
     progress.reach("reading and judging")

@@ -46,15 +46,16 @@ def test_packing_is_least() -> None:
         expected = least_of_all(packing)
         if expected is None:
             continue
-        bound, parts = packing.least(_solver)
+        bound, parts = packing.shared(_solver())
         assert packing.at_least() <= bound == expected, f"seed {seed}"
         assert parts is not None
         for g, width in enumerate(widths):
             assert sum(parts[g].values()) == width, f"seed {seed}"
         for d, slots in packing.slots.items():
             assert sum(part.get(d, 0) for part in parts.values()) <= slots, f"seed {seed}"
-        beyond = (max(0, len(parts[g]) - few) for g, few in enumerate(packing.fewest))
-        assert sum(beyond) == expected, f"seed {seed}"
+        assert packing.beyond(parts) == expected, f"seed {seed}"
+        apart = packing.apart(_solver())
+        assert apart is None or packing.beyond(apart) >= expected, f"seed {seed}"
         compared += 1
     assert compared >= 8
 

@@ -114,3 +114,19 @@ def test_how_many_of_alike_victims_go() -> None:
     found = settled(instance, placement, value)
     assert not found.victims
     assert [number for _, number in found.gone] == [1]
+    goes = [sorted(way.victims.values()) for way in found.ways()]
+    assert goes == [[0, 1], [0, 1]]
+
+
+def test_what_is_known_of_some_of_the_alike_leaves_fewer_ways() -> None:
+    """Two of four go, of which one certainly and one certainly not."""
+    found = Settled({0: 1, 3: 0}, {}, {}, gone=(((0, 1, 2, 3), 2),))
+    assert [way.victims for way in found.ways()] == [
+        {0: 1, 3: 0, 1: 1, 2: 0},
+        {0: 1, 3: 0, 1: 0, 2: 1},
+    ]
+
+
+def test_too_many_ways_stay_open() -> None:
+    found = Settled({}, {}, {}, gone=((tuple(range(12)), 6),))
+    assert found.ways() == [found]

@@ -1,13 +1,15 @@
 """The relaxation with the nodes of each topology domain apart: what closeness asks for is exact.
 
-Each class of nodes lies in one domain of every level. Then a gang that must be in one domain, whole
-slices in each, and the domains that a gang is spread over are all sums over classes. Of gangs each
-is a kind of its own, of single pods all that are alike are one.
+Each class of nodes lies in one domain of every level; nodes that pods may leave are apart as well.
+Then a gang that must be in one domain, whole slices in each, and the domains that a gang is spread
+over are all sums over classes. Of gangs each is a kind of its own, of single pods all that are
+alike are one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from functools import cached_property
 
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
@@ -20,6 +22,9 @@ from kantopt.schema.model import Rule
 
 MOST_GANGS = 60_000
 """Most pairs of a gang and a domain; beyond, the model would not be solved in time."""
+
+MOST_APART = 50
+"""Most nodes with pods that may move for each of them to be a class of its own."""
 
 
 def worth_dividing(instance: Instance) -> bool:
@@ -79,8 +84,21 @@ class DomainRelaxation(GangRelaxation):
 
     most_counts = 60_000
 
+    @cached_property
+    def _movable_on(self) -> frozenset[int]:
+        """Nodes with pods that may move: what leaves one for the next of its class has moved."""
+        found = frozenset(
+            spot.node
+            for pods in self.kinds.pods
+            if pods.movable
+            for s in pods.podsets
+            for spot in self.instance.podsets[s].current
+        )
+        return found if len(found) <= MOST_APART else frozenset()
+
     def _region(self, n: int) -> Hashable:
-        return tuple(level[n] for level in self.instance.topology.domain_of)
+        path = tuple(level[n] for level in self.instance.topology.domain_of)
+        return path, n if n in self._movable_on else None
 
     def _add_closeness(self) -> None:
         super()._add_closeness()
@@ -88,7 +106,7 @@ class DomainRelaxation(GangRelaxation):
             tuple(level[c.nodes[0]] for level in self.instance.topology.domain_of)
             for c in self.classes.classes
         ]
-        self._used: dict[tuple[int, tuple[int, ...], int], Terms] = {}
+        self._used: dict[tuple[int, tuple[int, ...], int], dict[int, IntVar]] = {}
         self._beyond: dict[tuple[int, tuple[int, ...], int, int], IntVar] = {}
         for j, kind in enumerate(self.kinds.jobs):
             for need in self.needs.get(kind.one.index, ()):
@@ -107,21 +125,24 @@ class DomainRelaxation(GangRelaxation):
         kind = self.kinds.jobs[j]
         if len(kind.jobs) > 1:
             return None
-        if (j, roles, level) not in self._used:
-            self._used[j, roles, level] = self._domains_used(kind, level, roles)
-        used = self._used[j, roles, level]
+        used = self.touched(j, level, roles)
         if len(used) <= fewest:
             return 0
         key = (j, roles, level, fewest)
         if key not in self._beyond:  # one for all tiers: what is known of one is known of others
             beyond = self.cp.new_int_var(0, len(used) - fewest, f"beyond[{j},{level}]")
-            self.cp.add(beyond >= weighted(used) - fewest)
+            self.cp.add(beyond >= weighted([(flag, 1) for flag in used.values()]) - fewest)
             self._beyond[key] = beyond
         return self._beyond[key]
 
-    def _domains_used(self, kind: JobKind, level: int, roles: tuple[int, ...]) -> Terms:
-        """Booleans of the domains in which there are pods."""
-        used: Terms = []
+    def touched(self, j: int, level: int, roles: tuple[int, ...]) -> Mapping[int, IntVar]:
+        """Return Booleans of the domains of a level in which a single gang has pods."""
+        if (j, roles, level) not in self._used:
+            self._used[j, roles, level] = self._domains_used(self.kinds.jobs[j], level, roles)
+        return self._used[j, roles, level]
+
+    def _domains_used(self, kind: JobKind, level: int, roles: tuple[int, ...]) -> dict[int, IntVar]:
+        used: dict[int, IntVar] = {}
         for d, classes in self.classes_by_domain(level).items():
             if d is None:
                 continue
@@ -130,7 +151,7 @@ class DomainRelaxation(GangRelaxation):
             for pods in here:
                 self.cp.add(self.inside(pods, classes) <= self._room(pods, classes) * flag)
             if here:
-                used.append((flag, 1))
+                used[d] = flag
                 self.flags[flag.index] = (flag, [(pods.index, classes) for pods in here])
         return used
 

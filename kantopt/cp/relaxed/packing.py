@@ -13,7 +13,7 @@ shared region has two at least.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -42,27 +42,23 @@ class Packing:
     fewest: tuple[int, ...]
     slots: Mapping[int, int]
 
-    def least(self, solver: Callable[[], CpSolver]) -> tuple[int, Parts | None]:
-        """Return a bound on the regions used beyond the fewest, and parts that use few of them.
+    def apart(self, solver: CpSolver) -> Parts | None:
+        """Return parts that use few regions of which nobody shares one, if any are found."""
+        model = _Model(self, 0)
+        return model.parts(solver) if solver.solve(model.cp) in SOLVED else None
 
-        Where regions suffice that nobody shares, that is found in no time.
-        """
-        bound = self.at_least()
-        apart = _Model(self, 0)
-        solved = solver()
-        parts = None
-        if solved.solve(apart.cp) in SOLVED:
-            parts = apart.parts(solved)
-            if round(solved.objective_value) <= bound:
-                return bound, parts
-        full = _Model(self, len(self.widths) - 1)
-        again = solver()
-        status = again.solve(full.cp)
+    def shared(self, solver: CpSolver) -> tuple[int, Parts | None]:
+        """Return a bound on the regions used beyond the fewest, and parts that use few of them."""
+        model = _Model(self, len(self.widths) - 1)
+        status = solver.solve(model.cp)
         if status == INFEASIBLE:
             raise ValueError("gangs that are certainly placed have no room")
-        bound = max(bound, round_up(again.best_objective_bound))
-        worse = parts is not None and again.objective_value >= solved.objective_value
-        return bound, full.parts(again) if status in SOLVED and not worse else parts
+        bound = max(self.at_least(), round_up(solver.best_objective_bound))
+        return bound, model.parts(solver) if status in SOLVED else None
+
+    def beyond(self, parts: Parts) -> int:
+        """Return how many regions parts use beyond the fewest."""
+        return sum(max(0, len(parts[g]) - fewest) for g, fewest in enumerate(self.fewest))
 
     def at_least(self) -> int:
         """Return a bound by counting: whatever is shared, the slots lie in so many regions."""

@@ -8,10 +8,12 @@ choice, no legal plan has one. With that said in advance the domain relaxation i
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from math import comb, prod
 
 from ortools.sat.python import cp_model
-from ortools.sat.python.cp_model import IntVar, LinearExprT
+from ortools.sat.python.cp_model import CpModel, IntVar, LinearExprT
 
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.domains import GangRelaxation
@@ -22,6 +24,8 @@ from kantopt.problem.placement import Placement
 
 WORK = 1.0
 """Deterministic seconds for each question whether anything could be otherwise."""
+MOST_WAYS = 50
+"""Most ways in which some of the gangs that are alike go, where each is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +43,41 @@ class Settled:
     gone: tuple[tuple[tuple[int, ...], int], ...] = ()
     """Kinds of jobs of which as many go as a whole, one or another."""
 
-    def apply(self, m: GangRelaxation) -> None:
-        """Add them to another relaxation of the question, in which jobs are told apart as well."""
+    def apply(self, m: GangRelaxation, cp: CpModel) -> None:
+        """Add them to another relaxation of the question, in which jobs are told apart as well.
+
+        ``cp`` is the model of the relaxation or a copy of it.
+        """
         for j, number in self.victims.items():
-            m.cp.add(m.victims[j] == number)
+            cp.add(m.victims[j] == number)
         for several, number in self.gone:
-            m.cp.add(weighted([(m.victims[j], 1) for j in several]) == number)
+            cp.add(weighted([(m.victims[j], 1) for j in several]) == number)
         for j, number in self.satisfied.items():
-            m.cp.add(m.satisfied[j] == number)
+            cp.add(m.satisfied[j] == number)
         for k, number in self.evicted.items():
-            m.cp.add(m.evicted(m.kinds.pods[k]) == number)
+            cp.add(m.evicted(m.kinds.pods[k]) == number)
+
+    def ways(self) -> list[Settled]:
+        """Return all ways in which it may be which of the gangs that are alike go as a whole.
+
+        One of them is that of each plan no worse than the locks. If there are too many, it stays
+        open in the only one.
+        """
+        left = []
+        for several, number in self.gone:
+            unknown = [j for j in several if j not in self.victims]
+            going = number - sum(self.victims.get(j, 0) for j in several)
+            if unknown and 0 <= going <= len(unknown):
+                left.append((unknown, going))
+        if prod(comb(len(unknown), going) for unknown, going in left) > MOST_WAYS:
+            return [self]
+        found = []
+        for chosen in product(*(combinations(unknown, going) for unknown, going in left)):
+            victims = dict(self.victims)
+            for (unknown, _), those in zip(left, chosen, strict=True):
+                victims |= {j: int(j in those) for j in unknown}
+            found.append(replace(self, victims=victims))
+        return found
 
     def stays(self, m: GangRelaxation, j: int, pods: PodKind) -> bool:
         """Whether the pods of a kind of jobs are still where they are, whatever happens."""
@@ -57,6 +86,15 @@ class Settled:
     def keeps(self, m: GangRelaxation, j: int) -> bool:
         """Whether a kind of jobs loses no pods."""
         return all(self._spared(m, j, pods) for pods in m.kinds.jobs[j].pods)
+
+    def most_lost(self, m: GangRelaxation, j: int, pods: PodKind) -> int:
+        """Return how many pods of a kind of jobs are evicted at most."""
+        if not pods.evictable:
+            return 0
+        if j in m.victims:
+            lost = self.victims.get(j)
+            return pods.count if lost is None else min(pods.count, lost * pods.one.count)
+        return self.evicted.get(pods.index, pods.count)
 
     def _spared(self, m: GangRelaxation, j: int, pods: PodKind) -> bool:
         if not pods.evictable:

@@ -35,14 +35,19 @@ class Together:
     gangs: tuple[tuple[int, Gang], ...]
     packing: Packing
 
-    def bound(self, m: DomainRelaxation, least: int) -> None:
-        """Add that the gangs use so many domains beyond the fewest."""
-        spread: Terms = []
+    @property
+    def names(self) -> tuple[int, ...]:
+        """Indexes of the gangs' kinds."""
+        return tuple(j for j, _ in self.gangs)
+
+    def spread(self, m: DomainRelaxation) -> Terms:
+        """Return what the gangs use beyond the fewest domains, as terms."""
+        found: Terms = []
         for j, gang in self.gangs:
             beyond = m.spread(j, self.level, gang.roles, gang.fewest)
             if beyond is not None and not isinstance(beyond, int):
-                spread.append((beyond, 1))
-        m.cp.add(weighted(spread) >= least)
+                found.append((beyond, 1))
+        return found
 
     def aim(self, m: DomainRelaxation, cp: CpModel, parts: Parts) -> None:
         """Add to a copy of a model that gangs whose pods take a slot each are in these parts."""
@@ -53,6 +58,20 @@ class Together:
                 for d, classes in domains.items():
                     here = 0 if d is None else parts[g].get(d, 0)
                     cp.add(m.inside(pods[0], classes) == here)
+
+    def aim_loosely(self, m: DomainRelaxation, cp: CpModel, parts: Parts) -> None:
+        """Add that each gang is in as many domains of each number of slots as in these parts.
+
+        Which ones is left open: it decides who has a reason to go, and what has to move.
+        """
+        slots = self.packing.slots
+        for g, (j, gang) in enumerate(self.gangs):
+            alike: dict[int, Terms] = {}
+            for d, flag in m.touched(j, self.level, gang.roles).items():
+                alike.setdefault(slots.get(d, 0), []).append((flag, 1))
+            most = Counter(slots[d] for d in parts[g])
+            for number, flags in alike.items():
+                cp.add(weighted(flags) <= most[number])
 
 
 def standing_for_certain(m: DomainRelaxation, tier: Tier, settled: Settled) -> int:

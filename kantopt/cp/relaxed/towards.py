@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model import LinearExprT
 
 from kantopt.cp.relaxed.domains import DomainRelaxation, GangRelaxation, goes_anywhere
 from kantopt.cp.relaxed.hints import SOLVED, hint, hint_solution
-from kantopt.cp.relaxed.packing import Packing, Parts
+from kantopt.cp.relaxed.packing import Parts
 from kantopt.cp.relaxed.settled import Settled, settle
 from kantopt.cp.relaxed.standing import CLOSENESS
 from kantopt.cp.relaxed.tiers import expression
-from kantopt.cp.relaxed.together import Together, standing_for_certain, together
+from kantopt.cp.relaxed.ways import Way, Ways
 from kantopt.cp.solve import Budget, round_up
 from kantopt.cp.variables import Terms, weighted
 from kantopt.problem.instance import Instance
@@ -92,7 +93,7 @@ class Towards:
         for guide in self._guides:
             add_reasons(guide)
         self._settled: Settled | None = None
-        self._packed: list[tuple[Packing, int, Parts | None]] = []
+        self._ways: Ways | None = None
 
     def run(self) -> None:
         """Work through the tiers, the first ones first."""
@@ -107,10 +108,12 @@ class Towards:
                 self._settle(i)
                 if tier.metric in CLOSENESS:
                     self._pack(i)
+                else:
+                    self._count_moves(i)
                 if self._open(i):  # with so much settled it is mostly proof that is missing
                     self._prove(i, expr)
             for guide, its in guides:
-                if tier.metric in CLOSENESS and guide is not self._guides[-1]:
+                if tier.metric in LATER and guide is not self._guides[-1]:
                     continue
                 before: tuple[int, ...] = ()
                 while (
@@ -181,43 +184,61 @@ class Towards:
             until = deadline.less((1 - PACK) * deadline.remaining())
             self._settled = settle(merged, self._best().placement, until)
             for m in (self._relaxation, *self._guides):
-                self._settled.apply(m)
+                self._settled.apply(m, m.cp)
         return self._settled
 
     def _pack(self, i: int) -> None:
         """Pack the gangs of a tier as closely as can be, and aim at that."""
-        settled, tier = self._settle(i), self._tiers[i]
-        least = standing_for_certain(self._relaxation, tier, settled)
-        aims: list[tuple[Together, Parts]] = []
-        for close in together(self._relaxation, tier, settled):
-            bound, parts = self._packing(i, close.packing)
-            least += bound
-            for m in (self._relaxation, self._guide):
-                close.bound(m, bound)
-            if parts is not None:
-                aims.append((close, parts))
-        least, value = tier.above_target(least), self._best().values[i]
+        tier, deadline = self._tiers[i], self._budget.deadline
+        ways = self._ways_left(i)
+        until = deadline.less((1 - PACK) * deadline.remaining())
+        pack, calm = (partial(self._solver, i, share) for share in (PACK, CALM))
+        found = ways.closest(tier, pack, calm, until.over)
+        for m in (self._relaxation, self._guide):
+            ways.bound_spread(m, tier, found.packed)
+        least, value = tier.above_target(found.least), self._best().values[i]
         if least > value:
             raise ValueError(f"tier {tier.name}: gangs that are certainly placed take {least}")
         if least > self._known(i):
             self._bound(i, least)
-        if aims and self._open(i):
-            cp = self._guide.cp.clone()
-            for close, parts in aims:
-                close.aim(self._guide, cp, parts)
-            cp.minimize(disruption(self._guide))
-            solver = self._solver(i, CALM)
-            if solver.solve(cp) in SOLVED:
-                self._take(self._guide, solver)
+        if found.way is not None and found.way.close:
+            for loosely in (False, True):
+                if self._open(i):
+                    self._aim_at(i, found.way, found.parts, loosely=loosely)
 
-    def _packing(self, i: int, packing: Packing) -> tuple[int, Parts | None]:
-        """Solve a packing, once for all tiers."""
-        for known, bound, parts in self._packed:
-            if known == packing:
-                return bound, parts
-        bound, parts = packing.least(lambda: self._solver(i, PACK))
-        self._packed.append((packing, bound, parts))
-        return bound, parts
+    def _aim_at(self, i: int, way: Way, parts: Sequence[Parts], *, loosely: bool) -> None:
+        """Aim at packings in a way: at these parts, or at as many domains as they have."""
+        cp = self._guide.cp.clone()
+        way.settled.apply(self._guide, cp)
+        for close, its in zip(way.close, parts, strict=True):
+            if loosely:
+                close.aim_loosely(self._guide, cp, its)
+            else:
+                close.aim(self._guide, cp, its)
+        cp.minimize(disruption(self._guide))
+        solver = self._solver(i, AIM if loosely else CALM)
+        if solver.solve(cp) in SOLVED:
+            self._take(self._guide, solver)
+
+    def _count_moves(self, i: int) -> None:
+        """Bound moves by what the closeness that is locked above takes."""
+        ways = self._ways_left(i)
+        for above, value in zip(self._tiers[:i], self._best().values, strict=False):
+            if above.metric in CLOSENESS and self._open(i):
+                solver = partial(self._solver, i, CALM)
+                least = ways.fewest_moves(self._tiers[i], above, value, solver)
+                least = self._tiers[i].above_target(least)
+                if least > self._known(i):
+                    self._bound(i, min(least, self._best().values[i]))
+
+    def _ways_left(self, i: int) -> Ways:
+        """Return the ways in which gangs may go, without those that are worse above a tier."""
+        if self._ways is None:
+            self._ways = Ways(self._relaxation, self._settle(i))
+        for above, value in zip(self._tiers[:i], self._best().values, strict=False):
+            if above.metric in CLOSENESS:
+                self._ways.rule_out(above, value)
+        return self._ways
 
     def _towards(
         self, i: int, guide: GangRelaxation, expr: LinearExprT | None, *, spare: bool = False

@@ -1,0 +1,106 @@
+"""Gangs packed in all ways in which others may make room, and the moves that this takes."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from kantopt.problem.instance import Instance
+from tests.cp.test_domain_bounds import proved
+from tests.oracle import best
+from tests.verify.world import job, node, pods, question
+
+SEEDS = 24
+OBJECTIVES: list[Any] = [
+    {"unplaced": {"by": "priority", "unit": "gpu"}},
+    "evictions",
+    "domains_crossed",
+    "moves",
+    "excess_groups",
+]
+WISH = {"topologyRequest": {"preferred": "rack"}, "priority": 2}
+WHOLE = {"disruptionMode": "all", "movable": False, "priority": 1}
+"""A gang that runs: it goes as a whole or stays where it is."""
+
+
+def machine(name: str) -> Any:
+    return node(name, cpu=8, gpu=2, rack=f"z/{name[0]}")
+
+
+def crowd(seed: int) -> Instance:
+    """Racks of nodes of two GPUs, gangs of alike size that run, pods that may move, and gangs."""
+    rng = random.Random(seed)
+    names = [f"{rack}{n}" for rack in "abc" for n in range(rng.randint(1, 2))]
+    free = rng.sample(names, len(names))
+    jobs = []
+    for i in range(rng.randint(0, 2)):
+        on, free = free[:1], free[1:]
+        if rng.random() < 0.4:
+            on, free = on + free[:1], free[1:]
+        jobs.append(job(f"run{i}", pods(count=len(on), cpu=0, gpu=2, on=on), **WHOLE))
+    for i in range(rng.randint(1, 4) if free else 0):
+        single = pods(count=1, cpu=0, gpu=1, on=[free[i // 2 % len(free)]])
+        jobs.append(job(f"one{i}", single, movable=True, priority=rng.choice((1, 3, 3))))
+    for i in range(rng.randint(1, 2)):
+        jobs.append(job(f"wait{i}", pods(count=rng.randint(2, 3), cpu=0, gpu=2), **WISH))
+    return question([machine(name) for name in names], jobs, objectives=OBJECTIVES)
+
+
+def test_bounds_are_below_the_optimum() -> None:
+    met = 0
+    for seed in range(SEEDS):
+        instance = crowd(seed)
+        value, placement = best(instance)
+        assert value is not None
+        assert placement is not None
+        found = proved(instance, placement, value)
+        assert all(low <= v for low, v in zip(found, value, strict=True)), f"seed {seed}"
+        met += found == value and value[-2] > 0
+    assert met > 2
+
+
+def last_three(jobs: list[Any], names: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Domains crossed, moves and excess groups at the optimum, and their bounds."""
+    instance = question([machine(n) for n in names.split()], jobs, objectives=OBJECTIVES)
+    value, placement = best(instance)
+    assert value is not None
+    assert placement is not None
+    return value[-3:], proved(instance, placement, value)[-3:]
+
+
+def test_of_two_alike_that_goes_which_leaves_the_better_racks() -> None:
+    """Three nodes are wanted: a rack of three if the one goes, else one node of each of three."""
+    names = "a0 a1 a2 b0 c0 d0"
+    runs = [
+        job("x", pods(count=3, cpu=0, gpu=2, on=["a0", "a1", "a2"]), **WHOLE),
+        job("y", pods(count=3, cpu=0, gpu=2, on=["b0", "c0", "d0"]), **WHOLE),
+    ]
+    jobs = [*runs, job("w", pods(count=3, cpu=0, gpu=2), **WISH)]
+    value, bound = last_three(jobs, names)
+    assert value == bound
+    assert value[0] == 0
+
+
+def test_who_stays_crosses_what_nobody_else_can_have() -> None:
+    """Either of two goes, each in two racks: the gang crosses in both ways."""
+    names = "a0 a1 b0 b1"
+    runs = [
+        job("x", pods(count=2, cpu=0, gpu=2, on=["a0", "b0"]), **WHOLE),
+        job("y", pods(count=2, cpu=0, gpu=2, on=["a1", "b1"]), **WHOLE),
+    ]
+    jobs = [*runs, job("w", pods(count=2, cpu=0, gpu=2), **WISH)]
+    value, bound = last_three(jobs, names)
+    assert value == bound
+    assert value[0] == 1
+
+
+def test_a_node_is_free_once_all_of_its_pods_have_moved() -> None:
+    """Two nodes of a rack are wanted: two pods leave the one, and none would have to elsewhere."""
+    names = "a0 a1 b0 c0"
+    ones = [
+        job(f"p{i}", pods(count=1, cpu=0, gpu=1, on=["a0"]), movable=True, priority=3)
+        for i in range(2)
+    ]
+    jobs = [*ones, job("w", pods(count=2, cpu=0, gpu=2), **WISH)]
+    value, bound = last_three(jobs, names)
+    assert value == bound == (0, 2, 0)

@@ -153,10 +153,10 @@ def _what_if(change: WhatIf | None) -> Iterator[Block]:
             (_labelled(row), _number(row.before, row.unit), _number(row.after, row.unit))
             for row in change.differences
         )
-        yield Table("DIFFERENCE", ("WHAT", "AS IT IS", "WITH IT"), rows)
+        yield Table("DIFFERENCE", ("WHAT", "AS IT IS", "WITH THE CHANGE"), rows)
     else:
         yield Paragraph("It changes nothing for the job.", "dim")
-    yield from _plan(change.plan, "PLAN with it, verified step by step")
+    yield from _plan(change.plan, "PLAN with the change, verified step by step")
 
 
 def _labelled(row: Difference) -> str:
@@ -171,7 +171,7 @@ def _elsewhere(parts: tuple[Elsewhere, ...], wide: bool) -> Iterator[Block]:
     """Where a running job is, what keeps it there, and how good other places are."""
     for part in parts:
         yield Listing(f"POD SET {part.pod_set} runs on", (joined(part.places),))
-        yield from _nodes((part.nodes,), wide, "NODES, were it not there")
+        yield from _nodes((part.nodes,), wide, "NODES, if it were not there")
         if part.pins:
             rows = tuple((pin.rule, pin.subject, pin.message) for pin in part.pins)
             yield Table("PINS", ("RULE", "SUBJECT", "AMOUNT"), rows)
@@ -197,22 +197,25 @@ def _conflict(conflict: Conflict | None) -> Iterator[Block]:
     rows = tuple((item.rule, _subject(item), item.message) for item in conflict.items)
     title = f"CONFLICT: why it does not fit {conflict.question}"
     yield Table(title, ("RULE", "SUBJECT", "AMOUNT"), rows)
-    if any(item.rule == "capacity" for item in conflict.items):
-        text = "capacity: what a node would hold with one pod more than fits, of what it offers."
-        yield Paragraph(text, "dim")
     yield Paragraph(_minimality(conflict), "dim")
 
 
 def _minimality(conflict: Conflict) -> str:
-    rules = "this rule" if len(conflict.rules) == 1 else "these rules"
-    text = f"Proved: {rules} alone, all others off, leave no place"
-    if len(conflict.rules) == 1:
-        text = f"Proved: {rules} alone, all others off, leaves no place"
     if conflict.minimal_rules and conflict.minimal_items:
-        return f"{text}; take any one line away and there is one."
+        if len(conflict.items) == 1:
+            return "Proved: this line leaves no place even with all other rules off."
+        return (
+            "Proved: these lines leave no place even with all other rules off; "
+            "take away any one of them and there is a place."
+        )
+    rules = "this rule leaves" if len(conflict.rules) == 1 else "these rules leave"
+    text = f"Proved: {rules} no place even with all others off"
     if conflict.minimal_rules:
-        return f"{text}; take any one rule away and there is one. Single lines were not all tried."
-    return f"{text}; whether each of them is needed was not proved."
+        return (
+            f"{text}; take away any one of them and there is a place. "
+            "Not every line was tried by itself."
+        )
+    return f"{text}. Whether each of them is needed was not proved."
 
 
 def _subject(item: ConflictItem) -> str:
@@ -237,4 +240,7 @@ _NAMES = 6
 def _remedies(remedies: tuple[Remedy, ...]) -> Iterator[Block]:
     if remedies:
         rows = tuple((item.message, item.cost, item.edit or "-") for item in remedies)
-        yield Table("REMEDIES", ("DO THIS", "COST", "TRY IT: --what-if"), rows)
+        title = "REMEDIES, tried and verified"
+        if len(remedies) > 1:
+            title = "REMEDIES, each enough by itself, tried and verified"
+        yield Table(title, ("DO THIS", "COST", "TRY IT: --what-if"), rows)

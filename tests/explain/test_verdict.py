@@ -45,7 +45,7 @@ def test_a_job_that_needs_others_to_move() -> None:
     told = verdict(jobs)
     assert (told.verdict.status, told.verdict.proved) == ("FITS_AFTER_MOVING", True)
     assert told.verdict.message == (
-        "FITS AFTER MOVING: its pod fits with 1 pod moved, and no plan needs less."
+        "FITS AFTER MOVING: its pod fits with 1 pod moved; no plan disturbs less."
     )
     assert told.plan is not None
     assert told.plan.moved_pods == 1

@@ -186,7 +186,7 @@ class Wording:
                 for s in job.podsets
                 if question.podsets[s].running
             )
-            why = f"not evicted for priority {own.priority}"
+            why = f"that priority {own.priority} may not evict"
             if level < own.priority:
                 why = "not evicted: the job's preemptionPolicy is Never"
             subject = f"{counted(len(jobs), 'job')} of priority {level}"
@@ -248,16 +248,22 @@ class Wording:
         question, queue = self.question, self.question.queues[q]
         name = question.resources[r]
         usage = Loads.of(question, question.current).queue
-        more = sum(pods * question.podsets[s].demand[r] for s, pods in self._wanted.items())
+        parts = ""
+        wanted = sum(pods * question.podsets[s].demand[r] for s, pods in self._wanted.items())
         quota = next(item for item in queue.quotas if item.resource == r)
         if kind == "queue":
             limit = queue_limit(queue, quota) or 0
-            subject, used = f"queue {queue.name}", usage[q][r] + more
+            subject, used = f"queue {queue.name}", usage[q][r] + wanted
+            if quota.borrowing_limit:
+                own, more = (
+                    from_base(name, part) for part in (quota.nominal, quota.borrowing_limit)
+                )
+                parts = f": {own} of its own and {more} to borrow"
         else:
             members = cohorts(question)[queue.cohort, r]
-            limit, used = shared_limit(members), shared_use(members, usage) + more
+            limit, used = shared_limit(members), shared_use(members, usage) + wanted
             subject = f"cohort {queue.cohort}"
-        amounts = f"{from_base(name, used)} of {from_base(name, limit)} {name}"
+        amounts = f"{from_base(name, used)} of {from_base(name, limit)} {name}{parts}"
         return ConflictItem(rule=Rule.QUOTA.value, subject=subject, message=amounts)
 
     def _neighbours(self, rule: Rule, kind: str, index: int) -> ConflictItem:
@@ -311,11 +317,11 @@ class Wording:
             if most is None:
                 continue
             own = getattr(self.allowed, kind) == most
-            whose = "the model's limit" if own else "all this question allows"
+            whose = ", the model's limit" if own else " in this question"
             yield ConflictItem(
                 rule=Rule.LIMITS.value,
                 subject=kind.replace("_", " "),
-                message=f"at most {most}, {whose}",
+                message=f"at most {most}{whose}",
             )
 
 

@@ -30,6 +30,8 @@ def _free(places: Places) -> str:
     total, offered, most = (
         from_base(free.resource, value) for value in (free.total, free.offered, free.most)
     )
+    if not free.offered:
+        return f"No node where it may go has any {free.resource}."
     return (
         f"{total} of {offered} {free.resource} are free where it may go, at most {most} on a node."
     )

@@ -195,10 +195,7 @@ def runs_message(instance: Instance, name: str, elsewhere: tuple[Elsewhere, ...]
     if better:
         first = better[0]
         where = " and ".join(first.places[:2]) + (" and others" if len(first.places) > 2 else "")
-        return (
-            f"RUNS: {pods}; on {where} {first.objective} would be lower, "
-            "the cost of the move left aside."
-        )
+        return f"RUNS: {pods}; on {where} {first.objective} would be lower, not counting the move."
     if tried:
         return f"RUNS: {pods}; none of the other places that were measured is better."
     return f"RUNS: {pods}; no other nodes have room for {'it' if total == 1 else 'all of them'}."

@@ -119,14 +119,14 @@ def _blocked(
             name: Asked = "without quota" if status == "OVER_QUOTA" else "without limits"
             done = _done(question, decision)
             answers.append(Answer(question=name, answer="yes", message=f"{pods} {done}"))
-            text = f"{status.replace('_', ' ')}: {none} {words}; without, {pods} {done}."
+            text = f"{status.replace('_', ' ')}: {none} {words}; but for that, {pods} {done}."
             verdict = _verdict(status, text, settled, answers)
             return Ladder(verdict, Decision(), refused, decision.placement)
     if not settled:
         text = "OPEN: no plan was found in the time, and no proof that there is none."
         return Ladder(_verdict("OPEN", text, False, answers), Decision(), refused)
     text = (
-        f"WAITS: beside what runs now {none}; no move and no eviction that is allowed makes room."
+        f"WAITS: {none} beside what runs now, and no move or eviction that is allowed makes room."
     )
     return Ladder(
         _verdict("WAITS", text, empty.placement is not None, answers), Decision(), refused
@@ -200,7 +200,7 @@ def _fits(question: Instance, j: int, status: Status, decision: Decision) -> str
     if status == "FITS_NOW":
         return f"FITS NOW: {pods_of(question, j, one='has', many='have')} room as it stands."
     pods = pods_of(question, j, one="fits", many="fit")
-    least = ", and no plan needs less" if decision.least else ", the least that was found"
+    least = "no plan disturbs less" if decision.least else "whether less is enough is open"
     parts = [f"{counted(evicted, 'pod')} evicted"] if evicted else []
     parts += [f"{counted(moved, 'pod')} moved"] if moved else []
-    return f"{status.replace('_', ' ')}: {pods} with {' and '.join(parts)}{least}."
+    return f"{status.replace('_', ' ')}: {pods} with {' and '.join(parts)}; {least}."

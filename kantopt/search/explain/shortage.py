@@ -42,21 +42,25 @@ class Shortage:
         self._room = rooms(self.state, self.state.shape[self.podset], _MANY)
 
     def words(self, n: int) -> str:
-        """Say what one pod more than those that fit would take: ``12 of 8 nvidia.com/gpu``."""
+        """Say what one pod more than those that fit would take.
+
+        ``12 of 8 nvidia.com/gpu with its pod``, or ``with 2 of its pods`` where one fits.
+        """
         state, s = self.state, self.podset
         names, room = self.question.resources, int(self._room[n])
-        fits = f", {room} of {self.wanted[s]} pods fit" if room else ""
+        pods = f"{room + 1} of its pods" if room or self.wanted[s] > 1 else "its pod"
         asks = sorted(state.shape[s].asks, key=lambda a: (not gpu_milli(names[a[0]], 1), a[0]))
         for r, amount in asks:
             free, limit = int(state.free[r, n]), int(state.capacity[r, n])
             if (room + 1) * amount > free:
                 used = limit - free + (room + 1) * amount
-                return (
-                    f"{from_base(names[r], used)} of {from_base(names[r], limit)} {names[r]}{fits}"
-                )
+                amounts = f"{from_base(names[r], used)} of {from_base(names[r], limit)}"
+                return f"{amounts} {names[r]} with {pods}"
         needs = self.question.podsets[s].devices
         short = ", ".join(f"{need.count} {need.device_class} devices" for need in needs)
-        return f"no room for {short or 'a pod more'}{fits}"
+        if not short:
+            return f"no room for {pods}"
+        return f"{short} of one pod are not free for {pods}"
 
     def summary(self, nodes: Iterable[int]) -> str:
         """Say how many pods some nodes hold, and what the one that is closest to more lacks."""

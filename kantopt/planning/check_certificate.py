@@ -8,6 +8,7 @@ from dataclasses import replace
 from kantopt.errors import BadDataError, Problem
 from kantopt.planning.actions import waves_of
 from kantopt.planning.certify import sealed, subject_of
+from kantopt.planning.claims import claim
 from kantopt.planning.judge import judge_plan, verdict_of
 from kantopt.planning.judged import Judged
 from kantopt.planning.question import Import, Question, question_of
@@ -83,8 +84,10 @@ def _certificate(path: str) -> tuple[RawDocument, Certificate]:
     raise BadDataError([Problem(path, "kind", kinds, "a Certificate")])
 
 
-def _claim(subject: str, stated: object, true: object) -> Standing:
-    return Standing(rule="claims", subject=subject, message=f"{stated} stated of {true}")
+def _digest(subject: str, stated: str, found: str, means: str) -> Standing:
+    """Say that a digest is another, and what follows from it."""
+    other = claim(subject, stated or "nothing", found)
+    return other.model_copy(update={"message": f"{means} ({other.message})"})
 
 
 def _digests(certificate: Certificate, question: Question) -> Iterator[Standing]:
@@ -92,7 +95,8 @@ def _digests(certificate: Certificate, question: Question) -> Iterator[Standing]
     stated = certificate.metadata.certificate_id
     true = sealed(certificate).metadata.certificate_id
     if stated != true:
-        yield _claim("metadata.certificateId", stated or "nothing", true)
+        means = "the certificate was changed after it was made"
+        yield _digest("metadata.certificateId", stated, true, means)
     subject = certificate.subject
     plan = question.plan or certificate.plan
     judged = Judged(plan, subject.judged, verdict_of("plan", (), (), ()), ())
@@ -100,11 +104,13 @@ def _digests(certificate: Certificate, question: Question) -> Iterator[Standing]
     for name in ("snapshot", "jobs", "model", "plan"):
         said, digest = getattr(subject, name), getattr(given, name)
         if said != digest:
-            yield _claim(f"subject.{name}", said, digest)
+            means = f"the {name} given: not what the certificate is about"
+            yield _digest(f"subject.{name}", said, digest, means)
     for name, document in (("model", certificate.model), ("plan", certificate.plan)):
         said, digest = getattr(subject, name), canonical_digest(document)
         if said != digest:
-            yield _claim(f"{name} embedded", said, digest)
+            means = "not what the certificate says it is about"
+            yield _digest(f"{name} embedded", said, digest, means)
 
 
 class _Judge:
@@ -121,14 +127,14 @@ class _Judge:
         certificate = self.certificate
         name = self.question.snapshot.metadata.name
         if certificate.metadata.name != name:
-            yield _claim("metadata.name", certificate.metadata.name, name)
+            yield claim("metadata.name", certificate.metadata.name, name)
         verdict = self._judged(certificate.plan)
         if certificate.findings != verdict.findings:
-            yield _claim(
+            yield claim(
                 "findings", f"{len(certificate.findings)} findings", f"{len(verdict.findings)}"
             )
         if certificate.steps != len(certificate.plan.waves):
-            yield _claim("steps", certificate.steps, len(certificate.plan.waves))
+            yield claim("steps", certificate.steps, len(certificate.plan.waves))
         if verdict.findings or certificate.verdict == "ILLEGAL":
             yield from self._illegal(bool(verdict.findings))
             return
@@ -159,21 +165,21 @@ class _Judge:
         certificate = self.certificate
         if not illegal or certificate.verdict != "ILLEGAL":
             legal = "an illegal plan" if illegal else "a legal plan"
-            yield _claim("verdict", certificate.verdict, legal)
+            yield claim("verdict", certificate.verdict, legal)
         if certificate.tiers:
-            yield _claim("tiers", f"{len(certificate.tiers)}", "none of an illegal plan")
+            yield claim("tiers", f"{len(certificate.tiers)}", "none of an illegal plan")
         if certificate.counter_example is not None:
-            yield _claim("counterExample", "a plan", "none for an illegal plan")
+            yield claim("counterExample", "a plan", "none for an illegal plan")
 
     def _counter_example(self, instance: Instance) -> Iterator[Standing]:
         certificate = self.certificate
         better = certificate.counter_example
         if better is None:
             if certificate.verdict == "BETTER":
-                yield _claim("verdict", "BETTER", "no counter-example")
+                yield claim("verdict", "BETTER", "no counter-example")
             return
         if certificate.verdict != "BETTER":
-            yield _claim("verdict", certificate.verdict, "a counter-example")
+            yield claim("verdict", certificate.verdict, "a counter-example")
         faults = self._judged(better.plan).findings
         for fault in faults:
             where = f"counterExample: {fault.subject}"
@@ -183,17 +189,17 @@ class _Judge:
         mine = self._values(instance, certificate.plan)
         other = self._values(instance, better.plan)
         if better.values != other[1:]:
-            yield _claim("counterExample.values", list(better.values), list(other[1:]))
+            yield claim("counterExample.values", list(better.values), list(other[1:]))
         names = [Rule.REQUIRED.value, *(tier.name for tier in tiers_of(instance))]
         pairs = zip(names, mine, other, strict=True)
         differs = next(((name, b < a) for name, a, b in pairs if a != b), ("", False))
         if not differs[1]:
-            yield _claim("counterExample", "a better plan", "one that is not better")
+            yield claim("counterExample", "a better plan", "one that is not better")
         elif better.tier != differs[0]:
-            yield _claim("counterExample.tier", better.tier, differs[0])
+            yield claim("counterExample.tier", better.tier, differs[0])
         if better.optimal is not (better.plan.solver.status == "OPTIMAL"):
             status = better.plan.solver.status
-            yield _claim("counterExample.optimal", str(better.optimal).lower(), status)
+            yield claim("counterExample.optimal", str(better.optimal).lower(), status)
 
 
 class _Numbers:
@@ -213,7 +219,7 @@ class _Numbers:
         rows = self.certificate.tiers
         stated, true = [row.name for row in rows], [tier.name for tier in self.tiers]
         if stated != true:
-            yield _claim("tiers", ", ".join(stated) or "none", ", ".join(true) or "none")
+            yield claim("tiers", ", ".join(stated) or "none", ", ".join(true) or "none")
             return
         for i, row in enumerate(rows):
             yield from self._row(i, row, self.tiers[i])
@@ -222,9 +228,9 @@ class _Numbers:
         if self.certificate.counter_example is None:
             verdict = "OPTIMAL" if optimal else "OPEN"
             if self.certificate.verdict not in (verdict, "BETTER"):
-                yield _claim("verdict", self.certificate.verdict, verdict)
+                yield claim("verdict", self.certificate.verdict, verdict)
         if self.certificate.required_impossible and not self.lacking:
-            yield _claim("requiredImpossible", "true", "a plan that places what is required")
+            yield claim("requiredImpossible", "true", "a plan that places what is required")
 
     def _row(self, i: int, row: CertifiedTier, tier: Tier) -> Iterator[Standing]:
         subject = f"tier {row.name}"
@@ -244,11 +250,11 @@ class _Numbers:
         for name, fact in facts.items():
             said = getattr(row, name)
             if said != fact:
-                yield _claim(f"{subject} {name}", _word(said), _word(fact))
+                yield claim(f"{subject} {name}", _word(said), _word(fact))
         if (row.bound is None) is not (row.proved_by == "none"):
-            yield _claim(f"{subject} provedBy", row.proved_by, f"the bound {_word(row.bound)}")
+            yield claim(f"{subject} provedBy", row.proved_by, f"the bound {_word(row.bound)}")
         if (row.witness is None) is (row.proved_by == "arithmetic"):
-            yield _claim(
+            yield claim(
                 f"{subject} witness", "none" if row.witness is None else "one", row.proved_by
             )
         if row.bound is not None:
@@ -258,14 +264,14 @@ class _Numbers:
         assert row.bound is not None
         above = tuple(tier.name for tier in self.tiers[:i])
         if row.given not in ((), above):
-            yield _claim(f"{subject} given", ", ".join(row.given), ", ".join(above) or "nothing")
+            yield claim(f"{subject} given", ", ".join(row.given), ", ".join(above) or "nothing")
             return
         locks = self.values[:i] if row.given else ()
         # A bound that a plan at hand goes below is none, whoever has proved it.
         for name, values in self._known():
             within = all(v <= lock for v, lock in zip(values, locks, strict=False))
             if within and len(values) > i and values[i] < row.bound:
-                yield _claim(f"{subject} bound", row.bound, f"{values[i]} by {name}")
+                yield claim(f"{subject} bound", row.bound, f"{values[i]} by {name}")
                 return
         if row.witness is not None:
             given = dict(zip(self.tiers[: len(locks)], locks, strict=True))
@@ -275,7 +281,7 @@ class _Numbers:
                 yield Standing(rule="claims", subject=f"{subject} witness", message=str(error))
                 return
             if row.bound > true:
-                yield _claim(f"{subject} bound by arithmetic", row.bound, true)
+                yield claim(f"{subject} bound by arithmetic", row.bound, true)
 
     def _known(self) -> Iterator[tuple[str, Sequence[int]]]:
         """Plans at hand that leave out nothing that is required, and their values."""

@@ -28,7 +28,7 @@ def false_claims(plan: Plan) -> list[Standing]:
 def claim(subject: str, stated: object, measured: object) -> Standing:
     """Say what a plan states, and what is so."""
     return Standing(
-        rule="claims", subject=subject, message=f"{_word(stated)} stated of {_word(measured)}"
+        rule="claims", subject=subject, message=f"stated {_word(stated)}, found {_word(measured)}"
     )
 
 

@@ -111,7 +111,8 @@ def _tiers(certificate: Certificate, scales: Scales) -> Iterator[Block]:
         numbers = [_number(tier, value, scales) for value in (tier.value, tier.bound, tier.gap)]
         if better is not None:
             numbers.append(_number(tier, better.values[i], scales))
-        rows.append((tier_label(tier.name), *numbers, _proof(tier, unproved)))
+        bettered = better is not None and better.values[i] < tier.value
+        rows.append((tier_label(tier.name), *numbers, _proof(tier, unproved, bettered)))
         beaten = better is not None and better.tier == tier.name
         style: Style = "bad" if beaten else "" if tier.status == "OPTIMAL" else "warn"
         styles.append(style)
@@ -139,14 +140,15 @@ def _share(tiers: Sequence[CertifiedTier]) -> str:
     how = ", ".join(f"{count} by {source}" for source, count in proved.items())
     checked = ""
     if proved.get("arithmetic"):
-        checked = "; `kantopt verify --certificate` works those by arithmetic out again"
+        checked = "; `kantopt verify --certificate` works the arithmetic out again"
     return f"{total} of {plural(len(tiers), 'objective')} proved: {how}{checked}"
 
 
-def _proof(tier: CertifiedTier, unproved: frozenset[str]) -> str:
+def _proof(tier: CertifiedTier, unproved: frozenset[str], bettered: bool) -> str:
     if tier.status != "OPTIMAL":
-        by = "" if tier.bound is None else f", bound by {tier.proved_by}"
-        return f"{'unknown' if tier.bound is None else 'open'}{by}"
+        if tier.bound is None:
+            return "unknown"
+        return f"{'beaten' if bettered else 'open'}, bound by {tier.proved_by}"
     above = "" if not tier.given else ", given those above"
     if unproved.intersection(tier.given):
         above = ", given the open ones above"

@@ -213,7 +213,7 @@ def test_a_false_gain_is_found_out(cli: Cli) -> None:
     Path("plan.json").write_text(json.dumps(plan))
     judged = cli("verify", "snap.yaml", "plan.json")
     assert judged.code == 12
-    assert "goal nodes_in_use[above goal 2] after: 3 stated of 2" in judged.out
+    assert "goal nodes_in_use[above goal 2] after: stated 3, found 2" in judged.out
 
 
 def test_the_same_question_is_not_solved_again(cli: Cli) -> None:

@@ -109,7 +109,7 @@ def test_another_node_of_the_same_name_makes_a_plan_untrue(cli: Cli) -> None:
     today("{name: gpu-001,", "{name: gpu-001, uid: two,")
     done = cli("verify", "today.yaml", "jobs.yaml", "plan.json", "-o", "name")
     assert done.code == 12
-    assert done.out == "claims: nodes gpu-001: uid one stated of uid two\n"
+    assert done.out == "claims: nodes gpu-001: stated uid one, found uid two\n"
 
 
 def test_a_plan_names_the_budgets_it_uses_and_another_one_makes_it_untrue(cli: Cli) -> None:
@@ -123,4 +123,4 @@ def test_a_plan_names_the_budgets_it_uses_and_another_one_makes_it_untrue(cli: C
     Path("today.yaml").write_text(text.replace("uid: one,", "uid: two,"))
     done = cli("verify", "today.yaml", "jobs.yaml", "plan.json", "-o", "name")
     assert done.code == 12
-    assert done.out == f"claims: budgets {named['name']}: uid one stated of uid two\n"
+    assert done.out == f"claims: budgets {named['name']}: stated uid one, found uid two\n"

@@ -62,7 +62,7 @@ def test_a_plan_without_a_snapshot_is_only_read(cli: Cli) -> None:
     assert "no snapshot among the files" in done.out
     changed = tampered(lambda data: data["summary"].update(movedPods=3))
     assert cli("verify", changed, "-o", "name").out == (
-        "claims: summary.movedPods: 3 stated of 0\n"
+        "claims: summary.movedPods: stated 3, found 0\n"
     )
 
 
@@ -133,7 +133,7 @@ CASES: dict[str, tuple[Callable[[Data], object], str]] = {
     ),
     "a cascade that is deeper than its rounds": (
         lambda data: data["cascade"].update(depth=1),
-        "claims: cascade depth: 1 stated of 0",
+        "claims: cascade depth: stated 1, found 0",
     ),
     "somebody pushed out by one who may not": (
         lambda data: data["cascade"].update(
@@ -153,35 +153,35 @@ CASES: dict[str, tuple[Callable[[Data], object], str]] = {
                 }
             ],
         ),
-        "claims: cascade round 1 team-a/llm-8 for: team-b/batch-1 stated of",
+        "claims: cascade round 1 team-a/llm-8 for: stated team-b/batch-1, found",
     ),
     "a better value than the true one": (
         lambda data: tier(data, "evictions").update(value=0, bound=0),
-        "claims: objective evictions[priority=10] value: 0 stated of 1",
+        "claims: objective evictions[priority=10] value: stated 0, found 1",
     ),
     "a wrong value before": (
         lambda data: tier(data, "unplaced").update(before=1),
-        "before: 1 stated of 16000",
+        "before: stated 1, found 16000",
     ),
     "a bound above the value": (
         lambda data: tier(data, "moves").update(bound=5, status="FEASIBLE"),
-        "objective moves bound: 5 stated of at most the value 0",
+        "objective moves bound: stated 5, found at most the value 0",
     ),
     "an arithmetic bound that arithmetic does not give": (
         lambda data: tier(data, "evictions").update(provedBy="arithmetic"),
-        "bound by arithmetic: 1 stated of 0",
+        "bound by arithmetic: stated 1, found 0",
     ),
     "optimal without the bound": (
         lambda data: tier(data, "evictions").update(bound=0, provedBy="arithmetic"),
-        "OPTIMAL at 1 stated of the bound 0",
+        "stated OPTIMAL at 1, found the bound 0",
     ),
     "a bound that nobody proved": (
         lambda data: tier(data, "moves").update(provedBy="none"),
-        "provedBy: none stated of the bound 0",
+        "provedBy: stated none, found the bound 0",
     ),
     "optimal overall with a tier open": (
         lambda data: tier(data, "moves").update(status="FEASIBLE"),
-        "claims: solver.status: OPTIMAL stated of open tiers (moves)",
+        "claims: solver.status: stated OPTIMAL, found open tiers (moves)",
     ),
     "a tier left out": (lambda data: data["objectives"].pop(), "claims: objectives: "),
     "something unplaced that is not": (
@@ -200,67 +200,67 @@ CASES: dict[str, tuple[Callable[[Data], object], str]] = {
             ),
             data["summary"].update(unplacedJobs=1, unplacedPods=2),
         ),
-        "claims: unplaced team-a/llm-8: 2 of 2 pods at priority 1000 stated of nothing",
+        "claims: unplaced team-a/llm-8: stated 2 of 2 pods at priority 1000, found nothing",
     ),
     "no reason to evict": (
         lambda data: data["evictions"][0].pop("for"),
-        "claims: e1 for: nothing stated of team-a/llm-8",
+        "claims: e1 for: stated nothing, found team-a/llm-8",
     ),
     "no embedded jobs": (
         lambda data: data.update(jobs=[]),
-        "claims: jobs team-a/llm-8: not embedded stated of a job acted on or unplaced",
+        "claims: jobs team-a/llm-8: stated not embedded, found a job acted on or unplaced",
     ),
     "a victim that is not embedded": (
         lambda data: data.update(jobs=[job for job in data["jobs"] if job["name"] != "batch-1"]),
-        "claims: jobs team-b/batch-1: not embedded stated of a job acted on or unplaced",
+        "claims: jobs team-b/batch-1: stated not embedded, found a job acted on or unplaced",
     ),
     "an embedded job that asks for something else": (
         lambda data: data["jobs"][1]["podSets"][0]["requests"].update(cpu=1),
-        "claims: jobs team-a/llm-8: other podSets stated of those given",
+        "claims: jobs team-a/llm-8: stated other podSets, found those given",
     ),
     "an embedded job that nobody gave": (
         lambda data: data["jobs"].append({**data["jobs"][0], "name": "made-up"}),
-        "claims: jobs team-b/made-up: embedded stated of no such job",
+        "claims: jobs team-b/made-up: stated embedded, found no such job",
     ),
     "something wrong before that was not": (
         lambda data: data.update(
             preExisting=[{"rule": "capacity", "subject": "node gpu-001", "message": "9 of 8 gpu"}]
         ),
-        "claims: preExisting node gpu-001: capacity 9 of 8 gpu stated of nothing",
+        "claims: preExisting node gpu-001: stated capacity 9 of 8 gpu, found nothing",
     ),
     "a proof by the solver that takes nothing for granted": (
         lambda data: tier(data, "evictions").update(provedBy="cp-sat", given=[]),
-        "claims: objective evictions[priority=10] given: nothing stated of ",
+        "claims: objective evictions[priority=10] given: stated nothing, found ",
     ),
     "tiers taken for granted that are not above": (
         lambda data: tier(data, "evictions").update(given=["moves"]),
-        "claims: objective evictions[priority=10] given: moves stated of ",
+        "claims: objective evictions[priority=10] given: stated moves, found ",
     ),
     "a solver's plan that would come again by the clock": (
         lambda data: data["solver"].update(
             foundBy="cp-sat", deterministic=False, reproducible=True
         ),
-        "claims: solver.reproducible: true stated of a plan found by cp-sat under a clock",
+        "claims: solver.reproducible: stated true, found a plan found by cp-sat under a clock",
     ),
     "a victim of another priority": (
         lambda data: data["evictions"][0].update(priority=9),
-        "e1 priority: 9 stated of 10",
+        "e1 priority: stated 9, found 10",
     ),
     "an eviction for a job that is not placed": (
         lambda data: data["evictions"][0].update({"for": "team-b/batch-1"}),
-        "e1 for: team-b/batch-1 stated of team-a/llm-8",
+        "e1 for: stated team-b/batch-1, found team-a/llm-8",
     ),
     "a budget that is not named": (
         lambda data: data["evictions"][0].pop("budgets"),
-        "e1 budgets: none stated of team-b/batch",
+        "e1 budgets: stated none, found team-b/batch",
     ),
     "a pod that is not there": (
         lambda data: data["evictions"][0]["pods"][0].update(name="other"),
-        "e1 pod: other",
+        "e1 pod: stated other",
     ),
     "more pods than are counted": (
         lambda data: data["evictions"][0]["pods"].append({"name": "more"}),
-        "e1 pods: 2 names stated of 1 pod",
+        "e1 pods: stated 2 names, found 1 pod",
     ),
 }
 
@@ -278,7 +278,7 @@ def test_a_broken_seal_is_found(cli: Cli) -> None:
     bad = tampered(lambda data: data["metadata"].update(planId="sha256:0"), sealed=False)
     done = cli("verify", "snap.yaml", bad)
     assert done.code == 12
-    assert "claims: metadata.planId: sha256:0 stated of sha256:" in done.out
+    assert "claims: metadata.planId: stated sha256:0, found sha256:" in done.out
 
 
 def test_a_plan_that_says_itself_what_it_misses_is_no_lie(cli: Cli) -> None:
@@ -300,7 +300,7 @@ def test_what_was_wrong_before_and_is_left_out_is_found(cli: Cli) -> None:
     assert cli("verify", "over.yaml", "plan.json").code == 0
     done = cli("verify", "over.yaml", tampered(lambda data: data.pop("preExisting")))
     assert done.code == 12
-    said = "claims: preExisting node gpu-001: nothing stated of capacity 97000 of 96000 cpu"
+    said = "claims: preExisting node gpu-001: stated nothing, found capacity 97000 of 96000 cpu"
     assert said in done.out
 
 
@@ -308,7 +308,8 @@ def test_a_plan_alone_shows_that_it_embeds_too_little(cli: Cli) -> None:
     done = cli("verify", tampered(lambda data: data.update(jobs=[])), "-o", "name")
     assert done.code == 12
     assert (
-        "claims: jobs team-a/llm-8: not embedded stated of a job acted on or unplaced" in done.out
+        "claims: jobs team-a/llm-8: stated not embedded, found a job acted on or unplaced"
+        in done.out
     )
 
 
@@ -331,7 +332,7 @@ def test_a_bound_by_arithmetic_names_the_tiers_that_it_rests_on(cli: Cli) -> Non
     done = cli("verify", "one.yaml", "two.yaml", hidden)
     assert done.code == 12
     assert (
-        "claims: objective unplaced[priority=1, milli-GPU] given: nothing stated of "
+        "claims: objective unplaced[priority=1, milli-GPU] given: stated nothing, found "
         "unplaced[priority=9, milli-GPU]" in done.out
     )
 
@@ -345,7 +346,7 @@ def test_what_cannot_be_used_is_judged_without_a_crash(cli: Cli) -> None:
 
     done = cli("verify", "snap.yaml", "jobs.yaml", tampered(spoil))
     assert "actions: assignments[0].node: found gpu-9, expected" in done.out
-    assert "claims: jobs team-a/llm-8: other podSets stated of those given" in done.out
+    assert "claims: jobs team-a/llm-8: stated other podSets, found those given" in done.out
 
 
 def test_a_cascade_that_ends_where_somebody_goes_is_not_complete(cli: Cli) -> None:
@@ -358,13 +359,15 @@ def test_a_cascade_that_ends_where_somebody_goes_is_not_complete(cli: Cli) -> No
         }
 
     told = cli("verify", "snap.yaml", "jobs.yaml", tampered(change)).out
-    assert "claims: cascade complete: true stated of a last round that pushes somebody out" in told
+    assert (
+        "claims: cascade complete: stated true, found a last round that pushes somebody out" in told
+    )
 
 
 def test_that_nothing_required_is_impossible_is_no_claim_to_make(cli: Cli) -> None:
     changed = tampered(lambda data: data["solver"].update(status="INFEASIBLE"))
     told = cli("verify", "snap.yaml", "jobs.yaml", changed).out
-    assert "claims: solver.status: INFEASIBLE stated of nothing required" in told
+    assert "claims: solver.status: stated INFEASIBLE, found nothing required" in told
 
 
 def test_a_snapshot_alone_is_judged_as_it_stands(cli: Cli) -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kantopt.clock import Deadline
-from kantopt.cp.cutting import share_prices
+from kantopt.cp.cutting import best_pattern, share_prices
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.verify.stock import cuts, least_missing, stock_of
+from kantopt.verify.stock import Stock, cuts, least_missing, stock_of
 from kantopt.verify.witness.shares import counts_pods, share_name
 
 _SCALE = 2**32
 """Of prices in integers."""
+PARTS = 24
+"""Most parts of a room that small prices are counted in."""
+_CLOSE = 1e-4
+"""A price in floating point is a whole number of parts if it is this close."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +73,34 @@ def cutting_prices(
         if stock is None or prices is None:
             continue
         worth, shares = prices
-        scale = _SCALE / max(*worth, *shares.values())
-        rounded = [round(scale * one) for one in worth]
-        whole = {size: round(scale * price) for size, price in shares.items()}
-        bound = least_missing(stock, left, rounded, whole)
-        if bound > (0 if best is None else best.bound):
-            rows = {
-                share_name(instance, cut, size * stock.unit): price for size, price in whole.items()
-            }
-            rows |= {f"tier {tier.name}": k for tier, k in zip(asked, rounded[:-1], strict=False)}
-            best = SharePrices(bound, rounded[-1], rows)
+        for rounded, whole in _in_integers(stock, worth, shares):
+            bound = least_missing(stock, left, rounded, whole)
+            if bound > (0 if best is None else best.bound):
+                rows = {
+                    share_name(instance, cut, size * stock.unit): price
+                    for size, price in whole.items()
+                }
+                above = zip(asked, rounded[:-1], strict=False)
+                best = SharePrices(
+                    bound, rounded[-1], rows | {f"tier {tier.name}": k for tier, k in above}
+                )
     return best
+
+
+def _in_integers(
+    stock: Stock, worth: Sequence[float], shares: Mapping[int, float]
+) -> Iterator[tuple[list[int], dict[int, int]]]:
+    """Yield prices as integers: close ones, and small ones if they are parts of a room's.
+
+    The small ones are for the pods that are left out as a whole (:mod:`kantopt.verify.cover`):
+    prices of shares are often parts of a room such as thirds or quarters.
+    """
+    scale = _SCALE / max(*worth, *shares.values())
+    yield [round(scale * one) for one in worth], {z: round(scale * p) for z, p in shares.items()}
+    room = max(best_pattern(room, worth, dict(shares))[0] for room, _ in stock.rooms)
+    for parts in range(1, PARTS + 1 if room else 0):
+        exact = {size: parts * price / room for size, price in shares.items()}
+        small = {size: round(price) for size, price in exact.items()}
+        if all(abs(exact[size] - price) < _CLOSE for size, price in small.items()):
+            yield [0] * (len(worth) - 1) + [1], small
+            return

@@ -17,6 +17,7 @@ from kantopt.problem.job import Job, PodSet, Role
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import gpu_milli
+from kantopt.verify.cover import least_left_out
 from kantopt.verify.step import Loads
 from kantopt.verify.weight import weight
 
@@ -83,7 +84,8 @@ def least_missing(
     What is placed is worth its weight, in tiers above times that tier's worth, and pays for its
     shares; a room earns at most what its dearest contents pay. So the worth of all that is placed
     is at most what all rooms earn and what pods are worth beyond what they pay, whatever the
-    prices (Lagrangian duality), and the tiers above are placed but for what they may leave.
+    prices (Lagrangian duality), and the tiers above are placed but for what they may leave. Small
+    prices say more where only whole pods are left out (:mod:`kantopt.verify.cover`).
 
     Parameters
     ----------
@@ -101,6 +103,7 @@ def least_missing(
     for each, wanted, left in zip(worth, stock.wanted, held, strict=False):
         most -= each * max(0, wanted - left)
     least = -((most - worth[-1] * stock.wanted[-1]) // worth[-1])
+    least = max(least, least_left_out(stock, held, prices))
     return max(0, -(-least // stock.step) * stock.step)
 
 

@@ -80,6 +80,12 @@ def test_pods_that_cannot_share_a_device_are_bounded() -> None:
     assert cutting_bounds(instance, tiers, (2600,), FOREVER) == [(0, 600)]
 
 
+def test_pods_are_left_out_as_a_whole() -> None:
+    """One and a half GPUs are lacking: prices alone leave out 1.5 pods of 810."""
+    instance = sharing(3, (3, "810m", 1), (3, "470m", 1))
+    assert cutting_bounds(instance, tiers_of(instance), (1280,), FOREVER) == [(0, 1280)]
+
+
 def test_what_the_tiers_above_hold_is_gone_but_for_what_they_may_leave() -> None:
     instance = sharing(3, (2, "700m", 2), (2, "600m", 1), (1, "300m", 1))
     tiers = tiers_of(instance)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kantopt.cp.relaxed.domains import worth_dividing
+from kantopt.problem.instance import Instance
 from kantopt.search.parts.division import parts_of, summed
 from kantopt.search.stages.desk import Desk
 from kantopt.search.stages.relax import relax
@@ -48,6 +49,12 @@ def _undivided(desk: Desk) -> bool:
         desk.attempt(relax)
         if desk.done():
             return False
+        if _devices_are_new(desk.instance):
+            from kantopt.search.stages.fill import fill
+
+            desk.attempt(fill)
+            if desk.done():
+                return False
         if desk.budget.work is None and worth_dividing(desk.instance):
             from kantopt.search.stages.domains import divided
 
@@ -63,3 +70,9 @@ def _undivided(desk: Desk) -> bool:
         return whole(desk, desk.budget.deadline)
     take_turns(desk)
     return False
+
+
+def _devices_are_new(instance: Instance) -> bool:
+    """Whether pods wait for devices of which none is in use."""
+    users = [podset for podset in instance.podsets if podset.devices]
+    return bool(users) and not any(podset.running for podset in users)

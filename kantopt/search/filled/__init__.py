@@ -1,0 +1,1 @@
+"""Placements made anew where only devices are scarce: each device is filled first, then placed."""

@@ -1,0 +1,22 @@
+"""Where devices are shared and none is in use: the best filling of devices, put on nodes."""
+
+from __future__ import annotations
+
+from kantopt.search.filled.anew import filled
+from kantopt.search.stages.desk import Desk
+from kantopt.verify.metrics import measure
+from kantopt.verify.rules import check
+
+
+def fill(desk: Desk) -> None:
+    """Better the first open tier by placing what waits anew; takes a second or two."""
+    opened = [i for i, v in enumerate(desk.values) if desk.known.bound(i, desk.values).bound < v]
+    if desk.forbidden or not opened:
+        return
+    over = desk.budget.deadline.cuts
+    for placement in filled(desk.instance, desk.tiers, desk.values, opened[0], over):
+        better = measure(desk.instance, placement, desk.tiers) < desk.values
+        if better and not check(desk.instance, placement):
+            desk.found(placement)
+        if desk.done():
+            return

@@ -89,6 +89,11 @@ class Placer:
         placed = sum(self.state.role_placed(j, i) for i in range(len(job.roles)))
         return max(0, job.min_count - placed)
 
+    def slices(self, j: int, role: int) -> tuple[int, int] | None:
+        """Level in whose domains pods of a role stand in slices of their own, and their size."""
+        chain = self._chain(j, role)
+        return None if chain.slice_level is None else (chain.slice_level, chain.slice_size)
+
     # -- placing
 
     def place(self, j: int, *, within: Mask | None = None) -> bool:

@@ -14,6 +14,7 @@ from kantopt.schema.model import Rule
 from kantopt.search.fill import fill, room_for
 from kantopt.search.gangs import Placer, Want
 from kantopt.search.shapes import Ints, Mask
+from kantopt.search.slice_rooms import Rooms, nodes_for_slices
 from kantopt.search.state import UNLIMITED
 
 _MOST_REGIONS = 6
@@ -79,7 +80,7 @@ class Relocation:
         with self._without():
             could = [room_for(self.state, want.s, want.most) for want in wants]
         for region in self._regions(j, wants, now, could):
-            for nodes in self._choices(region, now, np.sum(could, axis=0), need):
+            for nodes in self._choices(wants, j, region, now, np.sum(could, axis=0)):
                 mark = self.state.mark()
                 if self._clear(j, region, nodes):
                     self._failed = 0
@@ -198,12 +199,24 @@ class Relocation:
     def _job(self, j: int) -> Job:
         return self.state.instance.jobs[j]
 
-    def _choices(self, region: Mask, now: Ints, could: Ints, need: int) -> Iterator[list[int]]:
-        """Nodes to clear: those that cost the fewest moves per pod of the job."""
-        gain = np.where(region, could - now, 0)
+    def _choices(
+        self, wants: list[Want], j: int, region: Mask, now: Ints, could: Ints
+    ) -> Iterator[list[int]]:
+        """Nodes to clear: those that cost the fewest moves per pod of the job, or per slice."""
+        need = max(sum(want.least for want in wants), self.placer.missing(j))
+        could = np.where(region, could, now)
+        known: dict[int, bool] = {}
+        slices = self.placer.slices(j, wants[0].role)
+        if len(wants) == 1 and slices is not None:
+            level, size = slices
+            domain = np.where(region, self.placer.domains.of[level], -1)
+            rooms = Rooms(now, could, self._toll, domain)
+            found = nodes_for_slices(rooms, need, size, lambda n: self._frees(n, known))
+            yield from islice(found, _MOST_CHOICES)
+            return
+        gain = could - now
         nodes = np.flatnonzero(gain > 0)
         cost = self._toll[nodes] * 1000 // np.minimum(gain[nodes], need)
-        known: dict[int, bool] = {}
         order = (n for n in nodes[np.lexsort((nodes, cost))].tolist() if self._frees(n, known))
         if need == 1:
             yield from ([n] for n in islice(order, self._regions_tried))

@@ -34,9 +34,11 @@ def asked(documents: Documents) -> Instance:
     )
 
 
-def found_by_dividing(instance: Instance, seconds: float) -> tuple[Placement, Placement]:
+def found_by_dividing(
+    instance: Instance, seconds: float, *, relocate: bool = True
+) -> tuple[Placement, Placement]:
     """What the fast path constructs, and the best after the stage."""
-    start = construct(instance, Deadline(None), Strategy.E_BINPACK, relocate=True)
+    start = construct(instance, Deadline(None), Strategy.E_BINPACK, relocate=relocate)
     deadline = Deadline(elapsed() + seconds)
     line = Line(found=lambda _: None, bound=lambda _: None, note=lambda text: None)
     desk = Desk(instance, tiers_of(instance), start, (), Budget(deadline), line)
@@ -49,7 +51,8 @@ def found_by_dividing(instance: Instance, seconds: float) -> tuple[Placement, Pl
 def test_better_plans_are_legal(documents: Documents) -> None:
     instance = asked(documents)
     assert worth_dividing(instance)
-    start, better = found_by_dividing(instance, 4.0)
+    # With moves the fast path leaves little to better.
+    start, better = found_by_dividing(instance, 4.0, relocate=False)
     assert not check(instance, better)
     tiers = tiers_of(instance)
     assert measure(instance, better, tiers) < measure(instance, start, tiers)

@@ -5,7 +5,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from kantopt.clock import Deadline
+from kantopt.cp.relaxed.towards import Best, Towards
+from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import tiers_of
+from kantopt.verify.metrics import bounds, measure
 from tests.cp.test_domain_bounds import proved
 from tests.oracle import best
 from tests.verify.world import job, node, pods, question
@@ -57,6 +62,45 @@ def test_bounds_are_below_the_optimum() -> None:
         assert all(low <= v for low, v in zip(found, value, strict=True)), f"seed {seed}"
         met += found == value and value[-2] > 0
     assert met > 2
+
+
+def test_bounds_hold_for_a_plan_that_is_better_above_than_what_was_locked() -> None:
+    """It evicts somebody for more GPUs: what was proved of plans that evict nobody is not of it."""
+    for seed in range(8):
+        instance = crowd(seed)
+        tiers = tiers_of(instance)
+        value, placement = best(instance)
+        assert value is not None
+        assert placement is not None
+        nothing = instance.current
+        start = Best(nothing, measure(instance, nothing, tiers))
+        for late in range(1, len(tiers)):
+            told = _told(instance, start, Best(placement, value), late)
+            assert all(low <= value[i] for i, low in told), (seed, late)
+
+
+def _told(instance: Instance, before: Best, after: Best, late: int) -> list[tuple[int, int]]:
+    """Return the bounds told after a better plan became known, which it does at some tier."""
+    tiers = tiers_of(instance)
+    now = before
+    told: list[tuple[int, int]] = []
+
+    def known(i: int) -> int:
+        nonlocal now
+        if i >= late:
+            now = after
+        return bounds(instance, tiers, now.values)[i]
+
+    Towards(
+        instance,
+        tiers,
+        Budget(Deadline(None), workers=2),
+        known=known,
+        bound=lambda i, low: told.append((i, low)) if now is after else None,
+        aim=lambda _: None,
+        best=lambda: now,
+    ).run()
+    return told
 
 
 def last_three(jobs: list[Any], names: str) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -85,6 +85,10 @@ class Towards:
         self._known, self._bound, self._aim, self._best = known, bound, aim, best
         self._renew = renew
         self._renewed: tuple[int, ...] = ()
+        self._build()
+
+    def _build(self) -> None:
+        instance, tiers = self._instance, self._tiers
         self._relaxation = DomainRelaxation(instance, tiers)
         self._guide = DomainRelaxation(instance, tiers)
         self._guides: list[GangRelaxation] = [self._guide]
@@ -94,10 +98,23 @@ class Towards:
             add_reasons(guide)
         self._settled: Settled | None = None
         self._ways: Ways | None = None
+        self._locks: tuple[int, ...] = ()
+        """Values of the first tiers that the models are locked at."""
 
     def run(self) -> None:
-        """Work through the tiers, the first ones first."""
+        """Work through the tiers, the first ones first.
+
+        A plan may be found that is better above and worse below than where the models are locked
+        already. What they say does not hold for it: they are built anew.
+        """
+        while not self._work_through():
+            self._build()
+
+    def _work_through(self) -> bool:
+        """Go on until the end, or until the locks do not hold any more; say which."""
         for i, tier in enumerate(self._tiers):
+            if not self._locks_hold():
+                return False
             expr = expression(self._relaxation, tier)
             if expr is None or isinstance(expr, int):
                 continue
@@ -131,9 +148,21 @@ class Towards:
                 if its is not None and not isinstance(its, int):
                     guide.cp.add(its <= self._best().values[i])
             self._relaxation.cp.add(expr <= self._best().values[i])
+            self._lock(i + 1)
+        return True
+
+    def _lock(self, tiers: int) -> None:
+        """Remember where so many tiers are locked, unless a plan above is known by now."""
+        if self._locks_hold():
+            self._locks = self._best().values[:tiers]
+
+    def _locks_hold(self) -> bool:
+        pairs = zip(self._best().values, self._locks, strict=False)
+        return all(value <= lock for value, lock in pairs)
 
     def _open(self, i: int) -> bool:
-        return self._known(i) < self._best().values[i] and not self._budget.deadline.over()
+        wanting = self._known(i) < self._best().values[i]
+        return wanting and self._locks_hold() and not self._budget.deadline.over()
 
     def _renew_bounds(self, i: int) -> None:
         above = self._best().values[:i]

@@ -55,7 +55,7 @@ def certify(
     topology: opt.Levels = None,
     output: Annotated[
         opt.Form | None,
-        opt.output_as("wide: the better plan as well; name: the verdict, its tier."),
+        opt.output_as("wide: all objectives, the better plan; name: the verdict, its tier."),
     ] = None,
     output_file: Annotated[str | None, opt.document_to("the certificate")] = None,
     counter_example: Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
 from kantopt.report.size import Size, size_blocks
@@ -22,7 +22,7 @@ def certificate_blocks(
     scales: Scales | None = None,
     size: Size | None = None,
 ) -> list[Block]:
-    """Lay out a certificate; ``wide`` adds the counter-example with its actions.
+    """Lay out a certificate; ``wide`` adds all objectives and the counter-example with its actions.
 
     ``scales`` and ``size`` as of :func:`kantopt.report.terminal.plan_blocks`.
     """
@@ -31,7 +31,7 @@ def certificate_blocks(
     blocks += size_blocks(size, wide=wide)
     if certificate.findings:
         blocks.append(Listing("FINDINGS", tuple(map(line, certificate.findings)), "bad"))
-    blocks += _tiers(certificate, scales)
+    blocks += objectives_blocks(certificate, scales, wide)
     if certificate.warnings:
         blocks.append(Listing("WARNINGS", certificate.warnings, "warn"))
     if wide and certificate.counter_example is not None:
@@ -101,13 +101,19 @@ def _subject(certificate: Certificate) -> Paragraph:
     return Paragraph(f"{where}, model {model}; judged: {judged}{legal}.", "dim")
 
 
-def _tiers(certificate: Certificate, scales: Scales) -> Iterator[Block]:
+def objectives_blocks(certificate: Certificate, scales: Scales, wide: bool) -> list[Block]:
+    """Tiers in order; those that nothing can be said of but 0 only counted, unless wide."""
     tiers, better = certificate.tiers, certificate.counter_example
     if not tiers:
-        return
+        return []
     unproved = frozenset(tier.name for tier in tiers if tier.status != "OPTIMAL")
+    idle = _idle(certificate)
+    if wide or len(idle) < _FEW:
+        idle = frozenset()
     rows, styles = [], []
     for i, tier in enumerate(tiers):
+        if tier.name in idle:
+            continue
         numbers = [_number(tier, value, scales) for value in (tier.value, tier.bound, tier.gap)]
         if better is not None:
             numbers.append(_number(tier, better.values[i], scales))
@@ -118,14 +124,40 @@ def _tiers(certificate: Certificate, scales: Scales) -> Iterator[Block]:
         styles.append(style)
     other = ("BETTER",) if better is not None else ()
     columns = ("OBJECTIVE", "VALUE", "BOUND", "GAP", *other, "PROOF")
-    yield Table(
-        "OBJECTIVES, most important first",
-        columns,
-        tuple(rows),
-        frozenset(range(1, len(columns) - 1)),
-        tuple(styles),
+    zero = "0, which is optimal by arithmetic (-o wide lists them)"
+    if not rows:
+        text = f"all {len(idle)} are {zero}"
+        return [Listing(_TITLE, (text,)), Paragraph(_share(tiers), "dim")]
+    blocks: list[Block] = [
+        Table(
+            _TITLE,
+            columns,
+            tuple(rows),
+            frozenset(range(1, len(columns) - 1)),
+            tuple(styles),
+        )
+    ]
+    if idle:
+        blocks.append(Paragraph(f"and {len(idle)} that are {zero}", "dim"))
+    return [*blocks, Paragraph(_share(tiers), "dim")]
+
+
+_TITLE = "OBJECTIVES, most important first"
+_FEW = 4
+"""Fewer idle tiers than this are not worth a line that says so."""
+
+
+def _idle(certificate: Certificate) -> frozenset[str]:
+    """Tiers that are 0, proved by arithmetic, and in which a better plan pays nothing."""
+    better = certificate.counter_example
+    return frozenset(
+        tier.name
+        for i, tier in enumerate(certificate.tiers)
+        if tier.value == tier.bound == 0
+        and (tier.status, tier.proved_by) == ("OPTIMAL", "arithmetic")
+        and tier.second_opinion is None
+        and not (better is not None and better.values[i])
     )
-    yield Paragraph(_share(tiers), "dim")
 
 
 def _share(tiers: Sequence[CertifiedTier]) -> str:

@@ -162,17 +162,20 @@ def _tiers(tiers: Sequence[Tier], scales: Mapping[str, int], wide: bool) -> Iter
         rows.append((tier_label(tier.name), *numbers, _proof(tier, unproved)))
         style: Style = "" if tier.status == "OPTIMAL" else "warn"
         styles.append(style)
+    title, idle = "OBJECTIVES, most important first", len(tiers) - len(shown)
+    zero = "0 before and after, which is optimal (-o wide lists them)"
+    if not rows:
+        yield Listing(title, (f"all {idle} are {zero}",))
+        return
     yield Table(
-        "OBJECTIVES, most important first",
+        title,
         ("OBJECTIVE", "BEFORE", "VALUE", "BOUND", "PROOF"),
         tuple(rows),
         frozenset({1, 2, 3}),
         tuple(styles),
     )
-    idle = len(tiers) - len(shown)
     if idle:
-        text = f"and {idle} that are 0 before and after, which is optimal (-o wide lists them)"
-        yield Paragraph(text, "dim")
+        yield Paragraph(f"and {idle} that are {zero}", "dim")
 
 
 def _proof(tier: Tier, unproved: frozenset[str]) -> str:

@@ -111,6 +111,13 @@ def test_what_is_pending_is_listed_by_priority() -> None:
     ]
 
 
+def test_where_all_objectives_are_zero_no_empty_table_is_shown() -> None:
+    tiers = [{**TIER, "name": f"t{i}", "before": 0, "value": 0, "bound": 0} for i in range(5)]
+    text = shown(plan_of(objectives=[{**tier, "status": "OPTIMAL"} for tier in tiers]))
+    assert "  all 5 are 0 before and after, which is optimal (-o wide lists them)\n" in text
+    assert "VALUE" not in text
+
+
 def test_goals_of_priorities_that_have_nothing_to_place_are_left_out() -> None:
     names = [f"unplaced[priority={p}, jobs, above goal 0]" for p in (100, 10)]
     tiers = [{**TIER, "name": name, "unit": "jobs", "value": 0, "bound": 0} for name in names]

@@ -9,7 +9,8 @@ from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Metric, Rule
+from kantopt.schema.model import Metric
+from kantopt.search.best import Best
 from kantopt.search.chains.chain import settle
 from kantopt.search.chains.gather import come_home, gather, reunite
 from kantopt.search.chains.packing import Packing
@@ -17,8 +18,6 @@ from kantopt.search.chains.restore import leave_out, loosen_moved, loosen_slack,
 from kantopt.search.chains.scope import Scope, scope_of
 from kantopt.search.chains.select import select
 from kantopt.search.chains.strict import evictions_hold
-from kantopt.verify.metrics import bounds, measure
-from kantopt.verify.rules import check
 
 OPERATORS = (
     (restore_nodes, 60),
@@ -98,9 +97,9 @@ def improve(
     Placement
         The best one found, judged legal and better than ``start``, or ``start`` itself.
     """
-    run = _Run(instance, start, tiers, deadline, seed, found, news, enough)
-    run.work(patience)
-    return run.best
+    best = Best(instance, tiers, start, found, enough)
+    _Run(best, deadline, seed, news).work(patience)
+    return best.placement
 
 
 def promising(instance: Instance, start: Placement) -> bool:
@@ -111,34 +110,22 @@ def promising(instance: Instance, start: Placement) -> bool:
 
 
 class _Run:
-    """The incumbent as the judge knows it, and the counts that the search has."""
+    """The best placement as the judge knows it, and the counts that the search has."""
 
     def __init__(
-        self,
-        instance: Instance,
-        start: Placement,
-        tiers: Sequence[Tier],
-        deadline: Deadline,
-        seed: int,
-        found: Callable[[Placement], None],
-        news: Callable[[], Placement | None],
-        enough: Callable[[tuple[int, ...]], bool],
+        self, best: Best, deadline: Deadline, seed: int, news: Callable[[], Placement | None]
     ) -> None:
-        self.instance = instance
-        self.tiers = tuple(tiers)
+        self.best = best
+        self.instance = best.instance
+        self.tiers = best.tiers
         self.deadline = deadline
-        self.found = found
         self.news = news
-        self.enough = enough
         self.rng = random.Random(seed)
         self.seed = seed
-        self.best = start
-        self.values = measure(instance, start, tiers)
-        self.faults = len(check(instance, start))
         self.iterations = 0
         self.homeless = 0
         self.next_homecoming = 0
-        first = [i for i, tier in enumerate(tiers, 1) if tier.metric in _DISRUPTION]
+        first = [i for i, tier in enumerate(self.tiers, 1) if tier.metric in _DISRUPTION]
         self.disruption = min(first, default=len(self.tiers) + 1)
         """First entry of a key that counts disruption."""
 
@@ -146,17 +133,11 @@ class _Run:
         """Whether the time is up; a deterministic run counts its work instead."""
         return self.deadline.cuts()
 
-    def done(self) -> bool:
-        """Whether nothing is left to gain, as arithmetic or others know."""
-        return self.values == bounds(self.instance, self.tiers, self.values) or self.enough(
-            self.values
-        )
-
     def work(self, patience: int | None) -> None:
         """Restart a few times, then iterate around the best."""
-        if self.over() or self.done():
+        if self.over() or self.best.done:
             return
-        scope = scope_of(self.instance, self.best)
+        scope = scope_of(self.instance, self.best.placement)
         cells = len(scope.groups) * len(self.instance.nodes)
         deterministic = self.deadline.deterministic
         if not cells or cells > (_MOST_CELLS_DETERMINISTIC if deterministic else _MOST_CELLS):
@@ -166,14 +147,14 @@ class _Run:
         self.most = most if deterministic else None
         self._begin(scope)
         self._restart()
-        if self.done():
+        if self.best.done:
             return
         self._iterate(patience)
         self._judge()
 
     def _begin(self, scope: Scope) -> None:
         """Take the best as what to work on."""
-        self.packing = Packing(scope, self.tiers, self.values, self.seed)
+        self.packing = Packing(scope, self.tiers, self.best.values, self.seed)
         self.local = self.judged = self.packing.value()
         self.kept = self.judged_counts = self.packing.snapshot()
         self._rest_on_best()
@@ -190,8 +171,7 @@ class _Run:
 
         Where it places more pods than are placed around here, the search stays where there is room.
         """
-        self.best, self.values = placement, measure(self.instance, placement, self.tiers)
-        self.faults = len(check(self.instance, placement))
+        self.best.adopt(placement)
         scope = scope_of(self.instance, placement)
         if not scope.like(self.packing.scope):
             self._begin(scope)
@@ -264,7 +244,7 @@ class _Run:
                 self._adopt(better)
                 packing = self.packing
                 since = unjudged = 0
-            if not unjudged and self.done():
+            if not unjudged and self.best.done:
                 return
 
     def _accept(self) -> bool:
@@ -360,15 +340,8 @@ class _Run:
         """Have the kept counts judged; go back to those judged last if they are refused."""
         if self.kept is self.judged_counts:
             return
-        placement = self.packing.scope.placement(self.kept)
-        values = measure(self.instance, placement, self.tiers)
-        faults = check(self.instance, placement)
-        legal = all(fault.rule == Rule.REQUIRED for fault in faults) and len(faults) <= self.faults
-        if legal and values <= self.values:
+        if self.best.offer(self.packing.scope.placement(self.kept), as_good=True):
             self.judged, self.judged_counts = self.local, self.kept
-            if values < self.values:
-                self.best, self.values = placement, values
-                self.found(placement)
             return
         self.local, self.kept = self.judged, self.judged_counts
         self._rest_on_best()

@@ -10,15 +10,13 @@ from kantopt.cp.choice import Choices, choose
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Rule
+from kantopt.search.best import Best
 from kantopt.search.chains.chain import settle
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.scope import scope_of
 from kantopt.search.columns.generation import Generation
 from kantopt.search.columns.patterns import Pattern, counts_after, patterns_of
 from kantopt.search.columns.program import DISRUPTION, Program, holds_for_all, program_of
-from kantopt.verify.metrics import bounds, measure
-from kantopt.verify.rules import check
 
 EFFORTS = ((0.1, 10), (0.5, 30), (1.0, 60), (2.0, 200))
 """How much less than the best patterns gain others may that are added, and how many per node."""
@@ -60,7 +58,7 @@ def least_disruption(
         Told the index of a tier and a value that no plan goes below that is no worse in the tiers
         above than the best placement so far; called whenever the value rises.
     """
-    _Run(instance, tiers, start, deadline, found, bound).work()
+    _Run(Best(instance, tiers, start, found), deadline, bound).work()
 
 
 @dataclass(slots=True)
@@ -77,26 +75,16 @@ class _Stage:
 class _Run:
     """The best placement, what is proved, and the stage of each tier."""
 
-    def __init__(
-        self,
-        instance: Instance,
-        tiers: Sequence[Tier],
-        start: Placement,
-        deadline: Deadline,
-        found: Callable[[Placement], None],
-        bound: Callable[[int, int], None],
-    ) -> None:
-        self.instance = instance
-        self.tiers = tuple(tiers)
+    def __init__(self, best: Best, deadline: Deadline, bound: Callable[[int, int], None]) -> None:
+        self.best = best
+        self.instance = best.instance
+        self.tiers = best.tiers
         self.deadline = deadline
-        self.found = found
         self.tell = bound
-        self.values = measure(instance, start, tiers)
-        self.faults = len(check(instance, start))
-        self.scope = scope_of(instance, start)
+        self.scope = scope_of(best.instance, best.placement)
         self.counts = [group.start for group in self.scope.groups]
-        self.whole = holds_for_all(instance, self.scope)
-        self.proved = list(bounds(instance, tiers, self.values))
+        self.whole = holds_for_all(best.instance, self.scope)
+        self.proved = list(best.floors)
         self.stages: dict[int, _Stage] = {}
 
     def over(self) -> bool:
@@ -108,7 +96,7 @@ class _Run:
         return [
             t
             for t, tier in enumerate(self.tiers)
-            if tier.metric in DISRUPTION and self.values[t] > self.proved[t]
+            if tier.metric in DISRUPTION and self.best.values[t] > self.proved[t]
         ]
 
     def work(self) -> None:
@@ -147,7 +135,7 @@ class _Run:
                 return self.over() or generation.rounds - rounds >= _ROUNDS
             return self.over() or elapsed() > priced
 
-        generation.converge(self.values[t], over, lambda: self._prove(t, generation.bound))
+        generation.converge(self.best.values[t], over, lambda: self._prove(t, generation.bound))
         if not self.over() and t in self.open():
             if not generation.collect(slack, each) and stage.chosen:
                 return
@@ -157,9 +145,9 @@ class _Run:
     def _stage(self, t: int) -> _Stage:
         """Return the stage of a tier as those above it are locked now."""
         stage = self.stages.get(t)
-        if stage is None or stage.locked != self.values[:t]:
-            program = program_of(self.scope, self.tiers, self.values, t)
-            stage = self.stages[t] = _Stage(self.values[:t], program)
+        if stage is None or stage.locked != self.best.values[:t]:
+            program = program_of(self.scope, self.tiers, self.best.values, t)
+            stage = self.stages[t] = _Stage(self.best.values[:t], program)
             self._prove(t, program.merged_bound())
         return stage
 
@@ -179,7 +167,7 @@ class _Run:
             running=program.running.tolist(),
             count=[min(k, g.most) for k, g in zip(program.count.tolist(), groups, strict=True)],
             low=[max(k, g.least) for k, g in zip(program.low.tolist(), groups, strict=True)],
-            objective=replace(program.objective, limit=self.values[t]).weights(),
+            objective=replace(program.objective, limit=self.best.values[t]).weights(),
             locks=[lock.weights() for lock in program.locks],
         )
         deterministic = self.deadline.deterministic
@@ -199,14 +187,10 @@ class _Run:
     def _try(self, program: Program, chosen: list[Pattern]) -> None:
         """Judge what the patterns make, as it is and with what else finds a place then."""
         counts = counts_after(program, chosen)
-        packing = Packing(self.scope, self.tiers, self.values, 0)
+        packing = Packing(self.scope, self.tiers, self.best.values, 0)
         packing.load(counts)
         settle(packing, [], 0.0, None, self.over)
         for candidate in (packing.snapshot(), counts):
             placement = self.scope.placement(candidate)
-            values = measure(self.instance, placement, self.tiers)
-            if values < self.values:
-                faults = check(self.instance, placement)
-                if all(f.rule == Rule.REQUIRED for f in faults) and len(faults) <= self.faults:
-                    self.values, self.counts = values, candidate
-                    self.found(placement)
+            if self.best.offer(placement):
+                self.counts = candidate

@@ -14,9 +14,8 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
+from kantopt.search.best import Best
 from kantopt.search.neighbourhoods.choice import CHOICES, View
-from kantopt.verify.metrics import bounds, measure
-from kantopt.verify.rules import check
 
 FIRST_SIZE = 5.0
 SMALLEST, LARGEST = 2.0, 96.0
@@ -67,33 +66,30 @@ class Neighbourhoods:
         deadline: Deadline,
     ) -> None:
         self._instance = instance
-        self._tiers = tuple(tiers)
+        self._best = Best(instance, tiers, start)
         self._deadline = deadline
         self._rng = random.Random(seed)
         self._kinds = [_Kind() for _ in CHOICES]
-        self.adopt(start)
+        self._view: View | None = None
 
     @property
     def best(self) -> Placement:
         """The incumbent."""
-        return self._best
+        return self._best.placement
 
     @property
     def values(self) -> tuple[int, ...]:
         """Tier values of the incumbent."""
-        return self._values
+        return self._best.values
 
     def adopt(self, placement: Placement) -> None:
         """Take an incumbent from elsewhere, judged."""
-        self._best = placement
-        self._values = measure(self._instance, placement, self._tiers)
-        self._floors = bounds(self._instance, self._tiers, self._values)
-        self._lacking = len(check(self._instance, placement, (Rule.REQUIRED,)))
-        self._view: View | None = None
+        self._best.adopt(placement)
+        self._view = None
 
     def done(self) -> bool:
         """Whether arithmetic says that nothing is left to gain."""
-        return self._values == self._floors
+        return self._best.done
 
     def step(self, seconds: float) -> Placement | None:
         """Solve one neighbourhood for about so long; return a better placement, if it has one.
@@ -105,43 +101,35 @@ class Neighbourhoods:
         if self.done() or seconds <= 0 or not self._instance.nodes:
             return None
         if self._view is None:
-            self._view = View(self._instance, self._best)
+            self._view = View(self._instance, self.best)
         i = self._rng.choices(range(len(CHOICES)), [kind.merit for kind in self._kinds])[0]
         kind = self._kinds[i]
         size = min(int(kind.size), len(self._instance.nodes))
         nodes = CHOICES[i](self._view, size, self._rng)
         found, closed = self._solve(frozenset(nodes), seconds)
-        better = found is not None and self._take(found)
+        better = found is not None and self._best.offer(found)
+        if better:
+            self._view = None
         kind.merit = max(LEAST_MERIT, FADING * kind.merit + (1 - FADING) * better)
         if closed:
             kind.size = min(LARGEST, kind.size * GROWTH)
         else:
             kind.size = max(SMALLEST, kind.size * SHRINKAGE)
-        return self._best if better else None
+        return self.best if better else None
 
     def _solve(self, nodes: frozenset[int], seconds: float) -> tuple[Placement | None, bool]:
+        best = self._best
         rules = [
             rule
             for rule in Rule
-            if self._instance.on(rule) and not (rule is Rule.REQUIRED and self._lacking)
+            if self._instance.on(rule) and not (rule is Rule.REQUIRED and best.missing)
         ]
         began = elapsed()
-        model = PlacementModel(self._instance, rules=rules, around=Around(self._best, nodes))
+        model = PlacementModel(self._instance, rules=rules, around=Around(best.placement, nodes))
         seed = self._rng.randrange(2**31)
         if self._deadline.deterministic:
             effort = Effort(_NEVER, seed, seconds * WORK_PER_SECOND)
         else:
             left = max(seconds - (elapsed() - began), seconds / 2)
             effort = Effort(min(left, self._deadline.remaining()), seed)
-        return descend(model, self._tiers, self._best, self._values, self._floors, effort)
-
-    def _take(self, placement: Placement) -> bool:
-        """Have a placement judged; it becomes the incumbent if it is legal and better."""
-        values = measure(self._instance, placement, self._tiers)
-        if values >= self._values:
-            return False
-        faults = check(self._instance, placement)
-        if len(faults) > self._lacking or any(f.rule is not Rule.REQUIRED for f in faults):
-            return False
-        self.adopt(placement)
-        return True
+        return descend(model, best.tiers, best.placement, best.values, best.floors, effort)

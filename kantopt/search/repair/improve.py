@@ -10,11 +10,10 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
+from kantopt.search.best import Best
 from kantopt.search.repair.board import Board, restless
 from kantopt.search.repair.fit import Fit
 from kantopt.search.repair.greedy import Greedy
-from kantopt.verify.metrics import bounds, measure
-from kantopt.verify.rules import check
 from kantopt.verify.weight import weight
 
 NOISES = (0.1, 0.3, 0.6)
@@ -72,9 +71,9 @@ def improve(
     """
     if not promising(instance, start, tiers):
         return start
-    run = _Run(instance, start, tiers, deadline, seed, found, enough)
-    run.work(patience, news)
-    return run.best
+    best = Best(instance, tiers, start, found, enough)
+    _Run(best, deadline, seed).work(patience, news)
+    return best.placement
 
 
 def promising(instance: Instance, start: Placement, tiers: Sequence[Tier]) -> bool:
@@ -128,33 +127,19 @@ def _targets(instance: Instance, tiers: Sequence[Tier]) -> list[list[int]]:
 class _Run:
     """The best placement as the judge knows it, and the board on which others are tried."""
 
-    def __init__(
-        self,
-        instance: Instance,
-        start: Placement,
-        tiers: Sequence[Tier],
-        deadline: Deadline,
-        seed: int,
-        found: Callable[[Placement], None],
-        enough: Callable[[tuple[int, ...]], bool],
-    ) -> None:
-        self.instance = instance
-        self.tiers = tuple(tiers)
+    def __init__(self, best: Best, deadline: Deadline, seed: int) -> None:
+        self.best = best
+        self.instance = instance = best.instance
         self.deadline = deadline
-        self.found = found
-        self.enough = enough
-        self.best = start
-        self.values = measure(instance, start, tiers)
-        self.missing = len(check(instance, start))
         self.rng = random.Random(seed)
-        self.board = Board(instance, start)
+        self.board = Board(instance, best.placement)
         limit = instance.model.limits.moves if instance.on(Rule.LIMITS) else None
         self.limited = limit is not None
         most = _NO_LIMIT if limit is None else limit
         fit = Fit(self.board)
         self.passes = [
             Greedy(self.board, fit, weights, most, deadline.cuts, self.rng)
-            for weights in _targets(instance, tiers)
+            for weights in _targets(instance, best.tiers)
         ]
         self.marks: list[int] = []
 
@@ -163,21 +148,20 @@ class _Run:
         turns = since = 0
         if self._may_begin_anew() and not self.deadline.cuts():
             turns += self._anew()
-        while not self.deadline.cuts() and not self._done():
+        while not self.deadline.cuts() and not self.best.done:
             if since == patience or (self.deadline.deterministic and turns == _TURNS):
                 return
             better = self._turn(first=turns == 0)
             turns, since = turns + 1, 0 if better else since + 1
             other = news()
             if other is not None:
-                self.best, self.values = other, measure(self.instance, other, self.tiers)
-                self.missing = len(check(self.instance, other))
+                self.best.adopt(other)
                 self.board.go_to(other)
                 self.marks = []
 
     def _may_begin_anew(self) -> bool:
         """Whether the start has spent some of few moves, and placed only pods placed here, too."""
-        board, start = self.board, self.best
+        board, start = self.board, self.best.placement
         return (
             self.limited
             and board.moves > 0
@@ -196,16 +180,11 @@ class _Run:
         for work in self.passes:
             self.marks += work.work(0.0)
         board.send_home()
-        if self._judge():
+        if self.best.offer(board.state.placement()):
             return True
         board.undo(mark)
         self.marks = []
         return False
-
-    def _done(self) -> bool:
-        return self.values == bounds(self.instance, self.tiers, self.values) or self.enough(
-            self.values
-        )
 
     def _turn(self, *, first: bool) -> bool:
         """Undo the last changes, carry out others, and keep them if they are better."""
@@ -221,23 +200,10 @@ class _Run:
         for work in self.passes:
             self.marks += work.work(0.0 if first else self.rng.choice(NOISES))
         board.send_home()
-        if self._judge():
+        if self.best.offer(board.state.placement()):
             return True
         board.undo(mark)
         for s, spot, pods in before:
             board.redo(s, spot, pods)
         self.marks = marks
         return False
-
-    def _judge(self) -> bool:
-        """Take what is on the board if it is legal and better than the best."""
-        placement = self.board.state.placement()
-        values = measure(self.instance, placement, self.tiers)
-        if values >= self.values:
-            return False
-        faults = check(self.instance, placement)
-        if len(faults) > self.missing or any(fault.rule != Rule.REQUIRED for fault in faults):
-            return False
-        self.best, self.values, self.missing = placement, values, len(faults)
-        self.found(placement)
-        return True

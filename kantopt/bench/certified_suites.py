@@ -11,10 +11,6 @@ from kantopt.bench.crowded import KINDS, Crowd, crowded
 from kantopt.bench.suites import SUITES, Grid, Suite
 from kantopt.errors import UsageError
 
-DEFAULT = (
-    *(priority_matters.SUITE, gangs.SUITE, vm_rescheduling.SUITE),
-    *(openb.SUITE, preemption.SUITE, golden.SUITE),
-)
 STRATEGIES_GRID = Grid((4, 8, 16), (4, 8), (1, 2, 4), (90, 95))
 """Questions by which strategies are judged unless others are asked for: those on which all pods
 could nearly be placed, so that what is left out is a strategy's own doing."""

@@ -21,6 +21,8 @@ PRIORITIES = {"prod": 1000, "research": 100, "scavenger": 10}
 _SHARES = (20, 50, 30)
 _CPUS = 128
 _PODS = 110
+_SERVICE = 50
+"""Pods of a service, each on a node of its own."""
 
 
 class GangCluster:
@@ -94,11 +96,11 @@ class GangCluster:
         """GPUs in use."""
         return self.gpus * len(self.free) - sum(self.free)
 
-    def add_services(self, pods_per_node: int, size: int = 50) -> None:
+    def add_services(self, pods_per_node: int) -> None:
         """Run pods without GPUs until there are so many pods per node on average."""
         missing = pods_per_node * len(self.paths) - sum(self.pods)
-        for i in range(max(0, missing // size)):
-            nodes = sorted(self.rng.sample(range(len(self.paths)), min(size, len(self.paths))))
+        for i in range(max(0, missing // _SERVICE)):
+            nodes = sorted(self.rng.sample(range(len(self.paths)), min(_SERVICE, len(self.paths))))
             podset = PodSet(count=len(nodes), min_count=0, requests={"cpu": 1})
             name = f"service-{i:04d}"
             job = Job(name=name, priority_class_name="research", pod_sets=(podset,))

@@ -25,8 +25,6 @@ from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 from kantopt.verify.rules import check
 
-SUITE = "openb-online"
-
 _MODEL = Model(
     api_version=API_VERSION,
     kind="Model",

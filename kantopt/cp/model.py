@@ -118,13 +118,6 @@ class PlacementModel:
             for index, value in enumerate(solver.response_proto.solution):
                 self.cp.add_hint(self.cp.get_int_var_from_proto_index(index), value)
 
-    def fix(self, placement: Placement) -> bool:
-        """Admit nothing but a placement; false if the model has no way to say it."""
-        values = self.assignment(placement)
-        for var, value in values or ():
-            self.cp.add(var == value)
-        return values is not None
-
     def extract(self, value: Callable[[IntVar], int]) -> Placement:
         """Return the placement that a solution's values say."""
         m = self.variables

@@ -35,8 +35,6 @@ class Point:
     """Per group, of one more pod that is placed or stays."""
     locks: list[float]
     """Per lock, of one unit less."""
-    gains: list[float]
-    """Per node, of one more pattern."""
     short: float
     """Pods that are bought at their highest price: no pattern brings them for less."""
 
@@ -127,7 +125,6 @@ class PatternLp:
             self._cost.Value(),
             [max(0.0, row.dual_value()) for row in self._arrive],
             [max(0.0, -row.dual_value()) for row in self._lock_rows],
-            [max(0.0, -row.dual_value()) for row in self._take],
             sum(short.solution_value() for short in self._short),
         )
 

@@ -14,6 +14,8 @@ from kantopt.schema.jobs import PodRef, PodSet
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
 HOSTNAME = "kubernetes.io/hostname"
+_WAIT_SECONDS = 300
+"""How long a script waits for the pods of a wave before it stops."""
 
 
 class Request(TypedDict, total=False):
@@ -77,15 +79,13 @@ def render_json_lines(plan: Plan, *, gate: str | None = None) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def render_shell(plan: Plan, *, gate: str | None = None, timeout_seconds: int = 300) -> str:
+def render_shell(plan: Plan, *, gate: str | None = None) -> str:
     """Render a plan as a shell script of ``kubectl`` calls.
 
     Parameters
     ----------
     plan, gate
         As for :func:`render_kubectl`.
-    timeout_seconds
-        How long to wait for the pods of a wave before the script stops.
     """
     requests = render_kubectl(plan, gate=gate)
     lines = [
@@ -106,7 +106,7 @@ def render_shell(plan: Plan, *, gate: str | None = None, timeout_seconds: int = 
             if before not in awaited:
                 awaited.add(before)
                 waiting = (item for item in of_wave[before] if item["verb"] != "note")
-                lines += [_wait(item, timeout_seconds) for item in waiting]
+                lines += [_wait(item) for item in waiting]
         for item in of_wave[wave.id]:
             lines += _call(item)
     return "\n".join(lines) + "\n"
@@ -259,9 +259,9 @@ def _call(item: Request) -> list[str]:
     return [f"kubectl patch {_target(item)} --type=json -p {shlex.quote(body)}"]
 
 
-def _wait(item: Request, seconds: int) -> str:
+def _wait(item: Request) -> str:
     state = "delete" if item["verb"] == "create" else "condition=Ready"
-    return f"kubectl wait --for={state} {_target(item)} --timeout={seconds}s"
+    return f"kubectl wait --for={state} {_target(item)} --timeout={_WAIT_SECONDS}s"
 
 
 def _target(item: Request) -> str:

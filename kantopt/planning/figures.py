@@ -16,8 +16,6 @@ from kantopt.verify.metrics import bound_of, bounds, measure
 from kantopt.verify.rules.priority import preemptor
 from kantopt.verify.step import Step, Violation
 
-_Facts = dict[str, int | bool]
-
 
 def false_figures(instance: Instance, plan: Plan, final: Placement) -> list[Standing]:
     """Find what a plan says wrongly of the cluster: values, victims, what stays unplaced.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 
-def thousandths(value: int, digits: int = 3) -> str:
+def thousandths(value: int) -> str:
     """Write thousandths as a decimal without trailing zeros: 12500 is ``12.5``."""
-    text = f"{value / 1000:.{digits}f}"
+    text = f"{value / 1000:.3f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -62,6 +62,6 @@ _SINGULAR = {
 }
 
 
-def plural(count: int, one: str, many: str = "") -> str:
+def plural(count: int, one: str) -> str:
     """Write ``1 pod``, ``2 pods``."""
-    return f"{count} {one if count == 1 else many or one + 's'}"
+    return f"{count} {one if count == 1 else one + 's'}"

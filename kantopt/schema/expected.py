@@ -16,7 +16,6 @@ from kantopt.schema.hints import one_of
 from kantopt.schema.model import Objective, PriorityObjective
 
 QUANTITY = "a quantity such as 500m, 16Gi or 8"
-_OPTIONAL_METRIC_FIELDS = {"each_priority"}
 
 
 @dataclass(frozen=True, slots=True)

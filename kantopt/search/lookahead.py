@@ -34,14 +34,14 @@ class Lookahead(Increase):
     somewhere is to be there when they come (:class:`Reserve`).
     """
 
-    def __init__(self, state: State, seed: int = 0) -> None:
+    def __init__(self, state: State) -> None:
         super().__init__(state)
         shapes, weights = known_shapes(state)
         small = [t for t, shape in enumerate(shapes) if _gpus(state, shape) <= 1000]
         small = [t for t in small if sum(need.count for need in shapes[t].needs) <= 1]
         self.reserve = Reserve(state, shapes, weights)
         self._sequences = _SEQUENCES if any(_gpus(state, shapes[t]) for t in small) else 0
-        drawn = random.Random(seed).choices(
+        drawn = random.Random(0).choices(
             [shapes[t] for t in small] or shapes,
             [weights[t] for t in small] or weights,
             k=self._sequences * _LENGTH,

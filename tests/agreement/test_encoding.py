@@ -30,11 +30,19 @@ PER_INSTANCE = 40
 Case = tuple[int, Instance, Placement, frozenset[Rule]]
 
 
+def fix(model: PlacementModel, placement: Placement) -> bool:
+    """Admit nothing but a placement; false if the model has no way to say it."""
+    values = model.assignment(placement)
+    for var, value in values or ():
+        model.cp.add(var == value)
+    return values is not None
+
+
 def admits(instance: Instance, placement: Placement, rules: list[Rule] | None = None) -> bool:
     """Whether the encoding of some rules (default: all that hold) admits a placement."""
     model = PlacementModel(instance, rules=rules)
     assert model.cp.validate() == ""
-    if not model.fix(placement):
+    if not fix(model, placement):
         return False
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
@@ -96,7 +104,7 @@ def test_expressions_measure_what_the_metrics_measure() -> None:
             continue
         for tier, value in zip(tiers, measure(instance, placement, tiers), strict=True):
             model = PlacementModel(instance)
-            assert model.fix(placement)
+            assert fix(model, placement)
             model.cp.minimize(model.expression(tier))
             solver = cp_model.CpSolver()
             solver.parameters.num_workers = 1

@@ -15,10 +15,10 @@ from kantopt.problem.build import build_instance
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import tiers_of
+from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Rule
 from kantopt.search.construct import construct
-from kantopt.search.repair.bound import repair_bound
+from kantopt.search.repair.bound import TURNS, change_prices
 from kantopt.search.repair.improve import improve, promising, suffices
 from kantopt.search.sequence import sequence
 from kantopt.search.strategy import Strategy
@@ -182,6 +182,15 @@ def test_full_clusters_are_repaired_within_the_limit() -> None:
             better += values(instance, placement)[0] < values(instance, start)[0]
             assert repaired(instance, start, seed) == placement
     assert better >= 12
+
+
+def repair_bound(
+    instance: Instance, tiers: tuple[Tier, ...], values: tuple[int, ...], turns: int = TURNS
+) -> int:
+    """What prices prove of the first tier, or arithmetic where that is more."""
+    found = change_prices(instance, tiers, values, 0, lambda: False, turns)
+    floor = bounds(instance, tiers[:1], values[:1])[0]
+    return floor if found is None else max(floor, found.bound)
 
 
 def test_no_plan_beats_the_bound_nor_does_the_bound_say_nothing() -> None:

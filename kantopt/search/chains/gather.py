@@ -12,8 +12,6 @@ from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.pairs import carry_over, share_out
 from kantopt.search.shapes import Ints
 
-SCHED = [(0.005,) * 3]
-MINMU = 1
 PARTNERS = 64
 """Most nodes to go round."""
 EXCHANGES = 4

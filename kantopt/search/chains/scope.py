@@ -93,12 +93,12 @@ def _bounds(group: Group) -> tuple[tuple[int, ...], int, int]:
 
 def scope_of(instance: Instance, start: Placement) -> Scope:
     """Find the groups; pods of other roles stay where ``start`` has them."""
-    fixed, concerned = _fixed_jobs(instance, start), _concerned(instance)
+    fixed, concerned = _fixed_jobs(instance), _concerned(instance)
     roles = [
         (job, role, podsets)
         for job in instance.jobs
         for role in job.roles
-        for podsets in _parts(instance, start, job, role, concerned)
+        for podsets in _parts(instance, start, role, concerned)
     ]
     active = {s for _, _, podsets in roles for s in podsets}
     loads = Loads.of(instance, _without(start, active))
@@ -150,7 +150,7 @@ def _concerned(instance: Instance) -> set[int]:
     return found
 
 
-def _fixed_jobs(instance: Instance, start: Placement) -> set[int]:
+def _fixed_jobs(instance: Instance) -> set[int]:
     """Jobs of which as many pods stay placed as are: something else counts them together."""
     found = set()
     for job in instance.jobs:
@@ -167,7 +167,7 @@ def _fixed_jobs(instance: Instance, start: Placement) -> set[int]:
 
 
 def _parts(
-    instance: Instance, start: Placement, job: Job, role: Role, concerned: set[int]
+    instance: Instance, start: Placement, role: Role, concerned: set[int]
 ) -> list[tuple[int, ...]]:
     """Pod sets of a role that make groups: together where running pods may move, else apart."""
     open_sets = []

@@ -17,9 +17,6 @@ from kantopt.search.fill import room_for
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import UNLIMITED, State, rooms
 
-MANY = 2**31
-"""More pods than a node ever holds."""
-
 Untolerated = Callable[[int, int], Taint | None]
 """Taint of a node that the pods of a pod set do not tolerate: pod set, node."""
 

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.verify.changes.ground import Ints
 from kantopt.verify.changes.pricing import Answer, Prices
-from kantopt.verify.metrics import bounds
 from kantopt.verify.witness.changes import LIMIT, ChangeRows, change_rows, pricing_of
 
 TURNS = 200
@@ -35,23 +33,6 @@ class ChangePrices:
     multipliers: dict[str, int]
     prices: Prices
     """The same numbers, for another search to begin with."""
-
-
-def repair_bound(
-    instance: Instance,
-    tiers: Sequence[Tier],
-    values: Sequence[int],
-    deadline: Deadline | None = None,
-    turns: int = TURNS,
-) -> int:
-    """Return a number below which no legal plan brings the first tier.
-
-    It beats arithmetic where moves are limited; see :func:`change_prices`.
-    """
-    floor = bounds(instance, tiers[:1], values[:1])[0] if tiers else 0
-    over = (lambda: False) if deadline is None else deadline.cuts
-    found = change_prices(instance, tiers, values, 0, over, turns) if tiers else None
-    return floor if found is None else max(floor, found.bound)
 
 
 def change_prices(

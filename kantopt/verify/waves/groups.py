@@ -39,7 +39,7 @@ def judge_groups(instance: Instance, order: Order) -> Iterator[Violation]:
             rule for rule in _CHECKS if instance.on(rule) and (rule is Rule.GANG or j in needs)
         ]
         found: dict[Violation, None] = {}
-        for count, (before, after, p) in enumerate(_steps(instance, order, j, waves)):
+        for count, (before, after, p) in enumerate(_steps(instance, order, waves)):
             if count > MOST_STATES:
                 ids = ", ".join(str(order.waves[p].id) for p in sorted(waves))
                 found[
@@ -89,7 +89,7 @@ def _crosses(instance: Instance, action: Action, need: TopologyNeed) -> bool:
 
 
 def _steps(
-    instance: Instance, order: Order, j: int, waves: dict[int, list[Action]]
+    instance: Instance, order: Order, waves: dict[int, list[Action]]
 ) -> Iterator[tuple[Placement, Placement, int]]:
     """Each state that a job can be in, and each wave that can be the next to be done there."""
     seen = {frozenset[int]()}

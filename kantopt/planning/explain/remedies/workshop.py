@@ -94,13 +94,7 @@ class Workshop:
         yield Ranked(key, remedy)
 
     def either(
-        self,
-        kind: RemedyKind,
-        text: str,
-        cost: str,
-        edits: tuple[str, ...],
-        *,
-        smallest: bool = False,
+        self, kind: RemedyKind, text: str, cost: str, edits: tuple[str, ...]
     ) -> Iterator[Ranked]:
         """Try changes with nothing disturbed, then with what is allowed."""
         trial = self.trials.now(*edits)
@@ -114,7 +108,7 @@ class Workshop:
         parts = [cost] if cost else []
         parts += [f"{counted(evicted, 'pod')} evicted"] if evicted else []
         parts += [f"{counted(moved, 'pod')} moved"] if moved else []
-        yield from self.ranked(kind, text, ", ".join(parts), trial, smallest=smallest)
+        yield from self.ranked(kind, text, ", ".join(parts), trial)
 
     def smallest(
         self, works: Callable[[int], bool], most: int, guess: int

@@ -37,15 +37,7 @@ def reach(instance: Instance, j: int, rules: Iterable[Rule], deadline: Deadline)
     m = model.variables
     pending = [s for s in instance.jobs[j].podsets if not instance.podsets[s].running]
     model.cp.add(weighted([(m.arrived(s), 1) for s in pending]) >= 1)
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.max_time_in_seconds = max(0.01, deadline.remaining())
-    status = solver.solve(model.cp)
-    if status == cp_model.MODEL_INVALID:
-        raise ValueError(f"job {instance.jobs[j].name}: {model.cp.validate()[:200]}")
-    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        return Reached(model.extract(solver.value), impossible=False)
-    return Reached(None, impossible=status == cp_model.INFEASIBLE)
+    return _reached(model, _solver(1, deadline), f"job {instance.jobs[j].name}")[0]
 
 
 def least_disturbance(
@@ -64,16 +56,7 @@ def least_disturbance(
     most = sum(podset.count * max(1, podset.disruption_cost) for podset in instance.podsets) + 1
     terms = [(model.expression(tier), most ** (len(tiers) - i - 1)) for i, tier in enumerate(tiers)]
     model.cp.minimize(weighted(terms))
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 2
-    solver.parameters.max_time_in_seconds = max(0.01, deadline.remaining())
-    status = solver.solve(model.cp)
-    if status == cp_model.MODEL_INVALID:
-        raise ValueError(f"least disturbance: {model.cp.validate()[:200]}")
-    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        found = Reached(model.extract(solver.value), impossible=False)
-        return found, status == cp_model.OPTIMAL
-    return Reached(None, impossible=status == cp_model.INFEASIBLE), False
+    return _reached(model, _solver(2, deadline), "least disturbance")
 
 
 def relaxed_impossible(instance: Instance, deadline: Deadline) -> bool:
@@ -83,16 +66,34 @@ def relaxed_impossible(instance: Instance, deadline: Deadline) -> bool:
     """
     if deadline.over():
         return False
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
+    solver = _solver(1, deadline)
     solver.parameters.max_deterministic_time = _WORK
-    solver.parameters.max_time_in_seconds = max(0.01, deadline.remaining())
-    relaxation = Relaxation(instance, ())
-    status = solver.solve(relaxation.cp)
-    if status == cp_model.MODEL_INVALID:
-        raise ValueError(f"relaxation: {relaxation.cp.validate()[:200]}")
-    return status == cp_model.INFEASIBLE
+    return _solved(Relaxation(instance, ()).cp, solver, "relaxation") == cp_model.INFEASIBLE
 
 
 _WORK = 1.0
 """Deterministic seconds for a relaxation."""
+
+
+def _solver(workers: int, deadline: Deadline) -> cp_model.CpSolver:
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = workers
+    solver.parameters.max_time_in_seconds = max(0.01, deadline.remaining())
+    return solver
+
+
+def _solved(model: cp_model.CpModel, solver: cp_model.CpSolver, name: str) -> object:
+    """Solve and return the status; a model that the solver refuses is a fault of ours."""
+    status = solver.solve(model)
+    if status == cp_model.MODEL_INVALID:
+        raise ValueError(f"{name}: {model.validate()[:200]}")
+    return status
+
+
+def _reached(model: PlacementModel, solver: cp_model.CpSolver, name: str) -> tuple[Reached, bool]:
+    """Solve; return what was found, and whether it is the best."""
+    status = _solved(model.cp, solver, name)
+    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        found = Reached(model.extract(solver.value), impossible=False)
+        return found, status == cp_model.OPTIMAL
+    return Reached(None, impossible=status == cp_model.INFEASIBLE), False

@@ -27,6 +27,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.verify.domains.regions import Choice, Region, Spread, View, regions_of, spreads_of
 from kantopt.verify.witness.groups import by_job
+from kantopt.verify.witness.multipliers import check_multipliers
 from kantopt.verify.witness.placing import placing
 from kantopt.verify.witness.rows import PriceRows, price_rows
 
@@ -150,12 +151,8 @@ def valued(
         If a name is no row, a number is out of range, or the regions of a gang are counted more
         often than the tier that they are of.
     """
-    rows, names = domains.rows, domains.names
-    for name, value in values.items():
-        if name not in names:
-            raise ValueError(f"{name} is no row of this bound")
-        if value < 0:
-            raise ValueError(f"{name} counts {value} times: rows count 0 times or more")
+    check_multipliers(values, domains.names)
+    rows = domains.rows
     groups = rows.groups
     prices = [values.get(group.name, 0) for group in groups]
     weights = [(values.get(name, 0), row) for name, row in rows.locks.items()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import TopologyNeed
@@ -34,29 +34,37 @@ def need_subject(instance: Instance, need: TopologyNeed) -> str:
     return f"job {job.name}"
 
 
-def arrives_outside(step: Step, need: TopologyNeed, level: int) -> Iterator[str]:
-    """Nodes without a domain at a level on which pods of the need arrive."""
-    domain_of = step.instance.topology.domain_of[level]
+def arrives_outside(step: Step, need: TopologyNeed, level: int, rule: Rule) -> Iterator[Violation]:
+    """Find nodes without a domain at a level on which pods of the need arrive."""
+    instance = step.instance
+    subject, name = need_subject(instance, need), instance.topology.levels[level]
+    domain_of = instance.topology.domain_of[level]
     for role in need.roles:
-        for s in step.instance.jobs[need.job].roles[role].podsets:
+        for s in instance.jobs[need.job].roles[role].podsets:
             for spot in sorted(step.arrivals[s]):
                 if domain_of[spot.node] is None:
-                    yield step.instance.nodes[spot.node].name
+                    node = instance.nodes[spot.node].name
+                    yield Violation(rule, subject, f"node {node} is in no {name}")
+
+
+def changed_needs(
+    step: Step, level_of: Callable[[TopologyNeed], int | None]
+) -> Iterator[tuple[TopologyNeed, int]]:
+    """Topology needs of jobs that a step changes, with the level that a rule asks of them."""
+    changed = {job.index for job in step.changed_jobs}
+    for need in step.instance.topology_needs:
+        level = level_of(need)
+        if level is not None and need.job in changed:
+            yield need, level
 
 
 def check_topology(step: Step) -> Iterator[Violation]:
     """The pods share one domain of the required level; running members fix it unless all move."""
     instance = step.instance
-    changed = {job.index for job in step.changed_jobs}
-    for need in instance.topology_needs:
-        if need.required is None or need.job not in changed:
-            continue
-        subject = need_subject(instance, need)
-        level = instance.topology.levels[need.required]
-        for node in arrives_outside(step, need, need.required):
-            yield Violation(Rule.TOPOLOGY, subject, f"node {node} is in no {level}")
-        before = domains_used(instance, need, need.required, step.before)
-        after = domains_used(instance, need, need.required, step.after)
-        limit = max(1, len(before))
-        if len(after) > limit:
-            yield Violation(Rule.TOPOLOGY, subject, f"{len(after)} of {limit} {level} domains")
+    for need, depth in changed_needs(step, lambda need: need.required):
+        yield from arrives_outside(step, need, depth, Rule.TOPOLOGY)
+        limit = max(1, len(domains_used(instance, need, depth, step.before)))
+        used = len(domains_used(instance, need, depth, step.after))
+        if used > limit:
+            message = f"{used} of {limit} {instance.topology.levels[depth]} domains"
+            yield Violation(Rule.TOPOLOGY, need_subject(instance, need), message)

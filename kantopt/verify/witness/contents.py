@@ -8,6 +8,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.verify.slots.program import Kind, program_of
 from kantopt.verify.slots.rooms import rooms_of
+from kantopt.verify.witness.multipliers import check_multipliers
 
 ARRIVALS = "arrivals"
 """The row that no pod arrives twice."""
@@ -41,11 +42,7 @@ def bound_by_contents(
     from kantopt.verify.slots.pricing import Pricing
 
     names = {name for kind in program.kinds for name in (kind.name, kept(kind))}
-    for name, value in values.items():
-        if name not in names and name not in program.names[1:] and name != ARRIVALS:
-            raise ValueError(f"{name} is no row of this bound")
-        if value < 0:
-            raise ValueError(f"{name} counts {value} times: rows count 0 times or more")
+    check_multipliers(values, names.union(program.names[1:], (ARRIVALS,)))
     weights = Weights(
         [values.get(kind.name, 0) - values.get(kept(kind), 0) for kind in program.kinds],
         [denominator, *(values.get(name, 0) for name in program.names[1:])],

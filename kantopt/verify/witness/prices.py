@@ -21,6 +21,7 @@ from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
 from kantopt.verify.step import Loads
 from kantopt.verify.witness.groups import PriceGroup
+from kantopt.verify.witness.multipliers import check_multipliers
 from kantopt.verify.witness.node import Arriving, Leaving, Worth, best_change, proportions_of
 from kantopt.verify.witness.placing import Weights, placing
 from kantopt.verify.witness.rows import PriceRows, held
@@ -85,12 +86,7 @@ def priced(
     ValueError
         If a name is no row, or a number is below 0.
     """
-    names = rows.names
-    for name, value in values.items():
-        if name not in names:
-            raise ValueError(f"{name} is no row of this bound")
-        if value < 0:
-            raise ValueError(f"{name} counts {value} times: rows count 0 times or more")
+    check_multipliers(values, rows.names)
     prices = [values.get(group.name, 0) for group in rows.groups]
     weights = [(values.get(name, 0), row) for name, row in rows.locks.items()]
     counted = [(values.get(name, 0), row) for name, row in rows.capacity.items()]

@@ -8,6 +8,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.verify.stock import Cut, cuts, least_missing, stock_of
+from kantopt.verify.witness.multipliers import check_multipliers
 
 
 def counts_pods(tier: Tier) -> bool:
@@ -48,16 +49,13 @@ def bound_by_shares(
         sizes = {share_name(instance, cut, size * stock.unit): size for size in stock.sizes}
         if not sizes.keys() & values.keys():
             continue
+        check_multipliers(values, sizes.keys() | above.keys())
         worth, prices = [0] * len(held) + [denominator], dict.fromkeys(stock.sizes, 0)
         for name, value in values.items():
-            if value < 0:
-                raise ValueError(f"{name} counts {value} times: rows count 0 times or more")
             if name in sizes:
                 prices[sizes[name]] = value
-            elif name in above:
-                worth[above[name]] = value
             else:
-                raise ValueError(f"{name} is no row of this bound")
+                worth[above[name]] = value
         left = [tier.most(locks[tier]) for tier in held]
         return tiers[i].above_target(least_missing(stock, left, worth, prices))
     raise ValueError("no row is of shares that there are")

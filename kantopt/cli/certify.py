@@ -127,7 +127,7 @@ def certify(
                 deadline,
                 later=later,
                 cross_check=cross_check,
-                tell=progress.hear,
+                tell=progress.tell,
                 solver=solver,
             )
             progress.end(result.certificate.verdict)

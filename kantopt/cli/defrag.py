@@ -2,6 +2,7 @@
 
 import contextlib
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,10 +10,10 @@ import typer
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.ahead import solver_of
+from kantopt.cli.answer import answered, exit_code, write_plan
 from kantopt.cli.habits import NO_HABITS, Habits, with_habits
 from kantopt.cli.output import complain
 from kantopt.cli.pace import NO_PACE, Pace, with_pace
-from kantopt.cli.plan import exit_code, write_plan
 from kantopt.cli.shown import asked_for
 from kantopt.errors import UsageError
 
@@ -139,19 +140,8 @@ def defrag(
             wanted = asked(question, Wish(tuple(goal or ()), chosen, most, marks, benefit))
             wanted = replace(wanted, model=pace.applied(wanted.model))
             options = {**asdict(settings), "time_limit": time_limit, "deterministic": deterministic}
-            plan = run.unchanged(question, wanted.model, options)
-            result = None
-            if plan is None:
-                result = defragment(
-                    question,
-                    wanted,
-                    settings,
-                    deadline,
-                    progress.hear,
-                    solver,
-                )
-                whole = stop.signal is None and not stop.lacks_memory()
-                plan = run.stamped(result.plan, whole=whole)
+            make = partial(defragment, question, wanted, settings, deadline, progress.tell, solver)
+            plan, result = answered(run, question, wanted.model, options, stop, make)
             plan = pace.timed(plan)
             progress.end(plan.solver.status)
         run.phases = progress.phases()

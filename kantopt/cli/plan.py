@@ -2,23 +2,20 @@
 
 import contextlib
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import Annotated
 
 import typer
 
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.ahead import solver_of
-from kantopt.cli.habits import NO_HABITS, Habits, Run, with_habits
+from kantopt.cli.answer import answered, exit_code, write_plan
+from kantopt.cli.habits import NO_HABITS, Habits, with_habits
 from kantopt.cli.output import complain
 from kantopt.cli.pace import NO_PACE, Pace, with_pace
-from kantopt.cli.shown import Shown, asked_for, size_read
+from kantopt.cli.shown import asked_for
 from kantopt.errors import UsageError
-
-if TYPE_CHECKING:
-    from kantopt.planning.plan import Result
-    from kantopt.planning.question import Question
-    from kantopt.schema.plan import Plan
 
 
 @with_habits
@@ -140,19 +137,8 @@ def plan(
                 code = exit_code_of(prices, detailed=detailed_exitcode)
                 return code if stop.signal is None else 128 + stop.signal
             options = {**asdict(settings), "time_limit": time_limit, "deterministic": deterministic}
-            answer = run.unchanged(question, chosen, options)
-            result = None
-            if answer is None:
-                result = make_plan(
-                    question,
-                    chosen,
-                    settings,
-                    deadline,
-                    progress.hear,
-                    solver,
-                )
-                whole = stop.signal is None and not stop.lacks_memory()
-                answer = run.stamped(result.plan, whole=whole)
+            make = partial(make_plan, question, chosen, settings, deadline, progress.tell, solver)
+            answer, result = answered(run, question, chosen, options, stop, make)
             answer = pace.timed(answer)
             progress.end(answer.solver.status)
         run.phases = progress.phases()
@@ -162,47 +148,3 @@ def plan(
         code = exit_code(answer, detailed=detailed_exitcode)
         run.finish(answer, question, code if stop.signal is None else 128 + stop.signal)
     return code if stop.signal is None else 128 + stop.signal
-
-
-def exit_code(plan: "Plan", *, detailed: bool) -> int:
-    """Exit code of a plan that has been written."""
-    if plan.solver.status == "INFEASIBLE":
-        return 4
-    if not detailed:
-        return 0
-    if plan.summary.unplaced_jobs or any(goal.missed_by for goal in plan.goals):
-        return 3
-    if any(tier.status != "OPTIMAL" for tier in plan.objectives):
-        return 5
-    return 2 if plan.summary.changes else 0
-
-
-def write_plan(
-    plan: "Plan", result: "Result | None", question: "Question", run: Run, shown: Shown
-) -> None:
-    """Write a plan as it was asked for; without a result it is that of the run before."""
-
-    def laid_out(form: opt.Form, to_file: bool) -> str:
-        from kantopt.report.terminal import action_lines, plan_blocks
-
-        if form == "name":
-            return action_lines(plan)
-        from kantopt.cli.screen import on_screen
-
-        blocks = []
-        if result is not None:
-            scales = {
-                tier.name: 1000 * sum(shape.weight for shape in tier.mix)
-                for tier in result.tiers
-                if tier.mix
-            }
-            size = size_read(question)
-            blocks = plan_blocks(plan, wide=form == "wide", scales=scales, size=size)
-        return on_screen([*blocks, *run.blocks(plan)], shown.color, to_file=to_file)
-
-    shown.write(plan, laid_out)
-    if shown.quiet:
-        return
-    if not shown.in_table:
-        complain("warning", plan.warnings, shown.log_form)
-    run.tell(plan, in_table=shown.in_table)

@@ -14,7 +14,7 @@ from kantopt.cli.output import LogForm, tell_news
 from kantopt.clock import elapsed
 
 if TYPE_CHECKING:
-    from kantopt.planning.run import Progress as News
+    from kantopt.planning.news import News
     from kantopt.problem.tiers import Tier
 
 _FIRST_SECONDS = 2.0
@@ -71,31 +71,21 @@ class Progress:
         if self._json:
             tell_news(event)
 
-    def hear(self, news: News) -> None:
-        """Take news of a planner."""
-        self.tell(news.seconds, news.by, news.values, news.bounds, news.tiers)
-
-    def tell(
-        self,
-        seconds: float,
-        message: str,
-        values: Sequence[int],
-        bounds: Sequence[int] = (),
-        tiers: Sequence[Tier] = (),
-    ) -> None:
-        """Take news: when, what, values and bounds of the tiers; without values: :meth:`reach`."""
+    def tell(self, news: News) -> None:
+        """Take the news of a better plan, or that another part of the work begins."""
+        values, bounds = news.values, news.bounds
         if not values:
-            self.reach(message)
+            self.reach(news.by)
             return
         self._best = True
-        first = _first_open(values, bounds, tiers)
-        self._news, self._open = f"best plan by {message}", first
+        first = _first_open(values, bounds, news.tiers)
+        self._news, self._open = f"best plan by {news.by}", first
         if self._json:
-            tell_news(message, {"values": list(values), "bounds": list(bounds)}, seconds)
+            tell_news(news.by, {"values": list(values), "bounds": list(bounds)}, news.seconds)
         elif self._verbose:
             numbers = f"[{' '.join(map(str, values))}]"
             rest = f" {first}" if first else " proved" if bounds else ""
-            self._write(f"t={seconds:.1f}s {message} {numbers}{rest}\n")
+            self._write(f"t={news.seconds:.1f}s {news.by} {numbers}{rest}\n")
 
     def end(self, status: str) -> None:
         """Take the news that the plan is complete, verified and not yet written."""

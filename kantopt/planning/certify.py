@@ -13,9 +13,10 @@ from kantopt.planning.actions import waves_of
 from kantopt.planning.document import plan_document
 from kantopt.planning.ended import not_examined
 from kantopt.planning.judged import Judged, judged_plan
+from kantopt.planning.news import Tell
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
-from kantopt.planning.run import Run, Tell
+from kantopt.planning.run import Run
 from kantopt.planning.second_opinion import second_opinion
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.tiers import tier_rows

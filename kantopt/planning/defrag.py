@@ -8,10 +8,10 @@ from fractions import Fraction
 from kantopt.clock import Deadline
 from kantopt.planning.goals import benefit, disturbed
 from kantopt.planning.identity import identified
+from kantopt.planning.news import Tell
 from kantopt.planning.options import Options
 from kantopt.planning.plan import Result, make_plan
 from kantopt.planning.question import Question
-from kantopt.planning.run import Tell
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.wishes import read_goals
 from kantopt.schema.extends import load_model

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from kantopt.clock import Deadline
 from kantopt.planning.ended import not_examined
+from kantopt.planning.news import Tell
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
-from kantopt.planning.run import Run, Tell
+from kantopt.planning.run import Run
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, tiers_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kantopt.clock import Deadline, elapsed
@@ -11,6 +11,7 @@ from kantopt.planning.ended import what_ended
 from kantopt.planning.exact import grace
 from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.left import left_pending
+from kantopt.planning.news import News, Tell
 from kantopt.planning.options import Options
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.tiers import tier_rows
@@ -47,21 +48,6 @@ AGAIN = 2
 """Searches for a placement with an order after the first one, where the clock decides nothing."""
 SHORT = 1.5
 """With fewer seconds left, moves of single pods are worth more than a second strategy."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """News while planning: who found a better plan when, the values of its tiers, the bounds."""
-
-    seconds: float
-    """Since the process began."""
-    by: str
-    values: tuple[int, ...]
-    bounds: tuple[int, ...]
-    tiers: tuple[Tier, ...] = ()
-
-
-Tell = Callable[[Progress], None]
 
 
 class Run:
@@ -216,12 +202,12 @@ class Run:
         import kantopt.search.order.concessions
         import kantopt.search.sequence  # noqa: F401
 
-        self.tell(Progress(elapsed(), "search", (), ()))
+        self.tell(News(elapsed(), "search"))
 
     def _tell(self) -> None:
         best = self.incumbents.best
         known = self.incumbents.known.bounds(best.values)
-        self.tell(Progress(elapsed(), best.by, best.values, known, tuple(self.tiers)))
+        self.tell(News(elapsed(), best.by, best.values, known, tuple(self.tiers)))
 
     def ordered(self) -> tuple[Placement, tuple[Wave, ...]]:
         """Return the best placement that has a legal order of actions, and that order.

@@ -15,6 +15,7 @@ import pytest
 
 from kantopt.cli.progress import Progress
 from kantopt.errors import BadDataError
+from kantopt.planning.news import News
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from tests.cli.conftest import Cli, finish, start
@@ -81,7 +82,7 @@ def test_progress_is_one_line_that_goes_away(
 ) -> None:
     monkeypatch.setattr("kantopt.cli.progress._is_terminal", lambda: True)
     with Progress(verbose=False, quiet=False, limit_seconds=10.0) as progress:
-        progress.tell(0.5, "fgd", (1, 2))
+        progress.tell(News(0.5, "fgd", (1, 2)))
         progress._draw(0, None)
     shown = capsys.readouterr().err
     assert "of 10 s, best plan by fgd" in shown
@@ -103,8 +104,8 @@ def test_the_line_says_what_is_done_and_how_far_the_first_open_objective_is(
         assert drawn() == "[######......] 5 of 10 s, reading"
         progress.reach("planning")
         assert drawn() == "[######......] 5 of 10 s, planning (Ctrl-C takes what there is)"
-        progress.tell(0.5, "fgd", (1, 12), (1, 9))
-        progress.tell(0.5, "search", ())
+        progress.tell(News(0.5, "fgd", (1, 12), (1, 9)))
+        progress.tell(News(0.5, "search"))
         assert "best plan by fgd, tier 2: 12, bound 9 (Ctrl-C" in drawn()
         monkeypatch.setattr("kantopt.cli.progress.elapsed", lambda: 30.0)
         assert drawn().startswith("[############] 30 of 10 s, ")
@@ -130,7 +131,7 @@ def test_the_line_names_objectives_as_the_table_does_and_is_cut_between_parts(
         Tier(Metric.UNPLACED, "milli-GPU", priority=100),
     )
     with Progress(verbose=False, quiet=False, limit_seconds=10.0) as progress:
-        progress.tell(0.5, "best-fit", (0, 16000), (0, 4000), tiers)
+        progress.tell(News(0.5, "best-fit", (0, 16000), (0, 4000), tiers))
         bar, state = "[######......] 5 of 10 s, ", "unplaced[100, GPUs]: 16, bound 4"
         hint = " (Ctrl-C takes what there is)"
         assert drawn(200) == f"{bar}best plan by best-fit, {state}{hint}"
@@ -138,7 +139,7 @@ def test_the_line_names_objectives_as_the_table_does_and_is_cut_between_parts(
         assert drawn(len(bar + state + hint)) == f"{bar}{state}"
         assert drawn(40) == f"{bar}{state}"[:39]
     with Progress(verbose=True, quiet=False) as progress:
-        progress.tell(0.5, "best-fit", (0, 16000), (0, 4000), tiers)
+        progress.tell(News(0.5, "best-fit", (0, 16000), (0, 4000), tiers))
         assert capsys.readouterr().err.endswith(f"t=0.5s best-fit [0 16000] {state}\n")
 
 
@@ -173,5 +174,5 @@ def test_whatever_takes_long_shows_that_it_is_at_work_unless_quiet(
 def test_quiet_and_pipes_show_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
     for quiet in (True, False):
         with Progress(verbose=False, quiet=quiet, limit_seconds=10.0) as progress:
-            progress.tell(0.5, "fgd", (1, 2))
+            progress.tell(News(0.5, "fgd", (1, 2)))
     assert capsys.readouterr().err == ""

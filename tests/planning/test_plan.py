@@ -14,10 +14,11 @@ from kantopt.clock import Deadline, elapsed
 from kantopt.planning import exact, together
 from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.messages import Done
+from kantopt.planning.news import News
 from kantopt.planning.options import Options
 from kantopt.planning.plan import Result, make_plan
 from kantopt.planning.question import Question
-from kantopt.planning.run import Progress, Run
+from kantopt.planning.run import Run
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.together import search_together
 from kantopt.problem.cluster import Spot
@@ -126,7 +127,7 @@ def test_the_time_limit_ends_the_search_and_bounds_stay_below_values() -> None:
 def test_a_killed_solver_leaves_the_best_plan_so_far_and_a_warning() -> None:
     process = SolverProcess()
 
-    def kill(news: Progress) -> None:
+    def kill(news: News) -> None:
         if news.by == "search":  # it has begun, however long that took
             os.kill(process.pid or 0, signal.SIGKILL)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kantopt.bench.table import Table
 
 _ENGINES = ("fast", "exact", "auto")
-_TRIALS = (
+TRIALS = (
     *("preemption", "openb-online", "interruptions", "determinism", "certificates"),
     "explanations",
 )
@@ -139,10 +139,10 @@ def bench(
     from kantopt.bench.table import Table
     from kantopt.cli.screen import on_screen
 
-    if suite not in (*SUITES, *_TRIALS):
+    if suite not in (*SUITES, *TRIALS):
         from kantopt.schema.hints import did_you_mean, one_of
 
-        names = (*SUITES, *_TRIALS)
+        names = (*SUITES, *TRIALS)
         hint = did_you_mean(suite, names)
         raise UsageError(
             f"bench: found {suite}, expected {one_of(names)}" + (f" ({hint})" if hint else "")

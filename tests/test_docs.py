@@ -1,0 +1,103 @@
+"""What the documents name is there: files, folders, functions, commands, options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+import typer
+
+from kantopt.bench.suites import SUITES
+from kantopt.cli.app import COMMANDS, command_line
+from kantopt.cli.bench import TRIALS
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md")),
+    *(ROOT / folder / "README.md" for folder in ("models", "instances")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
+CALL = re.compile(r"\bkantopt (" + "|".join(COMMANDS) + r")\b([^`|&>;]*)")
+SCRIPT = re.compile(r"(scripts/\w+\.py)\b([^`|&>;]*)")
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+SPAN = re.compile(r"`([^`\n]+)`")
+OTHERS = ("kantopt/v1alpha1", "kantopt/min-runtime", "kantopt/last-checkpoint-time")
+"""Names with a slash that are no paths: an API version, annotations."""
+
+
+def lines_of(document: Path) -> Iterator[str]:
+    """Lines, those that a backslash breaks put together, without comments of a shell."""
+    text = document.read_text(encoding="utf-8").replace("\\\n", " ")
+    for line in text.splitlines():
+        yield line.partition("  # ")[0]
+
+
+@cache
+def paths() -> frozenset[str]:
+    """Every file and folder, and what is left of its path without the folders above it."""
+    found = set()
+    for folder in ("kantopt", "scripts", "tests", "docs", "models", "instances"):
+        for path in (ROOT / folder, *(ROOT / folder).rglob("*")):
+            parts = path.relative_to(ROOT).parts
+            found |= {"/".join(parts[k:]) for k in range(len(parts))}
+    return frozenset(found | {path.name for path in ROOT.iterdir()})
+
+
+def is_path(text: str) -> bool:
+    return (
+        re.fullmatch(r"[\w./*-]+", text) is not None
+        and ("/" in text or text.endswith((".py", ".md", ".yaml", ".csv")))
+        and text not in OTHERS
+    )
+
+
+def there(text: str) -> bool:
+    """Whether a path is one of ours; ``NAME`` stands for a rule or metric."""
+    text = text.replace("NAME", "*").rstrip("/")
+    if "*" in text:
+        return any(True for start in (ROOT, ROOT / "kantopt") for _ in start.glob(text))
+    return text in paths()
+
+
+@cache
+def options_of(command: str) -> frozenset[str]:
+    group = typer.main.get_command(command_line([]))
+    found = group.commands[command]  # type: ignore[attr-defined]
+    return frozenset({"--help", *(name for each in found.params for name in each.opts)})
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_file_and_folder_that_a_document_names_exists(document: Path) -> None:
+    spans = [span for line in lines_of(document) for span in SPAN.findall(line)]
+    named = [span.partition(":")[0] for span in spans]
+    assert not [text for text in named if is_path(text) and not there(text)]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_option_that_a_document_gives_a_command_is_one_of_its_own(document: Path) -> None:
+    wrong = []
+    for line in lines_of(document):
+        for command, rest in CALL.findall(line):
+            wrong += [(command, o) for o in OPTION.findall(rest) if o not in options_of(command)]
+        for script, rest in SCRIPT.findall(line):
+            text = (ROOT / script).read_text(encoding="utf-8")
+            wrong += [(script, o) for o in OPTION.findall(rest) if f'"{o}"' not in text]
+    assert not wrong
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_option_that_a_document_explains_is_one_of_some_command(document: Path) -> None:
+    scripts = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "scripts").glob("*.py"))
+    known = frozenset({"--version"}).union(*(options_of(command) for command in COMMANDS))
+    spans = [span for line in lines_of(document) for span in SPAN.findall(line)]
+    named = [option for span in spans if span.startswith("--") for option in OPTION.findall(span)]
+    assert not [option for option in named if option not in known and f'"{option}"' not in scripts]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_benchmark_that_a_document_runs_is_a_suite(document: Path) -> None:
+    runs = re.findall(r"\bkantopt bench ([a-z][a-z-]*)", "\n".join(lines_of(document)))
+    assert not [suite for suite in runs if suite not in (*SUITES, *TRIALS)]

@@ -60,7 +60,8 @@ def write_plan(
     """Write a plan as it was asked for; without a result it is that of the run before."""
 
     def laid_out(form: opt.Form, to_file: bool) -> str:
-        from kantopt.report.terminal import action_lines, plan_blocks
+        from kantopt.report.actions import action_lines
+        from kantopt.report.terminal import plan_blocks
 
         if form == "name":
             return action_lines(plan)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from kantopt.report.actions import action_lines
 from kantopt.report.blocks import Screen, render
-from kantopt.report.terminal import action_lines, plan_blocks
+from kantopt.report.terminal import plan_blocks
 from kantopt.schema.plan import Plan
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.validation import validate

@@ -1,0 +1,75 @@
+"""A plan in a few words: what to do, how good that is, what it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kantopt.report.blocks import Paragraph
+from kantopt.report.tiers import tier_label, tier_number
+from kantopt.report.units import plural, size_bytes
+from kantopt.schema.plan import Plan
+
+
+def headline(plan: Plan, scales: Mapping[str, int]) -> Iterator[Paragraph]:
+    """Say what a plan does, how good it is, and what it was made for, by what."""
+    summary = plan.summary
+    parts = []
+    if summary.placed_pods:
+        jobs = plural(summary.placed_jobs, "job")
+        parts.append(f"place {plural(summary.placed_pods, 'pod')} of {jobs}")
+    if summary.evicted_pods:
+        parts.append(f"evict {plural(summary.evicted_pods, 'pod')}")
+    if summary.moved_pods:
+        aside = f" with {plural(summary.stopovers, 'stop-over')}" if summary.stopovers else ""
+        memory = plan.timing.memory_bytes if plan.timing is not None else 0
+        live = f" ({size_bytes(memory)} live)" if memory else ""
+        parts.append(f"move {plural(summary.moved_pods, 'pod')}{live}{aside}")
+    todo = ", ".join(parts) if parts else "nothing to do"
+    left = ""
+    if summary.unplaced_pods:
+        stay = "stays" if summary.unplaced_jobs == 1 else "stay"
+        jobs = plural(summary.unplaced_jobs, "job")
+        left = f"; {jobs} ({plural(summary.unplaced_pods, 'pod')}) {stay} pending"
+    yield Paragraph(f"{todo[0].upper()}{todo[1:]}{left}.", "title")
+    yield _quality(plan, scales)
+    snapshot = plan.metadata.snapshot
+    name = snapshot.name or "the cluster"
+    moment = f" at {snapshot.captured_at}" if snapshot.captured_at else ""
+    model = plan.model.metadata.name or "(unnamed)"
+    found = {
+        "none": "",
+        "fast": f", found by {plan.solver.strategy}",
+        "cp-sat": ", found by cp-sat",
+    }
+    text = f"{name}{moment}, model {model}, engine {plan.solver.engine}"
+    yield Paragraph(f"{text}{found[plan.solver.found_by]}.", "dim")
+
+
+def _quality(plan: Plan, scales: Mapping[str, int]) -> Paragraph:
+    """Say how good the plan is: proved, or which objective is open first, and by how much."""
+    status = plan.solver.status
+    if status == "UNKNOWN":
+        return Paragraph("UNKNOWN: the run ended before anything was examined.", "warn")
+    if status == "INFEASIBLE":
+        closed = all(tier.status == "OPTIMAL" for tier in plan.objectives)
+        rest = "no plan does better by the others" if closed else "this is a plan for the others"
+        text = f"INFEASIBLE: a required job provably has no place; {rest}."
+        return Paragraph(text, "bad")
+    if status == "OPTIMAL":
+        return Paragraph("OPTIMAL: no plan is better in any objective, in this order.", "good")
+    open_tiers = [tier for tier in plan.objectives if tier.status != "OPTIMAL"]
+    if not open_tiers:
+        return Paragraph("FEASIBLE: a legal plan, but it misses what is required.", "warn")
+    first = open_tiers[0]
+    gap = "nothing is known of better ones"
+    if first.bound is not None:
+        value, bound = (
+            tier_number(first.name, first.unit, number, scales)
+            for number in (first.value, first.bound)
+        )
+        gap = f"it is {value}, and no plan gets below {bound}"
+    proved = plan.objectives.index(first)
+    above = "; the objective above it is proved" if proved == 1 else ""
+    if proved > 1:
+        above = f"; the {proved} objectives above it are proved"
+    return Paragraph(f"FEASIBLE: {tier_label(first.name)} is open: {gap}{above}.", "warn")

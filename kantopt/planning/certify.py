@@ -12,6 +12,7 @@ from kantopt.clock import Deadline
 from kantopt.planning.actions import waves_of
 from kantopt.planning.document import plan_document
 from kantopt.planning.ended import not_examined
+from kantopt.planning.executable import executable
 from kantopt.planning.judged import Judged, judged_plan
 from kantopt.planning.news import Tell
 from kantopt.planning.options import Options
@@ -266,7 +267,7 @@ class _Certification:
 
     def _better(self, run: Run, key: tuple[int, ...]) -> CounterExample | None:
         """Return the best plan that was found and has a legal order, if it is better."""
-        placement, waves = run.ordered()
+        placement, waves = executable(run)
         lacking = len(check(self.instance, placement, (Rule.REQUIRED,)))
         values = measure(self.instance, placement, self.tiers)
         if (lacking, *values) >= key:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kantopt.clock import Deadline
 from kantopt.planning.ended import not_examined
+from kantopt.planning.executable import executable
 from kantopt.planning.news import Tell
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
@@ -72,7 +73,7 @@ def make_plan(
     else:
         run.construct()
         run.search()
-        answer = run.answer(*run.ordered(), examined=True)
+        answer = run.answer(*executable(run), examined=True)
     from kantopt.planning.document import plan_document
 
     plan = plan_document(question, instance, answer)

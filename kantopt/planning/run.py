@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -44,8 +43,6 @@ FIRST = 0.15
 """Seconds that a small question is looked at, though the time be up: rather late than nothing."""
 SMALL = 0.02
 """Seconds that judging one plan of a small question takes at most."""
-AGAIN = 2
-"""Searches for a placement with an order after the first one, where the clock decides nothing."""
 SHORT = 1.5
 """With fewer seconds left, moves of single pods are worth more than a second strategy."""
 
@@ -208,76 +205,6 @@ class Run:
         best = self.incumbents.best
         known = self.incumbents.known.bounds(best.values)
         self.tell(News(elapsed(), best.by, best.values, known, tuple(self.tiers)))
-
-    def ordered(self) -> tuple[Placement, tuple[Wave, ...]]:
-        """Return the best placement that has a legal order of actions, and that order.
-
-        Where the best one has none, it is forbidden and the search goes on while there is time.
-        Then the best of these is taken that has an order: what the search found, the incumbents
-        before, placements close to those without an order, also with single moves added to what is
-        left of these, and at last doing nothing. When the
-        time is nearly up, one attempt at an order must do: what can be done of a placement without
-        one is then the plan.
-        """
-        from kantopt.search.order.concessions import concessions
-        from kantopt.search.sequence import sequence
-
-        over = self.deadline.less(self.reserve / 2).cuts
-        forbidden: list[Placement] = []
-        ordered: list[tuple[tuple[int, ...], Placement, tuple[Wave, ...]]] = []
-        candidates = [incumbent.placement for incumbent in self.incumbents.history]
-        while candidates:
-            placement = candidates.pop()
-            if ordered and ordered[0][0] <= self._key(placement):
-                continue
-            waves = sequence(self.instance, placement, over)
-            if waves is not None:
-                ordered = [(self._key(placement), placement, waves)]
-                break
-            forbidden.append(placement)
-            for close in concessions(self.instance, placement, over):
-                for other in (close, *self._filled_up(close, over)):
-                    if not ordered or self._key(other) < ordered[0][0]:
-                        waves = sequence(self.instance, other, over)
-                        if waves is not None:
-                            ordered = [(self._key(other), other, waves)]
-            if ordered and self.incumbents.known.optimal(ordered[0][0][1:]):
-                break
-            # Where work is counted, each search has as much of it as the first one had.
-            enough = self.deadline.deterministic and len(forbidden) > AGAIN
-            late = self.deadline.less(self.reserve).over()
-            if self.options.engine != "fast" and not (late or enough):
-                others = self.search(tuple(forbidden))
-                candidates += [incumbent.placement for incumbent in others.history[1:]]
-        if any(not ordered or self._key(other) < ordered[0][0] for other in forbidden):
-            self.warnings.append("a better placement was left: its moves have no order")
-        return ordered[0][1:] if ordered else (self.instance.current, ())
-
-    def _filled_up(self, placement: Placement, over: Callable[[], bool]) -> list[Placement]:
-        """Spend the moves that a placement has left over on single moves, each of which is legal.
-
-        What a circle was to bring can mostly be had elsewhere.
-        """
-        if over():
-            return []
-        from kantopt.search.tidy.improve import tidy
-
-        found: list[Placement] = []
-
-        def legal(other: Placement) -> bool:
-            if check(self.instance, other):
-                return False
-            found.append(other)
-            return True
-
-        deadline = self.deadline.less(self.reserve / 2)
-        tidy(self.instance, placement, self.tiers, deadline, self.options.seed, legal)
-        return sorted(found, key=self._key)[:1]
-
-    def _key(self, placement: Placement) -> tuple[int, ...]:
-        """What to compare placements by: the smaller the better."""
-        missing = len(check(self.instance, placement, (Rule.REQUIRED,)))
-        return missing, *measure(self.instance, placement, self.tiers)
 
     def answer(self, placement: Placement, waves: tuple[Wave, ...], *, examined: bool) -> Answer:
         """Gather what the plan document says."""

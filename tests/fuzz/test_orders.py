@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kantopt.planning import run, together
+from kantopt.planning import executable, run, together
 from kantopt.problem.actions import Wave
 from kantopt.problem.instance import Instance
 from kantopt.search.sequence import sequence
@@ -56,12 +56,12 @@ def test_where_work_is_counted_placements_without_an_order_do_not_multiply_it(
 
     def counted(*given: Any, **named: Any) -> Any:
         searches.append(given)
-        assert len(searches) <= 1 + run.AGAIN
+        assert len(searches) <= 1 + executable.AGAIN
         return together.search_together(*given, **named)
 
     monkeypatch.setattr(run, "search_together", counted)
     assert not tidied(52).faults
-    assert len(searches) == 1 + run.AGAIN
+    assert len(searches) == 1 + executable.AGAIN
 
 
 def test_a_broken_promise_is_noticed() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning import exact, together
+from kantopt.planning.executable import executable
 from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.messages import Done
 from kantopt.planning.news import News
@@ -218,7 +219,7 @@ def test_when_the_time_is_up_what_has_an_order_is_kept_of_a_placement() -> None:
         late = Deadline(elapsed() + seconds)
         run = Run(instance, tiers_of(instance), Options(engine="fast"), late, lambda _: None, None)
         run.incumbents.offer(swapped, "nobody")
-        placement, waves = run.ordered()
+        placement, waves = executable(run)
         return placement, sum(len(wave.actions) for wave in waves)
 
     assert ordered(20.0) == (swapped, 4)
@@ -235,7 +236,7 @@ def test_moves_left_over_by_a_circle_without_an_order_go_where_they_gain_as_much
     assert check(instance, swapped) == []
     run = Run(instance, tiers_of(instance), Options(engine="fast"), soon(), lambda _: None, None)
     run.incumbents.offer(swapped, "nobody")
-    placement, waves = run.ordered()
+    placement, waves = executable(run)
     assert placement.podsets == ({Spot(2): 1}, {Spot(1): 1})
     assert [len(wave.actions) for wave in waves] == [1]
     assert run.warnings == []

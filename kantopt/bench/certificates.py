@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -19,7 +19,7 @@ from kantopt.bench.certified_rows import OURS, Certified
 from kantopt.bench.measure import versions
 from kantopt.bench.models import MakeModel, model_text
 from kantopt.bench.placed import emptied, placed_by
-from kantopt.bench.process import environment
+from kantopt.bench.process import Processes, Stopped
 from kantopt.schema.dump import dump_json
 from kantopt.search.strategy import Strategy
 
@@ -70,13 +70,16 @@ def run_all(
     """
     lock = threading.Lock()
 
+    processes = Processes()
+
     def work(one: Asked) -> None:
         wanted = [name for name in strategies or (OURS,) if one.key(name) not in done]
-        for row in _certified(one, wanted, parallel) if wanted else ():
-            with lock:
-                tell(row)
+        with contextlib.suppress(Stopped):
+            for row in _certified(one, wanted, parallel, processes) if wanted else ():
+                with lock:
+                    tell(row)
 
-    with ThreadPoolExecutor(parallel) as pool:
+    with ThreadPoolExecutor(parallel) as pool, processes:
         futures = [pool.submit(work, one) for one in asked]
         try:
             for future in futures:
@@ -85,7 +88,12 @@ def run_all(
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _certified(one: Asked, wanted: Sequence[str], parallel: int) -> Iterator[Certified]:
+def _certified(
+    one: Asked, wanted: Sequence[str], parallel: int, processes: Processes
+) -> Iterator[Certified]:
+    def run(command: str, *arguments: str) -> tuple[float, int, str]:
+        return _run(processes, command, limit, *arguments)
+
     documents = one.case.make()
     model, limit = one.make(documents), one.limit_seconds
     if OURS not in wanted:
@@ -98,8 +106,8 @@ def _certified(one: Asked, wanted: Sequence[str], parallel: int) -> Iterator[Cer
             given = folder / f"{judged}.json"
             failed = ""
             if judged == OURS:
-                *_, failed = _run(
-                    "plan", limit, *asked, "--time-limit", f"{limit:g}s", "-q", "-O", str(given)
+                *_, failed = run(
+                    "plan", *asked, "--time-limit", f"{limit:g}s", "-q", "-O", str(given)
                 )
                 judge = ("--plan", str(given))
             else:
@@ -109,14 +117,14 @@ def _certified(one: Asked, wanted: Sequence[str], parallel: int) -> Iterator[Cer
             certificate = folder / "certificate.json"
             certificate.unlink(missing_ok=True)
             options = (*judge, "--time-limit", f"{limit:g}s", "-q", "-O", str(certificate))
-            seconds, _, fault = _run("certify", limit, *asked, *options)
+            seconds, _, fault = run("certify", *asked, *options)
             fault = failed or fault
             document = _FAILED
             checked = 0.0
             if certificate.exists():
                 document = json.loads(certificate.read_text(encoding="utf-8"))
-                checked, code, wrong = _run(
-                    "verify", limit, "--certificate", str(certificate), *asked[:2], "-o", "name"
+                checked, code, wrong = run(
+                    "verify", "--certificate", str(certificate), *asked[:2], "-o", "name"
                 )
                 fault = fault or (f"refused: {wrong}" if code else "")
             elif not fault:
@@ -124,18 +132,13 @@ def _certified(one: Asked, wanted: Sequence[str], parallel: int) -> Iterator[Cer
             yield _row(one, documents, judged, document, seconds, checked, fault, parallel)
 
 
-def _run(command: str, limit: float, *arguments: str) -> tuple[float, int, str]:
+def _run(
+    processes: Processes, command: str, limit: float, *arguments: str
+) -> tuple[float, int, str]:
     """Run a command; return its seconds, exit code and, if it went wrong, what it said."""
     began = time.monotonic()
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "kantopt", command, *arguments],
-            env=environment(),
-            capture_output=True,
-            text=True,
-            timeout=limit + _PATIENCE_SECONDS,
-            check=False,
-        )
+        done = processes.call([command, *arguments], limit + _PATIENCE_SECONDS)
     except subprocess.TimeoutExpired:
         seconds = time.monotonic() - began
         return seconds, 1, f"{command}: ended after {seconds:.0f}s of {limit:g}s"

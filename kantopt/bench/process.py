@@ -1,4 +1,4 @@
-"""One run of ``kantopt plan`` as a process of its own, measured from outside."""
+"""Runs of ``kantopt`` as processes of their own, those of ``plan`` measured from outside."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -42,6 +42,10 @@ class Ran:
     read_seconds: float | None = None
     done_seconds: float | None = None
     complaints: tuple[str, ...] = ()
+
+
+class Stopped(Exception):  # noqa: N818
+    """No more runs are wanted: what one that was under way has said does not count."""
 
 
 @dataclass(slots=True)
@@ -96,23 +100,60 @@ class Processes:
         planner += ["--log-format", "json"]
         files = [str(path) for path in (report, out, err)]
         launcher = [sys.executable, "-I", "-S", timed.__file__, *files, *planner]
+        try:
+            with self._begun(launcher) as process, contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(3 * limit_seconds + _PATIENCE_SECONDS)
+        except Stopped:
+            return None
+        return _read(report, err, limit_seconds)
+
+    def call(
+        self, arguments: Sequence[str], patience_seconds: float
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command of kantopt and return what it says.
+
+        Raises
+        ------
+        Stopped
+            If no more runs are wanted.
+        subprocess.TimeoutExpired
+            If it takes too long; it is killed then.
+        """
+        command = [sys.executable, "-m", "kantopt", *arguments]
+        with self._begun(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            out, err = process.communicate(timeout=patience_seconds)
+            code = process.returncode
+        texts = (said.decode("utf-8", errors="replace") for said in (out, err))
+        return subprocess.CompletedProcess(command, code, *texts)
+
+    @contextlib.contextmanager
+    def _begun(
+        self, command: Sequence[str], *, stdout: int | None = None, stderr: int | None = None
+    ) -> Iterator[subprocess.Popen[bytes]]:
+        """Begin a process; at the end nothing of its session is left.
+
+        A session of its own: Ctrl-C is ours to handle, and what is left can be ended whole.
+        """
         with self._lock:
             if self._stopped:
-                return None
-            # A session of its own: Ctrl-C is ours to handle, and what is left can be ended whole.
+                raise Stopped
             process = subprocess.Popen(
-                launcher, env=environment(self.sources), start_new_session=True
+                command,
+                env=environment(self.sources),
+                start_new_session=True,
+                stdout=stdout,
+                stderr=stderr,
             )
             self._running.add(process.pid)
         try:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(3 * limit_seconds + _PATIENCE_SECONDS)
+            yield process
         finally:
             with self._lock:
                 _kill(process.pid)
                 self._running.discard(process.pid)
             process.wait()
-        return None if self._stopped else _read(report, err, limit_seconds)
+        if self._stopped:
+            raise Stopped
 
 
 def _kill(group: int) -> None:

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import csv
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +18,7 @@ from kantopt.bench.certified_suites import STRATEGIES_GRID, grid_of, suite_of
 from kantopt.bench.models import bench_model
 from kantopt.bench.placed import emptied, placed_by
 from kantopt.bench.priority_matters import Cell, documents
+from kantopt.bench.process import Processes, Stopped, environment
 from kantopt.bench.published import SEEDS
 from kantopt.bench.suites import Grid
 from kantopt.cli.endings import run
@@ -76,3 +83,34 @@ def test_a_scheduler_begins_with_nothing_and_takes_jobs_by_priority() -> None:
         place.count for job in after.jobs for podset in job.pod_sets for place in podset.assignments
     )
     assert 0 < placed <= 16
+
+
+def test_a_benchmark_that_is_stopped_keeps_no_row_of_what_was_under_way(tmp_path: Path) -> None:
+    """Ctrl-C on a terminal reaches the whole group of processes."""
+    out = tmp_path / "rows.csv"
+    large = ("--nodes", "64", "--pods", "8", "--priorities", "4", "--usage", "1.05", "--seeds", "1")
+    command = ["bench", "certificates", *large, "--limits", "60s", "--out", str(out)]
+    bench = subprocess.Popen(
+        [sys.executable, "-m", "kantopt", *command],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    time.sleep(3)  # in the middle of planning, or before: no row can be complete
+    os.killpg(bench.pid, signal.SIGINT)
+    bench.communicate(timeout=30)
+    assert bench.returncode == 130
+    assert not out.exists() or len(out.read_text(encoding="utf-8").splitlines()) <= 1
+
+
+def test_what_is_stopped_says_nothing(tmp_path: Path) -> None:
+    waits = tmp_path / "snapshot.json"
+    os.mkfifo(waits)  # nobody writes: whoever reads it waits
+    processes = Processes()
+    timer = threading.Timer(0.5, processes.stop)
+    timer.start()
+    with pytest.raises(Stopped):
+        processes.call(["plan", str(waits)], 60.0)
+    with pytest.raises(Stopped):
+        processes.call(["models"], 60.0)

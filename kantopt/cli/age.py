@@ -32,4 +32,5 @@ def check_snapshot_age(question: Question, most_seconds: float, now: datetime) -
             return
         found = f"{taken}, {duration(abs(age))} {'ago' if age > 0 else 'from now'}"
     expected = f"a moment at most {duration(most_seconds)} before {rfc3339(now)}"
-    raise BadDataError([Problem(question.source, "metadata.capturedAt", found, expected)])
+    where = "the newest time in it" if question.imported else "metadata.capturedAt"
+    raise BadDataError([Problem(question.source, where, found, expected)])

@@ -48,6 +48,8 @@ class Question:
     plan: Plan | None
     notes: tuple[str, ...]
     """What importing dropped or assumed."""
+    imported: bool = False
+    """Whether the snapshot was made of another system's objects."""
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -137,6 +139,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         model=model,
         plan=plan,
         notes=notes,
+        imported=bool(foreign),
     )
 
 

@@ -116,6 +116,18 @@ def test_a_snapshot_of_unknown_age_is_refused(cli: Cli) -> None:
     )
 
 
+def test_of_a_dump_the_newest_time_is_too_old(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no capturedAt that anybody could mend."""
+    at(monkeypatch, "03:16")
+    dump = Path("dump.json")
+    created = {"name": "n1", "creationTimestamp": "2026-09-01T03:00:00Z"}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": created}
+    dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node]}))
+    done = cli("plan", str(dump), "--max-snapshot-age", "15m")
+    assert done.code == 65
+    assert "dump.json: the newest time in it: found 2026-09-01T03:00:00Z, 16m ago" in done.err
+
+
 @pytest.mark.parametrize("told", ["soon", "2026-09-01", "2026-09-01T03:00:00"])
 def test_a_faked_clock_must_show_a_time(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, told: str

@@ -159,7 +159,7 @@ def test_deterministic_runs_give_the_same_bytes_with_a_tier_left_open(
 ) -> None:
     def once() -> Result:
         options = Options(engine="exact", workers=2)
-        deadline = Deadline(1_000.0, deterministic=True)
+        deadline = Deadline(elapsed() + 1_000.0, deterministic=True)
         return make_plan(hard_question(), model(*PODS_FIRST), options, deadline)
 
     monkeypatch.setattr(together, "WORK_PER_SECOND", 0.002)

@@ -55,6 +55,11 @@ def _undivided(desk: Desk) -> bool:
             desk.attempt(fill)
             if desk.done():
                 return False
+        from kantopt.search.stages.bins import QUICK, bins
+
+        desk.attempt(bins, QUICK)
+        if desk.done():
+            return False
         if desk.budget.work is None and worth_dividing(desk.instance):
             from kantopt.search.stages.domains import divided
 

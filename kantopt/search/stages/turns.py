@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kantopt.clock import Deadline
+from kantopt.search.stages import bins
 from kantopt.search.stages.ceiling import ceiling
 from kantopt.search.stages.desk import Desk
 from kantopt.search.stages.disruption import disruption, disrupts
@@ -18,6 +19,8 @@ LONG = 0.6
 """Share for evictions and moves, which need their time and then change a lot."""
 TURN = 0.4
 """Share for each of the other stages in turn after that."""
+MORE = 6
+"""Times the work for filling nodes than the last time."""
 SHORT = 0.5
 """Seconds that are not worth dividing."""
 
@@ -29,9 +32,12 @@ def take_turns(desk: Desk) -> None:
     if desk.done():
         return
     whole(desk, _after(desk, QUICK), proving=1.0)
-    turn = 0
+    turn, work = 0, MORE * bins.QUICK
     while not desk.done():
         desk.refresh()
+        if turn % 3 == 0:
+            desk.attempt(bins.bins, work)
+            work *= MORE
         until = _after(desk, (LONG, TURN, TURN)[turn % 3])
         match turn % 3:
             case 0 if disrupts(desk):

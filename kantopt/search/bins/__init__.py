@@ -1,0 +1,1 @@
+"""Nodes filled one by one to the last: can so many pods be placed at all, and if so where?"""

@@ -1,0 +1,156 @@
+"""What a tier of unplaced pods asks of the nodes, and nothing else: sizes, rooms, numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kantopt.problem.cluster import Amounts
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import PodSet
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric, Rule
+from kantopt.search.bins.contents import Work
+from kantopt.search.bins.leaving import left_out
+from kantopt.search.bins.packing import Filled, pack
+from kantopt.search.shapes import Ints
+from kantopt.verify.step import Loads
+from kantopt.verify.weight import weight
+
+MOST_KINDS = 256
+"""Most kinds of pods that are looked at."""
+MOST_CLASSES = 8
+"""Most classes of nodes: of many the contents are too many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Pods by kind and nodes by class.
+
+    Attributes
+    ----------
+    podsets
+        Pod sets of each kind, those that run first; the kinds tier by tier, large ones first.
+    pending
+        Pods of each kind that run nowhere yet.
+    weights, asks, counts
+        What a pod of each kind counts in its tier and asks for; the number of pods.
+    tiers
+        Kinds of each tier, the last of which is asked about.
+    rooms, nodes
+        What a node of each class has, and the nodes by index.
+    """
+
+    podsets: tuple[tuple[int, ...], ...]
+    pending: Ints
+    weights: tuple[int, ...]
+    asks: Ints
+    counts: Ints
+    tiers: tuple[range, ...]
+    rooms: Ints
+    nodes: tuple[tuple[int, ...], ...]
+
+    def fill(self, most: Sequence[int], work: Work, *, evict: bool = True) -> list[Filled] | None:
+        """Place all pods but for so much of each tier; ``None`` if there is no way.
+
+        Unless told to ``evict`` only pods that run nowhere are left out.
+
+        Raises
+        ------
+        SpentError
+            If it takes too much work to say.
+        """
+        numbers = np.array([len(nodes) for nodes in self.nodes], dtype=np.int64)
+        short = self.counts @ self.asks - numbers @ self.rooms
+        some = self.counts if evict else self.pending
+        for out in left_out(self.weights, self.asks, some, self.tiers, most, short, work):
+            found = pack(self.asks, self.counts - out, self.rooms, numbers.tolist(), work)
+            if found is not None:
+                return found
+        return None
+
+
+def question(instance: Instance, tiers: Sequence[Tier]) -> Question | None:
+    """Return what the last of some tiers of ``unplaced`` asks, given those before it.
+
+    ``None`` if a tier counts other things than pods, a pod is worth nothing by itself, or there is
+    too much of everything.
+    """
+    if not instance.on(Rule.CAPACITY) or not all(_counts_pods(tier) for tier in tiers):
+        return None
+    kinds: dict[tuple[int, int, Amounts], list[int]] = {}
+    for podset in sorted(instance.podsets, key=lambda podset: not podset.running):
+        t = _tier_of(instance, podset, tiers)
+        if t is None:
+            continue
+        if instance.jobs[podset.job].is_gang:
+            return None
+        kinds.setdefault((t, weight(tiers[t], podset), podset.requests), []).append(podset.index)
+    rooms = _rooms(instance)
+    if not 0 < len(kinds) <= MOST_KINDS or len(rooms) > MOST_CLASSES:
+        return None
+    counts = {key: sum(instance.podsets[s].count for s in kinds[key]) for key in kinds}
+    waiting = {s.index: 0 if s.running else s.count for s in instance.podsets}
+    pending = {key: sum(waiting[s] for s in kinds[key]) for key in kinds}
+    limited = _limited(rooms, counts)
+    if not limited:
+        return None
+    share = {
+        key: max(key[2][r] / max(1, *(room[r] or 0 for room in rooms)) for r in limited)
+        for key in kinds
+    }
+    ordered = sorted(kinds, key=lambda key: (key[0], -share[key], key))
+    number = Counter(t for t, _, _ in ordered)
+    starts = [sum(number[u] for u in range(t)) for t in range(len(tiers))]
+    return Question(
+        podsets=tuple(tuple(kinds[key]) for key in ordered),
+        pending=np.array([pending[key] for key in ordered], dtype=np.int64),
+        weights=tuple(each for _, each, _ in ordered),
+        asks=np.array([[asks[r] for r in limited] for _, _, asks in ordered], dtype=np.int64),
+        counts=np.array([counts[key] for key in ordered], dtype=np.int64),
+        tiers=tuple(range(a, a + number[t]) for t, a in enumerate(starts)),
+        rooms=np.array([[room[r] for r in limited] for room in rooms], dtype=np.int64),
+        nodes=tuple(tuple(nodes) for nodes in rooms.values()),
+    )
+
+
+def _counts_pods(tier: Tier) -> bool:
+    return tier.metric is Metric.UNPLACED and not tier.surplus and tier.unit != "jobs"
+
+
+def _tier_of(instance: Instance, podset: PodSet, tiers: Sequence[Tier]) -> int | None:
+    """Return the first tier, by position, that a pod of a pod set counts in."""
+    priority = instance.jobs[podset.job].priority
+    for t, tier in enumerate(tiers):
+        if tier.priority in (None, priority) and weight(tier, podset):
+            return t
+    return None
+
+
+def _rooms(instance: Instance) -> dict[tuple[int | None, ...], list[int]]:
+    """Nodes by what they have; what is overcommitted now may stay so."""
+    standing = Loads.of(instance, instance.current).node
+    rooms: dict[tuple[int | None, ...], list[int]] = {}
+    for node in instance.nodes:
+        room = tuple(
+            None if limit is None else max(limit, taken)
+            for limit, taken in zip(node.capacity, standing[node.index], strict=True)
+        )
+        rooms.setdefault(room, []).append(node.index)
+    return rooms
+
+
+def _limited(
+    rooms: Collection[tuple[int | None, ...]], counts: Mapping[tuple[int, int, Amounts], int]
+) -> list[int]:
+    """Resources of which some node has less than all pods together ask for."""
+    found = []
+    for r in range(len(next(iter(counts))[2])):
+        total = sum(count * asks[r] for (_, _, asks), count in counts.items())
+        offers = [room[r] for room in rooms]
+        if None not in offers and min(offer or 0 for offer in offers) < total:
+            found.append(r)
+    return found

@@ -1,0 +1,88 @@
+"""Where pods are few for each node: can one pod more be placed? Tried node by node."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric
+from kantopt.search.bins.contents import SpentError, Work
+from kantopt.search.bins.packing import Filled
+from kantopt.search.bins.placing import placed
+from kantopt.search.bins.question import Question, question
+from kantopt.search.stages.desk import Desk
+from kantopt.verify.metrics import measure
+from kantopt.verify.rules import check
+
+QUICK = 1_500_000
+"""Work that takes about a tenth of a second."""
+
+
+def bins(desk: Desk, work: int) -> None:
+    """Raise the bounds of tiers of unplaced pods, or place what they say may be placed.
+
+    What is asked of the nodes leaves much aside: who may be where, what may be evicted. So what
+    cannot be done cannot be done by any plan, and what can be done is a proposal.
+    """
+    if desk.best is None or desk.forbidden:
+        return
+    for i, tier in enumerate(desk.tiers):
+        if _counts(tier) and desk.known.bound(i, desk.values).bound < desk.values[i]:
+            asked = question(desk.instance, [*_held(desk, i), tier])
+            if asked is not None:
+                _close(desk, i, asked, work)
+
+
+def _counts(tier: Tier) -> bool:
+    return tier.metric is Metric.UNPLACED and not tier.surplus
+
+
+def _held(desk: Desk, i: int) -> list[Tier]:
+    return [tier for tier in desk.tiers[:i] if _counts(tier)]
+
+
+def _close(desk: Desk, i: int, asked: Question, work: int) -> None:
+    """Ask for less and less that is left out from the value down, and for more from the bound up.
+
+    The nearer to the bound, the less may stay free of nodes: what is too little is soon told.
+    """
+    tier, values = desk.tiers[i], desk.values
+    held = [t.most(v) for t, v in zip(desk.tiers, values[:i], strict=False) if _counts(t)]
+    bound = desk.known.bound(i, values).bound
+
+    def fill(value: int, share: int, *, evict: bool = True) -> list[Filled] | None:
+        spending = Work(work // share, desk.budget.deadline.cuts)
+        return asked.fill([*held, tier.most(value)], spending, evict=evict)
+
+    def better(value: int, filled: list[Filled]) -> bool:
+        if _offer(desk, asked, filled):
+            return True
+        staying = fill(value, 2, evict=False)  # where an eviction takes more than want of room
+        return staying is not None and _offer(desk, asked, staying)
+
+    with suppress(SpentError):
+        while bound < desk.values[i]:
+            filled = fill(bound, 1)
+            if filled is not None:
+                better(bound, filled)
+                return
+            bound += 1
+            desk.proved(i, bound, values[:i], "relaxation-search")
+    with suppress(SpentError):
+        while bound < desk.values[i] - 1:
+            filled = fill(desk.values[i] - 1, 2)
+            if filled is None:
+                desk.proved(i, desk.values[i], values[:i], "relaxation-search")
+            if filled is None or not better(desk.values[i] - 1, filled):
+                return
+
+
+def _offer(desk: Desk, asked: Question, filled: list[Filled]) -> bool:
+    """Offer a placement with such contents of nodes; say whether it is better and legal."""
+    placement = placed(desk.instance, asked, filled)
+    if placement is None or measure(desk.instance, placement, desk.tiers) >= desk.values:
+        return False
+    if check(desk.instance, placement):
+        return False
+    desk.found(placement)
+    return True

@@ -12,7 +12,7 @@ import pytest
 
 from kantopt.bench.models import bench_model
 from kantopt.bench.priority_matters import Cell, documents
-from kantopt.clock import Deadline
+from kantopt.clock import Deadline, elapsed
 from kantopt.cp.solve import Budget
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
@@ -23,7 +23,7 @@ from kantopt.search.bins.leaving import left_out
 from kantopt.search.bins.packing import pack
 from kantopt.search.bins.question import question as asked_of
 from kantopt.search.known import Bound
-from kantopt.search.stages.bins import QUICK, bins
+from kantopt.search.stages.bins import QUICK, bins, choose
 from kantopt.search.stages.desk import Desk, Line
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
@@ -206,6 +206,46 @@ def test_few_pods_on_equal_nodes_are_settled_at_once(
     bins(desk, QUICK)
     assert desk.values[-3] == left
     assert desk.known.bound(len(desk.values) - 3, desk.values).bound == left
+
+
+def test_contents_are_chosen_that_place_the_most() -> None:
+    """All contents are listed: of one tier, given the one above, as much is placed as fits."""
+    chosen = 0
+    for seed in range(40):
+        instance = crowd(seed)
+        tiers = tiers_of(instance)
+        asked = asked_of(instance, tiers[:2])
+        if asked is None or len(asked.tiers) < 2:
+            continue
+        most = [int(asked.counts[asked.tiers[0]].sum())]
+        while most[0]:
+            try_less = asked.fill([most[0] - 1, ENOUGH], Work(ENOUGH))
+            if try_less is None:
+                break
+            most[0] -= 1
+        least = next(k for k in range(ENOUGH) if asked.fill([*most, k], Work(ENOUGH)) is not None)
+        filled = asked.choose(most, 1.0, 60.0, Work(ENOUGH))
+        assert filled is not None
+        pods = sum(np.array(full.pods) for full in filled)
+        left = asked.counts - pods
+        assert (left >= 0).all()
+        assert left[asked.tiers[0]].sum() <= most[0], seed
+        assert left[asked.tiers[1]].sum() == least, seed
+        for full in filled:
+            assert (np.array(full.pods) @ asked.asks <= asked.rooms[full.node_class]).all()
+        chosen += 1
+    assert chosen > 5
+
+
+def test_a_choice_places_what_no_pod_by_pod_search_does() -> None:
+    """Four pods stayed out after ten seconds; three do, and the whole has room for no more."""
+    made = documents(Cell(16, 4, 1, 105), 7309940385334237743)
+    instance = build_instance(
+        made.snapshot, made.pending, bench_model("placement-first", counts=True)
+    )
+    desk, _, _ = desk_of(instance, instance.current)
+    choose(desk, Deadline(elapsed() + 60))
+    assert desk.values[0] == desk.known.bound(0, desk.values).bound == 3
 
 
 def test_nothing_is_asked_where_pods_go_together_or_there_is_room_for_all() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import lgamma
 
 import numpy as np
@@ -16,6 +16,8 @@ Counts = NDArray[np.signedinteger]
 
 MOST = 2_000_000
 """Most contents that are kept at a time."""
+_BLOCK = 500_000
+"""Pairs of halves that are looked at together."""
 _FEW = 8
 """Kinds of pods in a row that are no more work than one number."""
 
@@ -32,7 +34,7 @@ class Work:
 
     def __init__(self, most: int, over: Callable[[], bool] = lambda: False) -> None:
         self.left = most
-        self._over = over
+        self.over = over
 
     def take(self, units: int) -> None:
         """Spend some work.
@@ -43,7 +45,7 @@ class Work:
             If there is not so much, or no time.
         """
         self.left -= units
-        if self.left < 0 or self._over():
+        if self.left < 0 or self.over():
             raise SpentError
 
 
@@ -89,20 +91,44 @@ def nearly_full(
     rest = room[r] - left_loads[:, r]
     lowest = np.searchsorted(right_loads[:, r], rest - free[r], "left")
     number = np.searchsorted(right_loads[:, r], rest, "right") - lowest
-    total = int(number.sum())
-    work.take(total)
-    _limit(total)
-    i = np.repeat(np.arange(len(left)), number)
-    j = np.arange(total) + np.repeat(lowest - np.cumsum(number) + number, number)
+    work.take(int(number.sum()))
+    near = [
+        _joined(left_loads, right_loads, lowest, number, rows, room, free)
+        for rows in _blocks(number)
+    ]
+    i, j = (np.concatenate(indices) for indices in zip(*near, strict=True))
+    _limit(len(i))
+    found = np.zeros((len(i), len(counts)), _dtype(counts))
+    found[:, large], found[:, small] = left[i], right[j]
     loads = left_loads[i] + right_loads[j]
-    near = np.flatnonzero(((loads <= room) & (room - loads <= free)).all(axis=1))
-    found = np.zeros((len(near), len(counts)), _dtype(counts))
-    found[:, large], found[:, small] = left[i[near]], right[j[near]]
-    loads = loads[near]
     if first is not None:
         found[:, first] += 1
         loads = loads + asks[first]
     return found, loads
+
+
+def _blocks(number: Ints) -> Iterator[slice]:
+    """Divide rows, of which each has a number of partners, so that few pairs are seen at once."""
+    sums = np.cumsum(number)
+    start = 0
+    while start < len(number):
+        before = int(sums[start - 1]) if start else 0
+        end = max(start + 1, int(np.searchsorted(sums, before + _BLOCK, "right")))
+        yield slice(start, end)
+        start = end
+
+
+def _joined(
+    left: Ints, right: Ints, lowest: Ints, number: Ints, rows: slice, room: Ints, free: Ints
+) -> tuple[Ints, Ints]:
+    """Return the pairs of some rows with their partners whose sums are near enough."""
+    count = number[rows]
+    i = np.repeat(np.arange(rows.start, rows.stop), count)
+    first = np.repeat(lowest[rows] - np.cumsum(count) + count, count)
+    j = np.arange(len(i)) + first
+    loads = left[i] + right[j]
+    near = np.flatnonzero(((loads <= room) & (room - loads <= free)).all(axis=1))
+    return i[near], j[near]
 
 
 def _contents(asks: Ints, counts: Ints, room: Ints, work: Work) -> tuple[Counts, Ints]:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kantopt.cp.covering import Demand, cover
 from kantopt.problem.cluster import Amounts
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
-from kantopt.search.bins.contents import Work
+from kantopt.search.bins.contents import Work, by_size, nearly_full
 from kantopt.search.bins.leaving import left_out
 from kantopt.search.bins.packing import Filled, pack
 from kantopt.search.shapes import Ints
@@ -71,6 +72,44 @@ class Question:
             if found is not None:
                 return found
         return None
+
+    def choose(
+        self, most: Sequence[int], share: float, seconds: float, work: Work
+    ) -> list[Filled] | None:
+        """Choose among contents that leave no more than a share of their node free.
+
+        Returns
+        -------
+        list[Filled] or None
+            Contents of nodes which leave out no more of each tier but the last, and of that as
+            little as was found within some seconds; ``None`` if nothing was found.
+
+        Raises
+        ------
+        SpentError
+            If there are too many such contents.
+        """
+        order = by_size(self.asks, self.rooms.max(axis=0).tolist())
+        listed = [
+            nearly_full(
+                self.asks[order], self.counts[order], room, (room * share).astype(np.int64), work
+            )[0][:, np.argsort(order)]
+            for room in self.rooms
+        ]
+        total = [sum(int(self.counts[g]) * self.weights[g] for g in tier) for tier in self.tiers]
+        least = [there - out for there, out in zip(total[:-1], most, strict=True)]
+        demand = Demand(self.counts.tolist(), self.weights, self.tiers, least)
+        numbers = [len(nodes) for nodes in self.nodes]
+        chosen = cover(listed, numbers, demand, seconds, work.over)
+        if chosen is None:
+            return None
+        left, found = self.counts.copy(), []
+        for c, i, n in chosen:
+            for _ in range(n):
+                pods = np.minimum(listed[c][i], left)
+                left -= pods
+                found.append(Filled(c, tuple(pods.tolist())))
+        return found
 
 
 def question(instance: Instance, tiers: Sequence[Tier]) -> Question | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
+from kantopt.clock import Deadline
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.search.bins.contents import SpentError, Work
@@ -16,6 +18,10 @@ from kantopt.verify.rules import check
 
 QUICK = 1_500_000
 """Work that takes about a tenth of a second."""
+SHARES = (0.1, 0.03, 0.01)
+"""Of a node, what the contents that are chosen from may leave free at most."""
+LISTED = 20_000_000
+"""Work for listing them."""
 
 
 def bins(desk: Desk, work: int) -> None:
@@ -24,21 +30,41 @@ def bins(desk: Desk, work: int) -> None:
     What is asked of the nodes leaves much aside: who may be where, what may be evicted. So what
     cannot be done cannot be done by any plan, and what can be done is a proposal.
     """
+    for i, asked in _open(desk):
+        _close(desk, i, asked, work)
+
+
+def choose(desk: Desk, deadline: Deadline) -> None:
+    """Place more of the first open tiers by choosing among contents that are nearly full."""
+    for i, asked in _open(desk):
+        for share in SHARES:
+            work = Work(LISTED, deadline.cuts)
+            with suppress(SpentError):
+                most = _most(desk.tiers, desk.values[:i])
+                filled = asked.choose(most, share, deadline.remaining() / 2, work)
+                if filled is not None and _offer(desk, asked, filled):
+                    break
+
+
+def _open(desk: Desk) -> Iterator[tuple[int, Question]]:
+    """Yield tiers of unplaced pods that are not proved, and what they ask."""
     if desk.best is None or desk.forbidden:
         return
     for i, tier in enumerate(desk.tiers):
         if _counts(tier) and desk.known.bound(i, desk.values).bound < desk.values[i]:
-            asked = question(desk.instance, [*_held(desk, i), tier])
+            asked = question(desk.instance, [*filter(_counts, desk.tiers[:i]), tier])
             if asked is not None:
-                _close(desk, i, asked, work)
+                yield i, asked
 
 
 def _counts(tier: Tier) -> bool:
     return tier.metric is Metric.UNPLACED and not tier.surplus
 
 
-def _held(desk: Desk, i: int) -> list[Tier]:
-    return [tier for tier in desk.tiers[:i] if _counts(tier)]
+def _most(tiers: Sequence[Tier], values: Sequence[int]) -> list[int]:
+    """Return what some tiers may leave unplaced, of those that count that."""
+    pairs = zip(tiers, values, strict=False)
+    return [tier.most(value) for tier, value in pairs if _counts(tier)]
 
 
 def _close(desk: Desk, i: int, asked: Question, work: int) -> None:
@@ -47,7 +73,7 @@ def _close(desk: Desk, i: int, asked: Question, work: int) -> None:
     The nearer to the bound, the less may stay free of nodes: what is too little is soon told.
     """
     tier, values = desk.tiers[i], desk.values
-    held = [t.most(v) for t, v in zip(desk.tiers, values[:i], strict=False) if _counts(t)]
+    held = _most(desk.tiers, values[:i])
     bound = desk.known.bound(i, values).bound
 
     def fill(value: int, share: int, *, evict: bool = True) -> list[Filled] | None:

@@ -31,6 +31,7 @@ def take_turns(desk: Desk) -> None:
     desk.attempt(slots, _after(desk, MOST))
     if desk.done():
         return
+    desk.attempt(bins.choose, _after(desk, QUICK))
     whole(desk, _after(desk, QUICK), proving=1.0)
     turn, work = 0, MORE * bins.QUICK
     while not desk.done():

@@ -224,7 +224,9 @@ def test_contents_are_chosen_that_place_the_most() -> None:
                 break
             most[0] -= 1
         least = next(k for k in range(ENOUGH) if asked.fill([*most, k], Work(ENOUGH)) is not None)
-        filled = asked.choose(most, 1.0, 60.0, Work(ENOUGH))
+        there = [int(asked.counts[tier].sum()) for tier in asked.tiers]
+        must = [there[0] - most[0], 0]
+        filled = asked.choose(must, 1.0, 60.0, Work(ENOUGH))
         assert filled is not None
         pods = sum(np.array(full.pods) for full in filled)
         left = asked.counts - pods
@@ -244,8 +246,23 @@ def test_a_choice_places_what_no_pod_by_pod_search_does() -> None:
         made.snapshot, made.pending, bench_model("placement-first", counts=True)
     )
     desk, _, _ = desk_of(instance, instance.current)
-    choose(desk, Deadline(elapsed() + 60))
+    choose(desk, Deadline(elapsed() + 60), 0)
     assert desk.values[0] == desk.known.bound(0, desk.values).bound == 3
+
+
+def test_some_of_many_nodes_are_chosen_for_while_the_others_stay_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kantopt.search.stages.bins.MOST_NODES", 6)
+    made = documents(Cell(16, 4, 1, 105), 7309940385334237743)
+    instance = build_instance(
+        made.snapshot, made.pending, bench_model("placement-first", counts=True)
+    )
+    desk, found, _ = desk_of(instance, instance.current)
+    before = desk.values[0]
+    choose(desk, Deadline(elapsed() + 60), 0)
+    assert desk.values[0] < before - 1
+    assert not any(check(instance, placement) for placement in found)
 
 
 def test_nothing_is_asked_where_pods_go_together_or_there_is_room_for_all() -> None:

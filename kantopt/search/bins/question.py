@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kantopt.cp.covering import Demand, cover
+from kantopt.cp.covering import Demand
 from kantopt.problem.cluster import Amounts
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
+from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
+from kantopt.search.bins.choosing import chosen
 from kantopt.search.bins.contents import Work, by_size, nearly_full
 from kantopt.search.bins.leaving import left_out
 from kantopt.search.bins.packing import Filled, pack
@@ -74,15 +76,15 @@ class Question:
         return None
 
     def choose(
-        self, most: Sequence[int], share: float, seconds: float, work: Work
+        self, least: Sequence[int], share: float, seconds: float, work: Work
     ) -> list[Filled] | None:
         """Choose among contents that leave no more than a share of their node free.
 
         Returns
         -------
         list[Filled] or None
-            Contents of nodes which leave out no more of each tier but the last, and of that as
-            little as was found within some seconds; ``None`` if nothing was found.
+            Contents of nodes which hold so much of each tier at least, and of the last as much as
+            was found within some seconds; ``None`` if nothing was found.
 
         Raises
         ------
@@ -96,20 +98,24 @@ class Question:
             )[0][:, np.argsort(order)]
             for room in self.rooms
         ]
-        total = [sum(int(self.counts[g]) * self.weights[g] for g in tier) for tier in self.tiers]
-        least = [there - out for there, out in zip(total[:-1], most, strict=True)]
-        demand = Demand(self.counts.tolist(), self.weights, self.tiers, least)
-        numbers = [len(nodes) for nodes in self.nodes]
-        chosen = cover(listed, numbers, demand, seconds, work.over)
-        if chosen is None:
-            return None
-        left, found = self.counts.copy(), []
-        for c, i, n in chosen:
-            for _ in range(n):
-                pods = np.minimum(listed[c][i], left)
-                left -= pods
-                found.append(Filled(c, tuple(pods.tolist())))
+        demand = Demand(
+            list(map(len, self.nodes)), self.counts.tolist(), self.weights, self.tiers, least
+        )
+        return chosen(listed, demand, seconds, work.over)
+
+    def contents(self, placement: Placement) -> dict[int, Ints]:
+        """Pods of each kind by node."""
+        found = {n: np.zeros_like(self.counts) for nodes in self.nodes for n in nodes}
+        for k, podsets in enumerate(self.podsets):
+            for s in podsets:
+                for spot, pods in placement.podsets[s].items():
+                    found[spot.node][k] += pods
         return found
+
+    def part(self, nodes: Collection[int], counts: Ints) -> Question:
+        """Return the question of some of the nodes and so many of the pods."""
+        some = tuple(tuple(n for n in each if n in nodes) for each in self.nodes)
+        return replace(self, nodes=some, counts=counts)
 
 
 def question(instance: Instance, tiers: Sequence[Tier]) -> Question | None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+
+import numpy as np
 
 from kantopt.clock import Deadline
 from kantopt.problem.tiers import Tier
@@ -20,6 +23,10 @@ QUICK = 1_500_000
 """Work that takes about a tenth of a second."""
 SHARES = (0.1, 0.03, 0.01)
 """Of a node, what the contents that are chosen from may leave free at most."""
+MOST_NODES = 32
+"""Nodes of which contents are chosen at a time."""
+LONGEST = 3.0
+"""Seconds for one choice."""
 LISTED = 20_000_000
 """Work for listing them."""
 
@@ -34,16 +41,50 @@ def bins(desk: Desk, work: int) -> None:
         _close(desk, i, asked, work)
 
 
-def choose(desk: Desk, deadline: Deadline) -> None:
-    """Place more of the first open tiers by choosing among contents that are nearly full."""
+def choose(desk: Desk, deadline: Deadline, turn: int) -> None:
+    """Place more of the first open tiers by choosing among contents that are nearly full.
+
+    Of many nodes some at a time, others each ``turn``: those of a few are chosen well within a
+    second.
+    """
+    rng = random.Random(desk.budget.seed + turn)
     for i, asked in _open(desk):
-        for share in SHARES:
-            work = Work(LISTED, deadline.cuts)
-            with suppress(SpentError):
-                most = _most(desk.tiers, desk.values[:i])
-                filled = asked.choose(most, share, deadline.remaining() / 2, work)
-                if filled is not None and _offer(desk, asked, filled):
-                    break
+        nodes = [n for each in asked.nodes for n in each]
+        parts = -(-len(nodes) // MOST_NODES)
+        vain = 0
+        while vain < parts * len(SHARES) and not deadline.over():
+            if desk.known.bound(i, desk.values).bound >= desk.values[i]:
+                break
+            some = set(rng.sample(nodes, min(len(nodes), MOST_NODES)))
+            share = SHARES[vain if parts == 1 else 0]
+            vain = 0 if _choose_of(desk, asked, some, share, deadline) else vain + 1
+
+
+def _choose_of(
+    desk: Desk, asked: Question, some: set[int], share: float, deadline: Deadline
+) -> bool:
+    """Place more by other contents of some nodes, those of the others as they are."""
+    assert desk.best is not None
+    contents = asked.contents(desk.best)
+    zeros = np.zeros_like(asked.counts)
+    here = sum((contents[n] for n in some), zeros)
+    left = asked.counts - sum(contents.values(), zeros)
+    weight = np.asarray(asked.weights) * here
+    least = [int(weight[tier.start : tier.stop].sum()) for tier in asked.tiers]
+    least[-1] += 1
+    part = asked.part(some, here + left)
+    seconds = min(LONGEST, deadline.remaining())
+    try:
+        filled = part.choose(least, share, seconds, Work(LISTED, deadline.cuts))
+    except SpentError:
+        return False
+    others = [
+        Filled(c, tuple(contents[n].tolist()))
+        for c, nodes in enumerate(asked.nodes)
+        for n in nodes
+        if n not in some
+    ]
+    return filled is not None and _offer(desk, asked, [*others, *filled])
 
 
 def _open(desk: Desk) -> Iterator[tuple[int, Question]]:

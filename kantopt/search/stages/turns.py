@@ -31,13 +31,14 @@ def take_turns(desk: Desk) -> None:
     desk.attempt(slots, _after(desk, MOST))
     if desk.done():
         return
-    desk.attempt(bins.choose, _after(desk, QUICK))
+    desk.attempt(bins.choose, _after(desk, QUICK), 0)
     whole(desk, _after(desk, QUICK), proving=1.0)
     turn, work = 0, MORE * bins.QUICK
     while not desk.done():
         desk.refresh()
         if turn % 3 == 0:
             desk.attempt(bins.bins, work)
+            desk.attempt(bins.choose, _after(desk, TURN), turn + 1)
             work *= MORE
         until = _after(desk, (LONG, TURN, TURN)[turn % 3])
         match turn % 3:

@@ -265,11 +265,14 @@ def test_some_of_many_nodes_are_chosen_for_while_the_others_stay_as_they_are(
     assert not any(check(instance, placement) for placement in found)
 
 
-def test_nothing_is_asked_where_pods_go_together_or_there_is_room_for_all() -> None:
+def test_nothing_is_asked_where_pods_go_together_share_devices_or_there_is_room_for_all() -> None:
     gang = job("g", pods(count=2, cpu=4), priority=1)
     single = job("s", pods(count=2, cpu=4, minCount=0), priority=1)
-    for wanted, cpu in ((gang, 5), (single, 8)):
-        instance = question([node("a", cpu=cpu)], [wanted], objectives=["unplaced"])
+    share = [{"class": "gpu", "count": 1, "requests": {"gpu": "500m"}}]
+    shares = job("d", pods(count=2, cpu=4, minCount=0, devices=share), priority=1)
+    device = [{"class": "gpu", "count": 1, "capacity": {"gpu": 1}}]
+    for wanted, cpu in ((gang, 5), (single, 8), (shares, 5)):
+        instance = question([node("a", cpu=cpu, devices=device)], [wanted], objectives=["unplaced"])
         assert asked_of(instance, tiers_of(instance)) is None
     instance = question([node("a", cpu=5)], [single], objectives=["unplaced"])
     assert asked_of(instance, tiers_of(instance)) is not None

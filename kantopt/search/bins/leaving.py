@@ -19,9 +19,9 @@ def left_out(
     short: Ints,
     work: Work,
 ) -> Iterator[Ints]:
-    """Yield, of each kind, how many pods are left out; all that leave out less are left aside.
+    """Yield, of each kind, how many pods are left out, in each way that frees enough.
 
-    Who has more left out has it easier: only choices are looked at to which no pod can be added.
+    The more is left out the easier the rest is placed: only choices to which no pod can be added.
 
     Parameters
     ----------

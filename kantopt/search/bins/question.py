@@ -23,8 +23,8 @@ from kantopt.search.shapes import Ints
 from kantopt.verify.step import Loads
 from kantopt.verify.weight import weight
 
-MOST_KINDS = 256
-"""Most kinds of pods that are looked at."""
+MOST_KINDS = MOST_NODES = 256
+"""Most kinds of pods, and most nodes, that are looked at."""
 MOST_CLASSES = 8
 """Most classes of nodes: of many the contents are too many."""
 
@@ -121,17 +121,18 @@ class Question:
 def question(instance: Instance, tiers: Sequence[Tier]) -> Question | None:
     """Return what the last of some tiers of ``unplaced`` asks, given those before it.
 
-    ``None`` if a tier counts other things than pods, a pod is worth nothing by itself, or there is
-    too much of everything.
+    ``None`` if a tier counts other things than pods, a pod is worth nothing by itself or shares
+    devices, there is room for all, or there is too much of everything.
     """
-    if not instance.on(Rule.CAPACITY) or not all(_counts_pods(tier) for tier in tiers):
+    small = len(instance.nodes) <= MOST_NODES and instance.on(Rule.CAPACITY)
+    if not small or not all(_counts_pods(tier) for tier in tiers):
         return None
     kinds: dict[tuple[int, int, Amounts], list[int]] = {}
     for podset in sorted(instance.podsets, key=lambda podset: not podset.running):
         t = _tier_of(instance, podset, tiers)
         if t is None:
             continue
-        if instance.jobs[podset.job].is_gang:
+        if instance.jobs[podset.job].is_gang or podset.devices:
             return None
         kinds.setdefault((t, weight(tiers[t], podset), podset.requests), []).append(podset.index)
     rooms = _rooms(instance)

@@ -109,9 +109,10 @@ def _most(tiers: Sequence[Tier], values: Sequence[int]) -> list[int]:
 
 
 def _close(desk: Desk, i: int, asked: Question, work: int) -> None:
-    """Ask for less and less that is left out from the value down, and for more from the bound up.
+    """Try to leave out no more than the bound, then more and more; when that takes too long, less.
 
-    The nearer to the bound, the less may stay free of nodes: what is too little is soon told.
+    The less is left out, the less may stay free of nodes, and the sooner it is told: bounds come
+    first, then plans that leave out one less than the best.
     """
     tier, values = desk.tiers[i], desk.values
     held = _most(desk.tiers, values[:i])

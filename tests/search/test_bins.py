@@ -265,6 +265,22 @@ def test_some_of_many_nodes_are_chosen_for_while_the_others_stay_as_they_are(
     assert not any(check(instance, placement) for placement in found)
 
 
+def test_what_is_placed_elsewhere_meanwhile_is_not_looked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    single = job("s", pods(count=3, cpu=2, minCount=0), priority=1)
+    instance = question([node("a", cpu=4)], [single], objectives=["unplaced"])
+    _, placement = best(instance)
+    assert placement is not None
+    line = Line(lambda _: None, lambda _: None, lambda _: None, news=lambda: placement)
+    start, budget = instance.current, Budget(Deadline(None))
+    asked: list[Any] = []
+    monkeypatch.setattr("kantopt.search.stages.bins.question", lambda *args: asked.append(args))
+    bins(Desk(instance, tiers_of(instance), start, (), budget, line), QUICK)
+    choose(Desk(instance, tiers_of(instance), start, (), budget, line), Deadline(None), 0)
+    assert not asked
+
+
 def test_nothing_is_asked_where_pods_go_together_share_devices_or_there_is_room_for_all() -> None:
     gang = job("g", pods(count=2, cpu=4), priority=1)
     single = job("s", pods(count=2, cpu=4, minCount=0), priority=1)

@@ -53,6 +53,7 @@ def choose(desk: Desk, deadline: Deadline, turn: int) -> None:
         parts = -(-len(nodes) // MOST_NODES)
         vain = 0
         while vain < parts * len(SHARES) and not deadline.over():
+            desk.refresh()
             if desk.known.bound(i, desk.values).bound >= desk.values[i]:
                 break
             some = set(rng.sample(nodes, min(len(nodes), MOST_NODES)))
@@ -92,6 +93,7 @@ def _open(desk: Desk) -> Iterator[tuple[int, Question]]:
     if desk.best is None or desk.forbidden:
         return
     for i, tier in enumerate(desk.tiers):
+        desk.refresh()  # what has been placed elsewhere is not to be looked for
         if _counts(tier) and desk.known.bound(i, desk.values).bound < desk.values[i]:
             asked = question(desk.instance, [*filter(_counts, desk.tiers[:i]), tier])
             if asked is not None:

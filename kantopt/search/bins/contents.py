@@ -14,8 +14,8 @@ Counts = NDArray[np.signedinteger]
 """Pods of each kind (columns), a row for each content."""
 
 
-MOST = 2_000_000
-"""Most contents that are kept at a time."""
+MOST = 60_000_000
+"""Most numbers that contents kept at a time may have, each a byte or little more."""
 _BLOCK = 500_000
 """Pairs of halves that are looked at together."""
 _FEW = 8
@@ -97,7 +97,7 @@ def nearly_full(
         for rows in _blocks(number)
     ]
     i, j = (np.concatenate(indices) for indices in zip(*near, strict=True))
-    _limit(len(i))
+    _limit(len(i) * len(counts))
     found = np.zeros((len(i), len(counts)), _dtype(counts))
     found[:, large], found[:, small] = left[i], right[j]
     loads = left_loads[i] + right_loads[j]
@@ -144,7 +144,7 @@ def _contents(asks: Ints, counts: Ints, room: Ints, work: Work) -> tuple[Counts,
                 break
             fitting = int(fits.sum())
             work.take(fitting * (1 + len(counts) // _FEW))
-            _limit(sum(map(len, rows)) + fitting)
+            _limit((sum(map(len, rows)) + fitting) * len(counts))
             with_more = rows[-1][fits]
             with_more[:, k] = pods
             rows.append(with_more)
@@ -153,8 +153,8 @@ def _contents(asks: Ints, counts: Ints, room: Ints, work: Work) -> tuple[Counts,
     return found, loads
 
 
-def _limit(contents: int) -> None:
-    if contents > MOST:
+def _limit(numbers: int) -> None:
+    if numbers > MOST:
         raise SpentError
 
 

@@ -16,7 +16,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.bins.choosing import chosen
-from kantopt.search.bins.contents import Work, by_size, nearly_full
+from kantopt.search.bins.contents import SpentError, Work, by_size, nearly_full
 from kantopt.search.bins.leaving import left_out
 from kantopt.search.bins.packing import Filled, pack
 from kantopt.search.shapes import Ints
@@ -25,6 +25,8 @@ from kantopt.verify.weight import weight
 
 MOST_KINDS = MOST_NODES = 256
 """Most kinds of pods, and most nodes, that are looked at."""
+MOST_LISTED = 30_000_000
+"""Most numbers that contents to choose from may have: four bytes each while they are priced."""
 MOST_CLASSES = 8
 """Most classes of nodes: of many the contents are too many."""
 
@@ -98,6 +100,8 @@ class Question:
             )[0][:, np.argsort(order)]
             for room in self.rooms
         ]
+        if sum(table.size for table in listed) > MOST_LISTED:
+            raise SpentError
         demand = Demand(
             list(map(len, self.nodes)), self.counts.tolist(), self.weights, self.tiers, least
         )

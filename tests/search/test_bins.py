@@ -199,7 +199,7 @@ def test_bounds_are_below_the_optimum_and_placements_legal() -> None:
 def test_few_pods_on_equal_nodes_are_settled_at_once(
     name: str, cell: Cell, seed: int, left: int
 ) -> None:
-    """Neither were the first two proved in a second nor the last two placed so well in ten."""
+    """The first two were not proved in a second, the next two not placed so well in ten."""
     made = documents(cell, seed)
     instance = build_instance(made.snapshot, made.pending, bench_model(name, counts=True))
     desk, _, _ = desk_of(instance, instance.current)
@@ -279,6 +279,21 @@ def test_what_is_placed_elsewhere_meanwhile_is_not_looked_for(
     bins(Desk(instance, tiers_of(instance), start, (), budget, line), QUICK)
     choose(Desk(instance, tiers_of(instance), start, (), budget, line), Deadline(None), 0)
     assert not asked
+
+
+def test_bounds_rise_by_whole_pods_not_by_units() -> None:
+    """Nodes of 10 cores have room for 20, and for no two of three pods: one GPU stays out."""
+    sizes = {"a": 6, "b": 6, "c": 8}
+    single = [
+        job(name, pods(cpu=cpu, gpu=1, minCount=0), priority=1) for name, cpu in sizes.items()
+    ]
+    nodes = [node(name, cpu=10, gpu=8) for name in "mn"]
+    objectives: list[Any] = [{"unplaced": {"by": "priority", "unit": "gpu"}}]
+    instance = question(nodes, single, objectives=objectives)
+    desk, _, bounds = desk_of(instance, instance.current)
+    bins(desk, QUICK)
+    assert desk.values[0] == 1000
+    assert [bound.bound for bound in bounds] == [1000]
 
 
 def test_nothing_is_asked_where_pods_go_together_share_devices_or_there_is_room_for_all() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 
 import numpy as np
 
@@ -106,6 +107,11 @@ class Question:
             list(map(len, self.nodes)), self.counts.tolist(), self.weights, self.tiers, least
         )
         return chosen(listed, demand, seconds, work.over)
+
+    def next_weight(self, weight: int) -> int:
+        """Return the least above some weight that pods of the last tier could have together."""
+        step = gcd(*(self.weights[g] for g in self.tiers[-1])) or 1
+        return (weight // step + 1) * step
 
     def contents(self, placement: Placement) -> dict[int, Ints]:
         """Pods of each kind by node."""

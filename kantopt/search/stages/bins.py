@@ -136,8 +136,9 @@ def _close(desk: Desk, i: int, asked: Question, work: int) -> None:
             if filled is not None:
                 better(bound, filled)
                 return
-            bound += 1
-            desk.proved(i, bound, values[:i], "relaxation-search")
+            # What is left out is a whole number of pods: the next sum that there could be.
+            bound = asked.next_weight(tier.most(bound)) - tier.most(0)
+            desk.proved(i, min(bound, desk.values[i]), values[:i], "relaxation-search")
     with suppress(SpentError):
         while bound < desk.values[i] - 1:
             filled = fill(desk.values[i] - 1, 2)

@@ -1,0 +1,68 @@
+"""Beside the real kube-scheduler: which pending pod may go to which node of random dumps."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.kube_verdicts import FILE, Tally, tally
+
+ALLOWED_WRONGLY = {
+    "DynamicResources": 68,
+    "InterPodAffinity": 200,
+    "NodeAffinity": 10,
+    "NodePorts": 85,
+    "NodeResourcesFit": 127,
+    "PodTopologySpread": 12,
+    "PreFilter:VolumeBinding": 59,
+    "PreFilter:VolumeRestrictions": 33,
+    "VolumeBinding": 236,
+}
+"""Plugins that refuse what we allow, with the most pairs of each. To become empty."""
+
+REFUSED_WRONGLY = {"anti_affinity": 104, "capacity": 3, "eligibility": 361, "spread": 18}
+"""Rules of ours that refuse what the scheduler allows, with the most pairs of each."""
+
+UNREADABLE = {"m_gtval_+3", "m_gtval_3", "m_gtval_5Gi"}
+"""Dumps that the import refuses as a whole for one field of one pod."""
+
+
+@pytest.fixture(scope="module")
+def told() -> Tally:
+    folder = os.environ.get("KANTOPT_DATA")
+    if not folder:
+        pytest.skip("KANTOPT_DATA names no folder")
+    path = Path(folder) / FILE
+    if not path.is_file():
+        pytest.skip(f"no {FILE} in KANTOPT_DATA")
+    return tally(path)
+
+
+@pytest.mark.data
+def test_no_pod_may_go_where_the_scheduler_refuses_it(told: Tally) -> None:
+    assert told.both_allow > 7000
+    assert told.both_refuse > 45000
+    beyond = {p: n for p, n in told.allowed_wrongly.items() if n > ALLOWED_WRONGLY.get(p, 0)}
+    assert not beyond, told.first
+    settled = ALLOWED_WRONGLY.keys() - told.allowed_wrongly.keys()
+    assert not settled, "strike them off the list"
+
+
+@pytest.mark.data
+def test_no_pod_is_kept_from_where_the_scheduler_admits_it(told: Tally) -> None:
+    beyond = {r: n for r, n in told.refused_wrongly.items() if n > REFUSED_WRONGLY.get(r, 0)}
+    assert not beyond, told.first
+    settled = REFUSED_WRONGLY.keys() - told.refused_wrongly.keys()
+    assert not settled, "strike them off the list"
+
+
+@pytest.mark.data
+def test_every_dump_can_be_read(told: Tally) -> None:
+    assert set(told.unreadable) == UNREADABLE
+
+
+@pytest.mark.data
+def test_the_search_sees_what_the_judge_sees(told: Tally) -> None:
+    assert told.search_differs == 0, told.first["search"]

@@ -1,0 +1,241 @@
+"""Small clusters beside what the real kube-scheduler says of each pending pod and each node.
+
+Each record holds a dump and, for each of its pending pods and each node, the scheduler's plugins
+that refuse the pod there as the dump stands (none: it may go there). Asked of kantopt is the
+same, read through the command's own import: does the judge admit one pod there, does the search?
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+from kantopt.errors import BadDataError
+from kantopt.planning.question import Import, Question, question_of
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.schema.extends import load_model
+from kantopt.schema.model import Model
+from kantopt.schema.raw import RawDocument
+from kantopt.search.shapes import Ints
+from kantopt.search.state import State, rooms
+from kantopt.verify.rules import check
+
+FILE = "kube_scheduler/filter.jsonl.gz"
+_OFF = {"gang": "off", "quota": "off", "pinned": "off"}
+_AGENT_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One pending pod and one node, and who refuses the pod there."""
+
+    dump: str
+    pod: str
+    node: str
+    plugins: tuple[str, ...]
+    """Of the scheduler."""
+    rules: tuple[str, ...]
+    """Of the judge."""
+    searched: bool
+    """Whether the search would place the pod there."""
+    policy: str
+    """A policy of ours by which we are stricter than the scheduler on purpose; mostly none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One dump: what was compared, and which pods were not, by reason."""
+
+    name: str
+    pairs: tuple[Pair, ...]
+    left_out: Mapping[str, str]
+
+
+def records(path: Path) -> Iterator[dict[str, Any]]:
+    """Read the records of a file."""
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+def model() -> Model:
+    """Return the default model without the rules that look at more than one pod on one node."""
+    mixed = load_model("mixed")
+    return mixed.model_copy(update={"rules": mixed.rules.model_copy(update=_OFF)})
+
+
+def question_about(record: Mapping[str, Any]) -> Question:
+    """Read a record's dump as the command does, gated pods on where the record has any."""
+    how = Import(gated=bool(record["gated"]))
+    return question_of([RawDocument(record["name"], 0, record["dump"])], how)
+
+
+def compare(record: Mapping[str, Any]) -> Compared:
+    """Ask judge and search what the scheduler was asked."""
+    question = question_about(record)
+    instance = question.instance(model())
+    state = State(instance)
+    index = _pending(question, instance)
+    objects = {
+        (item["kind"], _name(item)): item
+        for item in record["dump"]["items"]
+        if item["kind"] in ("Node", "Pod")
+    }
+    known: dict[tuple[int, int], tuple[tuple[str, ...], bool]] = {}
+    searched: dict[int, Ints] = {}
+    pairs, left_out = [], {}
+    for pod, verdicts in record["verdicts"].items():
+        s = index.get(pod)
+        if s is None:
+            left_out[pod] = "left out by the import"
+            continue
+        reasons = tuple(getattr(instance.podsets[s], "not_modelled", ()))
+        if reasons:
+            left_out[pod] = ", ".join(reasons)
+            continue
+        if s not in searched:
+            searched[s] = _searched(state, s)
+        for node, plugins in verdicts.items():
+            n = instance.node_index[node]
+            if (s, n) not in known:
+                known[s, n] = _judged(instance, s, n), bool(searched[s][n])
+            policy = _policy(objects["Pod", pod], objects["Node", node])
+            pairs.append(Pair(record["name"], pod, node, tuple(plugins), *known[s, n], policy))
+    return Compared(record["name"], tuple(pairs), left_out)
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    metadata = item["metadata"]
+    return (
+        f"{metadata['namespace']}/{metadata['name']}"
+        if item["kind"] == "Pod"
+        else (metadata["name"])
+    )
+
+
+def _pending(question: Question, instance: Instance) -> dict[str, int]:
+    """Pod sets of the pending pods by NAMESPACE/NAME."""
+    found = {}
+    for job, document in zip(instance.jobs, question.documents(instance), strict=True):
+        for role, podset in zip(job.roles, document.pod_sets, strict=True):
+            for pod in podset.pods:
+                if role.pending is not None:
+                    found[f"{document.namespace}/{pod.name}"] = role.pending
+    return found
+
+
+def _searched(state: State, s: int) -> Ints:
+    """Room for one pod of a pod set on each node, as the search sees it."""
+    room = rooms(state, state.shape[s], 1) * state.allowed(s)
+    admitted = state.neighbours.admits(s) if state.neighbours.concern(s) else None
+    return room if admitted is None else room * admitted
+
+
+def _judged(instance: Instance, s: int, n: int) -> tuple[str, ...]:
+    """Rules that refuse one more pod of a pod set on a node, whichever devices it takes."""
+    fewest: tuple[str, ...] | None = None
+    for spot in _spots(instance, s, n):
+        violations = check(instance, instance.current.replace({s: {spot: 1}}))
+        rules = tuple(sorted({str(v.rule) for v in violations} - {"limits", "required"}))
+        if not rules:
+            return ()
+        fewest = rules if fewest is None else min(fewest, rules, key=len)
+    return ("devices",) if fewest is None else fewest
+
+
+def _spots(instance: Instance, s: int, n: int) -> Iterator[Spot]:
+    needs = [
+        combinations(instance.nodes[n].devices_of(need.device_class), need.count)
+        for need in instance.podsets[s].devices
+    ]
+    for chosen in product(*needs):
+        yield Spot(n, tuple(sorted(device for group in chosen for device in group)))
+
+
+def _policy(pod: Mapping[str, Any], node: Mapping[str, Any]) -> str:
+    """Name the policy that keeps the pod off the node, though the scheduler would place it."""
+    tolerations = pod["spec"].get("tolerations", ())
+    taints = node["spec"].get("taints", ())
+    keys = {taint["key"] for taint in taints}
+    conditions = {c["type"]: c["status"] for c in node["status"].get("conditions", ())}
+    if conditions.get("Ready", "True") != "True" and keys.isdisjoint(_AGENT_TAINTS):
+        return "node not ready, and no taint says so"
+    for taint in taints:
+        if taint["effect"] == "NoExecute" and all(
+            "tolerationSeconds" in item for item in tolerations if _covers(item, taint)
+        ):
+            return "NoExecute taint tolerated for a time only"
+    return ""
+
+
+def _covers(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
+    if toleration.get("effect", "") not in ("", taint["effect"]):
+        return False
+    if toleration.get("operator", "Equal") == "Exists":
+        return toleration.get("key", "") in ("", taint["key"])
+    return toleration.get("key") == taint["key"] and toleration.get("value", "") == taint.get(
+        "value", ""
+    )
+
+
+@dataclass(slots=True)
+class Tally:
+    """What all dumps come to."""
+
+    dumps: int = 0
+    pairs: int = 0
+    both_allow: int = 0
+    both_refuse: int = 0
+    on_purpose: Counter[str] = field(default_factory=Counter)
+    """Pairs that we refuse by a policy of ours, by policy."""
+    allowed_wrongly: Counter[str] = field(default_factory=Counter)
+    """By the scheduler's plugins, one count for each of them."""
+    refused_wrongly: Counter[str] = field(default_factory=Counter)
+    """By our rules."""
+    search_differs: int = 0
+    """Pairs of which the search does not say what the judge says."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Pods, by reason."""
+    unreadable: Counter[str] = field(default_factory=Counter)
+    """Dumps that the import refuses, by name."""
+    first: dict[str, str] = field(default_factory=dict)
+    """A witness of each cause."""
+
+    def add(self, compared: Compared) -> None:
+        """Count one dump."""
+        self.dumps += 1
+        self.left_out.update(compared.left_out.values())
+        for pair in compared.pairs:
+            self.pairs += 1
+            witness = f"{pair.dump} {pair.pod} {pair.node}"
+            if bool(pair.plugins) == bool(pair.rules):
+                self.both_refuse += bool(pair.rules)
+                self.both_allow += not pair.rules
+            elif pair.rules and pair.policy:
+                self.on_purpose[pair.policy] += 1
+            else:
+                wrong = self.refused_wrongly if pair.rules else self.allowed_wrongly
+                for cause in pair.rules or pair.plugins:
+                    wrong[cause] += 1
+                    self.first.setdefault(cause, witness)
+            if pair.searched == bool(pair.rules):
+                self.search_differs += 1
+                self.first.setdefault("search", witness)
+
+
+def tally(path: Path) -> Tally:
+    """Compare all dumps of a file."""
+    total = Tally()
+    for record in records(path):
+        try:
+            total.add(compare(record))
+        except BadDataError:
+            total.unreadable[record["name"]] += 1
+    return total

@@ -8,6 +8,7 @@ from kantopt.problem.cluster import Amounts
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
+from kantopt.verify.step import standing_loads
 
 
 class Quotas:
@@ -18,6 +19,21 @@ class Quotas:
         self._queues = instance.queues
         self._on = instance.on(Rule.QUOTA) and bool(instance.queues)
         self._cohorts = cohorts(instance)
+        # What was used beyond a limit before may be used again: by others, once its users are gone.
+        standing = standing_loads(instance).queue if self._on else ()
+        self._most: list[dict[int, int | None]] = [{} for _ in instance.queues]
+        self._most_shared: dict[tuple[str, int], int] = {}
+        if self._on:
+            for queue in instance.queues:
+                for quota in queue.quotas:
+                    limit = queue_limit(queue, quota)
+                    used = standing[queue.index][quota.resource]
+                    most = None if limit is None else max(limit, used)
+                    self._most[queue.index][quota.resource] = most
+            self._most_shared = {
+                key: max(shared_limit(members), shared_use(members, standing))
+                for key, members in self._cohorts.items()
+            }
 
     def add(self, queue: int | None, demand: Amounts, pods: int) -> None:
         """Charge pods to a queue; a negative number gives back."""
@@ -52,15 +68,15 @@ class Quotas:
             r = quota.resource
             if not extra[r]:
                 continue
-            limit = queue_limit(owner, quota)
-            if limit is not None and used[queue][r] + extra[r] > limit:
+            most = self._most[queue][r]
+            if most is not None and used[queue][r] + extra[r] > most:
                 return False
             if owner.cohort:
                 members = self._cohorts[owner.cohort, r]
                 before = max(0, used[queue][r] - quota.guaranteed)
                 after = max(0, used[queue][r] + extra[r] - quota.guaranteed)
                 shared = shared_use(members, used) - before + after
-                if after > before and shared > shared_limit(members):
+                if after > before and shared > self._most_shared[owner.cohort, r]:
                     return False
         return True
 

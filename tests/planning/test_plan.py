@@ -362,3 +362,20 @@ def test_a_plan_that_chains_bettered_names_them() -> None:
     result = planned(asked, model(*PODS_FIRST), engine="fast")
     assert result.plan.summary.moved_pods == 1
     assert result.plan.solver.strategy.endswith(" and chains")
+
+
+@pytest.mark.parametrize("engine", ["fast", "exact", "auto"])
+def test_a_queue_above_its_quota_exchanges_a_pod_for_one_of_a_more_important_job(
+    engine: str,
+) -> None:
+    queues = [{"name": "q", "resources": [{"name": "cpu", "nominalQuota": 0}]}]
+    asked = question(
+        [node("n", 4)],
+        [job("old", 3, "n", queueName="q")],
+        [job("new", 2, queueName="q", priority=9)],
+        queues=queues,
+    )
+    result = planned(asked, model(*PODS_FIRST), engine=engine)
+    assert [item.job for item in result.plan.assignments] == ["default/new"]
+    assert result.plan.solver.status == ("FEASIBLE" if engine == "fast" else "OPTIMAL")
+    assert result.plan.warnings == ()

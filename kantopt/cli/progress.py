@@ -157,12 +157,13 @@ def _first_open(values: Sequence[int], bounds: Sequence[int], tiers: Sequence[Ti
 
 def _as_in_tables(tier: Tier, numbers: tuple[int, int]) -> tuple[str, tuple[str, str]]:
     """Name and numbers of a tier as the table of objectives writes them."""
+    from kantopt.report.blocks import escaped
     from kantopt.report.tiers import tier_label, tier_number
 
     scale = 1000 * sum(shape.weight for shape in tier.mix)
     scales = {tier.name: scale} if scale else {}
     first, second = (tier_number(tier.name, tier.unit, number, scales) for number in numbers)
-    return tier_label(tier.name), (first, second)
+    return escaped(tier_label(tier.name)), (first, second)
 
 
 def _width() -> int:

@@ -5,6 +5,7 @@ Nothing here talks to a cluster: what is written is for a person or a program to
 
 from __future__ import annotations
 
+import itertools
 import json
 import shlex
 from typing import Any, Literal, TypedDict
@@ -265,4 +266,17 @@ def _wait(item: Request) -> str:
 
 
 def _target(item: Request) -> str:
-    return f"--namespace={shlex.quote(item['namespace'])} {shlex.quote('pod/' + item['pod'])}"
+    return f"--namespace={_word(item['namespace'])} {_word('pod/' + item['pod'])}"
+
+
+def _word(text: str) -> str:
+    """Quote a word for a shell; a terminal that shows the script must not obey it either."""
+    parts = itertools.groupby(text, lambda char: char == "\n" or char.isprintable())
+    return "".join(
+        shlex.quote(part) if shown else f"\"$(printf '{_octal(part)}')\""
+        for shown, part in ((shown, "".join(chars)) for shown, chars in parts)
+    )
+
+
+def _octal(text: str) -> str:
+    return "".join(f"\\{byte:03o}" for byte in text.encode("utf-8", "surrogatepass"))

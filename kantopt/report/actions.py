@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kantopt.report.blocks import Table, escaped
+from kantopt.report.blocks import Table, in_lines
 from kantopt.report.names import joined, on_devices, places
 from kantopt.report.units import plural
 from kantopt.schema.plan import Binding, Eviction, Move, Plan, Wave
@@ -21,7 +21,7 @@ def action_lines(plan: Plan) -> str:
             kind, source, target = _parts(action)
             where = " ".join(place for place in (source, target) if place)
             lines.append(f"{kind} {action.job}/{action.pod_set} {where} x{action.count}")
-    return "".join(f"{escaped(line)}\n" for line in lines)
+    return in_lines(lines)
 
 
 def actions_table(plan: Plan) -> Iterator[Table]:

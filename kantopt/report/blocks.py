@@ -6,9 +6,9 @@ import io
 import itertools
 import os
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
 
 Style = Literal["", "good", "bad", "warn", "dim", "title"]
 
@@ -61,12 +61,26 @@ def render(blocks: Sequence[Block], screen: Screen) -> str:
 
 def _printable(block: Block) -> Block:
     """Names are anything that a document holds; a terminal must not obey them."""
-    if isinstance(block, Paragraph):
-        return replace(block, text=escaped(block.text))
-    if isinstance(block, Listing):
-        return replace(block, lines=tuple(escaped(line) for line in block.lines))
-    rows = tuple(tuple(escaped(cell) for cell in row) for row in block.rows)
-    return replace(block, rows=rows)
+    texts = {
+        each.name: _escaped_all(getattr(block, each.name))
+        for each in fields(block)
+        if each.name not in _OURS
+    }
+    return replace(block, **texts)
+
+
+_OURS = ("style", "styles", "indent", "right")
+"""Fields of blocks that hold no text of documents."""
+
+
+def _escaped_all(texts: Any) -> Any:
+    """Escape a text, or all texts of a tuple however deep."""
+    return escaped(texts) if isinstance(texts, str) else tuple(map(_escaped_all, texts))
+
+
+def in_lines(texts: Iterable[str]) -> str:
+    """Write texts one a line; control characters are escaped."""
+    return "".join(f"{escaped(text)}\n" for text in texts)
 
 
 def escaped(text: str) -> str:

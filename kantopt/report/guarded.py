@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kantopt.report.blocks import Block, Paragraph, Style, Table, escaped
+from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
 from kantopt.report.names import on_devices
 from kantopt.report.units import plural
 from kantopt.schema.plan import Binding, CutStep, Eviction, Move, Plan
@@ -37,7 +37,7 @@ def guarded_blocks(plan: Plan, done: Sequence[str], cut: Sequence[CutStep]) -> l
 
 def cut_lines(cut: Sequence[CutStep]) -> str:
     """One line per step that is cut: ``ID RULE: cause``."""
-    return "".join(f"{escaped(f'{step.id} {step.rule}: {step.message}')}\n" for step in cut)
+    return in_lines(f"{step.id} {step.rule}: {step.message}" for step in cut)
 
 
 def _headline(steps: int, done: int, cut: int) -> Paragraph:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table, escaped
+from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table, in_lines
 from kantopt.report.explanation import action_rows
 from kantopt.report.units import duration, plural, thousandths
 from kantopt.schema.prices import Price, PriceList
@@ -28,7 +28,7 @@ def price_lines(prices: PriceList) -> str:
         f"{price.domain} {price.status} {_evicted(price)} {price.moved_pods}"
         for price in prices.prices
     )
-    return "".join(f"{escaped(line)}\n" for line in lines)
+    return in_lines(lines)
 
 
 def _headline(prices: PriceList) -> Iterator[Block]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kantopt.report.blocks import Block, Listing, Paragraph, Table, escaped
+from kantopt.report.blocks import Block, Listing, Paragraph, Table, in_lines
 from kantopt.report.terminal import standing_table
 from kantopt.report.units import plural
 from kantopt.schema.plan import Standing
@@ -34,7 +34,7 @@ def line(finding: Standing) -> str:
 def finding_lines(verdict: Verdict) -> str:
     """One line per finding; of a snapshot alone, per violation that stands."""
     items = verdict.pre_existing if verdict.judged == "snapshot" else verdict.findings
-    return "".join(f"{escaped(line(item))}\n" for item in items)
+    return in_lines(map(line, items))
 
 
 def _headline(verdict: Verdict) -> Paragraph:

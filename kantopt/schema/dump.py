@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import Any
 
 from pydantic_core import to_json
 
 from kantopt.schema.base import Part
+
+_CONTROL = re.compile("[\x7f-\x9f]")
 
 
 def dump_data(document: Part) -> dict[str, Any]:
@@ -21,8 +24,12 @@ def dump_data(document: Part) -> dict[str, Any]:
 
 
 def dump_json(document: Part) -> str:
-    """Write a document as JSON, indented by 2, with a line break at the end."""
-    return to_json(dump_data(document), indent=2).decode() + "\n"
+    """Write a document as JSON, indented by 2, with a line break at the end.
+
+    All control characters are escaped, also those that JSON lets stand and some terminals obey.
+    """
+    text = to_json(dump_data(document), indent=2).decode()
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
 
 
 def dump_yaml(document: Part) -> str:

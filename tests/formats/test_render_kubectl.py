@@ -225,6 +225,24 @@ def test_no_name_can_break_out_of_the_script(tmp_path: Path) -> None:
     assert sorted(item.name for item in tmp_path.iterdir()) == ["kubectl"]
 
 
+def test_a_script_holds_no_control_character_and_names_mean_what_they_are(tmp_path: Path) -> None:
+    evil = "a'\x1b[2J\x9b\\0"
+    made = plan(evictions=(evict(PodRef(name=evil)),), assignments=(bind(GATED),))
+    script = render_shell(made)
+    assert script.replace("\n", "").isprintable()
+    fake = tmp_path / "kubectl"
+    fake.write_text('#!/bin/sh\nprintf "%s\\n" "$@" >> asked\n')
+    fake.chmod(0o755)
+    subprocess.run(
+        ["/bin/sh", "-c", script],
+        check=True,
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+    )
+    assert f"pod/{evil}" in (tmp_path / "asked").read_text().splitlines()
+
+
 def test_a_single_nameless_pod_is_one_pod() -> None:
     requests = render_kubectl(plan(evictions=(evict(VICTIM, count=2),)))
     assert requests[1]["message"].startswith("1 pod of team-b/x")

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from kantopt.errors import UsageError
 from kantopt.planning.explain.patch import patched
+from kantopt.planning.explain.quoting import cut, masked, unquoted
 from kantopt.planning.question import Question
 from kantopt.schema.jobs import Job, PodSet, Toleration, TopologyRequest
 from kantopt.schema.model import Limits, Model
@@ -28,7 +29,8 @@ FORMS = (
     "@FILE",
 )
 """What changes look like; fields of ``set`` are resources, ``count``, ``minCount``, ``required``,
-``tolerate``, ``nodeSelector``, ``preemptible`` and ``movable``."""
+``tolerate``, ``nodeSelector``, ``preemptible`` and ``movable``. Names that hold ``:``, ``=`` or
+spaces are quoted as in JSON: ``quota="team:a":cpu=4``."""
 
 Edited = tuple[Question, Model]
 
@@ -45,7 +47,7 @@ def edited(question: Question, model: Model, edits: Sequence[str]) -> Edited:
         if text.startswith("@"):
             question = patched(question, text[1:])
             continue
-        kind, separator, rest = text.partition("=")
+        kind, separator, rest = cut(text, "=")
         change = _CHANGES.get(kind)
         if change is None or not separator or not rest:
             close = get_close_matches(kind, list(_CHANGES), n=1)
@@ -59,7 +61,15 @@ def _single(edits: Sequence[str]) -> Iterator[str]:
     """Part a text where another change begins: names may have spaces in them."""
     begins = re.compile(rf"\s+(?=(?:{'|'.join(map(re.escape, _CHANGES))})=)")
     for text in edits:
-        yield from (text,) if text.startswith("@") else begins.split(text.strip())
+        if text.startswith("@"):
+            yield text
+            continue
+        text = text.strip()
+        start = 0
+        for gap in begins.finditer(masked(text)):
+            yield text[start : gap.start()]
+            start = gap.end()
+        yield text[start:]
 
 
 def _wrong(text: str, expected: str) -> UsageError:
@@ -68,6 +78,7 @@ def _wrong(text: str, expected: str) -> UsageError:
 
 def _index(text: str, name: str, known: Sequence[str], what: str) -> int:
     """Position of a name; a job may be named without its namespace where that is unique."""
+    name = unquoted(name)
     exact = [i for i, full in enumerate(known) if full == name]
     found = exact or [i for i, full in enumerate(known) if full.rpartition("/")[2] == name]
     if len(found) == 1:
@@ -77,6 +88,14 @@ def _index(text: str, name: str, known: Sequence[str], what: str) -> int:
     close = get_close_matches(name, known, n=1)
     hint = f" (did you mean {close[0]}?)" if close else ""
     raise _wrong(text, f"{what} that the input has{hint}")
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Split at colons that are not quoted."""
+    separator = ":"
+    while separator:
+        part, separator, text = cut(text, ":")
+        yield part
 
 
 def _number(text: str, value: str, *, least: int = 0) -> int:
@@ -90,7 +109,7 @@ def _number(text: str, value: str, *, least: int = 0) -> int:
 
 
 def _pair(text: str, rest: str) -> tuple[str, str]:
-    name, separator, value = rest.rpartition(":")
+    name, separator, value = cut(rest, ":", last=True)
     if not (separator and name and value):
         raise _wrong(text, next(form for form in FORMS if form.startswith(text.split("=")[0])))
     return name, value
@@ -200,12 +219,13 @@ def _priority(text: str, rest: str, question: Question, model: Model) -> Edited:
 
 
 def _set(text: str, rest: str, question: Question, model: Model) -> Edited:
-    where, separator, value = rest.partition("=")
-    *path, field = where.split(":")
+    where, separator, value = cut(rest, "=")
+    *path, field = _parts(where)
     if not separator or not value or not path or not field or len(path) > 2:
         raise _wrong(text, "set=JOB[:PODSET]:FIELD=VALUE")
     if field == "priority" and len(path) == 1:
         return _priority(text, f"{path[0]}:{value}", question, model)
+    field = unquoted(field)
     j = _job(text, path[0], question)
     job = question.jobs[j]
     names = [podset.name for podset in job.pod_sets]
@@ -244,7 +264,7 @@ def _with_field(text: str, podset: PodSet, field: str, value: str, question: Que
         request = _required(text, request, value, question)
         return podset.model_copy(update={"topology_request": request})
     if field == "tolerate":
-        toleration = Toleration(key=value, operator="Exists")
+        toleration = Toleration(key=unquoted(value), operator="Exists")
         return podset.model_copy(update={"tolerations": (*podset.tolerations, toleration)})
     if field == "nodeSelector":
         if value != "none":
@@ -285,6 +305,7 @@ def _required(
 ) -> TopologyRequest:
     levels = [level.name for level in question.snapshot.topology.levels]
     labels = [level.node_label for level in question.snapshot.topology.levels]
+    value = unquoted(value) if unquoted(value) in (*levels, *labels) else value
     if value != "none" and value not in (*levels, *labels):
         raise _wrong(text, f"none or one of {', '.join(levels) or 'the levels; there are none'}")
     return request.model_copy(update={"required": None if value == "none" else value})
@@ -294,8 +315,8 @@ def _required(
 
 
 def _quota(text: str, rest: str, question: Question, model: Model) -> Edited:
-    where, separator, value = rest.partition("=")
-    name, colon, resource = where.partition(":")
+    where, separator, value = cut(rest, "=")
+    name, colon, resource = cut(where, ":")
     if not (separator and colon and value):
         raise _wrong(text, "quota=QUEUE:RESOURCE=VALUE")
     queues: list[Queue] = list(question.snapshot.queues)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kantopt.planning.explain.quoting import quoted
 from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
 from kantopt.planning.explain.trial import Trial
 from kantopt.planning.explain.verdict import disturbance
@@ -93,7 +94,7 @@ def wait_for_ends(w: Workshop) -> Iterator[Ranked]:
 
 
 def _removing(w: Workshop, jobs: tuple[int, ...]) -> tuple[str, ...]:
-    return tuple(f"remove={w.asked.jobs[x].name}" for x in jobs)
+    return tuple(f"remove={quoted(w.asked.jobs[x].name)}" for x in jobs)
 
 
 def _needed(w: Workshop, group: tuple[int, ...]) -> tuple[int, ...]:
@@ -146,7 +147,7 @@ def raise_priority(w: Workshop) -> Iterator[Ranked]:
         if priority < w.job.priority and w.job.may_preempt:
             continue
         value = max(priority + 1, w.job.priority)
-        trial = w.trials.disturbing(f"priority={w.job.name}:{value}")
+        trial = w.trials.disturbing(f"priority={quoted(w.job.name)}:{value}")
         if trial.decision.placement is None:
             continue
         evicted, moved = disturbance(trial.asked, trial.decision)

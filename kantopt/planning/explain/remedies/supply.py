@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kantopt.planning.explain.quoting import quoted
 from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
 from kantopt.planning.explain.trial import Trial
 from kantopt.planning.explain.words import counted
@@ -39,7 +40,7 @@ def raise_quota(w: Workshop) -> Iterator[Ranked]:
         if more and missing > 0:
             name = asked.resources[r]
             value = from_base(name, quota.nominal + missing)
-            edits.append(f"quota={owner.name}:{name}={value}")
+            edits.append(f"quota={quoted(owner.name)}:{quoted(name)}={value}")
             parts.append(f"{name} from {from_base(name, quota.nominal)} to {value}")
     if not edits:
         return
@@ -55,7 +56,7 @@ def add_nodes(w: Workshop) -> Iterator[Ranked]:
         tries: dict[int, Trial] = {}
 
         def works(more: int, name: str = name, tries: dict[int, Trial] = tries) -> bool:
-            tries[more] = w.trials.now(f"add-nodes={name}:{more}")
+            tries[more] = w.trials.now(f"add-nodes={quoted(name)}:{more}")
             return tries[more].decision.placement is not None
 
         more, proved = w.smallest(works, most, guess)

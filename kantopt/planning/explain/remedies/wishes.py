@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kantopt.planning.explain.quoting import quoted
 from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
 from kantopt.planning.explain.trial import Trial
 from kantopt.planning.explain.words import counted, listed
@@ -26,7 +27,7 @@ def relax_topology(w: Workshop) -> Iterator[Ranked]:
         for level in (*reversed(levels[: need.required]), "none"):
             if w.deadline.over():
                 return
-            edit = f"{_prefix(w, need)}:required={level}"
+            edit = f"{_prefix(w, need)}:required={quoted(level)}"
             text = f"require one {level} instead of one {name}"
             if level == "none":
                 text = f"require no {name}"
@@ -40,8 +41,8 @@ def _prefix(w: Workshop, need: TopologyNeed) -> str:
     """Path of a need in a change: the job's own, or a pod set's."""
     document = w.question.jobs[w.j]
     if document.topology_request is not None and len(need.roles) == len(w.job.roles):
-        return f"set={w.job.name}"
-    return f"set={w.job.name}:{w.job.roles[need.roles[0]].name}"
+        return f"set={quoted(w.job.name)}"
+    return f"set={quoted(w.job.name)}:{quoted(w.job.roles[need.roles[0]].name)}"
 
 
 def admit_nodes(w: Workshop) -> Iterator[Ranked]:
@@ -53,14 +54,16 @@ def admit_nodes(w: Workshop) -> Iterator[Ranked]:
         if "unschedulable" in reason.text:
             if len(names) > _MOST_NODES:
                 continue
-            edits = tuple(f"uncordon={name}" for name in names)
+            edits = tuple(f"uncordon={quoted(name)}" for name in names)
             text = f"uncordon {listed(names)}"
         elif "taint" in reason.text:
             keys = {taint.key for n in reason.nodes for taint in w.asked.nodes[n].taints}
-            edits = tuple(f"set={w.job.name}:tolerate={key}" for key in sorted(keys))
+            edits = tuple(
+                f"set={quoted(w.job.name)}:tolerate={quoted(key)}" for key in sorted(keys)
+            )
             text = f"tolerate the taint {listed(sorted(keys))} of {counted(len(names), 'node')}"
         elif "affinity" in reason.text:
-            edits = (f"set={w.job.name}:nodeSelector=none",)
+            edits = (f"set={quoted(w.job.name)}:nodeSelector=none",)
             text = "ask for no node selector or affinity"
         else:
             continue
@@ -132,7 +135,7 @@ def fewer_pods(w: Workshop) -> Iterator[Ranked]:
 
 def _with_pods(w: Workshop, pods: int, role: str, *, whole: bool) -> tuple[str, ...]:
     """Changes that make some pods enough: of a gang the minimum, else the number of pods."""
-    name = w.job.name
+    name, role = quoted(w.job.name), quoted(role)
     if not w.job.is_gang:
         return (f"set={name}:{role}:count={pods}",)
     if whole:
@@ -152,5 +155,5 @@ def smaller_requests(w: Workshop) -> Iterator[Ranked]:
             name = w.asked.resources[r]
             value = from_base(name, max(known))
             text = f"ask for {value} {name} a pod instead of {from_base(name, amount)}"
-            edit = f"set={w.job.name}:{podset.name}:{name}={value}"
+            edit = f"set={quoted(w.job.name)}:{quoted(podset.name)}:{quoted(name)}={value}"
             yield from w.either("smaller-requests", text, "smaller pods", (edit,))

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from kantopt.formats.linear_regex import LinearRegex
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.view import View
 from kantopt.schema.snapshot import Node, Topology, TopologyLevel
@@ -182,12 +183,12 @@ def _members(selector: View, names: Sequence[str], nodes: Sequence[Node]) -> lis
     if "exactMatch" in selector:
         return [name for name in names if name == selector.at("exactMatch").text("name")]
     if "regexMatch" in selector:
-        pattern = selector.at("regexMatch").text("pattern")
         try:
-            return [name for name in names if re.match(pattern, name)]
-        except re.error:
-            selector.at("regexMatch").problem("pattern", "a regular expression")
+            pattern = LinearRegex(selector.at("regexMatch").text("pattern"))
+        except ValueError as error:
+            selector.at("regexMatch").problem("pattern", "a regular expression", str(error))
             return []
+        return [name for name in names if pattern.found_in(name)]
     wanted = selector.at("labelMatch").words("matchLabels")
     return [
         node.name

@@ -83,6 +83,13 @@ def compare(record: Mapping[str, Any]) -> Compared:
     instance = question.instance(model())
     state = State(instance)
     index = _pending(question, instance)
+    reasons = {
+        f"{job.namespace}/{pod.name}": ", ".join(podset.not_modelled)
+        for job in question.jobs
+        for podset in job.pod_sets
+        if podset.not_modelled
+        for pod in podset.pods
+    }
     objects = {
         (item["kind"], _name(item)): item
         for item in record["dump"]["items"]
@@ -94,11 +101,7 @@ def compare(record: Mapping[str, Any]) -> Compared:
     for pod, verdicts in record["verdicts"].items():
         s = index.get(pod)
         if s is None:
-            left_out[pod] = "left out by the import"
-            continue
-        reasons = tuple(getattr(instance.podsets[s], "not_modelled", ()))
-        if reasons:
-            left_out[pod] = ", ".join(reasons)
+            left_out[pod] = reasons.get(pod, "left out by the import")
             continue
         if s not in searched:
             searched[s] = _searched(state, s)
@@ -124,10 +127,11 @@ def _pending(question: Question, instance: Instance) -> dict[str, int]:
     """Pod sets of the pending pods by NAMESPACE/NAME."""
     found = {}
     for job, document in zip(instance.jobs, question.documents(instance), strict=True):
-        for role, podset in zip(job.roles, document.pod_sets, strict=True):
-            for pod in podset.pods:
-                if role.pending is not None:
-                    found[f"{document.namespace}/{pod.name}"] = role.pending
+        roles = {role.name: role.pending for role in job.roles}
+        for podset in document.pod_sets:
+            pending = roles.get(podset.name)
+            if pending is not None:
+                found.update({f"{document.namespace}/{pod.name}": pending for pod in podset.pods})
     return found
 
 

@@ -53,6 +53,7 @@ def certify(
     gated: opt.Gated = False,
     pending: opt.Pending = None,
     topology: opt.Levels = None,
+    assume: opt.Assume = None,
     output: Annotated[
         opt.Form | None,
         opt.output_as("wide: all objectives, the better plan; name: the verdict, its tier."),
@@ -109,7 +110,9 @@ def certify(
             from kantopt.planning.question import Import, judging_model, read_question
             from kantopt.planning.wanted import required_jobs
 
-            how = Import(gated, tuple(pending or ()), tuple(topology or ()))
+            how = Import(
+                gated, tuple(pending or ()), tuple(topology or ()), assume=tuple(assume or ())
+            )
             question = read_question([*files, *([plan] if plan is not None else [])], how)
             if plan is not None and question.plan is None:
                 raise BadDataError([Problem(plan, "kind", "no Plan", "a Plan to judge")])

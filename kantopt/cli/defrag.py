@@ -86,6 +86,7 @@ def defrag(
     workers: lim.Workers = None,
     gated: opt.Gated = False,
     topology: opt.Levels = None,
+    assume: opt.Assume = None,
     output: opt.PlanForm = None,
     output_file: opt.PlanFile = None,
     detailed_exitcode: opt.DetailedExitcode = False,
@@ -131,7 +132,8 @@ def defrag(
             chosen = None if model is None else load_model(model)
             keys = frozenset(mark.partition("=")[0] for mark in marks)
             keys |= frozenset() if chosen is None else exempt_keys(chosen)
-            question = read_question(files, Import(gated, (), tuple(topology or ()), keys))
+            how = Import(gated, (), tuple(topology or ()), keys, tuple(assume or ()))
+            question = read_question(files, how)
             run.check_age(question)
             progress.reach("planning")
             settings = Options(engine=engine, seed=seed)

@@ -97,6 +97,15 @@ Pending = Annotated[
         help="Only these NAMESPACE/NAME pods or jobs count as pending (* and ? match). Repeatable.",
     ),
 ]
+Assume = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--assume",
+        metavar="NAME",
+        help="Plan pods that ask for this, though it is not modelled: claims, resource-claims, ... "
+        "By default they are left where they are, or left out. Repeatable.",
+    ),
+]
 Levels = Annotated[
     list[str] | None,
     typer.Option(

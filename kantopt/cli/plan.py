@@ -61,6 +61,7 @@ def plan(
     gated: opt.Gated = False,
     pending: opt.Pending = None,
     topology: opt.Levels = None,
+    assume: opt.Assume = None,
     output: opt.PlanForm = None,
     output_file: opt.PlanFile = None,
     detailed_exitcode: opt.DetailedExitcode = False,
@@ -106,7 +107,9 @@ def plan(
                 from kantopt.planning.wanted import model_for, required_jobs, wanted_job
                 from kantopt.search.strategy import Strategy
 
-                how = Import(gated, tuple(pending or ()), tuple(topology or ()))
+                how = Import(
+                    gated, tuple(pending or ()), tuple(topology or ()), assume=tuple(assume or ())
+                )
                 question = read_question(files, how)
             run.check_age(question)
             progress.reach("planning")

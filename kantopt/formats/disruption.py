@@ -40,8 +40,6 @@ def why_pinned(pod: View) -> str:
         return "belongs to a DaemonSet"
     if _MIRROR in annotations or kind == "Node":
         return "is a static pod"
-    if next(iter(spec.list("resourceClaims")), None) is not None:
-        return "has resource claims"
     for name, value in _NEVER.items():
         if annotations.get(name) == value:
             return f"is annotated {name}={value}"

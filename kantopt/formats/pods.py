@@ -18,6 +18,7 @@ from kantopt.formats.objects import Notes
 from kantopt.formats.pod_requests import pod_requests
 from kantopt.formats.view import View
 from kantopt.schema.base import Expression, LabelSelector
+from kantopt.schema.features import Feature
 from kantopt.schema.jobs import PodAntiAffinityTerm, PodRef, TopologySpreadConstraint
 from kantopt.schema.quantity import from_base
 
@@ -82,8 +83,6 @@ def read_pod(pod: View, namespaces: Sequence[str], notes: Notes) -> Pod:
     spreads = read_spreads(spec, labels, notes)
     selectors = [item.label_selector for item in anti]
     selectors += [item.label_selector for item in spreads]
-    witness = f"{namespace}/{name}"
-    _note_unmodelled(spec, annotations, witness, notes)
     return Pod(
         namespace=namespace,
         ref=PodRef(
@@ -115,6 +114,7 @@ def read_pod(pod: View, namespaces: Sequence[str], notes: Notes) -> Pod:
             "tolerations": read_tolerations(spec, notes),
             "pod_anti_affinity": anti,
             "topology_spread_constraints": spreads,
+            "not_modelled": not_modelled(spec, annotations),
             "disruption_cost": None if (cost := disruption_cost(annotations)) == 1 else cost,
         },
         selects=frozenset().union(*(selector_keys(item) for item in selectors)),
@@ -205,18 +205,19 @@ def _with_own(selector: LabelSelector, term: View, labels: dict[str, str]) -> La
     return LabelSelector(match_labels=selector.match_labels, match_expressions=expressions)
 
 
-def _note_unmodelled(spec: View, annotations: dict[str, str], witness: str, notes: Notes) -> None:
-    if next(iter(spec.at("affinity", "podAffinity").list(REQUIRED)), None) is not None:
-        notes.add("pods with required pod affinity, which is not modelled", witness)
-    if next(iter(spec.list("resourceClaims")), None) is not None:
-        notes.add(
-            "pods with resource claims: claims pin devices, the pods are not moved or evicted, "
-            "and free devices are not checked",
-            witness,
-        )
-    if any("persistentVolumeClaim" in volume for volume in spec.list("volumes")):
-        notes.add("pods with persistent volumes, whose zones are not modelled", witness)
-    if any("hostPort" in port for box in spec.list("containers") for port in box.list("ports")):
-        notes.add("pods with host ports, which are not modelled", witness)
-    if any(name in annotations for name in ("gpu-fraction", "gpu-memory")):
-        notes.add("pods that ask for part of a GPU by annotation, which is not modelled", witness)
+def not_modelled(spec: View, annotations: dict[str, str]) -> tuple[Feature, ...]:
+    """Name what a pod asks for that is not modelled."""
+    boxes = list(spec.list("containers"))
+    boxes += [box for box in spec.list("initContainers") if box.text("restartPolicy") == "Always"]
+    asks: dict[Feature, bool] = {
+        "claims": any(
+            "persistentVolumeClaim" in volume or "ephemeral" in volume
+            for volume in spec.list("volumes")
+        ),
+        "gpu-shares": any(name in annotations for name in ("gpu-fraction", "gpu-memory")),
+        "host-ports": any(port.raw.get("hostPort") for box in boxes for port in box.list("ports")),
+        "pod-affinity": next(iter(spec.at("affinity", "podAffinity").list(REQUIRED)), None)
+        is not None,
+        "resource-claims": next(iter(spec.list("resourceClaims")), None) is not None,
+    }
+    return tuple(name for name, asked in asks.items() if asked)

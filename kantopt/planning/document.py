@@ -18,13 +18,16 @@ from kantopt.planning.identity import (
 from kantopt.planning.question import Question
 from kantopt.planning.timing import timed
 from kantopt.problem.actions import Action, Wave
+from kantopt.problem.chosen import asked_for, running_only
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.memory import memory_of
+from kantopt.problem.not_modelled import count_left
 from kantopt.problem.placement import Placement
 from kantopt.schema import plan as docs
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.jobs import PodRef
+from kantopt.schema.model import Model
 from kantopt.search.cascade import Cascade
 from kantopt.verify.rules.priority import preemptor
 from kantopt.verify.step import Step, Violation
@@ -85,6 +88,7 @@ def plan_document(
         nodes=node_refs(question.snapshot, touched_nodes((*assignments, *evictions, *moves))),
         budgets=budget_refs(question.snapshot, (*evictions, *moves)),
         unplaced=answer.unplaced,
+        not_modelled=_not_modelled(question, instance.model),
         cascade=None if answer.cascade is None else _cascade(answer.cascade),
         pre_existing=tuple(
             docs.Standing(rule=v.rule, subject=v.subject, message=v.message)
@@ -120,6 +124,23 @@ def documented_actions(
         else:
             moves.append(_move(instance, action, pods))
     return tuple(assignments), tuple(evictions), tuple(moves)
+
+
+def _not_modelled(question: Question, model: Model) -> tuple[docs.NotModelled, ...]:
+    """Count the pods that the plan says nothing of, and those that it takes something for."""
+    asked = (job for job in question.jobs if asked_for(job, model.pending))
+    others = (running_only(job) for job in question.jobs if not asked_for(job, model.pending))
+    jobs = (*asked, *(job for job in others if job is not None))
+    return tuple(
+        docs.NotModelled(
+            features=left.features,
+            assumed=left.assumed,
+            pending=left.pending,
+            running=left.running,
+        )
+        for left in count_left(jobs, model.assume)
+        if left.pending or left.running
+    )
 
 
 def _cascade(found: Cascade) -> docs.Cascade:

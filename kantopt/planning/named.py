@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from kantopt.planning.claims import claim, needed_jobs
 from kantopt.planning.question import Question
-from kantopt.problem.chosen import asked_for
+from kantopt.problem.chosen import considered
+from kantopt.problem.not_modelled import waiting
 from kantopt.schema.dump import dump_data
 from kantopt.schema.plan import Binding, Eviction, Move, Plan, Standing
 
@@ -40,9 +41,8 @@ def false_jobs(question: Question, plan: Plan, *, same: bool) -> list[Standing]:
             findings.append(claim(f"jobs {name}", f"other {', '.join(differing)}", "those given"))
     told = frozenset(needed_jobs(plan))
     for name, job in given.items():
-        placed = {podset.name: sum(a.count for a in podset.assignments) for podset in job.pod_sets}
-        pending = any(podset.count > placed[podset.name] for podset in job.pod_sets)
-        pending = pending and asked_for(job, plan.model.pending)
+        asked = considered((job,), plan.model.pending, plan.model.assume)
+        pending = any(waiting(podset) for kept in asked for podset in kept.pod_sets)
         if pending and name not in embedded and name not in told:
             findings.append(claim(f"jobs {name}", "not embedded", "a pending job"))
     return findings

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kantopt.errors import BadDataError, Problem
+from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.schema.base import Part
 from kantopt.schema.certificate import Certificate
 from kantopt.schema.consistency import check_documents
 from kantopt.schema.extends import load_model, resolve_model
+from kantopt.schema.features import FEATURES, Feature
 from kantopt.schema.files import load_raw
 from kantopt.schema.garbage import kept
-from kantopt.schema.hints import quote
+from kantopt.schema.hints import did_you_mean, one_of, quote
 from kantopt.schema.jobs import Job, JobList
 from kantopt.schema.model import Model
 from kantopt.schema.plan import Plan
@@ -35,6 +36,8 @@ class Import:
     """Node labels of the topology, coarse to fine; none: found out."""
     labels: frozenset[str] = frozenset()
     """Pod labels to keep, beside those that something selects."""
+    assume: tuple[str, ...] = ()
+    """Names of what is not modelled and taken for granted: of Kubernetes objects or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,8 @@ class Question:
     """What importing dropped or assumed."""
     imported: bool = False
     """Whether the snapshot was made of another system's objects."""
+    assume: tuple[Feature, ...] = ()
+    """What is not modelled and taken for granted, whatever the model says."""
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -63,6 +68,9 @@ class Question:
 
     def instance(self, model: Model) -> Instance:
         """Freeze the question under a model."""
+        if self.assume:
+            assumed = tuple(f for f in FEATURES if f in (*model.assume, *self.assume))
+            model = model.model_copy(update={"assume": assumed})
         with kept():
             return build_instance(self.snapshot, self.pending, model, source=self.source)
 
@@ -94,6 +102,7 @@ def question_of(raws: Sequence[RawDocument], how: Import = Import()) -> Question
 
 
 def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
+    assume = _features(how.assume)
     native = [raw for raw in raws if not is_kubernetes(raw.data)]
     foreign = [raw for raw in raws if is_kubernetes(raw.data)]
     pairs, problems = validate_all(native)
@@ -140,7 +149,19 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         plan=plan,
         notes=notes,
         imported=bool(foreign),
+        assume=assume,
     )
+
+
+def _features(names: Iterable[str]) -> tuple[Feature, ...]:
+    """Tell the features that are to be assumed, by name."""
+    known = {str(feature): feature for feature in FEATURES}
+    for name in names:
+        if name not in known:
+            hint = did_you_mean(name, FEATURES)
+            expected = one_of(FEATURES) + (f" ({hint})" if hint else "")
+            raise UsageError(f"--assume: found {quote(name)}, expected {expected}")
+    return tuple(known[name] for name in names)
 
 
 def chosen_model(question: Question, name: str | None) -> Model:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -16,6 +16,7 @@ from kantopt.problem.cluster import Device, Domain, Node, Taint, Topology
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.mix import commonest_shapes
+from kantopt.problem.not_modelled import why_not_placed
 from kantopt.schema import jobs as docs
 from kantopt.schema.model import Model
 from kantopt.schema.snapshot import ClusterSnapshot
@@ -52,7 +53,7 @@ def build_instance(
         If documents contradict each other: a name used twice, an unknown job, level or resource,
         or amounts that overflow.
     """
-    documents = considered((*snapshot.jobs, *pending), model.pending)
+    documents = considered((*snapshot.jobs, *pending), model.pending, model.assume)
     names = [f"{job.namespace}/{job.name}" for job in documents]
     problems = [
         Problem(source, "jobs", f"{name} {times} times", "each job once")
@@ -67,7 +68,8 @@ def build_instance(
         builder.add(document)
     podsets = tuple(builder.podsets)
     problems += _unknown(snapshot, model, resources, source)
-    required = _required(model.required, names, problems, source)
+    unknown = _not_planned((*snapshot.jobs, *pending), model)
+    required = _required(model.required, names, unknown, problems, source)
     _check_overflow(nodes, podsets, resources, problems, source)
     if problems:
         raise BadDataError(problems)
@@ -181,14 +183,32 @@ def _misnamed(source: str, path: str, name: str, known: Sequence[str]) -> Proble
     return Problem(source, path, name, expected, hint)
 
 
+def _not_planned(jobs: Iterable[docs.Job], model: Model) -> dict[str, str]:
+    """Say of required jobs that are not planned why that is, by NAMESPACE/NAME and by NAME."""
+    if not model.required:
+        return {}
+    found = {}
+    for job in jobs:
+        if words := why_not_placed(job, model.assume):
+            found.update(dict.fromkeys((f"{job.namespace}/{job.name}", job.name), words))
+    return found
+
+
 def _required(
-    required: Iterable[str], names: list[str], problems: list[Problem], source: str
+    required: Iterable[str],
+    names: list[str],
+    not_planned: Mapping[str, str],
+    problems: list[Problem],
+    source: str,
 ) -> frozenset[int]:
     """Indices of the jobs named; a name without namespace must be unique."""
     found = set()
     for name in dict.fromkeys(required):
         matches = [j for j, full in enumerate(names) if name in (full, full.split("/", 1)[1])]
-        if len(matches) == 1:
+        if name in not_planned and len(matches) < 2:
+            hint = not_planned[name]
+            problems.append(Problem(source, "required", name, "a job that is planned", hint))
+        elif len(matches) == 1:
             found.add(matches[0])
         elif matches:
             expected = "NAMESPACE/NAME, since several namespaces have it"

@@ -11,6 +11,7 @@ from kantopt.problem.amounts import amounts, demand_of, gpu_milli_of
 from kantopt.problem.chosen import is_exempt
 from kantopt.problem.cluster import Node, Queue, Quota, Spot, Topology
 from kantopt.problem.job import DeviceNeed, Job, PodSet, Role, TopologyNeed
+from kantopt.problem.not_modelled import is_left_alone
 from kantopt.problem.selectors import affinity_matches, tolerates
 from kantopt.schema import jobs as docs
 from kantopt.schema.model import Model
@@ -51,6 +52,7 @@ class JobsBuilder:
         self._default_class = next((c for c in snapshot.priority_classes if c.global_default), None)
         self._places: dict[str, _Places] = {}
         self._exempt = model.exempt
+        self._assumed = model.assume
         self._moves_per_job = model.limits.moves_per_job
         self._ages = Ages(snapshot, model)
 
@@ -147,7 +149,11 @@ class JobsBuilder:
         gpu_milli = gpu_milli_of(self._resources, demand)
         preemptible = job.preemptible if podset.preemptible is None else podset.preemptible
         movable = job.movable if podset.movable is None else podset.movable
-        stays = job.daemon or is_exempt(podset.labels, self._exempt)
+        stays = (
+            job.daemon
+            or is_left_alone(podset, self._assumed)
+            or is_exempt(podset.labels, self._exempt)
+        )
         lost = 0
         if current:
             preemptible = preemptible and not self._ages.is_young(job, podset)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from kantopt.schema.jobs import Job
+from kantopt.problem.not_modelled import not_placed, waiting
+from kantopt.schema.features import Feature
+from kantopt.schema.jobs import Job, PodSet
 
 
 def asked_for(job: Job, patterns: Sequence[str] | None) -> bool:
@@ -14,18 +16,21 @@ def asked_for(job: Job, patterns: Sequence[str] | None) -> bool:
     return patterns is None or any(fnmatchcase(n, p) for n in names for p in patterns)
 
 
-def considered(jobs: Iterable[Job], patterns: Sequence[str] | None) -> tuple[Job, ...]:
+def considered(
+    jobs: Iterable[Job], patterns: Sequence[str] | None, assumed: Collection[Feature] = ()
+) -> tuple[Job, ...]:
     """Return the jobs that a question is about, in their order.
 
-    Of jobs that are not asked for these are the running pods: as many as run are wanted, and no
-    more of them are a minimum.
+    Of jobs that are not asked for, and of pods that ask for what is neither modelled nor assumed,
+    these are the running pods: as many as run are wanted, and no more of them are a minimum.
     """
     found = []
     for job in jobs:
-        if asked_for(job, patterns) or not _pending(job):
+        outside = not_placed(job, assumed) if asked_for(job, patterns) else job.pod_sets
+        if not any(map(waiting, outside)):
             found.append(job)
-        elif any(podset.assignments for podset in job.pod_sets):
-            found.append(_running(job))
+        elif kept := _without(job, outside):
+            found.append(kept)
     return tuple(found)
 
 
@@ -38,23 +43,27 @@ def is_exempt(labels: Mapping[str, str], selectors: Iterable[str]) -> bool:
     return False
 
 
-def _pending(job: Job) -> int:
-    return sum(podset.count for podset in job.pod_sets) - _count(job)
+def running_only(job: Job) -> Job | None:
+    """Return a job without its pending pods; ``None`` if nothing of it runs."""
+    return _without(job, job.pod_sets)
 
 
-def _count(job: Job) -> int:
-    return sum(place.count for podset in job.pod_sets for place in podset.assignments)
-
-
-def _running(job: Job) -> Job:
-    podsets = []
+def _without(job: Job, outside: Collection[PodSet]) -> Job | None:
+    """Return a job without the pending pods of some pod sets; ``None`` if nothing is left."""
+    podsets, names = [], {podset.name for podset in outside}
     for podset in job.pod_sets:
-        count = sum(place.count for place in podset.assignments)
-        if count:
+        count = podset.count
+        if podset.name in names:
+            count -= waiting(podset)
             least = podset.min_count
             if least is None:
                 least = 0 if job.min_count is not None else podset.count
             update = {"count": count, "min_count": min(least, count)}
-            podsets.append(podset.model_copy(update=update))
-    least = None if job.min_count is None else min(job.min_count, _count(job))
+            podset = podset.model_copy(update=update)
+        if count:
+            podsets.append(podset)
+    if not podsets:
+        return None
+    total = sum(podset.count for podset in podsets)
+    least = None if job.min_count is None else min(job.min_count, total)
     return job.model_copy(update={"pod_sets": tuple(podsets), "min_count": least})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kantopt.report.blocks import Paragraph
+from kantopt.report.not_modelled import left_words, proviso
 from kantopt.report.tiers import tier_label, tier_number
 from kantopt.report.units import plural, size_bytes
 from kantopt.schema.plan import Plan
@@ -47,19 +48,22 @@ def headline(plan: Plan, scales: Mapping[str, int]) -> Iterator[Paragraph]:
 
 def _quality(plan: Plan, scales: Mapping[str, int]) -> Paragraph:
     """Say how good the plan is: proved, or which objective is open first, and by how much."""
-    status = plan.solver.status
+    status, left = plan.solver.status, left_words(plan.not_modelled)
     if status == "UNKNOWN":
-        return Paragraph("UNKNOWN: the run ended before anything was examined.", "warn")
+        return Paragraph(f"UNKNOWN: the run ended before anything was examined{left}.", "warn")
     if status == "INFEASIBLE":
         closed = all(tier.status == "OPTIMAL" for tier in plan.objectives)
         rest = "no plan does better by the others" if closed else "this is a plan for the others"
-        text = f"INFEASIBLE: a required job provably has no place; {rest}."
+        text = f"INFEASIBLE: a required job provably has no place; {rest}{left}."
         return Paragraph(text, "bad")
     if status == "OPTIMAL":
-        return Paragraph("OPTIMAL: no plan is better in any objective, in this order.", "good")
+        begin = f"OPTIMAL{proviso(plan.not_modelled)}"
+        text = f"{begin}: no plan is better in any objective, in this order{left}."
+        return Paragraph(text, "good")
     open_tiers = [tier for tier in plan.objectives if tier.status != "OPTIMAL"]
     if not open_tiers:
-        return Paragraph("FEASIBLE: a legal plan, but it misses what is required.", "warn")
+        text = f"FEASIBLE: a legal plan, but it misses what is required{left}."
+        return Paragraph(text, "warn")
     first = open_tiers[0]
     gap = "nothing is known of better ones"
     if first.bound is not None:
@@ -72,4 +76,4 @@ def _quality(plan: Plan, scales: Mapping[str, int]) -> Paragraph:
     above = "; the objective above it is proved" if proved == 1 else ""
     if proved > 1:
         above = f"; the {proved} objectives above it are proved"
-    return Paragraph(f"FEASIBLE: {tier_label(first.name)} is open: {gap}{above}.", "warn")
+    return Paragraph(f"FEASIBLE: {tier_label(first.name)} is open: {gap}{above}{left}.", "warn")

@@ -17,6 +17,7 @@ from kantopt.schema.base import (
     Quantity,
     Timestamp,
 )
+from kantopt.schema.features import Feature
 
 Requests = Annotated[
     dict[str, Quantity],
@@ -157,6 +158,11 @@ class PodSet(Part):
     )
     preemptible: bool | None = Field(default=None, description="overrides the job's")
     movable: bool | None = Field(default=None, description="overrides the job's")
+    not_modelled: tuple[Feature, ...] = Field(
+        default=(),
+        description="what its pods ask for that is not modelled: they are neither moved, evicted "
+        "nor placed, unless the model assumes it",
+    )
     assignments: tuple[Assignment, ...] = Field(
         default=(), description="where pods run; those of the count beyond are pending"
     )

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from kantopt.schema.base import ApiVersion, Count, Duration, Metadata, Part, PositiveCount, Quantity
+from kantopt.schema.features import Feature
 from kantopt.schema.jobs import DeviceRequest, Requests
 
 
@@ -337,6 +338,11 @@ class Model(Part):
     exempt: tuple[Selector, ...] = Field(
         default=(),
         description="labels (KEY=VALUE or KEY) of pods that are neither moved nor evicted",
+    )
+    assume: tuple[Feature, ...] = Field(
+        default=(),
+        description="what pods ask for that is not modelled and is taken for granted: pods with "
+        "other such wishes are left where they are, or left out",
     )
     min_benefit: Quantity | None = Field(
         default=None,

@@ -210,16 +210,15 @@ def test_suspended_kueue_workloads_wait_without_any_pod() -> None:
     assert jobs[0].pod_sets[0].requests["cpu"] == 2
 
 
-def test_unknown_resources_stay_and_are_named_once_and_claims_pin_their_pods() -> None:
+def test_unknown_resources_stay_and_are_named_once_and_claims_are_told() -> None:
     wants = {"example.org/fpga": "1"}
     objects = [pod(f"p{i}", requests=wants) for i in range(3)]
     claimed = pod("c", on="a", owner="ReplicaSet/c", resourceClaims=[{"name": "gpu"}])
     imported = read(node("a"), *objects, claimed)
     assert imported.pending.jobs[0].pod_sets[0].requests["example.org/fpga"] == 1
     assert ": 3 " in noted(imported, "example.org/fpga")
-    pinned = job(imported.snapshot.jobs, "c")
-    assert (pinned.preemptible, pinned.movable) == (False, False)
-    assert "default/c" in noted(imported, "claims pin devices")
+    (claims,) = job(imported.snapshot.jobs, "c").pod_sets
+    assert claims.not_modelled == ("resource-claims",)
 
 
 def test_nodes_without_the_label_of_a_level_are_counted() -> None:

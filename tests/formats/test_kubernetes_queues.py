@@ -216,14 +216,13 @@ def test_what_is_not_modelled_is_said_once_with_its_count() -> None:
     extra = thing("apps/v1", "Deployment", "d")
     imported = read(subject, pod("q", namespace="b"), extra, extra)
     for words in (
-        "part of a GPU",
-        "host ports",
-        "persistent volumes",
         "namespace selectors",
         "node policy of their own",
         "compare numbers",
     ):
         assert ": 1" in noted(imported, words)
+    podset = imported.pending.jobs[0].pod_sets[0]
+    assert podset.not_modelled == ("claims", "gpu-shares", "host-ports")
     assert noted(imported, "no use for").endswith(": 2 (Deployment, ...)")
     term = imported.pending.jobs[0].pod_sets[0].pod_anti_affinity[0]
     assert term.namespaces == ("b", "default")

@@ -20,6 +20,7 @@ from kantopt.planning.steps import steps_of
 from kantopt.planning.wanted import no_such_job
 from kantopt.problem.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance
+from kantopt.problem.not_modelled import why_not_placed
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.explanation import Conflict, Explanation, Verdict
@@ -87,6 +88,7 @@ def explain(
     own = alone(question, name)
     model = model.model_copy(update={"required": ()})  # asked about is this job, not others
     instance = own.instance(model)
+    _refuse_if_left_out(own, instance, name)
     told = _first(own, instance, instance.job_index[name])
     parts = _pending if told.pending_pods else _runs
     for more in parts(own, model, instance, told, deadline, tuple(edits)):
@@ -96,6 +98,16 @@ def explain(
         note = competition(question, model, name, deadline)
         if note:
             yield told.model_copy(update={"notes": (*told.notes, note)})
+
+
+def _refuse_if_left_out(question: Question, instance: Instance, name: str) -> None:
+    """Refuse a job of which no pending pod is planned, since it asks for what is not modelled."""
+    document = next(job for job in question.jobs if f"{job.namespace}/{job.name}" == name)
+    words = why_not_placed(document, instance.model.assume)
+    j = instance.job_index.get(name)
+    planned = () if j is None else instance.jobs[j].podsets
+    if words and all(instance.podsets[s].running for s in planned):
+        raise UsageError(f"explain: {name} is left out: {words}")
 
 
 def _runs(

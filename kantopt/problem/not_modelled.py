@@ -1,0 +1,88 @@
+"""Pods that ask for what is not modelled: which are left alone, and how many they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from kantopt.schema.features import FEATURES, WORDS, Feature
+from kantopt.schema.jobs import Job, PodSet
+
+
+class Left(NamedTuple):
+    """Pods that ask for the same, and whether they are planned all the same."""
+
+    features: tuple[Feature, ...]
+    assumed: bool
+    pending: int
+    running: int
+
+
+def is_left_alone(podset: PodSet, assumed: Collection[Feature]) -> bool:
+    """Whether pods ask for something that is neither modelled nor assumed."""
+    return any(feature not in assumed for feature in podset.not_modelled)
+
+
+def not_placed(job: Job, assumed: Collection[Feature]) -> tuple[PodSet, ...]:
+    """Return the pod sets whose pending pods nobody places: of a gang all, if of any."""
+    found = tuple(p for p in job.pod_sets if is_left_alone(p, assumed) and waiting(p))
+    return job.pod_sets if found and _is_gang(job) else found
+
+
+def why_not_placed(job: Job, assumed: Collection[Feature]) -> str:
+    """Say why nobody places a job's pending pods; empty if somebody does."""
+    asked = {f for podset in not_placed(job, assumed) for f in podset.not_modelled} - set(assumed)
+    if not asked:
+        return ""
+    names = [feature for feature in FEATURES if feature in asked]
+    pods = " and ".join(WORDS[feature] for feature in names)
+    options = " ".join(f"--assume {feature}" for feature in names)
+    return f"it has pods {pods}, which is not modelled; {options} plans them all the same"
+
+
+def count_left(jobs: Iterable[Job], assumed: Collection[Feature]) -> tuple[Left, ...]:
+    """Count the pods of some jobs that ask for what is not modelled, each of them once.
+
+    Running pods that could not be disturbed anyway are left out: nothing is kept from them.
+    """
+    pending: Counter[tuple[frozenset[Feature], bool]] = Counter()
+    running: Counter[tuple[frozenset[Feature], bool]] = Counter()
+    for job in jobs:
+        if not any(podset.not_modelled for podset in job.pod_sets):
+            continue
+        outside = not_placed(job, assumed)
+        # A pod that keeps its gang waiting is the reason for all of the gang.
+        asked = frozenset(f for podset in outside for f in podset.not_modelled)
+        reasons = asked - frozenset(assumed)
+        names = {podset.name for podset in outside}
+        for podset in job.pod_sets:
+            alone = is_left_alone(podset, assumed)
+            own = frozenset(f for f in podset.not_modelled if not alone or f not in assumed)
+            if podset.name in names:
+                pending[own or reasons, False] += waiting(podset)
+            elif own:
+                pending[own, not alone] += waiting(podset)
+            free = _or(podset.preemptible, job.preemptible) or _or(podset.movable, job.movable)
+            if own and free and not job.daemon:
+                running[own, not alone] += podset.count - waiting(podset)
+    return tuple(
+        Left(tuple(f for f in FEATURES if f in key[0]), key[1], pending[key], running[key])
+        for key in sorted(pending | running, key=lambda key: (key[1], sorted(key[0])))
+    )
+
+
+def waiting(podset: PodSet) -> int:
+    """Pods of a pod set that run nowhere."""
+    return podset.count - sum(place.count for place in podset.assignments)
+
+
+def _is_gang(job: Job) -> bool:
+    least = 0 if job.min_count is not None else None
+    return bool(job.min_count) or any(
+        (least if podset.min_count is None else podset.min_count) != 0 for podset in job.pod_sets
+    )
+
+
+def _or(own: bool | None, common: bool) -> bool:
+    return common if own is None else own

@@ -1,0 +1,41 @@
+"""Pods that ask for what is not modelled, in the words of a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kantopt.report.units import plural
+from kantopt.schema.features import FEATURES, WORDS
+from kantopt.schema.plan import NotModelled
+
+
+def proviso(rows: Sequence[NotModelled]) -> str:
+    """Return what a verdict holds for, to be put behind its first word; mostly nothing."""
+    return " for what is modelled" if rows else ""
+
+
+def left_words(rows: Sequence[NotModelled]) -> str:
+    """Count such pods, those left alone and those planned all the same; begins with ``; ``."""
+    alone = [row for row in rows if not row.assumed]
+    planned = [row for row in rows if row.assumed]
+    pending, running = sum(row.pending for row in alone), sum(row.running for row in alone)
+    parts = []
+    if pending:
+        parts.append(f"{plural(pending, 'pod')} left out")
+    if running:
+        count = str(running) if pending else plural(running, "pod")
+        parts.append(f"{count} left where {'it is' if running == 1 else 'they are'}")
+    words = f"; {' and '.join(parts)}: {_kinds(alone)}" if parts else ""
+    total = sum(row.pending + row.running for row in planned)
+    if total:
+        words += f"; {plural(total, 'pod')} planned all the same: {_kinds(planned)}"
+    return words
+
+
+def _kinds(rows: Sequence[NotModelled]) -> str:
+    found = []
+    for feature in FEATURES:
+        count = sum(row.pending + row.running for row in rows if feature in row.features)
+        if count:
+            found.append(f"{count} {WORDS[feature]}")
+    return ", ".join(found)

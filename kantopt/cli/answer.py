@@ -22,7 +22,7 @@ def answered(
     model: "Model",
     options: Mapping[str, object],
     stop: "Stop",
-    make: "Callable[[], Result]",
+    make: "Callable[[Plan | None], Result]",
 ) -> "tuple[Plan, Result | None]":
     """Return the plan of the run before if it still answers the question, or else make one.
 
@@ -31,12 +31,12 @@ def answered(
     options
         All else that has a say in the plan, by name.
     make
-        Makes a plan; its result comes back beside it.
+        Makes a plan, beginning with that of the run before; its result comes back beside it.
     """
     plan = run.unchanged(question, model, options)
     if plan is not None:
         return plan, None
-    result = make()
+    result = make(run.last)
     whole = stop.signal is None and not stop.lacks_memory()
     return run.stamped(result.plan, whole=whole), result
 

@@ -54,7 +54,8 @@ OPTIONS: Mapping[str, Any] = {
             "--last-plan",
             metavar="FILE",
             help="The plan of the run before, replaced by this run's. Says what has changed; the "
-            "same question is not solved again.",
+            "same question, if its plan is proved, is not solved again, and a search begins with "
+            "what still stands.",
         ),
     ],
     "metrics_file": Annotated[

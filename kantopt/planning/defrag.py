@@ -16,6 +16,7 @@ from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.wishes import read_goals
 from kantopt.schema.extends import load_model
 from kantopt.schema.model import Limits, Model, Objective
+from kantopt.schema.plan import Plan
 from kantopt.schema.quantity import parse_quantity
 
 DEFAULT = "defrag"
@@ -100,6 +101,7 @@ def defragment(
     deadline: Deadline,
     tell: Tell = lambda _: None,
     solver: SolverProcess | None = None,
+    last: Plan | None = None,
 ) -> Result:
     """Plan moves that reach the goals.
 
@@ -113,7 +115,7 @@ def defragment(
         The documents.
     wanted
         What :func:`asked` returns.
-    options, deadline, tell, solver
+    options, deadline, tell, solver, last
         As of :func:`kantopt.planning.plan.make_plan`.
 
     Raises
@@ -124,9 +126,9 @@ def defragment(
     model, beyond = wanted.model, wanted.beyond
     least = parse_quantity(model.min_benefit or 0)
     if not least:
-        result = make_plan(question, model, options, deadline, tell, solver)
+        result = make_plan(question, model, options, deadline, tell, solver, last)
         return _told(result, beyond)
-    result = make_plan(question, model, options, _half(deadline), tell, solver)
+    result = make_plan(question, model, options, _half(deadline), tell, solver, last)
     first, gained = result, benefit(result.plan)
     while disturbed(result.plan) > 0 and benefit(result.plan) < least * disturbed(result.plan):
         worth = max(benefit(result.plan), Fraction(0)) // least
@@ -134,7 +136,7 @@ def defragment(
         most = worth if before is None else min(worth, before - 1)
         update = {"moves": most} if most > 0 else {"moves": 0, "evictions": 0}
         model = model.model_copy(update={"limits": model.limits.model_copy(update=update)})
-        result = make_plan(question, model, options, _half(deadline), tell)
+        result = make_plan(question, model, options, _half(deadline), tell, None, last)
     if result is not first:
         pods = disturbed(first.plan)
         text = (

@@ -6,6 +6,9 @@ import signal
 
 from kantopt.clock import Deadline
 
+TOO_LATE = "the run ended before it was looked at"
+"""Said of a job instead of the reason why it stays pending."""
+
 
 def not_examined(deadline: Deadline) -> str:
     """Say what reading has used up, so that nothing was looked at."""

@@ -9,7 +9,7 @@ from kantopt.errors import BadDataError, Problem
 from kantopt.planning.actions import Item, action_of, items_of
 from kantopt.planning.document import Answer, plan_document
 from kantopt.planning.identity import identified
-from kantopt.planning.prefix import LegalPrefix, Steps, longest_legal_prefix
+from kantopt.planning.prefix import LegalPrefix, Outline, Steps, longest_legal_prefix
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.planning.still_there import StillThere
 from kantopt.planning.tiers import tier_rows
@@ -86,6 +86,24 @@ def guard(question: Question, plan: Plan, label: str) -> Guarded:
     instance = question.instance(model.model_copy(update={"required": required}))
     there = StillThere(question, plan)
     items = {item.id: item for item in items_of(plan)}
+    steps = steps_today(instance, plan, there)
+    prefix = longest_legal_prefix(instance, outline_of(plan), steps)
+    done = [a for wave in plan.waves for a in wave.actions if a in steps.done]
+    cut = tuple(_cut_steps(plan, items, prefix))
+    today = canonical_digest(question.snapshot)
+    if not cut and not done and today == plan.metadata.snapshot.digest:
+        return Guarded(plan, plan, (), ())
+    return Guarded(plan, _rest(question, instance, plan, prefix, cut, there), tuple(done), cut)
+
+
+def outline_of(plan: Plan) -> tuple[Outline, ...]:
+    """Return the waves of a plan, each with those it waits for and the ids of its steps."""
+    return tuple((wave.id, wave.after, wave.actions) for wave in plan.waves)
+
+
+def steps_today(instance: Instance, plan: Plan, there: StillThere) -> Steps:
+    """Find out which steps name what is still there, before any rule is looked at."""
+    items = {item.id: item for item in items_of(plan)}
     actions: dict[str, Action] = {}
     done: list[str] = []
     causes: dict[str, tuple[str, str]] = {}
@@ -100,16 +118,7 @@ def guard(question: Question, plan: Plan, label: str) -> Guarded:
         else:
             causes[identity] = (missing.word, missing.message)
             moot |= {identity} if missing.moot else set()
-    prefix = longest_legal_prefix(
-        instance,
-        tuple((wave.id, wave.after, wave.actions) for wave in plan.waves),
-        Steps(actions, frozenset(done), causes, frozenset(moot)),
-    )
-    cut = tuple(_cut_steps(plan, items, prefix))
-    today = canonical_digest(question.snapshot)
-    if not cut and not done and today == plan.metadata.snapshot.digest:
-        return Guarded(plan, plan, (), ())
-    return Guarded(plan, _rest(question, instance, plan, prefix, cut, there), tuple(done), cut)
+    return Steps(actions, frozenset(done), causes, frozenset(moot))
 
 
 def _pending(question: Question, plan: Plan) -> Iterator[Job]:

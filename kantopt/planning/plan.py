@@ -36,6 +36,7 @@ def make_plan(
     deadline: Deadline,
     tell: Tell = lambda _: None,
     solver: SolverProcess | None = None,
+    last: docs.Plan | None = None,
 ) -> Result:
     """Plan: construct, bound, search, order, verify, write down.
 
@@ -55,6 +56,8 @@ def make_plan(
         Called with the progress.
     solver
         A process that has loaded the solver meanwhile; without one it is started when needed.
+    last
+        An earlier plan: what of it is still legal is where the search begins.
 
     Raises
     ------
@@ -71,6 +74,10 @@ def make_plan(
         run.cut = True
         answer = run.answer(instance.current, (), examined=False)
     else:
+        if last is not None:
+            from kantopt.planning.kept import still_legal
+
+            run.keep(still_legal(question, instance, last, run.deadline))
         run.construct()
         run.search()
         answer = run.answer(*executable(run), examined=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kantopt.problem.actions import Action, Wave
@@ -59,7 +59,10 @@ class Steps:
 
 
 def longest_legal_prefix(
-    instance: Instance, outline: Sequence[Outline], steps: Steps
+    instance: Instance,
+    outline: Sequence[Outline],
+    steps: Steps,
+    late: Callable[[], bool] = lambda: False,
 ) -> LegalPrefix:
     """Keep as many steps as are legal on a cluster together, in the order of the plan.
 
@@ -75,14 +78,18 @@ def longest_legal_prefix(
         The plan's waves, in a legal order.
     steps
         What is known of the steps.
+    late
+        Whether the time is up: then what is known to be legal by then is kept, and no more.
     """
-    best = _legal_prefix(instance, outline, steps)
+    best = _legal_prefix(instance, outline, steps, late)
     if len(steps.actions) > SHORT:
         return best
     for identity in _rivals(best, steps.actions):
+        if late():
+            break
         # A step may take the room of several others: without it there may be more.
         instead = {identity: ("room", "takes the room of more steps than one")}
-        other = _legal_prefix(instance, outline, steps.without(instead))
+        other = _legal_prefix(instance, outline, steps.without(instead), late)
         if other.length > best.length:
             best = other
     return best
@@ -99,11 +106,13 @@ def _nodes(action: Action) -> set[int]:
     return {spot.node for spot in (action.source, action.target) if spot is not None}
 
 
-def _legal_prefix(instance: Instance, outline: Sequence[Outline], steps: Steps) -> LegalPrefix:
+def _legal_prefix(
+    instance: Instance, outline: Sequence[Outline], steps: Steps, late: Callable[[], bool]
+) -> LegalPrefix:
     """Keep steps as they come; then take those back that have no purpose after all."""
     first: dict[str, Cause] = {}  # once evictions are gone, others lack room and not what they said
     while True:
-        attempt = _Attempt(instance, outline, steps)
+        attempt = _Attempt(instance, outline, steps, late)
         attempt.take(range(len(outline)))
         blamed = attempt.blamed()
         first = {**attempt.causes, **first}
@@ -120,8 +129,15 @@ def _legal_prefix(instance: Instance, outline: Sequence[Outline], steps: Steps) 
 class _Attempt:
     """One way through the plan, wave by wave."""
 
-    def __init__(self, instance: Instance, outline: Sequence[Outline], steps: Steps) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        outline: Sequence[Outline],
+        steps: Steps,
+        late: Callable[[], bool],
+    ) -> None:
         self._instance = instance
+        self._late = late
         self._outline = outline
         self._steps = steps
         self.causes = dict(steps.causes)
@@ -144,6 +160,8 @@ class _Attempt:
         Most of a plan is legal most of the time, and judging a wave alone costs as much as judging
         them all.
         """
+        if self._late():
+            return
         causes, kept, whole = dict(self.causes), dict(self._kept), set(self._whole)
         self._end = chunk.stop
         opened = [self._open(i) for i in chunk]

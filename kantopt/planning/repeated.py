@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import kantopt
+from kantopt.planning.ended import TOO_LATE
 from kantopt.planning.identity import (
     budget_refs,
     identified,
@@ -57,15 +58,26 @@ def _times(question: Question, model: Model) -> list[object]:
 
 
 def still_best(plan: Plan, question: Question) -> bool:
-    """Whether time alone has made no other plan better than this one, of the same digest.
+    """Whether no other plan is better than this one, of the same digest.
 
-    With time all work that can be lost grows, that of some plans faster than that of others; but
+    It must be proved: what is not, perhaps because a run was cut short, is searched for again. And
+    with time all work that can be lost grows, that of some plans faster than that of others; but
     what loses nothing goes on losing nothing, and bounds go on being bounds. So a plan that loses
     work stands only at the moment it was made for.
     """
+    if not is_settled(plan):
+        return False
     lost = [row.value for row in plan.objectives if row.metric == Metric.LOST_GPU_SECONDS]
     same_moment = plan.metadata.snapshot.captured_at == question.snapshot.metadata.captured_at
     return same_moment or not any(lost)
+
+
+def is_settled(plan: Plan) -> bool:
+    """Whether there is nothing more to be found out about a plan."""
+    proved = all(tier.status == "OPTIMAL" for tier in plan.objectives)
+    cascade = plan.cascade is None or plan.cascade.complete
+    looked = all(left.message != TOO_LATE for left in plan.unplaced)
+    return plan.solver.status in ("OPTIMAL", "INFEASIBLE") and proved and cascade and looked
 
 
 def stamped(plan: Plan, question: str) -> Plan:

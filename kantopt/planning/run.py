@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning.ended import what_ended
+from kantopt.planning.ended import TOO_LATE, what_ended
 from kantopt.planning.exact import grace
 from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.left import left_pending
@@ -43,6 +43,9 @@ FIRST = 0.15
 """Seconds that a small question is looked at, though the time be up: rather late than nothing."""
 SMALL = 0.02
 """Seconds that judging one plan of a small question takes at most."""
+KEPT = "last-plan"
+"""Who found what is taken over from the plan of the run before."""
+_FINDERS: dict[str, Literal["cp-sat", "last-plan"]] = {"cp-sat": "cp-sat", KEPT: "last-plan"}
 SHORT = 1.5
 """With fewer seconds left, moves of single pods are worth more than a second strategy."""
 
@@ -101,6 +104,21 @@ class Run:
             self.warnings.append(f"reading took all the time: the search had {FIRST} s more")
         self.deadline = self.deadline.at_least(FIRST)
         self.reserve = self._reserve()
+
+    def keep(self, last: Placement) -> None:
+        """Begin with what is left of an earlier plan, and place around it what it leaves out.
+
+        Where that is as good as anything else, what was announced before still stands.
+        """
+        incumbents = self.incumbents
+        if incumbents.offer(last, KEPT) is None and incumbents.best.placement is last:
+            self._tell()
+            deadline = self.deadline.less(self.reserve)
+            strategy = (self.options.strategies or DEFAULT_PORTFOLIO)[0]
+            from kantopt.search.construct import construct
+
+            placement = construct(self.instance, deadline, strategy, relocate=True, start=last)
+            self._take(placement, strategy)
 
     def construct(self) -> None:
         """Find a plan fast."""
@@ -244,7 +262,7 @@ class Run:
             solver=docs.Solver(
                 engine=self.options.engine,
                 strategy=self._strategy(),
-                found_by="none" if not examined else "cp-sat" if finder == "cp-sat" else "fast",
+                found_by="none" if not examined else _FINDERS.get(finder, "fast"),
                 status=status,
                 seed=self.options.seed,
                 deterministic=self.deadline.deterministic,
@@ -292,7 +310,7 @@ class Run:
         if examined and not late:
             return first_reason(self.instance, placement, j)
         self.cut = True
-        return "not examined", "the run ended before it was looked at"
+        return "not examined", TOO_LATE
 
 
 def _not_required(instance: Instance) -> Instance:

@@ -39,6 +39,7 @@ def headline(plan: Plan, scales: Mapping[str, int]) -> Iterator[Paragraph]:
     model = plan.model.metadata.name or "(unnamed)"
     found = {
         "none": "",
+        "last-plan": ", kept from the last plan",
         "fast": f", found by {plan.solver.strategy}",
         "cp-sat": ", found by cp-sat",
     }

@@ -66,7 +66,9 @@ class Solver(Part):
 
     engine: Literal["fast", "exact", "auto"] = Field(description="engine asked for")
     strategy: str = Field(description="strategy of the fast path's best plan")
-    found_by: Literal["none", "fast", "cp-sat"] = Field(description="who found this plan")
+    found_by: Literal["none", "last-plan", "fast", "cp-sat"] = Field(
+        description="who found this plan; last-plan: the run before, and it still stands"
+    )
     status: Status = Field(
         description="OPTIMAL: every tier is proved; FEASIBLE: a legal plan; INFEASIBLE: a required "
         "job provably has no place; UNKNOWN: nothing was examined"

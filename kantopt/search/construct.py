@@ -36,6 +36,7 @@ def construct(
     relocate: bool = False,
     in_order: bool = False,
     least_priority: int | None = None,
+    start: Placement | None = None,
 ) -> Placement:
     """Place pending jobs one after the other, the most important first, then the largest.
 
@@ -59,11 +60,15 @@ def construct(
         Take jobs as they are listed, whatever their priority and size, as arrivals are.
     least_priority
         Leave out jobs of lower priority.
+    start
+        A legal placement to go on from; by default the snapshot's own.
     """
     order = _order(instance, seed=seed, in_order=in_order)
+    if start is not None:
+        order = [j for j in order if not _is_whole(instance, start, j)]
     if least_priority is not None:
         order = [j for j in order if instance.jobs[j].priority >= least_priority]
-    how = _How(strategy, preempt, relocate)
+    how = _How(strategy, preempt, relocate, instance.current if start is None else start)
     placement = _legal_run(instance, deadline, how, order)
     lacking = missing_jobs(instance, placement)
     if lacking and not deadline.cuts():
@@ -79,6 +84,13 @@ class _How:
     strategy: Strategy
     preempt: bool
     relocate: bool
+    start: Placement
+
+
+def _is_whole(instance: Instance, placement: Placement, j: int) -> bool:
+    """Whether all pods of a job are placed."""
+    podsets = (instance.podsets[s] for s in instance.jobs[j].podsets)
+    return all(placement.placed(podset.index) >= podset.count for podset in podsets)
 
 
 def missing_jobs(instance: Instance, placement: Placement) -> int:
@@ -89,7 +101,7 @@ def missing_jobs(instance: Instance, placement: Placement) -> int:
 def _legal_run(instance: Instance, deadline: Deadline, how: _How, order: list[int]) -> Placement:
     """Work through the jobs; should the result be illegal, leave out the job that made it so."""
     banned: set[int] = set()
-    best = instance.current
+    best = how.start
     for _ in range(_MOST_REPAIRS):
         run = _Run(instance, deadline, how)
         run.work([j for j in order if j not in banned])
@@ -150,7 +162,8 @@ class _Run:
     def __init__(self, instance: Instance, deadline: Deadline, how: _How) -> None:
         self.instance = instance
         self.deadline = deadline
-        self.state = State(instance)
+        self._begin = how.start
+        self.state = State(instance, how.start)
         trims = how.strategy is Strategy.REVERSE_TRIM
         self.placer = Placer(Scores(self.state, how.strategy))
         preemption = ReverseTrim if trims else Preemption
@@ -316,7 +329,7 @@ class _Run:
         Supposes that what is illegal stays so with more jobs; the placement returned is checked.
         """
         low, high = -1, len(self._done) - 1
-        legal = self.instance.current
+        legal = self._begin
         while high - low > 1:
             middle = (low + high) // 2
             placement = self._replayed(self._done[middle][1])

@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from kantopt.planning.messages import Failed
+from kantopt.planning.solver_process import SolverProcess
 from tests.cli.conftest import JOBS, SNAPSHOT, Cli
-from tests.cli.scheduled import KEPT, PLAN, at, solve_nothing
+from tests.cli.scheduled import KEPT, at, solve_nothing
+
+PLAN = ("plan", "snap.yaml", "jobs.yaml", "--workers", "1")
 
 
 @pytest.fixture(autouse=True)
@@ -139,6 +143,38 @@ def test_a_run_that_was_ended_early_is_no_answer_for_the_next(
         assert cli(*PLAN, *KEPT).code == 143
     assert "questionDigest" not in json.loads(Path("last.json").read_text())["metadata"]
     assert "NO CHANGE" not in cli(*PLAN, *KEPT).out
+
+
+def test_a_plan_that_is_not_proved_is_searched_for_again(cli: Cli) -> None:
+    fast = (*PLAN, "--engine", "fast", *KEPT)
+    cli(*fast)
+    first = json.loads(Path("last.json").read_text())
+    assert first["solver"]["status"] == "FEASIBLE"
+    assert first["metadata"]["questionDigest"]
+    again = cli(*fast)
+    assert "NO CHANGE" not in again.out
+    assert "since the last plan" in again.out.lower()
+    assert "nothing has changed" in again.out
+    second = json.loads(Path("last.json").read_text())
+    assert second["waves"] == first["waves"]
+    assert second["solver"]["foundBy"] == "last-plan"
+
+
+def test_a_run_whose_solver_died_is_no_answer_for_the_next(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        dead = Failed("the solver process ended unexpectedly (signal SIGKILL)")
+        patch.setattr(SolverProcess, "message", lambda *_: dead)
+        assert "SIGKILL" in cli(*PLAN, *KEPT).out
+    before = json.loads(Path("last.json").read_text())
+    assert before["solver"]["status"] == "FEASIBLE"
+    assert "OPTIMAL" in cli(*PLAN, *KEPT).out
+    after = json.loads(Path("last.json").read_text())
+    assert after["solver"]["status"] == "OPTIMAL"
+    assert [tier["value"] for tier in after["objectives"]] <= [
+        tier["value"] for tier in before["objectives"]
+    ]
 
 
 def test_what_is_new_gone_and_changed_is_told(cli: Cli) -> None:

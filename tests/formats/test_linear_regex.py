@@ -66,11 +66,11 @@ def test_patterns_are_read_as_re2_does(pattern: str, text: str, expected: bool) 
 
 @pytest.mark.parametrize(
     "pattern",
-    (
+    [
         *("(", ")", "a)", "*a", "a**", "[a", "[b-a]", "[[:x:]]", r"(a)\1", "(?=a)", "(?<=a)"),
         *("(?i)a", "a\\", r"\pL", "a{2,1}", "a{999999999}", "(a{50}){50}", r"\xzz"),
         "(" * 200 + ")" * 200,
-    ),
+    ],
 )
 def test_what_re2_or_we_do_not_read_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):

@@ -81,7 +81,7 @@ OBJECTIVES: tuple[tuple[list[Any], str], ...] = (
             "evictions",
             "lost_gpu_seconds",
             "moves",
-            "nodes_in_use",
+            {"nodes_in_use": {"class": "cpu"}},
             "fragmented_nodes",
         ],
         "move",
@@ -128,7 +128,7 @@ OBJECTIVES: tuple[tuple[list[Any], str], ...] = (
             {"evictions": {"unit": "pod"}},
             {"lost_gpu_seconds": {"by": "priority"}},
             "moves",
-            {"domains_in_use": {"level": "rack"}},
+            {"domains_in_use": {"level": "rack", "selector": "topology/rack"}},
         ],
         "move",
     ),
@@ -251,7 +251,10 @@ def random_documents(seed: int) -> tuple[ClusterSnapshot, JobList, Model]:
         problems = check_documents(list(zip(raw, documents, strict=True)))
         if problems:
             raise BadDataError(problems)
-        if GPU in str(objectives) and GPU not in str(parts[:2]):
+        asked = ("cpu", GPU) if GPU in str(objectives) else ("cpu",)
+        if not all(
+            any(node.allocatable.get(name) for node in documents[0].nodes) for name in asked
+        ):
             continue  # a metric of GPUs needs a cluster that has some
         instance = build_instance(documents[0], documents[1].jobs, documents[2])
         if prod(len(job_options(instance, job)) for job in instance.jobs) <= MOST_PLACEMENTS:

@@ -14,6 +14,7 @@ from ortools.sat.python import cp_model
 
 from kantopt.clock import Deadline
 from kantopt.cp.rules import CONSTRAINTS
+from kantopt.cp.rules.pinned import beside_held
 from kantopt.cp.variables import Subject, Variables, weighted
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
@@ -175,6 +176,10 @@ class Switches:
             if podset.running and not podset.movable and self.m.arrive[s]:
                 literal = self._literal(Rule.PINNED, ("job", podset.job))
                 self.m.cp.add(self.m.arrived(s) == 0).only_enforce_if(literal)
+            if podset.movable and self.question.on_held(podset):
+                literal = self._literal(Rule.PINNED, ("job", podset.job))
+                most = self.question.beside_held(podset.current)
+                self.m.cp.add(beside_held(self.m, podset) <= most).only_enforce_if(literal)
 
     def _priority(self) -> None:
         """Nobody is evicted for a job that is not more important.

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kantopt.planning.report_metrics import POOL_LABELS
+from kantopt.problem.counted import counted_nodes
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.verify.metrics.fragmented_nodes import node_gpus_used
@@ -51,7 +52,8 @@ def fragmentation(instance: Instance, placement: Placement) -> list[PoolShare]:
 
 def _pools(instance: Instance) -> list[tuple[str, list[int]]]:
     """GPU nodes by product: the first of the usual labels that any of them has."""
-    nodes = [node for node in instance.nodes if node.gpu_milli]
+    usable = counted_nodes(instance)
+    nodes = [node for node in instance.nodes if node.gpu_milli and node.index in usable]
     label = next((key for key in POOL_LABELS if any(key in n.labels for n in nodes)), "")
     pools: dict[str, list[int]] = {}
     for node in nodes:

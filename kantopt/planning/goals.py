@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal
 
+from kantopt.problem.counted import counted, counted_domains
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.problem.tiers import ANY_GPU, Tier, tiers_of
 from kantopt.schema.model import Metric
 from kantopt.schema.plan import Goal, Plan
 from kantopt.schema.quantity import from_base
@@ -91,11 +92,13 @@ def _row(tier: Tier, before: Step, after: Step) -> Goal:
     """Where more is better: what the metric counts down from, before and after."""
     match tier.metric:
         case Metric.NODES_IN_USE:
-            text, unit, most = "empty nodes", "nodes", (len(instance.nodes),) * 2
+            nodes = len(counted(instance, tier))
+            text, unit, most = "empty nodes", "nodes", (nodes, nodes)
         case Metric.DOMAINS_IN_USE:
             assert tier.level is not None
-            domains = len(instance.topology.domains[tier.level])
-            text, unit, most = f"empty domains of {tier.scope}", "domains", (domains, domains)
+            level = instance.topology.levels[tier.level]
+            domains = len(counted_domains(instance, tier))
+            text, unit, most = f"empty domains of {level}", "domains", (domains, domains)
         case Metric.FRAGMENT_RATE:
             text, unit = _slots(tier, instance), "slots"
             most = (_ideal(tier, before), _ideal(tier, after))
@@ -109,6 +112,8 @@ def _row(tier: Tier, before: Step, after: Step) -> Goal:
             weight = sum(shape.weight for shape in tier.mix) or 1
             was, now = (2 * was + weight) // (2 * weight), (2 * now + weight) // (2 * weight)
             over, goal = -(-over // weight), None if goal is None else goal // weight
+    if restricted := ", ".join(filter(None, (tier.selector, _class_named(tier)))):
+        text = f"{text} ({restricted})"
     if most is not None:
         goal = None if goal is None else most[1] - goal
         was, now = most[0] - was, most[1] - now
@@ -122,6 +127,11 @@ def _row(tier: Tier, before: Step, after: Step) -> Goal:
         goal=goal,
         missed_by=None if goal is None else over,
     )
+
+
+def _class_named(tier: Tier) -> str:
+    """Class of the nodes that a goal counts, where it is not the one that counts anyhow."""
+    return "" if tier.offers in ("", ANY_GPU) else f"with {tier.offers}"
 
 
 def _slots(tier: Tier, instance: Instance) -> str:

@@ -9,6 +9,7 @@ from kantopt.errors import BadDataError, UsageError
 from kantopt.planning.actions import waves_of
 from kantopt.planning.question import Question
 from kantopt.planning.spreads import spread_figures
+from kantopt.problem.counted import counted, counted_nodes
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, finest_level, tiers_of
 from kantopt.schema.base import API_VERSION, Metadata
@@ -138,7 +139,8 @@ def _tier_value(tier: Tier) -> Callable[[Step], int]:
 
 def _gpus(measured: _Measured) -> Iterator[Figure]:
     instance = measured.instance
-    nodes = [node.index for node in instance.nodes if node.gpu_milli]
+    usable = counted_nodes(instance)
+    nodes = [node.index for node in instance.nodes if node.gpu_milli and node.index in usable]
 
     def allocated(members: Sequence[int]) -> Callable[[Step], tuple[int, int]]:
         offered = sum(instance.nodes[n].gpu_milli for n in members)
@@ -161,12 +163,12 @@ def _gpus(measured: _Measured) -> Iterator[Figure]:
             "nodes",
             lambda step: (fragmented(step), len(nodes)),
         )
-    in_use = _tier_value(Tier(Metric.NODES_IN_USE, "nodes"))
+    in_use = _tier_value(Tier(Metric.NODES_IN_USE, "nodes"))  # with GPUs or without
     yield measured.figure(
         Metric.NODES_IN_USE,
         "nodes in use",
         "nodes",
-        lambda step: (in_use(step), len(instance.nodes)),
+        lambda step: (in_use(step), len(usable)),
     )
 
 
@@ -240,10 +242,8 @@ def _stranded(measured: _Measured, mixes: Sequence[Sequence[object]]) -> Iterato
             continue
 
         def stranded(step: Step, tier: Tier = tier, weight: int = weight) -> tuple[int, int]:
-            free = sum(
-                max(0, node.gpu_milli - used)
-                for node, used in zip(step.instance.nodes, node_gpus_used(step), strict=True)
-            )
+            used, nodes = node_gpus_used(step), step.instance.nodes
+            free = sum(max(0, nodes[n].gpu_milli - used[n]) for n in counted(step.instance, tier))
             # Rounded to the nearest: half of a thousandth of a GPU is nothing to anybody.
             return (2 * MEASURES[tier.metric](tier, step) + weight) // (2 * weight), free
 

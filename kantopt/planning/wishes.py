@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from kantopt.errors import UsageError
+from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.problem.chosen import asked_for
+from kantopt.problem.counted import counted, counted_domains
 from kantopt.problem.instance import Instance
-from kantopt.problem.tiers import Tier
+from kantopt.problem.misnamed import Names
+from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.hints import did_you_mean, one_of, quote
 from kantopt.schema.jobs import Job
-from kantopt.schema.model import Metric, Objective
+from kantopt.schema.model import SELECTOR, Metric, Objective
 from kantopt.schema.quantity import parse_quantity, to_base
 from kantopt.verify.metrics import MEASURES
 from kantopt.verify.metrics.fragment_rate import free_amounts
@@ -27,8 +29,12 @@ FORMS = (
     "stranded-gpus[=X]",
     "fit=JOB[,JOB...]",
 )
-"""How goals are written; N slots also as a rate, P%, and any N as +N: more than there are now."""
+"""How goals are written; N slots also as a rate, P%, and any N as +N: more than there are now.
 
+Behind a comma may stand which nodes count: ``selector=KEY[=VALUE]``, ``class=RESOURCE``.
+"""
+
+_WHICH = re.compile(r",(selector|class)=")
 _SLOT = re.compile(r"([^:=]+?):([^:/]+)(?:/([^:]+))?(?::([^:]+))?")
 
 
@@ -71,12 +77,14 @@ def read_goals(goals: Sequence[str], instance: Instance, jobs: Sequence[Job]) ->
     """
     wishes = Wishes()
     for text in goals:
-        name, given, rest = text.partition("=")
+        main, *which = _WHICH.split(text)
+        name, given, rest = main.partition("=")
         if name not in _READERS:
             hint = did_you_mean(name, list(_READERS))
             expected = f"{one_of(FORMS)}" + (f" ({hint})" if hint else "")
             raise UsageError(f"--goal: found {quote(text)}, expected {expected}")
-        objective = _READERS[name](_Goal(text, rest if given else None, instance, jobs), wishes)
+        goal = _Goal(text, rest if given else None, _nodes(name, text, which), instance, jobs)
+        objective = _READERS[name](goal, wishes)
         if objective in wishes.objectives:
             if name == "fit":
                 continue
@@ -85,16 +93,51 @@ def read_goals(goals: Sequence[str], instance: Instance, jobs: Sequence[Job]) ->
     return wishes
 
 
+def _nodes(name: str, text: str, which: Sequence[str]) -> dict[str, str]:
+    """Return which nodes count, by the names of an objective's parameters."""
+    known: dict[str, tuple[str, ...]]
+    known = {"empty-nodes": ("selector", "class"), "empty-domain": ("selector", "class")}
+    known |= {"fragment-rate": ("selector",), "stranded-gpus": ("selector",)}
+    found = dict(zip(which[::2], which[1::2], strict=True))
+    for option, value in found.items():
+        if option not in known.get(name, ()):
+            raise UsageError(f"--goal {text}: found {option}, which {name} does not take")
+        if not SELECTOR.fullmatch(value) or (option == "class" and "=" in value):
+            expected = "a label, KEY=VALUE or KEY" if option == "selector" else "a name"
+            raise UsageError(f"--goal {text}: found {quote(value)}, expected {expected}")
+    if 2 * len(found) < len(which):
+        raise UsageError(f"--goal {text}: found {which[0]} twice, expected it once")
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class _Goal:
     text: str
     rest: str | None
+    nodes: Mapping[str, str]
     instance: Instance
     jobs: Sequence[Job]
 
     def fail(self, found: str, expected: str, hint: str = "") -> UsageError:
         more = f" ({hint})" if hint else ""
         return UsageError(f"--goal {self.text}: found {found}, expected {expected}{more}")
+
+    def unknown(self, found: str, expected: str, hint: str = "") -> BadDataError:
+        return BadDataError([Problem(f"--goal {self.text}", "", found, expected, hint)])
+
+    def known(self, objective: Objective) -> Objective:
+        """Return an objective all of whose names the cluster has."""
+        instance = self.instance
+        names = Names(instance.nodes, instance.topology, instance.resources)
+        problems = list(names.check(objective, f"--goal {self.text}"))
+        if problems:
+            raise BadDataError(problems)
+        return objective
+
+    def tier(self, objective: Objective) -> Tier:
+        """Return the tier of a goal without its target."""
+        model = self.instance.model.model_copy(update={"objectives": (self.known(objective),)})
+        return tiers_of(replace(self.instance, model=model))[0]
 
     def number(self, text: str, now: int) -> int:
         """Read N or +N."""
@@ -125,26 +168,24 @@ def _objective(metric: Metric, **parameters: Any) -> Objective:
 
 
 def _empty_nodes(goal: _Goal, wishes: Wishes) -> Objective:
-    metric, nodes = Metric.NODES_IN_USE, len(goal.instance.nodes)
-    now = nodes - MEASURES[metric](Tier(metric, "nodes"), goal.step())
-    target = _left(goal, wishes, goal.rest, now, nodes, "empty nodes")
-    return _objective(metric, target=target)
+    metric = Metric.NODES_IN_USE
+    tier = goal.tier(_objective(metric, **goal.nodes))
+    most = len(counted(goal.instance, tier))
+    now = most - MEASURES[metric](tier, goal.step())
+    target = _left(goal, wishes, goal.rest, now, most, "empty nodes")
+    return _objective(metric, target=target, **goal.nodes)
 
 
 def _empty_domain(goal: _Goal, wishes: Wishes) -> Objective:
-    topology, metric = goal.instance.topology, Metric.DOMAINS_IN_USE
+    metric = Metric.DOMAINS_IN_USE
     level, _, number = (goal.rest or "").rpartition(":")
     if not level:  # labels of nodes have no colon, but a number has to be told from a level
         level, number = goal.rest or "", ""
-    names = list(dict.fromkeys((*topology.levels, *topology.labels)))
-    if level not in names:
-        expected = one_of(names) if names else "a level, and the cluster has none"
-        raise goal.fail(quote(level), expected, did_you_mean(level, names))
-    index = topology.level(level)
-    most = len(topology.domains[index])
-    now = most - MEASURES[metric](Tier(metric, "domains", level=index), goal.step())
+    tier = goal.tier(_objective(metric, level=level, **goal.nodes))
+    most = len(counted_domains(goal.instance, tier))
+    now = most - MEASURES[metric](tier, goal.step())
     target = _left(goal, wishes, number or None, now, most, f"empty domains of {level}")
-    return _objective(metric, level=level, target=target)
+    return _objective(metric, level=level, target=target, **goal.nodes)
 
 
 def _fragment_rate(goal: _Goal, wishes: Wishes) -> Objective:
@@ -152,41 +193,25 @@ def _fragment_rate(goal: _Goal, wishes: Wishes) -> Objective:
     if match is None:
         raise goal.fail(quote(goal.rest or ""), "RESOURCE:SIZE[/CLASS][:N], such as cpu:16/numa:40")
     resource, size, device_class, wanted = match.groups()
-    tier = _slot_tier(goal, resource, size, device_class)
-    free = free_amounts(tier, goal.step())
-    ideal, now = sum(free) // tier.size, sum(amount // tier.size for amount in free)
-    if wanted is not None and wanted.endswith("%"):
-        wanted = str(_slots_of_rate(goal, wanted, sum(free), tier.size))
-    target = _left(goal, wishes, wanted, now, ideal, "slots")
-    written: str | int = int(size) if size.isdigit() else size
-    return _objective(
-        Metric.FRAGMENT_RATE,
-        resource=resource,
-        size=written,
-        device_class=device_class,
-        target=target,
-    )
-
-
-def _slot_tier(goal: _Goal, resource: str, size: str, device_class: str | None) -> Tier:
-    instance = goal.instance
-    if resource not in instance.resources:
-        names = [name for name in instance.resources if name != "pods"]
-        raise goal.fail(quote(resource), one_of(names), did_you_mean(resource, names))
-    classes = sorted({d.device_class for node in instance.nodes for d in node.devices})
-    if device_class is not None and device_class not in classes:
-        expected = one_of(classes) if classes else "none: the nodes have no devices"
-        raise goal.fail(quote(device_class), expected, did_you_mean(device_class, classes))
     try:
         amount = to_base(resource, size)
     except ValueError as error:
         raise goal.fail(quote(size), f"a size; this is {error}") from None
     if amount == 0:
         raise goal.fail(size, "more than nothing")
-    index = instance.resources.index(resource)
-    return Tier(
-        Metric.FRAGMENT_RATE, "slots", resource=index, size=amount, device_class=device_class
-    )
+    slot = {
+        "resource": resource,
+        "size": int(size) if size.isdigit() else size,
+        "device_class": device_class,
+        **goal.nodes,
+    }
+    tier = goal.tier(_objective(Metric.FRAGMENT_RATE, **slot))
+    free = free_amounts(tier, goal.step())
+    ideal, now = sum(free) // tier.size, sum(amount // tier.size for amount in free)
+    if wanted is not None and wanted.endswith("%"):
+        wanted = str(_slots_of_rate(goal, wanted, sum(free), tier.size))
+    target = _left(goal, wishes, wanted, now, ideal, "slots")
+    return _objective(Metric.FRAGMENT_RATE, **slot, target=target)
 
 
 def _slots_of_rate(goal: _Goal, text: str, free: int, size: int) -> int:
@@ -199,8 +224,9 @@ def _slots_of_rate(goal: _Goal, text: str, free: int, size: int) -> int:
 
 
 def _stranded_gpus(goal: _Goal, wishes: Wishes) -> Objective:
+    goal.known(_objective(Metric.STRANDED_GPUS, target=0, **goal.nodes))
     if goal.rest is None:
-        return _objective(Metric.STRANDED_GPUS)
+        return _objective(Metric.STRANDED_GPUS, **goal.nodes)
     try:
         amount = parse_quantity(goal.rest)
     except ValueError:
@@ -208,7 +234,7 @@ def _stranded_gpus(goal: _Goal, wishes: Wishes) -> Objective:
     if amount < 0:
         raise goal.fail(quote(goal.rest), "0 or more")
     written: str | int = int(goal.rest) if goal.rest.isdigit() else goal.rest
-    return _objective(Metric.STRANDED_GPUS, target=written)
+    return _objective(Metric.STRANDED_GPUS, target=written, **goal.nodes)
 
 
 def _fit(goal: _Goal, wishes: Wishes) -> Objective:
@@ -219,7 +245,7 @@ def _fit(goal: _Goal, wishes: Wishes) -> Objective:
             found = f"{quote(pattern)}, which runs already" if named else quote(pattern)
             waiting = [f"{job.namespace}/{job.name}" for job in goal.jobs if _waits(job)]
             expected = "the name of a pending job, or a pattern"
-            raise goal.fail(found, expected, did_you_mean(pattern, waiting))
+            raise goal.unknown(found, expected, did_you_mean(pattern, waiting))
     wishes.fit = tuple(dict.fromkeys((*wishes.fit, *patterns)))
     return _objective(Metric.UNPLACED, by="priority", unit="job", target=0)
 

@@ -15,6 +15,7 @@ from kantopt.problem.chosen import considered
 from kantopt.problem.cluster import Device, Domain, Node, Taint, Topology
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
+from kantopt.problem.misnamed import Names
 from kantopt.problem.mix import commonest_shapes
 from kantopt.problem.not_modelled import why_not_placed
 from kantopt.schema import jobs as docs
@@ -67,7 +68,7 @@ def build_instance(
     for document in documents:
         builder.add(document)
     podsets = tuple(builder.podsets)
-    problems += _unknown(snapshot, model, resources, source)
+    problems += _unknown(model, nodes, topology, resources, source)
     unknown = _not_planned((*snapshot.jobs, *pending), model)
     required = _required(model.required, names, unknown, problems, source)
     _check_overflow(nodes, podsets, resources, problems, source)
@@ -158,29 +159,19 @@ def _topology(snapshot: ClusterSnapshot, nodes: tuple[Node, ...]) -> Topology:
 
 
 def _unknown(
-    snapshot: ClusterSnapshot, model: Model, resources: tuple[str, ...], source: str
+    model: Model,
+    nodes: Sequence[Node],
+    topology: Topology,
+    resources: Sequence[str],
+    source: str,
 ) -> list[Problem]:
-    """Levels and resources that the objectives name and the cluster does not have."""
-    known = (n for level in snapshot.topology.levels for n in (level.name, level.node_label))
-    levels = list(dict.fromkeys(known))
-    problems = []
-    for i, objective in enumerate(model.objectives or ()):
-        slots = objective.fragment_rate
-        for groups in (objective.excess_groups, objective.domains_in_use):
-            if groups is not None and groups.level is not None and groups.level not in levels:
-                path = f"objectives[{i}].{objective.name}.level"
-                problems.append(_misnamed(source, path, groups.level, levels))
-        if slots is not None and slots.resource not in resources:
-            path = f"objectives[{i}].fragment_rate.resource"
-            problems.append(_misnamed(source, path, slots.resource, resources))
-    return problems
-
-
-def _misnamed(source: str, path: str, name: str, known: Sequence[str]) -> Problem:
-    close = get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]}?" if close else ""
-    expected = f"one of {', '.join(known)}" if known else "a name that the input has; it has none"
-    return Problem(source, path, name, expected, hint)
+    """Levels, resources, classes and labels that the objectives name and no node has."""
+    names = Names(nodes, topology, resources)
+    return [
+        problem
+        for i, objective in enumerate(model.objectives or ())
+        for problem in names.check(objective, source, f"objectives[{i}]")
+    ]
 
 
 def _not_planned(jobs: Iterable[docs.Job], model: Model) -> dict[str, str]:

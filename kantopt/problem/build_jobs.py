@@ -156,6 +156,8 @@ class JobsBuilder:
         )
         lost = 0
         if current:
+            # Nothing is moved off a node that is not ready; R11 says so of those partly there.
+            movable = movable and not all(self._nodes[spot.node].holds for spot in current)
             preemptible = preemptible and not self._ages.is_young(job, podset)
             lost = gpu_milli * self._ages.unsaved(job, podset) // 1000
         s = len(self.podsets)
@@ -197,8 +199,7 @@ class JobsBuilder:
             allowed = (
                 node.index
                 for node in admitted
-                if node.ready
-                and not node.unschedulable
+                if node.usable
                 and all(tolerates(podset.tolerations, taint) for taint in node.taints)
             )
             self._places[ask] = _Places(frozenset(allowed), frozenset(n.index for n in admitted))

@@ -141,6 +141,7 @@ class _Alone:
             or job.index in self._close
             or job.index in instance.required
             or job.most_moves is not None
+            or (podset.movable and instance.on_held(podset))
         ):
             return True
         stays = podset.running and podset.index not in self._evictable

@@ -47,6 +47,18 @@ class Node:
     capacity: tuple[int | None, ...]
     devices: tuple[Device, ...]
     gpu_milli: int
+    drained: bool = False
+    """To be emptied: nothing arrives, and pods may move off it even if it is not ready."""
+
+    @property
+    def usable(self) -> bool:
+        """Whether pods may arrive, as far as that is for the node to say."""
+        return self.ready and not self.unschedulable and not self.drained
+
+    @property
+    def holds(self) -> bool:
+        """Whether pods are not moved off it: nobody knows how they are, and nobody has asked."""
+        return not self.ready and not self.drained
 
     def devices_of(self, device_class: str) -> tuple[int, ...]:
         """Indices of the devices of a class."""

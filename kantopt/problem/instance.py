@@ -8,7 +8,7 @@ from functools import cached_property
 from kantopt.problem.cluster import Budget, Node, Queue, Topology
 from kantopt.problem.job import AntiAffinity, Job, PodSet, Spread, TopologyNeed
 from kantopt.problem.mix import Shape
-from kantopt.problem.placement import Placement, nowhere
+from kantopt.problem.placement import Placement, Spots, nowhere
 from kantopt.schema.model import Model, Rule
 
 
@@ -49,6 +49,21 @@ class Instance:
     def priorities(self) -> tuple[int, ...]:
         """Priorities of the jobs, the highest first."""
         return tuple(sorted({job.priority for job in self.jobs}, reverse=True))
+
+    @cached_property
+    def held(self) -> frozenset[int]:
+        """Nodes that are not ready: pods are not moved off them, unless they are to be emptied."""
+        if not self.on(Rule.PINNED):
+            return frozenset()
+        return frozenset(node.index for node in self.nodes if node.holds)
+
+    def on_held(self, podset: PodSet) -> bool:
+        """Whether some pods of a pod set are on nodes that pods are not moved off."""
+        return bool(self.held) and any(spot.node in self.held for spot in podset.current)
+
+    def beside_held(self, spots: Spots) -> int:
+        """Pods on nodes other than those that pods are not moved off."""
+        return sum(pods for spot, pods in spots.items() if spot.node not in self.held)
 
     @cached_property
     def node_index(self) -> dict[str, int]:

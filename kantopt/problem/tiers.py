@@ -9,6 +9,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.mix import Shape, shape_of
 from kantopt.schema.model import (
+    ClassObjective,
     ClusterObjective,
     DomainsObjective,
     FragmentObjective,
@@ -36,6 +37,10 @@ class Tier:
     size: int = 0
     device_class: str | None = None
     mix: tuple[Shape, ...] = ()
+    selector: str = ""
+    """Label of the nodes that count, ``KEY=VALUE`` or ``KEY``; empty: all of them count."""
+    offers: str = ""
+    """What nodes offer that count; empty: whatever it is."""
     target: int | None = None
     """A goal: the value of the tier is what the metric has above it; ``None``: no goal."""
     scope: str = ""
@@ -190,6 +195,7 @@ def _elastic(instance: Instance, j: int) -> bool:
 
 def _cluster_wide(instance: Instance, name: str, parameters: object) -> Tier:
     metric = Metric(name)
+    selector = getattr(parameters, "selector", None) or ""
     if isinstance(parameters, StrandedObjective):
         mix = instance.mix
         if parameters.mix:
@@ -198,11 +204,21 @@ def _cluster_wide(instance: Instance, name: str, parameters: object) -> Tier:
         if parameters.target is not None:
             weight = sum(shape.weight for shape in mix)
             target = weight * to_base("gpu", parameters.target, up=False)
-        return Tier(metric, "milli-GPU x mix", mix=mix, target=target)
+        return Tier(
+            metric, "milli-GPU x mix", mix=mix, selector=selector, target=target, scope=selector
+        )
     if isinstance(parameters, DomainsObjective):
         named = instance.topology.level(parameters.level)
-        scope = instance.topology.levels[named]
-        return Tier(metric, "domains", level=named, target=parameters.target, scope=scope)
+        scope = ", ".join(filter(None, (instance.topology.levels[named], _where(parameters))))
+        return Tier(
+            metric,
+            "domains",
+            level=named,
+            selector=selector,
+            offers=_offers(instance, parameters),
+            target=parameters.target,
+            scope=scope,
+        )
     if isinstance(parameters, GroupsObjective):
         level = (
             instance.topology.level(parameters.level)
@@ -217,11 +233,40 @@ def _cluster_wide(instance: Instance, name: str, parameters: object) -> Tier:
             resource=instance.resources.index(parameters.resource),
             size=to_base(parameters.resource, parameters.size),
             device_class=parameters.device_class,
+            selector=selector,
             target=parameters.target,
-            scope="" if parameters.target is None else slot_name(parameters),
+            scope=", ".join(
+                filter(None, ("" if parameters.target is None else slot_name(parameters), selector))
+            ),
         )
     target = parameters.target if isinstance(parameters, ClusterObjective) else None
-    return Tier(metric, _UNITS[metric], target=target)
+    if isinstance(parameters, ClassObjective):
+        return Tier(
+            metric,
+            _UNITS[metric],
+            selector=selector,
+            offers=_offers(instance, parameters),
+            target=target,
+            scope=_where(parameters),
+        )
+    return Tier(metric, _UNITS[metric], selector=selector, target=target, scope=selector)
+
+
+def _where(objective: ClassObjective) -> str:
+    """Which nodes an objective counts, in words, as far as it says so."""
+    named = None if objective.offers is None else f"class {objective.offers}"
+    return ", ".join(filter(None, (objective.selector, named)))
+
+
+def _offers(instance: Instance, objective: ClassObjective) -> str:
+    """Return the class of an objective; by default GPUs, where nodes have any."""
+    if objective.offers is not None:
+        return objective.offers
+    return ANY_GPU if any(node.gpu_milli for node in instance.nodes) else ""
+
+
+ANY_GPU = "gpu"
+"""Class of GPUs of any kind."""
 
 
 def slot_name(slot: FragmentObjective) -> str:

@@ -133,9 +133,38 @@ class ClusterObjective(ModelPart):
     )
 
 
+SELECTOR = re.compile(r"^[^=,\s]+(=[^=,\s]*)?$")
+NodeSelector = Annotated[
+    str | None,
+    Field(
+        pattern=SELECTOR.pattern,
+        description="count only nodes with this label, KEY=VALUE or KEY; default: all",
+    ),
+]
+
+
+class NodesObjective(ClusterObjective):
+    """A metric of the nodes that can be used: ready, not cordoned, with a label if one is named."""
+
+    selector: NodeSelector = None
+
+
+class ClassObjective(NodesObjective):
+    """A metric of the nodes that offer something."""
+
+    offers: str | None = Field(
+        default=None,
+        alias="class",
+        min_length=1,
+        description="count only nodes that offer this: a resource, a class of devices, or gpu for "
+        "GPUs of any kind; default: gpu, where nodes have any",
+    )
+
+
 class StrandedObjective(ModelPart):
     """GPUs that the job mix cannot be expected to use."""
 
+    selector: NodeSelector = None
     target: Quantity | None = Field(
         default=None,
         description="a goal, in GPUs: this much is good enough, and only what is above it counts",
@@ -152,13 +181,13 @@ class GroupsObjective(ClusterObjective):
     level: str | None = Field(default=None, description="level; default: the finest above nodes")
 
 
-class DomainsObjective(ClusterObjective):
+class DomainsObjective(ClassObjective):
     """Topology level whose domains are counted."""
 
     level: str = Field(description="level, by its name or its node label")
 
 
-class FragmentObjective(ClusterObjective):
+class FragmentObjective(NodesObjective):
     """Free slots of one size, per node or per device."""
 
     resource: str = Field(default="cpu", description="resource that a slot needs")
@@ -216,16 +245,14 @@ class Objective(PriorityObjective):
     domains_crossed: ClusterObjective | None = Field(
         default=None, description="preferred domains used over the minimum"
     )
-    fragmented_nodes: ClusterObjective | None = Field(
+    fragmented_nodes: NodesObjective | None = Field(
         default=None, description="nodes whose GPUs are partly used (GFR)"
     )
     stranded_gpus: StrandedObjective | None = Field(
         default=None, description="GPUs that the job mix cannot use (FGD)"
     )
-    nodes_in_use: ClusterObjective | None = Field(default=None, description="nodes with pods")
-    allocation: ClusterObjective | None = Field(
-        default=None, description="GPUs not allocated (GAR)"
-    )
+    nodes_in_use: ClassObjective | None = Field(default=None, description="nodes with pods")
+    allocation: NodesObjective | None = Field(default=None, description="GPUs not allocated (GAR)")
     excess_nodes: ClusterObjective | None = Field(
         default=None, description="nodes used by jobs over the minimum (JTTED's D_node)"
     )
@@ -300,7 +327,6 @@ class Schedule(ModelPart):
     )
 
 
-SELECTOR = re.compile(r"^[^=,\s]+(=[^=,\s]*)?$")
 Selector = Annotated[
     str,
     Field(

@@ -44,6 +44,7 @@ class Relocation:
         self._movable = [
             podset.running
             and podset.movable
+            and not instance.on_held(podset)
             and podset.index not in tied
             and not podset.budgets
             and not self.state.neighbours.concern(podset.index)

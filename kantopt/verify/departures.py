@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from kantopt.problem.classes import evictable
+from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
@@ -70,24 +71,24 @@ def leaving(instance: Instance, group_of: Sequence[int | None]) -> tuple[int, tu
     return len(pods), tuple(sorted(k for group, k in pods.items() if group not in stays))
 
 
-def fewest_in_use(instance: Instance, level: int | None, above: Mapping[Tier, int]) -> int:
-    """Return how many domains of a level, or nodes, stay in use.
+def fewest_in_use(instance: Instance, tier: Tier, above: Mapping[Tier, int]) -> int:
+    """Return how many of the domains, or nodes, that a tier counts stay in use.
 
     At least those that limits and pins do not let become empty, and as many as hold what nothing
     may evict.
     """
-    in_use, counts = _leaving(instance, level)
+    in_use, counts = _leaving(instance, tier)
     left = most_moves(instance, above) + most_evictions(instance, above)
     for pods in counts:
         if pods > left:
             break
         left -= pods
         in_use -= 1
-    return max(in_use, _fewest_to_hold(instance, level))
+    return max(in_use, _fewest_to_hold(instance, tier))
 
 
 @lru_cache(maxsize=16)
-def _fewest_to_hold(instance: Instance, level: int | None) -> int:
+def _fewest_to_hold(instance: Instance, tier: Tier) -> int:
     """Fewest domains or nodes, the roomiest first, that hold the pods which no plan evicts.
 
     Pods of sizes ``a`` on nodes of sizes ``b`` have ``sum of a // t <= sum of b // t``, whatever
@@ -111,7 +112,7 @@ def _fewest_to_hold(instance: Instance, level: int | None) -> int:
         offers = [max(node.capacity[r] or 0, standing[node.index][r]) for node in instance.nodes]
         for step in {1, *(size for size, _ in sizes.most_common(MOST_STEPS) if size)}:
             wanted = sum(size // step * count for size, count in sizes.items())
-            fewest = max(fewest, _roomiest(wanted, offers, step, _groups(instance, level)))
+            fewest = max(fewest, _roomiest(wanted, offers, step, groups_of(instance, tier)))
     return fewest
 
 
@@ -139,16 +140,21 @@ def fewest_departures(instance: Instance, above: Mapping[Tier, int]) -> int:
     fewest = 0
     for tier, value in above.items():
         if tier.metric in (Metric.NODES_IN_USE, Metric.DOMAINS_IN_USE):
-            in_use, counts = _leaving(instance, tier.level)
+            in_use, counts = _leaving(instance, tier)
             fewest = max(fewest, sum(counts[: max(0, in_use - value)]))
     return fewest
 
 
 @lru_cache(maxsize=16)
-def _leaving(instance: Instance, level: int | None) -> tuple[int, tuple[int, ...]]:
-    return leaving(instance, _groups(instance, level))
+def _leaving(instance: Instance, tier: Tier) -> tuple[int, tuple[int, ...]]:
+    return leaving(instance, groups_of(instance, tier))
 
 
-def _groups(instance: Instance, level: int | None) -> Sequence[int | None]:
-    """Domain of each node at a level; without one each node is a group by itself."""
-    return range(len(instance.nodes)) if level is None else instance.topology.domain_of[level]
+def groups_of(instance: Instance, tier: Tier) -> tuple[int | None, ...]:
+    """Return the group of each node that a tier counts; ``None`` for the others.
+
+    That is its domain at the tier's level; without one each node is a group by itself.
+    """
+    size, nodes = len(instance.nodes), counted(instance, tier)
+    of = range(size) if tier.level is None else instance.topology.domain_of[tier.level]
+    return tuple(group if n in nodes else None for n, group in enumerate(of))

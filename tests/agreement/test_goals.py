@@ -30,7 +30,7 @@ from tests.placements import random_placement
 from tests.questions import document
 
 DEPARTURES = "departuresPerNode"
-SEEDS = 96
+SEEDS = 120
 BLOCKS = 8
 
 
@@ -40,17 +40,22 @@ def goals(rng: random.Random, instance: Instance) -> list[dict[str, Any]]:
         ("nodes_in_use", {}),
         ("domains_in_use", {"level": "rack"}),
         ("fragment_rate", {"resource": "cpu", "size": rng.randint(2, 3)}),
-        ("fragmented_nodes", {}),
     ]
-    if GPU in instance.resources:
+    if any(node.gpu_milli for node in instance.nodes):
         shape = {"requests": {"cpu": 1, GPU: rng.randint(1, 2)}}
         kinds += [
+            ("fragmented_nodes", {}),
             ("stranded_gpus", {"mix": [{"count": 2, **shape}]}),
             ("fragment_rate", {"resource": GPU, "size": 2}),
         ]
     found = []
     for name, parameters in rng.sample(kinds, rng.choice((1, 1, 2))):
-        found.append({name: {**parameters, "target": rng.randint(0, 2)}})
+        which = {}
+        if rng.random() < 0.25:
+            which["selector"] = rng.choice(("topology/block", "kubernetes.io/hostname=n1"))
+        if name in ("nodes_in_use", "domains_in_use") and rng.random() < 0.8:
+            which["class"] = "cpu"
+        found.append({name: {**parameters, **which, "target": rng.randint(0, 2)}})
     return found
 
 
@@ -76,7 +81,13 @@ def with_goals(seed: int) -> Instance:
         if movable:
             update["movable"] = True
         running.append(job.model_copy(update=update))
-    snapshot = snapshot.model_copy(update={"jobs": tuple(running)})
+    nodes = snapshot.nodes
+    if rng.random() < 0.25:  # one that nobody can use: cordoned, or not even ready
+        n = rng.randrange(len(nodes))
+        update = rng.choice(({"unschedulable": True}, {"ready": False}))
+        dead = nodes[n].model_copy(update=update)
+        nodes = (*nodes[:n], dead, *nodes[n + 1 :])
+    snapshot = snapshot.model_copy(update={"jobs": tuple(running), "nodes": nodes})
     return build_instance(snapshot, pending.jobs, model)
 
 
@@ -142,7 +153,7 @@ def test_the_goals_are_worth_asking() -> None:
         moved += any(tier.metric is Metric.MOVES and moves for tier, moves in pairs)
     assert reached >= SEEDS / 10
     assert missed >= SEEDS / 10
-    assert moved >= SEEDS / 10
+    assert moved >= SEEDS / 12
 
 
 def test_checker_and_encoding_agree_on_every_limit() -> None:

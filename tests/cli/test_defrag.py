@@ -171,12 +171,10 @@ def test_exit_codes_tell_reached_missed_and_impossible(
     [
         (["--goal", "empty"], 'error: --goal: found "empty", expected one of empty-nodes[=N], '),
         (["--goal", "empty-nodes=x"], 'found "x", expected a whole number, or +N'),
-        (["--goal", "empty-domain=row:1"], 'found "row", expected rack'),
-        (["--goal", "fragment-rate=cpus:1"], 'found "cpus", expected cpu or'),
+        (["--goal", "empty-nodes=1,class=a=b"], 'found "a=b", expected a name'),
+        (["--goal", "fit=big,class=cpu"], "found class, which fit does not take"),
         (["--goal", "fragment-rate=cpu"], "expected RESOURCE:SIZE[/CLASS][:N]"),
         (["--goal", "stranded-gpus=-1"], "expected a number of GPUs"),
-        (["--goal", "fit=nobody"], 'found "nobody", expected the name of a pending job'),
-        (["--goal", "fit=one"], 'found "one", which runs already'),
         (["--goal", "empty-nodes", "--goal", "empty-nodes"], "twice, expected each goal once"),
         (["--limit", "moves=1"], '--limit: found "moves=1", expected one of movesPerJob=N'),
         (["--limit", "movesPerJob=a"], 'found "a", expected a whole number of pods'),
@@ -257,3 +255,27 @@ def test_slots_are_wanted_by_number_more_than_now_or_by_rate(
     (row,) = plan["goals"]
     assert row["before"] == 4
     assert row.get("goal") == goal
+
+
+@pytest.mark.parametrize(
+    ("goal", "message"),
+    [
+        ("empty-domain=row:1", 'found "row", expected rack'),
+        ("fragment-rate=cpus:1", 'found "cpus", expected cpu or'),
+        ("empty-nodes=1,selector=rak=a", 'found "rak", expected a label that nodes have'),
+        ("fit=nobody", 'found "nobody", expected the name of a pending job'),
+        ("fit=one", 'found "one", which runs already'),
+    ],
+)
+def test_a_goal_about_what_is_not_there_is_bad_data(cli: Cli, goal: str, message: str) -> None:
+    done = cli("defrag", "snap.yaml", "jobs.yaml", "--goal", goal)
+    assert done.code == 65
+    assert message in done.err
+    assert done.out == ""
+
+
+def test_a_selector_says_which_nodes_count(cli: Cli) -> None:
+    plan = plan_of(cli, "snap.yaml", "--goal", "empty-nodes=1,selector=rack=b")
+    assert goal_of(plan) == {"before": 0, "after": 1, "goal": 1, "missedBy": 0}
+    assert {move["job"] for move in plan["moves"]} <= {"blue/three", "blue/four"}
+    assert plan["goals"][0]["text"] == "empty nodes (rack=b)"

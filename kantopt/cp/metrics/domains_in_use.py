@@ -11,7 +11,7 @@ from kantopt.verify.metrics.domains_in_use import domains_of
 
 
 def domains_in_use_expr(m: Variables, tier: Tier) -> LinearExprT:
-    """Domains of a topology level with at least one pod that is no daemon's."""
+    """Domains of a topology level with at least one pod that is no daemon's on nodes that count."""
     pods: dict[int, Terms] = {}
     most: dict[int, int] = {}
     for n, domain in enumerate(domains_of(m.instance, tier)):
@@ -19,9 +19,10 @@ def domains_in_use_expr(m: Variables, tier: Tier) -> LinearExprT:
             for s, var in counted_on(m, n):
                 pods.setdefault(domain, []).append((var, 1))
                 most[domain] = most.get(domain, 0) + m.instance.podsets[s].count
+    which = (tier.level, tier.selector, tier.offers)
     return weighted(
         [
-            (m.positive(("in_use", tier.level, domain), weighted(terms), most[domain]), 1)
+            (m.positive(("in_use", *which, domain), weighted(terms), most[domain]), 1)
             for domain, terms in pods.items()
         ]
     )

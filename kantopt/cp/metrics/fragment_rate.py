@@ -7,6 +7,7 @@ from math import gcd
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
 from kantopt.cp.variables import Terms, Variables, weighted
+from kantopt.problem.counted import counted
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 
@@ -20,8 +21,10 @@ def fragment_rate_expr(m: Variables, tier: Tier) -> LinearExprT:
     if r is None:
         return 0
     free: list[tuple[Piece, LinearExprT, int]] = []
-    for node in m.instance.nodes:
-        n, limit = node.index, node.capacity[r]
+    nodes = counted(m.instance, tier)
+    for n in sorted(nodes):
+        node = m.instance.nodes[n]
+        limit = node.capacity[r]
         if tier.device_class is not None:
             for d in node.devices_of(tier.device_class):
                 free.append(((n, d), m.device_free(n, d, r), node.devices[d].capacity[r]))
@@ -49,9 +52,10 @@ def _total_free(
     a constant, which the solver does not see in a sum over pieces.
     """
     limited = {Rule.CAPACITY, Rule.DEVICES} <= m.rules
-    counted = all(node.capacity[r] is not None for node in m.instance.nodes)
-    fits = all(_standing_free(m, piece, r, limit) >= 0 for piece, _, limit in free)
-    if not (limited and fits and (counted or tier.device_class is not None)):
+    limits = all(node.capacity[r] is not None for node in m.instance.nodes)
+    everywhere = len(counted(m.instance, tier)) == len(m.instance.nodes)
+    fits = everywhere and all(_standing_free(m, piece, r, limit) >= 0 for piece, _, limit in free)
+    if not (limited and fits and (limits or tier.device_class is not None)):
         return weighted([(left, 1) for _, left, _ in free])
     placed: Terms = []
     for podset in m.instance.podsets:

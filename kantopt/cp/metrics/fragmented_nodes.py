@@ -5,15 +5,16 @@ from __future__ import annotations
 from ortools.sat.python.cp_model import LinearExprT
 
 from kantopt.cp.variables import Terms, Variables, weighted
+from kantopt.problem.counted import counted
 from kantopt.problem.tiers import Tier
 
 
 def fragmented_nodes_expr(m: Variables, tier: Tier) -> LinearExprT:
-    """Nodes of which some GPUs are taken and some are free."""
+    """Nodes that count, of which some GPUs are taken and some are free."""
     podsets = m.instance.podsets
     terms: Terms = []
-    for node in m.instance.nodes:
-        n = node.index
+    for n in sorted(counted(m.instance, tier)):
+        node = m.instance.nodes[n]
         used = [(var, podsets[s].gpu_milli) for s, var, _ in m.on_node[n] if podsets[s].gpu_milli]
         if not node.gpu_milli or not used:
             continue

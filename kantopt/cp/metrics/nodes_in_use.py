@@ -5,13 +5,14 @@ from __future__ import annotations
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
 from kantopt.cp.variables import Terms, Variables, weighted
+from kantopt.problem.counted import counted
 from kantopt.problem.tiers import Tier
 
 
 def nodes_in_use_expr(m: Variables, tier: Tier) -> LinearExprT:
-    """Nodes with at least one pod that is no daemon's."""
+    """Nodes that count, with at least one pod that is no daemon's."""
     terms: Terms = []
-    for n in range(len(m.instance.nodes)):
+    for n in sorted(counted(m.instance, tier)):
         on_node = counted_on(m, n)
         if on_node:
             most = sum(m.instance.podsets[s].count for s, _ in on_node)

@@ -6,6 +6,7 @@ from ortools.sat.python.cp_model import IntVar, LinearExprT
 
 from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.cluster import Node
+from kantopt.problem.counted import counted
 from kantopt.problem.mix import Shape
 from kantopt.problem.tiers import Tier
 from kantopt.schema.quantity import gpu_milli
@@ -20,7 +21,8 @@ def stranded_gpus_expr(m: Variables, tier: Tier) -> LinearExprT:
     terms: Terms = []
     constant = 0
     weights = gpu_weights(m.instance.resources)
-    for node in m.instance.nodes:
+    for n in sorted(counted(m.instance, tier)):
+        node = m.instance.nodes[n]
         if not node.gpu_milli:
             continue
         if _stays_as_it_is(m, node):

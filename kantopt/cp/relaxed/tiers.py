@@ -11,8 +11,10 @@ from kantopt.cp.relaxed.crossing import Gang, beyond_fewest
 from kantopt.cp.relaxed.kinds import JobKind
 from kantopt.cp.relaxed.model import Relaxation
 from kantopt.cp.variables import Terms, weighted
+from kantopt.problem.counted import counted
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
+from kantopt.verify.metrics.allocation import offered_gpus
 from kantopt.verify.metrics.domains_crossed import fewest_for_need
 from kantopt.verify.metrics.excess_groups import fewest_groups
 from kantopt.verify.metrics.excess_nodes import fewest_nodes
@@ -50,9 +52,9 @@ def _of_metric(m: Relaxation, tier: Tier) -> LinearExprT | None:
         case Metric.WAITING:
             return _waiting(m)
         case Metric.ALLOCATION:
-            return _allocation(m)
+            return _allocation(m, tier)
         case Metric.NODES_IN_USE:
-            return _nodes_in_use(m)
+            return _nodes_in_use(m, tier)
         case Metric.DOMAINS_CROSSED | Metric.EXCESS_NODES | Metric.EXCESS_GROUPS:
             return _closeness(m, tier)
         case _:
@@ -164,16 +166,18 @@ def _waiting(m: Relaxation) -> LinearExprT:
     return seconds - weighted([(m.satisfied[j], kind.one.waited_seconds) for j, kind in waiting])
 
 
-def _allocation(m: Relaxation) -> LinearExprT:
-    offered = sum(node.gpu_milli for node in m.instance.nodes)
+def _allocation(m: Relaxation, tier: Tier) -> LinearExprT:
+    """GPUs of the nodes that count; all that pods hold anywhere is taken from them."""
+    offered = offered_gpus(m.instance, tier)
     held = weighted([(m.placed(k), k.one.gpu_milli) for k in m.kinds.pods if k.one.gpu_milli])
     free = m.cp.new_int_var(0, offered, "unallocated")
     m.cp.add(free >= offered - held)
     return free
 
 
-def _nodes_in_use(m: Relaxation) -> LinearExprT | None:
-    terms = Terms()
+def _nodes_in_use(m: Relaxation, tier: Tier) -> LinearExprT | None:
+    """Nodes that it takes to hold what is in a class, where those that do not count are full."""
+    nodes, terms = counted(m.instance, tier), Terms()
     stays: dict[int, set[int]] = {}
     for kind in m.kinds.pods:
         if not kind.fixed and any(m.instance.podsets[s].daemon for s in kind.podsets):
@@ -181,13 +185,14 @@ def _nodes_in_use(m: Relaxation) -> LinearExprT | None:
         if kind.fixed:
             for s in kind.podsets:
                 for spot in m.instance.podsets[s].current:
-                    if m.instance.podsets[s].daemon:
+                    if m.instance.podsets[s].daemon or spot.node not in nodes:
                         continue
                     stays.setdefault(m.classes.class_of[spot.node], set()).add(spot.node)
     for c in m.classes.classes:
-        used = m.cp.new_int_var(len(stays.get(c.index, ())), len(c.nodes), f"in_use[{c.index}]")
+        most = len(nodes.intersection(c.nodes))
+        used = m.cp.new_int_var(len(stays.get(c.index, ())), most, f"in_use[{c.index}]")
         for row in m.rows[c.index]:
-            m.cp.add(m.load(c, row) <= row.largest * used)
+            m.cp.add(m.load(c, row) <= row.largest * (used + len(c.nodes) - most))
         terms.append((used, 1))
     return weighted(terms)
 

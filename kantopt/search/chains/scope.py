@@ -178,6 +178,7 @@ def _parts(
             s in concerned
             or podset.devices
             or podset.budgets
+            or instance.on_held(podset)
             or any(spot.devices for spot in spots)
             or (podset.running and not podset.movable and not podset.preemptible)
         ):

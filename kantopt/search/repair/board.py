@@ -29,6 +29,7 @@ def restless(instance: Instance) -> list[bool]:
     return [
         podset.index not in tied
         and not podset.budgets
+        and not instance.on_held(podset)
         and (podset.movable if podset.running else _alone(instance.job_of(podset.index)))
         for podset in instance.podsets
     ]

@@ -194,7 +194,7 @@ class Generation:
         lacking = 0
         for piece in pieces:
             load = joint + sum(pods * requests[k][0] for k, pods in piece.home)
-            lacking += int(self._pricing.left[piece.beyond][piece.room[0] - load])
+            lacking += int(self._pricing.left[piece.lack][piece.room[0] - load])
         return Content(i, node.home, (), tuple((piece.home, ()) for piece in pieces), lacking)
 
     def _add(self, content: Content) -> bool:

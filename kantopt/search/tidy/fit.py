@@ -37,6 +37,8 @@ class Fit:
         for podset in state.instance.podsets:
             if self.movers.movable[podset.index]:
                 for spot in sorted(state.spots[podset.index]):
+                    if spot.node in state.instance.held:
+                        continue
                     self._pods_on[spot.node].append((podset.index, spot))
 
     def make_room(self, j: int, over: Callable[[], bool]) -> bool:

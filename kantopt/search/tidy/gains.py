@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.counted import counted
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
@@ -56,7 +57,7 @@ class Gains:
 
     def __init__(self, state: State, tier: Tier) -> None:
         self.state, self.movers, self._tier = state, Movers(state), tier
-        self._measure = _measure_of(state, tier)
+        self._measure = _of_counted(state, tier, _measure_of(state, tier))
         kinds: dict[Hashable, Kind] = {}
         for podset in state.instance.podsets:
             s = podset.index
@@ -66,7 +67,10 @@ class Gains:
             key = (shape.index, podset.allowed)
             if key not in kinds:
                 kinds[key] = Kind(shape, state.allowed(s))
-            kinds[key].sources += [(s, spot) for spot in sorted(state.spots[s])]
+            held = state.instance.held
+            kinds[key].sources += [
+                (s, spot) for spot in sorted(state.spots[s]) if spot.node not in held
+            ]
         self._kinds = list(kinds.values())
         everywhere = np.arange(state.size)
         for kind in self._kinds:
@@ -167,6 +171,16 @@ class Gains:
         )
         costs: list[int] = (self._measure(after) - self._measure(free)).tolist()
         return costs
+
+
+def _of_counted(state: State, tier: Tier, measure: Measure) -> Measure:
+    """Return what a metric counts of each node, 0 of those that it does not look at."""
+    nodes = counted(state.instance, tier)
+    if len(nodes) == state.size:
+        return measure
+    mask = np.zeros(state.size, dtype=np.bool_)
+    mask[sorted(nodes)] = True
+    return lambda free: np.asarray(measure(free) * mask[free.nodes], dtype=np.int64)
 
 
 def _measure_of(state: State, tier: Tier) -> Measure:

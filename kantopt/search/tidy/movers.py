@@ -75,6 +75,8 @@ class Movers:
         state, instance = self.state, self.state.instance
         mask = state.allowed(s).copy()
         mask[source.node] = False
+        if source.node in instance.held:
+            return np.zeros_like(mask)
         if state.neighbours.concern(s):
             admitted = state.neighbours.admits(s)
             if admitted is not None:

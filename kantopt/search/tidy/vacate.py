@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.counted import counted
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
@@ -16,6 +17,7 @@ from kantopt.search.shapes import Mask
 from kantopt.search.state import State
 from kantopt.search.tidy.movers import Movers
 from kantopt.search.tidy.targets import Fullest
+from kantopt.verify.departures import groups_of
 
 EMPTIED = (Metric.NODES_IN_USE, Metric.DOMAINS_IN_USE)
 """Metrics that fall when a group of nodes is emptied."""
@@ -53,7 +55,8 @@ class Vacation:
                 continue
             for spot, pods in state.spots[podset.index].items():
                 self._pods_on[spot.node].append((podset.index, spot, pods))
-                if not self.movers.movable[podset.index]:
+                held = spot.node in instance.held
+                if held or not self.movers.movable[podset.index]:
                     self._stuck[spot.node] = True
         self._used: Mask = np.array([bool(pods) for pods in self._pods_on], dtype=np.bool_)
         self._fullest = Fullest(state, self.movers)
@@ -67,7 +70,7 @@ class Vacation:
         self.marks = []
         arrived = np.zeros(self.state.size, dtype=np.bool_)
         for tier in self._tiers:
-            group_of = self._group_of(tier)
+            group_of = groups_of(self.state.instance, tier)
             in_use = len({group_of[n] for n in np.flatnonzero(used).tolist()} - {None})
             order = list(self._groups(group_of, used))
             noise = {id(group): 0.0 if rng is None else rng.random() for group in order}
@@ -83,11 +86,6 @@ class Vacation:
                     used[nodes] = False
                     in_use -= 1
         return self.state.placement()
-
-    def _group_of(self, tier: Tier) -> tuple[int | None, ...]:
-        if tier.metric is Metric.NODES_IN_USE or tier.level is None:
-            return tuple(range(self.state.size))
-        return self.state.instance.topology.domain_of[tier.level]
 
     def _groups(self, group_of: tuple[int | None, ...], used: Mask) -> Iterator[Group]:
         members: dict[int, list[int]] = {}
@@ -113,12 +111,12 @@ class Vacation:
 
     def _open_to(self, tier: Tier, group_of: tuple[int | None, ...], used: Mask) -> Mask:
         """Nodes on which pods may arrive without anything coming into use."""
-        if tier.metric is Metric.NODES_IN_USE:
-            return used.copy()
         busy = {group_of[n] for n in np.flatnonzero(used).tolist()}
         mask = np.array([group is None or group in busy for group in group_of])
-        if any(other.metric is Metric.NODES_IN_USE for other in self._tiers):
-            mask &= used
+        for other in self._tiers:
+            if other.metric is Metric.NODES_IN_USE and other is not tier:
+                nodes = sorted(counted(self.state.instance, other))
+                mask[nodes] &= used[nodes]
         return mask
 
     def _empty(self, group: Group, admitted: Mask, arrived: Mask) -> bool:

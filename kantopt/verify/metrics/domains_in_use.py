@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.verify.departures import fewest_in_use
+from kantopt.verify.departures import fewest_in_use, groups_of
 from kantopt.verify.metrics.nodes_in_use import used_nodes
 from kantopt.verify.step import Step
 
 
 def measure_domains_in_use(tier: Tier, step: Step) -> int:
-    """Domains of a topology level with at least one pod that is no daemon's."""
+    """Domains of a topology level with at least one pod that is no daemon's on nodes that count."""
     domain_of = domains_of(step.instance, tier)
-    return len({domain_of[n] for n in used_nodes(step)} - {None})
+    return len({domain_of[n] for n in used_nodes(tier, step)} - {None})
 
 
 def bound_domains_in_use(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
@@ -23,10 +23,10 @@ def bound_domains_in_use(tier: Tier, instance: Instance, above: Mapping[Tier, in
     A domain with a pod that can neither be evicted nor moved stays in use, and as many domains as
     hold the pods that cannot be evicted.
     """
-    return fewest_in_use(instance, tier.level, above)
+    return fewest_in_use(instance, tier, above)
 
 
 def domains_of(instance: Instance, tier: Tier) -> tuple[int | None, ...]:
     """Return the domain of each node at a tier's level; ``None`` for nodes in none."""
     assert tier.level is not None, "a tier of domains has a level"
-    return instance.topology.domain_of[tier.level]
+    return groups_of(instance, tier)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.verify.step import Step
 
 
 def free_amounts(tier: Tier, step: Step) -> list[int]:
-    """Free amount of the tier's resource on each node, or on each device of its class."""
+    """Free amount of the tier's resource on each node that counts, or each device of its class."""
     r = tier.resource
     free: list[int] = []
     if r is None:
         return free
+    nodes = counted(step.instance, tier)
     for node in step.instance.nodes:
+        if node.index not in nodes:
+            continue
         if tier.device_class is None:
             limit = node.capacity[r]
             if limit is not None:

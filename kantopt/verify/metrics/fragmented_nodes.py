@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.verify.departures import most_evictions, most_moves
@@ -22,11 +23,9 @@ def node_gpus_used(step: Step) -> list[int]:
 
 
 def measure_fragmented_nodes(tier: Tier, step: Step) -> int:
-    """Nodes of which some GPUs are taken and some are free."""
-    return sum(
-        0 < used < node.gpu_milli
-        for node, used in zip(step.instance.nodes, node_gpus_used(step), strict=True)
-    )
+    """Nodes that count, of which some GPUs are taken and some are free."""
+    used, nodes = node_gpus_used(step), step.instance.nodes
+    return sum(0 < used[n] < nodes[n].gpu_milli for n in counted(step.instance, tier))
 
 
 def bound_fragmented_nodes(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.verify.departures import fewest_in_use
@@ -11,14 +12,15 @@ from kantopt.verify.step import Step
 
 
 def measure_nodes_in_use(tier: Tier, step: Step) -> int:
-    """Nodes with at least one pod that is no daemon's."""
-    return len(used_nodes(step))
+    """Nodes that count, with at least one pod that is no daemon's."""
+    return len(used_nodes(tier, step))
 
 
-def used_nodes(step: Step) -> set[int]:
-    """Nodes with at least one pod that is no daemon's."""
+def used_nodes(tier: Tier, step: Step) -> set[int]:
+    """Nodes that a tier counts, with at least one pod that is no daemon's."""
     podsets = zip(step.instance.podsets, step.after.podsets, strict=True)
-    return {spot.node for podset, spots in podsets if not podset.daemon for spot in spots}
+    used = {spot.node for podset, spots in podsets if not podset.daemon for spot in spots}
+    return used & counted(step.instance, tier)
 
 
 def bound_nodes_in_use(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
@@ -27,4 +29,4 @@ def bound_nodes_in_use(tier: Tier, instance: Instance, above: Mapping[Tier, int]
     A node with a pod that can neither be evicted nor moved stays in use, and as many nodes as hold
     the pods that cannot be evicted.
     """
-    return fewest_in_use(instance, None, above)
+    return fewest_in_use(instance, tier, above)

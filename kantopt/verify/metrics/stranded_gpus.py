@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kantopt.problem.cluster import Node
+from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
 from kantopt.problem.mix import Shape
 from kantopt.problem.tiers import Tier
@@ -85,14 +86,12 @@ def _fitting(
 
 
 def measure_stranded_gpus(tier: Tier, step: Step) -> int:
-    """Free GPUs that pods of the job mix cannot use, summed over the mix by weight."""
-    weights = gpu_weights(step.instance.resources)
+    """Free GPUs of nodes that count, unusable for the job mix, summed over it by weight."""
+    weights, nodes = gpu_weights(step.instance.resources), step.instance.nodes
     return sum(
-        stranded_on(
-            weights, node, step.loads.node[node.index], step.loads.device[node.index], tier.mix
-        )
-        for node in step.instance.nodes
-        if node.gpu_milli
+        stranded_on(weights, nodes[n], step.loads.node[n], step.loads.device[n], tier.mix)
+        for n in counted(step.instance, tier)
+        if nodes[n].gpu_milli
     )
 
 

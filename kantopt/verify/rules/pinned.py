@@ -9,7 +9,10 @@ from kantopt.verify.step import Step, Violation
 
 
 def check_pinned(step: Step) -> Iterator[Violation]:
-    """Pods that are not preemptible are not evicted, pods that are not movable are not moved."""
+    """Pods that are not preemptible are not evicted, pods that are not movable are not moved.
+
+    Nor are pods on nodes that are not ready: elsewhere there are no more of them than before.
+    """
     for podset in (step.instance.podsets[s] for s in step.changed):
         if not podset.running:
             continue
@@ -18,3 +21,12 @@ def check_pinned(step: Step) -> Iterator[Violation]:
             yield Violation(Rule.PINNED, subject, f"{step.evicted(podset.index)} of 0 pods evicted")
         if not podset.movable and step.moved(podset.index):
             yield Violation(Rule.PINNED, subject, f"{step.moved(podset.index)} of 0 pods moved")
+        elif podset.movable and step.instance.on_held(podset):
+            before = step.instance.beside_held(step.before.podsets[podset.index])
+            moved = step.instance.beside_held(step.after.podsets[podset.index]) - before
+            if moved > 0:
+                away = step.departures[podset.index]
+                nodes = sorted({x.node for x in away if x.node in step.instance.held})
+                names = ", ".join(step.instance.nodes[n].name for n in nodes)
+                text = f"{moved} of 0 pods moved off {names} (not ready)"
+                yield Violation(Rule.PINNED, subject, text)

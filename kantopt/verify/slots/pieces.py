@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import gcd
 
 from kantopt.problem.cluster import Amounts, Spot
+from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
@@ -37,11 +38,13 @@ class Piece:
     """A device, or a node: its room in units, and what it has beyond whole units.
 
     Room is at least what is taken now; where that is more than there is, ``beyond`` is negative.
+    What is free of a piece that does not count makes no slot, and is missed by none.
     """
 
     device: int | None
     room: Two
     beyond: int
+    counts: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +112,15 @@ def pieces_of(instance: Instance, tier: Tier) -> Pieces | None:
     }
     asks = {s: ask for s, ask in asks.items() if any(ask.request)}
     loads = _loads(instance, tier, asks, offered)
+    counting = counted(instance, tier)
     nodes = []
-    for node, node_loads in zip(offered, loads, strict=True):
+    for n, (node, node_loads) in enumerate(zip(offered, loads, strict=True)):
         pieces = []
         for (device, limits), (first, other) in zip(node, node_loads, strict=True):
             room = max((limits[r] or 0) // unit, first)
             beyond = (limits[r] or 0) - room * unit
             also = other if second is None else max(other, (limits[second] or 0) // coarse)
-            pieces.append(Piece(device, (room, also), beyond))
+            pieces.append(Piece(device, (room, also), beyond, n in counting))
         nodes.append(tuple(pieces))
     return Pieces(tuple(nodes), asks, unit)
 

@@ -62,12 +62,12 @@ class Pricing:
         wide = any(node.welcome or node.home for node in rooms.nodes)
         self.joint = self.shape if wide else (1, 1)
         """Amounts that pods on all pieces may take of each."""
-        self.left = {piece.beyond: self._left(piece.beyond) for piece in rooms.pieces}
+        self.left = {piece.lack: self._left(*piece.lack) for piece in rooms.pieces}
         """What a piece lacks, by units of room left."""
         self.pieces = _Choices([piece.choices for piece in rooms.pieces], len(program.kinds))
         self.nodes = _Choices([node.choices for node in rooms.nodes], len(program.kinds))
         self.on_pieces = self.pieces.alike(
-            [(piece.room, piece.beyond, piece.welcome) for piece in rooms.pieces]
+            [(piece.room, piece.lack, piece.welcome) for piece in rooms.pieces]
         )
         self.on_nodes = self.nodes.alike([node.welcome for node in rooms.nodes])
         self.home: Ints = np.zeros((len(rooms.nodes), len(program.kinds)), dtype=np.int64)
@@ -88,7 +88,9 @@ class Pricing:
         self.apart: Ints = np.empty((len(rooms.nodes), *self.joint), dtype=np.int64)
         self.spare: Ints = np.empty_like(self.apart)
 
-    def _left(self, beyond: int) -> Ints:
+    def _left(self, beyond: int, counts: bool) -> Ints:
+        if not counts:
+            return np.zeros(self.shape[0], dtype=np.int64)
         free = [self.program.pieces.free(beyond, left) for left in range(self.shape[0])]
         return np.array([self.program.lacking(amount) for amount in free], dtype=np.int64)
 
@@ -112,7 +114,7 @@ class Priced:
         self._each = prices.placed + prices.arrival
         pieces = pricing.rooms.pieces
         self._arrivals = {
-            key: self._table(*key) for key in {(piece.beyond, piece.welcome) for piece in pieces}
+            key: self._table(*key) for key in {(piece.lack, piece.welcome) for piece in pieces}
         }
         self._piece_costs = pricing.pieces.costs(prices.placed)
         self._node_costs = pricing.nodes.costs(prices.placed)
@@ -125,9 +127,9 @@ class Priced:
         self._starts = choices.cheapest(totals)
         self.costs: Ints = totals[self._starts] - pricing.home @ prices.placed
 
-    def _table(self, beyond: int, welcome: tuple[int, ...]) -> Ints:
+    def _table(self, lack: tuple[int, bool], welcome: tuple[int, ...]) -> Ints:
         """Least cost of arrivals and of what they leave, by units of room."""
-        lacking = self._prices.lacking * self._pricing.left[beyond]
+        lacking = self._prices.lacking * self._pricing.left[lack]
         table = np.repeat(lacking[:, None], self._pricing.shape[1], axis=1)
         return self._with_pods(table, welcome)
 
@@ -155,9 +157,9 @@ class Priced:
         joint = pricing.joint
         costs = pricing.on_piece
         costs.fill(NEVER)
-        for (room, beyond, welcome), first, second, members in pricing.on_pieces:
+        for (room, lack, welcome), first, second, members in pricing.on_pieces:
             i, j = room[0] - first, room[1] - second
-            block = self._arrivals[beyond, welcome][i::-1, j::-1][: joint[0], : joint[1]]
+            block = self._arrivals[lack, welcome][i::-1, j::-1][: joint[0], : joint[1]]
             owners, rows, columns = choices.owner[members], *block.shape
             found = self._piece_costs[members, None, None] + block
             costs[owners, :rows, :columns] = np.minimum(costs[owners, :rows, :columns], found)
@@ -213,7 +215,7 @@ class Priced:
         pieces, lacking = [], 0
         for p in node.pieces:
             piece = pricing.rooms.pieces[p]
-            table = self._arrivals[piece.beyond, piece.welcome]
+            table = self._arrivals[piece.lack, piece.welcome]
             target = self._on_piece[p][at]
             begin = pricing.pieces.begin[p]
             for c, choice in enumerate(piece.choices):
@@ -225,11 +227,11 @@ class Priced:
                 if fits and self._piece_costs[begin + c] + table[room] == target:
                     break
             left = np.broadcast_to(
-                (self._prices.lacking * pricing.left[piece.beyond])[:, None], table.shape
+                (self._prices.lacking * pricing.left[piece.lack])[:, None], table.shape
             )
             arrived, rest = self._walk(table, left, room, piece.welcome)
             pieces.append((choice.pods, arrived))
-            lacking += int(pricing.left[piece.beyond][rest[0]])
+            lacking += int(pricing.left[piece.lack][rest[0]])
         return Content(i, kept.pods, new, tuple(pieces), lacking)
 
     def _walk(

@@ -180,7 +180,12 @@ def _allowed(instance: Instance, podset: PodSet) -> frozenset[int]:
 
 
 def _ideal(instance: Instance, tier: Tier, pieces: Pieces) -> int | None:
-    """Slots in all that is free, if no pod can be evicted or bound and no piece is overfull."""
+    """Slots in all that is free, if no pod can be evicted or bound and no piece is overfull.
+
+    Nor is there a piece that does not count: what is free of the others would change with it.
+    """
+    if any(not piece.counts for node in pieces.of_node for piece in node):
+        return None
     lost = evictable(instance)
     if any(s in lost or not instance.podsets[s].running for s in pieces.asks):
         return None

@@ -34,9 +34,15 @@ class PieceClass:
 
     room: Two
     beyond: int
+    counts: bool
     welcome: tuple[int, ...]
     home: Counts
     choices: tuple[Kept, ...]
+
+    @property
+    def lack(self) -> tuple[int, bool]:
+        """What decides how much the piece lacks at so much room left."""
+        return self.beyond, self.counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ def rooms_of(program: Program) -> Rooms | None:
     if any(len(on_node) > MOST_PIECES for on_node in program.pieces.of_node):
         return None
     narrow, wide = _homes(program)
-    pieces: dict[tuple[Two, int, tuple[int, ...], Counts], int] = {}
+    pieces: dict[tuple[Two, int, bool, tuple[int, ...], Counts], int] = {}
     nodes: dict[
         tuple[tuple[int, ...], tuple[int, ...], Counts], list[tuple[int, tuple[int, ...]]]
     ] = {}
@@ -78,16 +84,16 @@ def rooms_of(program: Program) -> Rooms | None:
         large = tuple(k for k in welcome if program.kinds[k].ask.width == len(on_node) > 1)
         ids = []
         for i, piece in enumerate(on_node):
-            key = (piece.room, piece.beyond, small, narrow.get((n, i), ()))
+            key = (piece.room, piece.beyond, piece.counts, small, narrow.get((n, i), ()))
             ids.append(pieces.setdefault(key, len(pieces)))
         order = tuple(sorted(range(len(ids)), key=lambda i: (ids[i], i)))
         sorted_ids = tuple(ids[i] for i in order)
         nodes.setdefault((sorted_ids, large, wide.get(n, ())), []).append((n, order))
-    homes = [*(key[3] for key in pieces), *(key[2] for key in nodes)]
+    homes = [*(key[4] for key in pieces), *(key[2] for key in nodes)]
     if sum(prod(pods + 1 for _, pods in home) for home in homes) > MOST_CHOICES:
         return None
     return Rooms(
-        tuple(PieceClass(*key, tuple(_choices(program, key[3]))) for key in pieces),
+        tuple(PieceClass(*key, tuple(_choices(program, key[4]))) for key in pieces),
         tuple(
             NodeClass(*key, tuple(_choices(program, key[2])), tuple(members))
             for key, members in nodes.items()

@@ -10,6 +10,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
+from kantopt.verify.metrics.allocation import offered_gpus
 from kantopt.verify.metrics.unplaced import core, role_weights
 from kantopt.verify.metrics.waiting import waits
 from kantopt.verify.weight import weight
@@ -73,7 +74,7 @@ def sum_of(tier: Tier, instance: Instance, groups: Sequence[PriceGroup], limit: 
     """Return a sum that is at most a tier's value; ``None`` if there is none that says anything."""
     draft = _Draft(groups)
     if tier.metric is Metric.ALLOCATION:
-        draft.constant = sum(node.gpu_milli for node in instance.nodes)
+        draft.constant = offered_gpus(instance, tier)
     for i, group in enumerate(groups):
         job, first = job_and_pods(instance, group)
         if tier.priority not in (None, job.priority):

@@ -1,0 +1,62 @@
+"""Which nodes a metric looks at: those that can be used, as far as a goal asks for them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from kantopt.problem.cluster import Node
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import ANY_GPU, Tier
+
+
+def counted(instance: Instance, tier: Tier) -> frozenset[int]:
+    """Return the nodes that the metric of a tier counts: ``V`` of ``models/README.md``."""
+    return counted_nodes(instance, tier.selector, tier.offers)
+
+
+def counted_domains(instance: Instance, tier: Tier) -> frozenset[int]:
+    """Return the domains at a tier's level that have nodes which count."""
+    assert tier.level is not None, "a tier of domains has a level"
+    domain_of = instance.topology.domain_of[tier.level]
+    found = {domain_of[n] for n in counted(instance, tier)}
+    return frozenset(d for d in found if d is not None)
+
+
+@lru_cache(maxsize=64)
+def counted_nodes(instance: Instance, selector: str = "", offers: str = "") -> frozenset[int]:
+    """Return the nodes that are ready and not cordoned, have a label and offer a class.
+
+    Parameters
+    ----------
+    selector
+        ``KEY=VALUE`` or ``KEY``; empty: all nodes have it.
+    offers
+        As of :func:`offers_class`; empty: all nodes offer it.
+    """
+    return frozenset(
+        node.index
+        for node in instance.nodes
+        if node.usable
+        and (not selector or has_label(node, selector))
+        and (not offers or offers_class(instance, node, offers))
+    )
+
+
+def has_label(node: Node, selector: str) -> bool:
+    """Whether a node has a label, given as ``KEY=VALUE`` or ``KEY``."""
+    key, given, value = selector.partition("=")
+    return key in node.labels and (not given or node.labels[key] == value)
+
+
+def offers_class(instance: Instance, node: Node, name: str) -> bool:
+    """Whether a node offers a resource, of its own or on devices, or devices of a class.
+
+    ``gpu`` are GPUs of any kind, where no resource or class is called that.
+    """
+    if any(device.device_class == name for device in node.devices):
+        return True
+    if name in instance.resources:
+        r = instance.resources.index(name)
+        own = node.capacity[r]
+        return own is None or own > 0 or any(device.capacity[r] for device in node.devices)
+    return name == ANY_GPU and node.gpu_milli > 0

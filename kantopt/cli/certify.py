@@ -105,18 +105,22 @@ def certify(
         with progress, contextlib.ExitStack() as ending:
             progress.reach("reading")
             solver = ending.enter_context(solver_of(context))
+            from kantopt.planning.between import became_of
             from kantopt.planning.certify import certify as judge
             from kantopt.planning.options import Options
-            from kantopt.planning.question import Import, judging_model, read_question
+            from kantopt.planning.question import Import, judging_model, question_of
             from kantopt.planning.wanted import required_jobs
+            from kantopt.schema.files import load_raw
 
             how = Import(
                 gated, tuple(pending or ()), tuple(topology or ()), assume=tuple(assume or ())
             )
-            question = read_question([*files, *([plan] if plan is not None else [])], how)
+            raws = load_raw([*files, *([plan] if plan is not None else [])])
+            question = question_of(raws, how)
             if plan is not None and question.plan is None:
                 raise BadDataError([Problem(plan, "kind", "no Plan", "a Plan to judge")])
-            later = read_question(after, how) if after else None
+            chosen = judging_model(question, model)
+            later = became_of(question, raws, load_raw(after), how, chosen) if after else None
             progress.reach("planning")
             if log is not None:
                 emit("", log)  # what an earlier run left there is not part of this one
@@ -125,7 +129,7 @@ def certify(
                 settings = replace(settings, workers=workers)
             result = judge(
                 question,
-                judging_model(question, model),
+                chosen,
                 settings,
                 deadline,
                 later=later,

@@ -26,6 +26,14 @@ def verify(
             "arithmetic worked out again.",
         ),
     ] = None,
+    after: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --certificate: the later dump, of a certificate that speaks of two. "
+            "Repeatable.",
+        ),
+    ] = None,
     against: Annotated[
         list[str] | None,
         typer.Option(
@@ -68,7 +76,7 @@ def verify(
     from kantopt.cli.progress import Progress
     from kantopt.planning.question import Import
 
-    inputs = (*files, certificate, *(against or ()))
+    inputs = (*files, certificate, *(after or ()), *(against or ()))
     shown = asked_for(output, output_file, color, quiet=quiet, inputs=inputs)
     how = Import(gated, tuple(pending or ()), tuple(topology or ()))
     progress = Progress(verbose=verbose, quiet=quiet)
@@ -90,13 +98,15 @@ def verify(
         return 12 if rest.cut else 0
     if max_snapshot_age is not None:
         raise UsageError("verify: --max-snapshot-age is for --against")
+    if after and certificate is None:
+        raise UsageError("verify: --after is for --certificate")
     if certificate is not None:
         from kantopt.planning.check_certificate import judge_certificate
 
         if model is not None:
             raise UsageError("verify: --certificate judges under the certificate's own model")
         with progress:
-            verdict = judge_certificate(certificate, files, how)
+            verdict = judge_certificate(certificate, files, how, after or ())
     else:
         from kantopt.planning.judge import judge
 

@@ -10,12 +10,15 @@ from dataclasses import dataclass
 import kantopt
 from kantopt.clock import Deadline
 from kantopt.planning.actions import waves_of
+from kantopt.planning.between import Between
 from kantopt.planning.document import plan_document
 from kantopt.planning.ended import not_examined
 from kantopt.planning.executable import executable
+from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.judged import Judged, judged_plan
 from kantopt.planning.news import Tell
 from kantopt.planning.options import Options
+from kantopt.planning.preempted import broken
 from kantopt.planning.question import Question
 from kantopt.planning.run import Run
 from kantopt.planning.second_opinion import second_opinion
@@ -36,7 +39,9 @@ from kantopt.schema.certificate import (
     Subject,
 )
 from kantopt.schema.dump import canonical_digest
+from kantopt.schema.history import History
 from kantopt.schema.model import Model, Rule
+from kantopt.schema.plan import Standing
 from kantopt.verify.metrics import measure
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
@@ -47,6 +52,7 @@ LAST_LOOK = 0.1
 """Share of the time that is kept for them after the search."""
 ENDING = 0.3
 """Seconds to keep for writing."""
+_BUT_REQUIRED = tuple(rule for rule in Rule if rule is not Rule.REQUIRED)
 CROSS_CHECK = 0.4
 """Share of the time that is kept for the second solver."""
 
@@ -77,7 +83,7 @@ def certify(
     options: Options,
     deadline: Deadline,
     *,
-    later: Question | None = None,
+    later: Question | Between | None = None,
     cross_check: bool = False,
     tell: Tell = lambda _: None,
     solver: SolverProcess | None = None,
@@ -93,8 +99,8 @@ def certify(
     options, deadline, tell, solver
         As for :func:`kantopt.planning.plan.make_plan`; the judged plan is the one to beat.
     later
-        Without a plan: what became of the cluster, which is judged instead. Without either the
-        snapshot is judged as it stands.
+        Without a plan: what became of the cluster, which is judged instead; of two dumps all that
+        is known of both. Without either the snapshot is judged as it stands.
     cross_check
         Ask a second solver about the tiers that only search has proved.
 
@@ -106,6 +112,11 @@ def certify(
     required = tuple(dict.fromkeys((*model.required, *options.require)))
     model = model.model_copy(update={"required": required})
     judged = judged_plan(question, model, later)
+    history: History | None = None
+    apart: tuple[Standing, ...] = ()
+    if isinstance(later, Between):
+        question, history = later.question, later.history
+        apart = broken(later.first, history, model)
     certificate = Certificate(
         api_version=API_VERSION,
         kind="Certificate",
@@ -117,6 +128,8 @@ def certify(
         subject=subject_of(question, model, judged),
         verdict="ILLEGAL",
         findings=judged.verdict.findings,
+        history=history,
+        apart=apart,
         search=Search(
             seed=options.seed,
             workers=1 if deadline.deterministic else options.workers,
@@ -172,6 +185,9 @@ class _Certification:
         self, certificate: Certificate, tell: Tell, solver: SolverProcess | None
     ) -> Certificate:
         """Search, and write down what that says of the placement."""
+        # What another scheduler did may be nothing that a plan of ours may do: it is none to better
+        # step by step, but its values are those to beat.
+        legal = not check(self.instance, self.final, _BUT_REQUIRED)
         run = Run(
             self.instance,
             self.tiers,
@@ -179,9 +195,10 @@ class _Certification:
             self.deadline,
             tell,
             solver,
-            start=(self.final, "the plan judged"),
+            start=(self.final, "the plan judged") if legal else None,
         )
-        first = run.incumbents.best
+        judged = (self.final, "the plan judged")
+        first = Incumbents(run.instance, self.tiers, *judged).best
         witnesses = Witnesses(
             run.instance, self.tiers, self.final, first.values, self.deadline.less(run.reserve)
         )
@@ -193,13 +210,13 @@ class _Certification:
         else:
             left = self.deadline.remaining()
             run.construct()
-            if run.incumbents.best is first:
+            if run.incumbents.best.key >= first.key:
                 witnesses.look(self.deadline.less(left * (1 - FIRST_LOOK)))
                 witnesses.tell(run.incumbents.known)
             run.reserve += left * (LAST_LOOK + CROSS_CHECK * self.cross_check)
             run.search()
             witnesses.hear(run.incumbents.known)
-            if run.incumbents.best is first:
+            if run.incumbents.best.key >= first.key:
                 witnesses.look(self.deadline.less(left * LAST_LOOK / 2))
             if run.incumbents.best.key < first.key:
                 better = self._better(run, (first.missing, *first.values))

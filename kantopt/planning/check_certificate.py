@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from kantopt.errors import BadDataError, Problem
+from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.planning.actions import waves_of
+from kantopt.planning.between import Between, became_of
 from kantopt.planning.certify import sealed, subject_of
 from kantopt.planning.claims import claim
 from kantopt.planning.judge import judge_plan, verdict_of
-from kantopt.planning.judged import Judged
+from kantopt.planning.judged import Judged, judged_plan
+from kantopt.planning.preempted import broken
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.planning.unchecked import hopeless, unchecked_claims
 from kantopt.problem.instance import Instance
@@ -29,7 +31,9 @@ from kantopt.verify.rules import check
 from kantopt.verify.witness.check import proved_bound
 
 
-def judge_certificate(path: str, paths: Sequence[str], how: Import | None = None) -> Verdict:
+def judge_certificate(
+    path: str, paths: Sequence[str], how: Import | None = None, after: Sequence[str] = ()
+) -> Verdict:
     """Judge a certificate: its digests, its plan, its numbers, its bounds by arithmetic.
 
     Parameters
@@ -41,14 +45,18 @@ def judge_certificate(path: str, paths: Sequence[str], how: Import | None = None
         must be the certificate's own.
     how
         How Kubernetes objects are read.
+    after
+        Files of the later dump, of a certificate that speaks of two.
 
     Raises
     ------
     UsageError, MissingInputError, BadDataError
-        If a file cannot be read, a document is not sound or the snapshot is missing.
+        If a file cannot be read, a document is not sound or a snapshot is missing.
     """
     raw, certificate = _certificate(path)
-    return check_certificate(certificate, raw, load_raw(paths), how)
+    if certificate.history is not None and not after:
+        raise UsageError(f"{path}: it speaks of two dumps: give the later one with --after")
+    return check_certificate(certificate, raw, load_raw(paths), how, load_raw(after))
 
 
 def check_certificate(
@@ -56,20 +64,54 @@ def check_certificate(
     raw: RawDocument,
     raws: Sequence[RawDocument],
     how: Import | None = None,
+    after: Sequence[RawDocument] = (),
 ) -> Verdict:
     """Judge a certificate that has been read, ``raw`` as it was written; else as above."""
     documents = list(raws)
+    if certificate.history is not None:
+        return _check_between(certificate, raws, after, how or Import())
     if not any(given.data.get("kind") == "Plan" for given in raws):
         # Pending jobs that are not listed elsewhere are those that the plan embeds.
         documents.append(RawDocument(f"{raw.file}: plan", 0, raw.data["plan"]))
-    question = question_of(documents, how or Import())
-    findings = list(_digests(certificate, question))
+    return _checked(certificate, question_of(documents, how or Import()))
+
+
+def _check_between(
+    certificate: Certificate, raws: Sequence[RawDocument], after: Sequence[RawDocument], how: Import
+) -> Verdict:
+    """Judge a certificate of two dumps: what they show is worked out again."""
+    first, model = question_of(raws, how), certificate.model
+    found = became_of(first, raws, after, how, model)
+    if not isinstance(found, Between):
+        raise UsageError("the certificate speaks of two dumps: found a document of another kind")
+    judged = judged_plan(found.question, model, found)
+    facts = {
+        "history": found.history,
+        "apart": broken(found.first, found.history, model),
+        "plan": judged.plan,
+    }
+    findings = [
+        claim(name, "something else", "what the two dumps show")
+        for name, fact in facts.items()
+        if getattr(certificate, name) != fact
+    ]
+    return _checked(certificate, found.question, judged.verdict, findings)
+
+
+def _checked(
+    certificate: Certificate,
+    question: Question,
+    shown: Verdict | None = None,
+    findings: Sequence[Standing] = (),
+) -> Verdict:
+    """Work out again what a certificate says of a question; ``shown``: its plan's faults."""
+    findings = [*findings, *_digests(certificate, question)]
     unchecked: list[str] = []
     if not findings:
-        judge = _Judge(certificate, question)
+        judge = _Judge(certificate, question, shown)
         findings = list(judge.findings())
         unchecked = judge.unchecked
-    return verdict_of("certificate", findings, (), question.notes, unchecked)
+    return verdict_of("certificate", findings, (), question.notes, unchecked, certificate)
 
 
 def _certificate(path: str) -> tuple[RawDocument, Certificate]:
@@ -116,9 +158,10 @@ def _digests(certificate: Certificate, question: Question) -> Iterator[Standing]
 class _Judge:
     """Works a certificate's claims out again."""
 
-    def __init__(self, certificate: Certificate, question: Question) -> None:
+    def __init__(self, certificate: Certificate, question: Question, shown: Verdict | None) -> None:
         self.certificate = certificate
         self.question = question
+        self.shown = shown
         self.unchecked: list[str] = []
         """What it claims from a search."""
 
@@ -128,7 +171,7 @@ class _Judge:
         name = self.question.snapshot.metadata.name
         if certificate.metadata.name != name:
             yield claim("metadata.name", certificate.metadata.name, name)
-        verdict = self._judged(certificate.plan)
+        verdict = self.shown or self._judged(certificate.plan)
         if certificate.findings != verdict.findings:
             yield claim(
                 "findings", f"{len(certificate.findings)} findings", f"{len(verdict.findings)}"

@@ -12,6 +12,7 @@ from kantopt.planning.named import false_jobs, false_names
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.planning.unchecked import unchecked_claims
 from kantopt.schema.base import API_VERSION
+from kantopt.schema.certificate import Certificate
 from kantopt.schema.consistency import check_documents
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.extends import load_model, resolve_model
@@ -64,8 +65,9 @@ def verdict_of(
     standing: Sequence[Violation],
     notes: Sequence[str],
     unchecked: Sequence[str] = (),
+    certificate: Certificate | None = None,
 ) -> Verdict:
-    """Write a verdict down."""
+    """Write a verdict down; of a certificate with what that says."""
     return Verdict.model_validate(
         {
             "api_version": API_VERSION,
@@ -75,6 +77,8 @@ def verdict_of(
             "pre_existing": tuple(_standing(violation) for violation in standing),
             "unchecked": tuple(unchecked),
             "notes": tuple(notes),
+            "certified": None if certificate is None else certificate.verdict,
+            "certified_as": None if certificate is None else certificate.subject.judged,
         }
     )
 

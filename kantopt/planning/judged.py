@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kantopt.planning.arrivals import judge_arrivals
+from kantopt.planning.between import Between
 from kantopt.planning.document import Answer, plan_document
-from kantopt.planning.judge import judge_plan
+from kantopt.planning.judge import judge_plan, verdict_of
 from kantopt.planning.later import placement_in
 from kantopt.planning.left import left_pending
 from kantopt.planning.question import Question
@@ -35,17 +37,19 @@ class Judged:
     notes: tuple[str, ...]
 
 
-def judged_plan(question: Question, model: Model, later: Question | None) -> Judged:
+def judged_plan(question: Question, model: Model, later: Question | Between | None) -> Judged:
     """Return what is to be certified.
 
     That is the plan among the documents; else what brought the cluster to a later snapshot; else
-    to do nothing, which judges the snapshot's own placement.
+    to do nothing, which judges the snapshot's own placement. Of two dumps it is what came of them.
 
     Raises
     ------
     BadDataError
         If the later snapshot has pods of the question on nodes that it does not have.
     """
+    if isinstance(later, Between):
+        return _judged_between(later, model)
     notes: tuple[str, ...] = ()
     given: JudgedAs = "plan"
     plan = question.plan
@@ -64,10 +68,27 @@ def judged_plan(question: Question, model: Model, later: Question | None) -> Jud
     return Judged(plan, given, judge_plan(question, plan, model, "the plan"), notes)
 
 
+def _judged_between(between: Between, model: Model) -> Judged:
+    """Judge what came of two dumps: a state, not a way to it."""
+    found, notes = judge_arrivals(between, model)
+    question = between.question
+    instance = question.instance(model)
+    placement = between.decided.placement(instance)
+    plan = _written(question, instance, placement, _at_once(instance, placement))
+    findings = [
+        docs.Standing(rule=fault.rule, subject=fault.subject, message=fault.message)
+        for fault in found
+    ]
+    verdict = verdict_of("plan", findings, (), question.notes)
+    return Judged(plan, "later snapshot", verdict, tuple(notes))
+
+
 def _at_once(instance: Instance, placement: Placement) -> tuple[Wave, ...]:
     """All that differs in one wave: the judge says what is wrong with that."""
     changes = difference(instance, placement)
     every = [*changes.evictions, *changes.moves, *changes.binds]
+    if not every:
+        return ()
     return (Wave(1, (), Numbering().actions(every)),)
 
 

@@ -258,6 +258,8 @@ class Witnesses:
         if bound is None or self.bound(i) >= bound:
             bound, witness = self._best[i]
             proved_by, given = "arithmetic", self._given(i)
+        # A placement that no plan of ours may make can have less than any that may.
+        bound = min(bound, row.value)
         status: Literal["OPTIMAL", "FEASIBLE"] = "OPTIMAL" if bound == row.value else "FEASIBLE"
         return CertifiedTier(
             name=row.name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
+from kantopt.report.history import history_blocks
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.terminal import plan_blocks
 from kantopt.report.tiers import tier_label, tier_number
@@ -32,6 +33,7 @@ def certificate_blocks(
     if certificate.findings:
         blocks.append(Listing("FINDINGS", tuple(map(line, certificate.findings)), "bad"))
     blocks += objectives_blocks(certificate, scales, wide)
+    blocks += history_blocks(certificate, wide=wide)
     if certificate.warnings:
         blocks.append(Listing("WARNINGS", certificate.warnings, "warn"))
     if wide and certificate.counter_example is not None:

@@ -50,8 +50,17 @@ def _headline(verdict: Verdict) -> Paragraph:
         )
         return Paragraph(text, "good")
     if verdict.judged == "certificate":
+        if verdict.certified == "ILLEGAL":
+            text = (
+                "VALID: it is the certificate of these documents; what it judges is ILLEGAL, with "
+                "exactly the findings that it lists."
+            )
+            return Paragraph(text, "bad")
+        legal = "its plan is legal at every step"
+        if verdict.certified_as == "later snapshot":
+            legal = "what came of the first snapshot is legal"
         text = (
-            "VALID: it is the certificate of these documents; its plan is legal at every step, and "
+            f"VALID: it is the certificate of these documents; {legal}, and "
             "all its figures and bounds by arithmetic hold."
         )
         return Paragraph(text, "good")

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from kantopt.schema.base import ApiVersion, Count, Metadata, Part, PositiveCount
+from kantopt.schema.history import History
 from kantopt.schema.model import Model
 from kantopt.schema.plan import Amount, Plan, Standing
 
@@ -156,6 +157,12 @@ class Certificate(Part):
     )
     tiers: tuple[CertifiedTier, ...] = Field(default=(), description="most important first")
     findings: tuple[Standing, ...] = Field(default=(), description="what is wrong with the plan")
+    history: History | None = Field(
+        default=None, description="of two dumps: what became of the pods and nodes of the first"
+    )
+    apart: tuple[Standing, ...] = Field(
+        default=(), description="what a scheduler may do and an executor of a plan may not"
+    )
     counter_example: CounterExample | None = Field(default=None, description="a better plan")
     search: Search = Field(description="the search behind bounds that are not arithmetic")
     warnings: tuple[str, ...] = Field(default=(), description="what the reader should know")

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from kantopt.schema.base import ApiVersion, Count, Metadata, Part
+from kantopt.schema.certificate import JudgedAs, Judgement
 from kantopt.schema.plan import Standing
 
 
@@ -81,6 +82,12 @@ class Verdict(Part):
     findings: tuple[Standing, ...] = Field(default=(), description="what is wrong with the plan")
     pre_existing: tuple[Standing, ...] = Field(
         default=(), description="what is wrong with the snapshot as it stands"
+    )
+    certified: Judgement | None = Field(
+        default=None, description="of a certificate: its verdict, which holds if nothing is found"
+    )
+    certified_as: JudgedAs | None = Field(
+        default=None, description="of a certificate: what it judges"
     )
     unchecked: tuple[str, ...] = Field(
         default=(), description="what it claims from a search, which only a search could check"

@@ -1,0 +1,118 @@
+"""What became of a pod that ran in an earlier dump: by uid, conditions, owners and events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kantopt.formats.owners import Owners, Raw, Verdict, view_of
+from kantopt.formats.view import View
+from kantopt.schema.history import Became
+
+REASONS: Mapping[str, tuple[Became, str]] = {
+    "PreemptionByScheduler": ("preempted", "by the scheduler"),
+    "EvictionByEvictionAPI": ("drained", "by the Eviction API"),
+    "DeletionByTaintManager": ("tainted", "by a taint of its node"),
+    "DeletionByDeviceTaintManager": ("tainted", "by a taint of its device"),
+    "DeletionByPodGC": ("node gone", "by the garbage collector"),
+    "TerminationByKubelet": ("kubelet", "by the kubelet"),
+}
+"""Reasons of the condition DisruptionTarget: what the pod became, and by whom."""
+
+
+def terminal(pod: View) -> bool:
+    """Whether a pod has ended and holds no room."""
+    return pod.at("status").text("phase") in ("Succeeded", "Failed")
+
+
+def disrupted_by(pod: View) -> Verdict | None:
+    """Return what the condition ``DisruptionTarget`` of a pod says; ``None`` without one."""
+    for condition in pod.at("status").list("conditions"):
+        if condition.text("type") == "DisruptionTarget" and condition.text("status") == "True":
+            reason = condition.text("reason")
+            became, by = REASONS.get(reason, ("disrupted", "by whom is not known"))
+            return became, f"DisruptionTarget {reason or 'True'}: {by}"
+    return None
+
+
+class Events:
+    """What events say of pods: they are kept for an hour, mostly."""
+
+    def __init__(self, objects: Iterable[Raw]) -> None:
+        self._said: dict[str, Verdict] = {}
+        for item in objects:
+            if not isinstance(item, dict) or item.get("kind") != "Event":
+                continue
+            event = view_of(item)
+            about = event.at("regarding" if "regarding" in event else "involvedObject")
+            note = event.text("note") or event.text("message")
+            reason = event.text("reason")
+            if reason == "Preempted":
+                said: Verdict = ("preempted", "event Preempted")
+            elif reason == "TaintManagerEviction" and not note.startswith("Cancel"):
+                said = ("tainted", "event TaintManagerEviction")
+            else:
+                continue
+            for name in (about.text("uid"), f"{about.text('namespace')}/{about.text('name')}"):
+                self._said.setdefault(name, said)
+
+    def of(self, pod: View) -> Verdict | None:
+        """Return what they say of a pod, known by its uid, or by name where it has none."""
+        metadata = pod.at("metadata")
+        name = f"{metadata.text('namespace') or 'default'}/{metadata.text('name')}"
+        return self._said.get(metadata.text("uid") or name)
+
+
+def became(
+    before: View,
+    now: View | None,
+    *,
+    nodes: frozenset[str],
+    owners: Owners,
+    events: Events,
+    others: list[View],
+) -> Verdict | None:
+    """Say what became of a pod that ran in the first dump; ``None``: it runs on.
+
+    Parameters
+    ----------
+    before, now
+        The pod in both dumps; ``None`` if the later one does not have its uid.
+    nodes
+        Names of the nodes that both dumps have.
+    owners, events
+        What the dumps say of whoever may be behind it.
+    others
+        Pods of the same root owner that came since.
+    """
+    if now is not None:
+        status = now.at("status")
+        if status.text("phase") == "Succeeded":
+            return "finished", "phase Succeeded"
+        said = disrupted_by(now)
+        if terminal(now):
+            why = status.text("reason")
+            if said is not None:
+                return said[0], f"{said[1]}{f' ({why})' if why else ''}"
+            if why == "Evicted":
+                return "kubelet", "phase Failed, reason Evicted"
+            return "failed", f"phase Failed{f', reason {why}' if why else ''}"
+        if said is not None:
+            return said
+        if "deletionTimestamp" not in now.at("metadata"):
+            return None
+        gone = "deletionTimestamp, no condition"
+    else:
+        gone = "gone"
+    if (said := events.of(before)) is not None:
+        return said
+    node = before.at("spec").text("nodeName")
+    if now is None and node not in nodes:
+        return "node gone", f"node {node} is gone"
+    if (why_gone := owners.why_gone(before, others)) is not None:
+        return why_gone[0], f"{gone}; {why_gone[1]}"
+    if now is None and "deletionTimestamp" in before.at("metadata"):
+        return "unknown", "gone; it was terminating before"
+    if others:
+        name = others[0].at("metadata").text("name")
+        return "disrupted", f"{gone}; its owner has {name} since"
+    return "unknown", gone if now is None else f"{gone}: a controller, a person or a scheduler"

@@ -1,0 +1,170 @@
+"""What two dumps of one cluster say of its pods: where each was, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kantopt.formats.fates import Events, became, terminal
+from kantopt.formats.owners import Owners, Raw, key_of, view_of
+from kantopt.formats.view import View
+from kantopt.schema.history import Fate
+
+Key = tuple[str, str, str]
+"""Namespace, name and uid of a pod."""
+
+
+class Dumps:
+    """Two dumps, compared.
+
+    Parameters
+    ----------
+    first, later
+        Their objects.
+    """
+
+    def __init__(self, first: Sequence[Raw], later: Sequence[Raw]) -> None:
+        self.before = [item for item in first if isinstance(item, dict)]
+        self.after = [item for item in later if isinstance(item, dict)]
+        self.first = _pods(self.before)
+        self.later = _pods(self.after)
+        self.nodes_before, self.nodes = _nodes(self.before), _nodes(self.after)
+        self.owners = Owners(self.before, self.after)
+        self._events = Events([*self.before, *self.after])
+        self._classes = _classes([*self.before, *self.after])
+        self.roots = {key: self.owners.root(pod) for key, pod in self._all().items()}
+        self._new: dict[tuple[str, ...], list[Key]] = {}
+        for key, pod in self.later.items():
+            if key not in self.first and not terminal(pod):
+                self._new.setdefault((key[0], *self.roots[key]), []).append(key)
+        self.fates = self._fates()
+        self.victims = self._victims()
+        """Pods that were preempted for one that is still there, each with one that replaces it."""
+
+    @property
+    def settled_differs(self) -> bool:
+        """Whether what is decided and what is there already are two things."""
+        return bool(self.victims) or any(self.nominated(pod) for pod in self.later.values())
+
+    def _all(self) -> dict[Key, View]:
+        return {**self.first, **self.later}
+
+    def _fates(self) -> dict[Key, Fate]:
+        same = frozenset(
+            name for name, uid in self.nodes_before.items() if self.nodes.get(name) == uid
+        )
+        fates = {}
+        for key, pod in self.first.items():
+            node = pod.at("spec").text("nodeName")
+            if not node or terminal(pod):
+                continue
+            root = self.roots[key]
+            said = became(
+                pod,
+                self.later.get(key),
+                nodes=same,
+                owners=self.owners,
+                events=self._events,
+                others=[self.later[other] for other in self._new.get((key[0], *root), ())]
+                if root[0]
+                else [],
+            )
+            if said is not None:
+                name = f"{key[0]}/{key[1]}"
+                fates[key] = Fate(pod=name, uid=key[2], node=node, became=said[0], evidence=said[1])
+        return fates
+
+    def _victims(self) -> dict[Key, Key | None]:
+        """Preempted pods for which a more important pod came to their node or is to come there."""
+        since: dict[str, list[View]] = {}
+        for key, pod in self.later.items():
+            was = self.first.get(key)
+            bound = pod.at("spec").text("nodeName")
+            node = bound or self.nominated(pod)
+            came = was is None or not was.at("spec").text("nodeName")
+            if node and came and not terminal(pod):
+                since.setdefault(node, []).append(pod)
+        victims: dict[Key, Key | None] = {}
+        taken: set[Key] = set()
+        for key, fate in self.fates.items():
+            if fate.became != "preempted":
+                continue
+            least = self._priority(self.first[key])
+            if any(
+                self._priority(pod) > least and self._policy(pod) != "Never"
+                for pod in since.get(fate.node, ())
+            ):
+                found = self._replacement(key, taken)
+                victims[key] = found
+                if found is not None:
+                    taken.add(found)
+            else:
+                text = f"{fate.evidence}; no pod that may have done so is left on {fate.node}"
+                self.fates[key] = fate.model_copy(update={"evidence": text})
+        return victims
+
+    def _replacement(self, victim: Key, taken: set[Key]) -> Key | None:
+        """Return a pod that came since, has a node and is of the victim's owner and template."""
+        owner = next(self.owners.chain(self.first[victim]), None)
+        if owner is None:
+            return None
+        for key in self._new.get((victim[0], *self.roots[victim]), ()):
+            pod = self.later[key]
+            same = next(self.owners.chain(pod), None) == owner
+            going = "deletionTimestamp" in pod.at("metadata")
+            there = pod.at("spec").text("nodeName") in self.nodes
+            if same and there and not going and key not in taken:
+                return key
+        return None
+
+    def nominated(self, pod: View) -> str:
+        """Return the node whose room a pending pod waits for; empty if nobody is leaving there."""
+        metadata, spec, status = pod.at("metadata"), pod.at("spec"), pod.at("status")
+        node = status.text("nominatedNodeName")
+        waits = not spec.text("nodeName") and not terminal(pod)
+        if not waits or node not in self.nodes or "deletionTimestamp" in metadata:
+            return ""
+        leaving = any(
+            other.at("spec").text("nodeName") == node
+            and "deletionTimestamp" in other.at("metadata")
+            and not terminal(other)
+            for other in self.later.values()
+        )
+        return node if leaving else ""
+
+    def _priority(self, pod: View) -> int:
+        spec = pod.at("spec")
+        number = spec.integer("priority")
+        if number is not None:
+            return number
+        return self._classes.get(spec.text("priorityClassName"), (0, ""))[0]
+
+    def _policy(self, pod: View) -> str:
+        spec = pod.at("spec")
+        own = spec.text("preemptionPolicy")
+        return own or self._classes.get(spec.text("priorityClassName"), (0, ""))[1]
+
+
+def _pods(objects: Iterable[Raw]) -> dict[Key, View]:
+    return {key_of(view): view for view in map(view_of, objects) if view.text("kind") == "Pod"}
+
+
+def _nodes(objects: Iterable[Raw]) -> dict[str, str]:
+    """Uids of the nodes by name."""
+    return {
+        view.at("metadata").text("name"): view.at("metadata").text("uid")
+        for view in map(view_of, objects)
+        if view.text("kind") == "Node"
+    }
+
+
+def _classes(objects: Iterable[Raw]) -> dict[str, tuple[int, str]]:
+    """Priority and policy of each class; the global default under the empty name."""
+    found: dict[str, tuple[int, str]] = {}
+    for item in objects:
+        view = view_of(item)
+        if view.text("kind") == "PriorityClass":
+            value = view.integer("value") or 0, view.text("preemptionPolicy")
+            found[view.at("metadata").text("name")] = value
+            if view.flag("globalDefault"):
+                found[""] = value
+    return found

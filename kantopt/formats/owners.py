@@ -1,0 +1,191 @@
+"""Who owns a pod in two dumps, and whether that is why the pod is gone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from kantopt.formats.disruption import owner_of
+from kantopt.formats.view import View
+from kantopt.schema.history import Became
+
+Raw = dict[str, Any]
+Verdict = tuple[Became, str]
+
+_ENDED = frozenset(
+    ("Complete", "Completed", "Failed", "Succeeded", "SuccessCriteriaMet", "FailureTarget")
+)
+_COUNTED: tuple[tuple[Became, str], ...] = (("finished", "succeeded"), ("failed", "failed"))
+_TEMPLATED = ("Deployment", "StatefulSet", "DaemonSet")
+"""Kinds of owners that roll a new template out."""
+_HASH = "pod-template-hash"
+
+
+def view_of(item: Raw) -> View:
+    """Look at an object leniently: what has the wrong type is read as absent.
+
+    The import has reported it already where it matters.
+    """
+    return View(item, "", (), [])
+
+
+def key_of(pod: View) -> tuple[str, str, str]:
+    """Return namespace, name and uid: what tells one pod from all others."""
+    metadata = pod.at("metadata")
+    return metadata.text("namespace") or "default", metadata.text("name"), metadata.text("uid")
+
+
+class Owners:
+    """The owners of pods in two dumps."""
+
+    def __init__(self, first: Iterable[Raw], later: Iterable[Raw]) -> None:
+        self._first = _by_uid(first)
+        self._later = _by_uid(later)
+        self._siblings: dict[str, list[View]] = {}
+        for view in self._later.values():
+            owner = owner_of(view.at("metadata"))
+            if owner is not None and view.text("kind") == "ReplicaSet":
+                self._siblings.setdefault(owner.text("uid"), []).append(view)
+        self._ends: dict[str, Counter[Became]] = {}
+
+    def chain(self, pod: View) -> Iterator[tuple[str, str, str]]:
+        """Yield kind, name and uid of a pod's owners, the nearest first."""
+        metadata, seen = pod.at("metadata"), set[str]()
+        while (owner := owner_of(metadata)) is not None:
+            kind, name, uid = owner.text("kind"), owner.text("name"), owner.text("uid")
+            yield kind, name, uid
+            above = self._later.get(uid) or self._first.get(uid)
+            if uid in seen or above is None:
+                template = pod.at("metadata").words("labels").get(_HASH, "")
+                if above is None and kind == "ReplicaSet" and name.endswith(f"-{template}"):
+                    yield "Deployment", name.removesuffix(f"-{template}"), ""
+                return
+            seen.add(uid)
+            metadata = above.at("metadata")
+
+    def root(self, pod: View) -> tuple[str, str, str]:
+        """Return kind, name and uid of what makes a pod anew: a Deployment over its ReplicaSets."""
+        nearest = ("", "", "")
+        for i, (kind, name, uid) in enumerate(self.chain(pod)):
+            if i == 0:
+                nearest = (kind, name, uid)
+            elif kind == "Deployment" and nearest[0] == "ReplicaSet":
+                return kind, name, uid or f"Deployment/{name}"
+        return nearest
+
+    def why_gone(self, pod: View, others: Iterable[View]) -> Verdict | None:
+        """Say what of its owners explains that a pod is gone; ``None`` if nothing does.
+
+        Parameters
+        ----------
+        pod
+            The pod as the first dump shows it.
+        others
+            Pods of the same root owner that the later dump shows and the first does not.
+        """
+        chain = list(self.chain(pod))
+        for kind, name, uid in chain:
+            found = self._ended(f"{kind} {name}", uid)
+            if found is not None:
+                return found
+        if (found := self._rolled(pod, chain, others)) is not None:
+            return found
+        for kind, name, uid in chain:
+            before, after = self._wanted(self._first.get(uid)), self._wanted(self._later.get(uid))
+            if before is not None and after is not None and after < before:
+                return "scaled down", f"{kind} {name} wants {after} pods, {before} before"
+            if (counted := self._counted(kind, name, uid)) is not None:
+                return counted
+        return None
+
+    def _ended(self, label: str, uid: str) -> Verdict | None:
+        view = self._later.get(uid)
+        if view is None:
+            return ("workload ended", f"{label} is gone") if uid in self._first else None
+        if "deletionTimestamp" in view.at("metadata"):
+            return "workload ended", f"{label} is being deleted"
+        true = {
+            condition.text("type")
+            for condition in view.at("status").list("conditions")
+            if condition.text("status") == "True"
+        }
+        kind = view.text("kind")
+        if kind not in (*_TEMPLATED, "ReplicaSet"):
+            for condition in sorted(true & _ENDED):
+                return "workload ended", f"{label} is {condition}"
+        if "Suspended" in true or (kind != "CronJob" and view.at("spec").flag("suspend")):
+            return "suspended", f"{label} is suspended"
+        return None
+
+    def _rolled(
+        self, pod: View, chain: list[tuple[str, str, str]], others: Iterable[View]
+    ) -> Verdict | None:
+        """Whether another ReplicaSet of the Deployment grew, or the owner has a new template."""
+        uids = {uid for _, _, uid in chain}
+        for kind, name, uid in chain[1:]:
+            for sibling in self._siblings.get(uid, ()) if uid else ():
+                own, label = sibling.at("metadata"), sibling.at("metadata").text("name")
+                if own.text("uid") in uids:
+                    continue
+                before = self._wanted(self._first.get(own.text("uid"))) or 0
+                if (after := self._wanted(sibling) or 0) > before:
+                    said = f"{kind} {name}: ReplicaSet {label} grew from {before} to {after}"
+                    return "rolled out", said
+        template = pod.at("metadata").words("labels").get(_HASH)
+        for other in others:
+            if template != other.at("metadata").words("labels").get(_HASH):
+                return "rolled out", f"{chain[-1][0]} {chain[-1][1]} has pods of another template"
+        for kind, name, uid in chain:
+            before_view, after_view = self._first.get(uid), self._later.get(uid)
+            if before_view is None or after_view is None:
+                continue
+            as_many = self._wanted(after_view) == self._wanted(before_view)
+            generation = [
+                view.at("metadata").integer("generation", 0, 2**62) or 0
+                for view in (before_view, after_view)
+            ]
+            if kind in _TEMPLATED and as_many and generation[1] > generation[0]:
+                said = f"{kind} {name} has generation {generation[1]}, {generation[0]} before"
+                return "rolled out", said
+        return None
+
+    def _counted(self, kind: str, name: str, uid: str) -> Verdict | None:
+        """Whether a Job has counted more ends since than have been explained by it so far."""
+        if kind != "Job" or uid not in self._first or uid not in self._later:
+            return None
+        if uid not in self._ends:
+            self._ends[uid] = Counter()
+            for became, field in _COUNTED:
+                counts = [
+                    view.at("status").integer(field, 0, 2**31) or 0
+                    for view in (self._first[uid], self._later[uid])
+                ]
+                self._ends[uid][became] = max(0, counts[1] - counts[0])
+        for became, count in self._ends[uid].items():
+            if count > 0:
+                self._ends[uid][became] -= 1
+                return became, f"Job {name} has counted it as {became}"
+        return None
+
+    @staticmethod
+    def _wanted(view: View | None) -> int | None:
+        if view is None:
+            return None
+        spec = view.at("spec")
+        for field in ("replicas", "parallelism"):
+            number = spec.integer(field, 0, 2**31)
+            if number is not None:
+                return number
+        return None
+
+
+def _by_uid(objects: Iterable[Raw]) -> dict[str, View]:
+    found = {}
+    for item in objects:
+        if isinstance(item, dict) and item.get("kind") not in ("Pod", "Node", "Event"):
+            view = view_of(item)
+            uid = view.at("metadata").text("uid")
+            if uid:
+                found[uid] = view
+    return found

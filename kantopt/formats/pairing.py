@@ -1,0 +1,237 @@
+"""Two dumps of one cluster as one question: its pods where they were, and where they are since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kantopt.formats.fates import terminal
+from kantopt.formats.history import Dumps, Key
+from kantopt.formats.objects import KINDS
+from kantopt.formats.owners import Raw, key_of, view_of
+from kantopt.formats.view import View
+from kantopt.schema.history import History
+
+_STATIC = ("DaemonSet", "Node")
+_TOLD_BY = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "JobSet", "Event")
+"""Kinds that have told what became of pods: an import that does not read them needs no warning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vanished:
+    """A pod that held room in the first dump and does not in the second."""
+
+    namespace: str
+    labels: Mapping[str, str]
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What happened between two dumps, as objects to import and places to look them up in."""
+
+    objects: tuple[Raw, ...]
+    """The cluster with the pods that are judged where they were: running, or waiting."""
+    places: Mapping[Key, str | None]
+    """Node of each of these in the later dump, where it is another; ``None``: none."""
+    given: frozenset[Key]
+    """Pods that came since and that nobody chose a node for: they run from the beginning."""
+    vanished: tuple[Vanished, ...]
+    history: History
+
+
+def pair_of(dumps: Dumps, given: frozenset[Key] = frozenset(), *, settled: bool) -> Pair:
+    """Put two dumps together.
+
+    Parameters
+    ----------
+    dumps
+        The two, and what they say of pods.
+    given
+        Pods to take for given where they are, beside those that nobody chose a node for.
+    settled
+        What is decided counts as done: preempted pods are gone, pods that wait for their room
+        have it, and others that are on their way out there have left. Else only what is.
+    """
+    return _Pairing(dumps, given, settled).pair()
+
+
+class _Pairing:
+    """One way to put two dumps together."""
+
+    def __init__(self, dumps: Dumps, given: frozenset[Key], settled: bool) -> None:
+        self._d = dumps
+        self._asked = given
+        self._settled = settled
+        self._victims = _told_apart(dumps) if settled else {}
+        self._replacing = {key for key in self._victims.values() if key is not None}
+        later = dumps.later
+        nominated = {key: dumps.nominated(pod) for key, pod in later.items()} if settled else {}
+        self._nominated = {key: node for key, node in nominated.items() if node}
+        self._cleared = frozenset(self._nominated.values())
+        self._objects: list[Raw] = []
+        self._places: dict[Key, str | None] = {}
+        self._given: set[Key] = set()
+        self._waiting: list[str] = []
+        self._there: set[Key] = set()
+        self._placed = self._arrived = 0
+
+    def pair(self) -> Pair:
+        d = self._d
+        for victim, replacement in self._victims.items():
+            self._objects.append(dict(d.first[victim].raw))
+            self._places[victim] = (
+                None if replacement is None else d.later[replacement].at("spec").text("nodeName")
+            )
+        names = {key[:2] for key in self._victims}
+        for key, pod in d.later.items():
+            if key in self._victims or key in self._replacing or key[:2] in names:
+                continue
+            self._add(key, pod)
+        vanished = tuple(
+            Vanished(key[0], pod.at("metadata").words("labels"), pod.at("spec").text("nodeName"))
+            for key, pod in d.first.items()
+            if pod.at("spec").text("nodeName") and not terminal(pod) and key not in self._there
+        )
+        names_before, names_after = set(d.nodes_before), set(d.nodes)
+        changed = {
+            name for name in names_before & names_after if d.nodes_before[name] != d.nodes[name]
+        }
+        history = History(
+            stayed=len(self._stayed()),
+            placed=self._placed,
+            arrived=self._arrived,
+            gone=tuple(d.fates.values()),
+            waiting=tuple(sorted(self._waiting)),
+            nodes_added=tuple(sorted((names_after - names_before) | changed)),
+            nodes_removed=tuple(sorted((names_before - names_after) | changed)),
+        )
+        return Pair(
+            objects=(*self._cluster(), *self._owned()),
+            places=self._places,
+            given=frozenset(self._given),
+            vanished=vanished,
+            history=history,
+        )
+
+    def _stayed(self) -> list[Key]:
+        return [
+            key
+            for key, pod in self._d.first.items()
+            if pod.at("spec").text("nodeName") and not terminal(pod) and key not in self._d.fates
+        ]
+
+    def _add(self, key: Key, pod: View) -> None:
+        """Take a pod of the later dump over, as it was in the first."""
+        d = self._d
+        was = d.first.get(key)
+        node = pod.at("spec").text("nodeName")
+        ran = was is not None and bool(was.at("spec").text("nodeName"))
+        going = "deletionTimestamp" in pod.at("metadata")
+        if terminal(pod):
+            self._objects.append(dict(pod.raw))
+        elif node:
+            if going and node in self._cleared:
+                return
+            self._there.add(key)
+            kinds = [kind for kind, _, _ in d.owners.chain(pod)][:1]
+            if ran:
+                self._objects.append(dict(pod.raw))
+                return
+            if node not in d.nodes:
+                return
+            self._placed += was is not None
+            self._arrived += was is None
+            if going or key in self._asked or (kinds and kinds[0] in _STATIC):
+                self._given.add(key)
+                self._objects.append(dict(pod.raw))
+            else:
+                self._objects.append(_waiting(pod))
+                self._places[key] = node
+        elif not going:
+            nominated = self._nominated.get(key)
+            if nominated is not None:
+                self._objects.append(_waiting(pod))
+                self._places[key] = nominated
+            elif was is None:
+                self._waiting.append(f"{key[0]}/{key[1]}")
+            else:
+                self._objects.append(dict(_bare(pod)))
+
+    def _cluster(self) -> list[Raw]:
+        """All but pods: as they are since; of the first dump also what is told of no pod."""
+        found: dict[tuple[str, str, str, str], Raw] = {}
+        for late, objects in ((False, self._d.before), (True, self._d.after)):
+            for item in objects:
+                kind = item.get("kind")
+                view = view_of(item)
+                metadata = view.at("metadata")
+                group = view.text("apiVersion").rpartition("/")[0]
+                if kind == "Pod" or (kind in _TOLD_BY and (group, kind) not in KINDS):
+                    continue
+                if not late and kind in ("Node", "Workload"):
+                    continue
+                name = (group, str(kind), metadata.text("namespace"), metadata.text("name"))
+                found[name] = item
+        known = {
+            view_of(item).at("metadata").text("uid")
+            for item in self._d.before
+            if item.get("kind") == "Workload"
+        }
+        return [
+            item
+            for item in found.values()
+            if item.get("kind") != "Workload"
+            or view_of(item).at("metadata").text("uid") in known
+            or "admission" in view_of(item).at("status")
+        ]
+
+    def _owned(self) -> list[Raw]:
+        """The pods, those of one Deployment as its own where they are of several ReplicaSets."""
+        roots: dict[tuple[str, ...], set[str]] = {}
+        views = [view_of(item) for item in self._objects]
+        for view in views:
+            key = key_of(view)
+            chain = list(self._d.owners.chain(view))
+            if len(chain) > 1 and not terminal(view):
+                roots.setdefault((key[0], *self._d.roots[key]), set()).add(chain[0][1])
+        owned = []
+        for item, view in zip(self._objects, views, strict=True):
+            kind, name, uid = self._d.roots[key_of(view)]
+            several = len(roots.get((key_of(view)[0], kind, name, uid), ())) > 1
+            if kind == "Deployment" and several:
+                owner = {"kind": kind, "name": name, "uid": uid, "controller": True}
+                metadata = {**item["metadata"], "ownerReferences": [owner]}
+                item = {**item, "metadata": metadata}
+            owned.append(item)
+        return owned
+
+
+def _told_apart(dumps: Dumps) -> dict[Key, Key | None]:
+    """Victims but those whose name another pod bears since that does not stand for them."""
+    bound = {
+        key[:2]: key
+        for key, pod in dumps.later.items()
+        if pod.at("spec").text("nodeName") and not terminal(pod)
+    }
+    return {
+        victim: other
+        for victim, other in dumps.victims.items()
+        if bound.get(victim[:2], victim) in (victim, other)
+    }
+
+
+def _bare(pod: View) -> Raw:
+    """A pod that waits, without the node that the scheduler has in mind for it."""
+    status = {k: v for k, v in pod.at("status").raw.items() if k != "nominatedNodeName"}
+    return {**pod.raw, "status": status}
+
+
+def _waiting(pod: View) -> Raw:
+    """A pod as it was before it had a node: no gate holds it back any more."""
+    spec = {
+        key: value
+        for key, value in pod.at("spec").raw.items()
+        if key not in ("nodeName", "schedulingGates")
+    }
+    return {**_bare(pod), "spec": spec, "status": {"phase": "Pending"}}

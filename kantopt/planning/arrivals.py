@@ -1,0 +1,81 @@
+"""What another scheduler did between two dumps, judged by the state that came of it.
+
+No order of its actions is known, and none is asked for: a pod that came to a node must be allowed
+there beside all that is there since, by the terms of either dump.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kantopt.planning.between import Between, Reading
+from kantopt.problem.selectors import selector_matches
+from kantopt.schema.model import Model, Rule
+from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.verify.rules import CHECKS, STATE_RULES
+from kantopt.verify.step import Step, Violation
+
+WHOEVER_CAME_LAST = (Rule.CAPACITY, Rule.DEVICES, Rule.QUOTA)
+"""Rules that ask whether all have room: pods that no scheduler chose a node for count as well."""
+LASTING = (*WHOEVER_CAME_LAST, Rule.ELIGIBILITY, Rule.TOPOLOGY, Rule.ANTI_AFFINITY)
+"""Rules that were broken when the last of the pods concerned came, if they are broken now. Others
+may have been kept then: who has left since may have been counted."""
+
+
+def judge_arrivals(between: Between, model: Model) -> tuple[list[Violation], list[str]]:
+    """Return what is wrong with the later dump by what came since, and what cannot be said.
+
+    A fault counts if it is one by the nodes and queues of the first dump and by those of the later.
+    Gangs are not asked about: who took a pod from one, or when the rest comes, dumps do not tell.
+    """
+    before, after = between.terms
+    faults = dict(_faults(between.facts, before, model))
+    if before != after:
+        others = dict(_faults(between.facts, after, model))
+        faults = {subject: fault for subject, fault in others.items() if subject in faults}
+    kept, unsaid = [], []
+    for fault in faults.values():
+        if _may_have_been_kept(between.facts, fault):
+            unsaid.append(f"not judged, since pods that it counts have left meanwhile: {fault}")
+        else:
+            kept.append(fault)
+    return kept, unsaid
+
+
+def _faults(
+    reading: Reading, terms: ClusterSnapshot, model: Model
+) -> Iterator[tuple[tuple[str, str], Violation]]:
+    question = replace(reading.question, snapshot=terms)
+    instance = question.instance(model)
+    after = reading.placement(instance)
+    chosen = Step(instance, instance.current, after)
+    everyone = Step(instance, reading.came(instance), after)
+    for rule in STATE_RULES:
+        if rule is Rule.GANG or not instance.on(rule):
+            continue
+        for fault in CHECKS[rule](everyone if rule in WHOEVER_CAME_LAST else chosen):
+            yield (fault.rule, fault.subject), fault
+
+
+def _may_have_been_kept(reading: Reading, fault: Violation) -> bool:
+    """Whether a pod that has left since may have been what kept a rule."""
+    if fault.rule in LASTING:
+        return False
+    for job in reading.question.jobs:
+        name = f"job {job.namespace}/{job.name}"
+        if fault.subject != name and not fault.subject.startswith(f"{name} "):
+            continue
+        if fault.rule != Rule.SPREAD:
+            return bool(reading.pair.vanished)
+        selectors = [
+            constraint.label_selector
+            for podset in job.pod_sets
+            for constraint in podset.topology_spread_constraints
+        ]
+        return any(
+            gone.namespace == job.namespace and selector_matches(selector, gone.labels)
+            for gone in reading.pair.vanished
+            for selector in selectors
+        )
+    return False

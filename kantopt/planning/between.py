@@ -1,0 +1,286 @@
+"""Two dumps of a cluster as a question: what stood open to a scheduler, and what it chose."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kantopt.planning.preempted import raised
+from kantopt.planning.question import Import, Question, question_of
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job, Role
+from kantopt.problem.placement import Placement
+from kantopt.schema.jobs import PodRef, PodSet
+from kantopt.schema.model import Model
+from kantopt.schema.quantity import to_base
+from kantopt.schema.raw import RawDocument, is_kubernetes
+from kantopt.schema.snapshot import ClusterSnapshot, Node
+
+if TYPE_CHECKING:
+    from kantopt.formats.history import Dumps, Key
+    from kantopt.formats.pairing import Pair
+    from kantopt.schema.history import History
+
+AGAIN = 3
+"""Times to take more pods for given where they are, if the import leaves them out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The pods of two dumps as a question, and where they are in the later one."""
+
+    question: Question
+    pair: Pair
+
+    def roles(self, instance: Instance) -> Iterator[tuple[Job, Role, PodSet]]:
+        """Yield the roles of an instance beside their documents."""
+        for job, document in zip(instance.jobs, self.question.documents(instance), strict=True):
+            podsets = {podset.name: podset for podset in document.pod_sets}
+            yield from ((job, role, podsets[role.name]) for role in job.roles)
+
+    def placement(self, instance: Instance) -> Placement:
+        """Return where the pods are in the later dump."""
+        return self._found(instance)[0]
+
+    def came(self, instance: Instance) -> Placement:
+        """Return where they were, without those that came since and nobody chose a node for."""
+        podsets: list[dict[Spot, int]] = [dict(spots) for spots in instance.current.podsets]
+        for job, role, podset in self.roles(instance):
+            for place in podset.assignments:
+                spot = Spot(instance.node_index[place.node], tuple(sorted(place.devices)))
+                new = sum(_key(job.namespace, pod) in self.pair.given for pod in place.pods)
+                if new and role.running is not None:
+                    podsets[role.running][spot] -= new
+        return Placement(tuple({x: k for x, k in spots.items() if k} for spots in podsets))
+
+    def missing(self, instance: Instance) -> frozenset[Key]:
+        """Return pods with a node in the later dump that the question cannot say so of."""
+        return self._found(instance)[1]
+
+    def _found(self, instance: Instance) -> tuple[Placement, frozenset[Key]]:
+        places = self.pair.places
+        podsets: list[dict[Spot, int]] = [{} for _ in instance.podsets]
+        lost = {key for key, node in places.items() if node is not None}
+        for job, role, podset in self.roles(instance):
+            found: Counter[Spot] = Counter()
+            for place in podset.assignments:
+                for pod in place.pods:
+                    key = _key(job.namespace, pod)
+                    node = places.get(key, place.node)
+                    lost.discard(key)
+                    if node is not None:
+                        found[_spot(instance, node, place.devices)] += 1
+            if role.running is not None:
+                podsets[role.running] = dict(found)
+            pending = role.pending
+            chosen: Counter[Spot] = Counter()
+            for pod in podset.pods:
+                key = _key(job.namespace, pod)
+                node = places.get(key)
+                # Which devices a pod has there is not known, and of some jobs only what runs
+                # is looked at.
+                if node is not None and pending is not None and not podset.devices:
+                    lost.discard(key)
+                    chosen[_spot(instance, node, ())] += 1
+            if pending is not None:
+                podsets[pending] = dict(chosen)
+        both = zip(instance.current.podsets, podsets, strict=True)
+        return Placement(tuple(old if old == new else new for old, new in both)), frozenset(lost)
+
+    def kept_out(self, instance: Instance) -> frozenset[Key]:
+        """Return pods that came to nodes which the question, careful as it is, keeps closed."""
+        found = set()
+        for job, role, podset in self.roles(instance):
+            if role.pending is None:
+                continue
+            allowed = instance.podsets[role.pending].allowed
+            for pod in podset.pods:
+                key = _key(job.namespace, pod)
+                node = self.pair.places.get(key)
+                if node is not None and instance.node_index[node] not in allowed:
+                    found.add(key)
+        return frozenset(found)
+
+
+def _spot(instance: Instance, node: str, devices: Sequence[int]) -> Spot:
+    return Spot(instance.node_index[node], tuple(sorted(devices)))
+
+
+def _key(namespace: str, pod: PodRef) -> Key:
+    return namespace, pod.name, pod.uid
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Two dumps: what is there since, what has been decided, and the terms of both moments."""
+
+    first: Question
+    facts: Reading
+    """What is there: by this the scheduler's choices are judged."""
+    decided: Reading
+    """What is decided: by this better plans are looked for. Nodes are as closed and as small as in
+    either dump."""
+    terms: tuple[ClusterSnapshot, ClusterSnapshot]
+    """The facts with nodes and queues of either dump: what either allows was allowed."""
+
+    @property
+    def question(self) -> Question:
+        """The question that better plans answer."""
+        return self.decided.question
+
+    @property
+    def history(self) -> History:
+        """What changed."""
+        return self.decided.pair.history
+
+
+def between(
+    first: Question,
+    later: Question,
+    raws: Sequence[RawDocument],
+    later_raws: Sequence[RawDocument],
+    how: Import,
+    model: Model,
+) -> Between:
+    """Put two dumps together.
+
+    Parameters
+    ----------
+    first, later
+        What was read of each by itself.
+    raws, later_raws
+        Their documents, Kubernetes objects among both.
+    how
+        How these are read.
+    model
+        The model to judge by.
+
+    Raises
+    ------
+    UsageError, BadDataError
+        If both together cannot be read.
+    """
+    from kantopt.formats.history import Dumps
+    from kantopt.formats.kubernetes import flatten
+
+    objects, later_objects = (
+        [item for raw in given if is_kubernetes(raw.data) for item in flatten(raw.data)]
+        for given in (raws, later_raws)
+    )
+    dumps = Dumps(objects, later_objects)
+    facts = _reading(dumps, raws, how, model, settled=False)
+    decided = facts
+    if dumps.settled_differs:
+        decided = _reading(dumps, raws, how, model, settled=True)
+    decided = _careful(decided, first, later, model)
+    shut = decided.kept_out(decided.question.instance(model))
+    if shut:
+        again = _reading(dumps, raws, how, model, settled=True, given=shut)
+        decided = _careful(again, first, later, model)
+    own = facts.question.snapshot
+    terms = (_terms(own, first.snapshot), _terms(own, later.snapshot))
+    return Between(first, facts, decided, terms)
+
+
+def became_of(
+    question: Question,
+    raws: Sequence[RawDocument],
+    after: Sequence[RawDocument],
+    how: Import,
+    model: Model,
+) -> Question | Between:
+    """Read what became of a question: of two dumps all that they tell, else a later snapshot.
+
+    Parameters
+    ----------
+    question, raws
+        The question, and the documents it was made of.
+    after
+        Documents of the later snapshot.
+    how, model
+        As for :func:`between`.
+    """
+    later = question_of(after, how)
+    if question.imported and later.imported:
+        return between(question, later, raws, after, how, model)
+    return later
+
+
+def _reading(
+    dumps: Dumps,
+    raws: Sequence[RawDocument],
+    how: Import,
+    model: Model,
+    *,
+    settled: bool,
+    given: frozenset[Key] = frozenset(),
+) -> Reading:
+    """Import two dumps as one; pods that the import leaves out are given where they are."""
+    from kantopt.formats.pairing import pair_of
+
+    native = [raw for raw in raws if not is_kubernetes(raw.data)]
+    file = next(raw.file for raw in raws if is_kubernetes(raw.data))
+    for _ in range(AGAIN):
+        pair = pair_of(dumps, given, settled=settled)
+        data = {"apiVersion": "v1", "kind": "List", "items": list(pair.objects)}
+        question = question_of([*native, RawDocument(file, 0, data)], how)
+        reading = Reading(question, pair)
+        missing = reading.missing(question.instance(model))
+        if missing <= given:
+            break
+        given |= missing
+    return reading
+
+
+def _careful(reading: Reading, first: Question, later: Question, model: Model) -> Reading:
+    """Close nodes that either dump has closed, and take budgets as they were."""
+    question = reading.question
+    known = _careful_nodes(first.snapshot, later.snapshot)
+    budgets = question.snapshot.pod_disruption_budgets
+    snapshot = question.snapshot.model_copy(
+        update={
+            "nodes": tuple(known.get(node.name, node) for node in question.snapshot.nodes),
+            "pod_disruption_budgets": raised(budgets, first, reading.pair.history, model),
+        }
+    )
+    return replace(reading, question=replace(question, snapshot=snapshot))
+
+
+def _careful_nodes(first: ClusterSnapshot, later: ClusterSnapshot) -> dict[str, Node]:
+    """Nodes of the later dump, each as closed and as small as in either."""
+    known = {(node.name, node.uid): node for node in first.nodes}
+    nodes = {}
+    for node in later.nodes:
+        was = known.get((node.name, node.uid), node)
+        taints = (*node.taints, *(taint for taint in was.taints if taint not in node.taints))
+        offered = {
+            name: least
+            if to_base(name, least, up=False) <= to_base(name, amount, up=False)
+            else amount
+            for name, amount in node.allocatable.items()
+            for least in (was.allocatable.get(name, amount),)
+        }
+        nodes[node.name] = node.model_copy(
+            update={
+                "unschedulable": node.unschedulable or was.unschedulable,
+                "ready": node.ready and was.ready,
+                "taints": taints,
+                "allocatable": offered,
+            }
+        )
+    return nodes
+
+
+def _terms(own: ClusterSnapshot, of: ClusterSnapshot) -> ClusterSnapshot:
+    """A snapshot with the nodes and queues of another, as far as that has them."""
+    nodes = {(node.name, node.uid): node for node in of.nodes}
+    queues = {queue.name: queue for queue in of.queues}
+    return own.model_copy(
+        update={
+            "nodes": tuple(nodes.get((node.name, node.uid), node) for node in own.nodes),
+            "queues": tuple(queues.get(queue.name, queue) for queue in own.queues),
+        }
+    )

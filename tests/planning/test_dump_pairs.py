@@ -1,0 +1,59 @@
+"""What another scheduler did between two dumps: no false accusation, and each real fault found."""
+
+from __future__ import annotations
+
+import pytest
+
+from kantopt.clock import Deadline, elapsed
+from kantopt.planning.between import Between, became_of
+from kantopt.planning.certify import certify
+from kantopt.planning.check_certificate import check_certificate
+from kantopt.planning.options import Options
+from kantopt.planning.question import Import, question_of
+from kantopt.schema.certificate import Certificate
+from kantopt.schema.dump import dump_data
+from kantopt.schema.extends import load_model
+from kantopt.schema.raw import RawDocument
+from tests.formats.cluster_objects import Object
+from tests.planning.dump_faults import FAULTS
+from tests.planning.dump_histories import HISTORIES
+from tests.planning.dump_pairs import DumpPair
+
+SECONDS = 20.0
+"""Most of them take a tenth of a second; a busy machine takes its time."""
+
+
+def raws_of(objects: list[Object]) -> list[RawDocument]:
+    """Objects as a file of them."""
+    return [RawDocument("dump", 0, {"apiVersion": "v1", "kind": "List", "items": objects})]
+
+
+def certified(case: DumpPair) -> Certificate:
+    """Certify what became of the first dump, and check the certificate."""
+    first, later = raws_of(list(case.first)), raws_of(list(case.later))
+    model, question = load_model("mixed"), question_of(first)
+    found = became_of(question, first, later, Import(), model)
+    assert isinstance(found, Between)
+    limit = Deadline(elapsed() + SECONDS)
+    certificate = certify(question, model, Options(workers=1), limit, later=found).certificate
+    raw = RawDocument("certificate", 0, dump_data(certificate))
+    checked = check_certificate(certificate, raw, first, None, later)
+    assert checked.findings == ()
+    return certificate
+
+
+@pytest.mark.parametrize("case", [*HISTORIES, *FAULTS], ids=lambda case: case.name)
+def test_what_happened_between_two_dumps_is_told_and_nobody_falsely_accused(
+    case: DumpPair,
+) -> None:
+    certificate = certified(case)
+    history = certificate.history
+    assert history is not None
+    became = {fate.pod.removeprefix("default/"): fate.became for fate in history.gone}
+    assert became == dict(case.became)
+    faults = tuple(finding.rule for finding in certificate.findings)
+    assert (certificate.verdict, faults) == (case.verdict, case.faults), certificate.findings
+    assert tuple(item.subject for item in certificate.apart) == case.apart
+    assert history.waiting == case.waiting
+    better = certificate.counter_example
+    assert ("" if better is None else better.tier) == case.tier

@@ -6,7 +6,7 @@ from kantopt.formats.objects import Notes
 from kantopt.formats.view import View
 from kantopt.schema.base import Expression, LabelSelector
 from kantopt.schema.jobs import NodeSelectorTerm, Toleration
-from kantopt.schema.quantity import from_base
+from kantopt.schema.quantity import from_base, whole_number
 from kantopt.schema.snapshot import Node, Taint
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -20,7 +20,9 @@ def read_node(node: View) -> Node:
     What runs on it takes its room as a running job of the snapshot.
     """
     metadata, spec, status = node.at("metadata"), node.at("spec"), node.at("status")
+    # The API server fills in what is missing; capacity is then allocatable.
     offered = "allocatable" if "allocatable" in status else "capacity"
+    labels = metadata.words("labels")
     ready = True
     for condition in status.list("conditions"):
         if condition.text("type") == "Ready":
@@ -29,7 +31,7 @@ def read_node(node: View) -> Node:
         name=metadata.name(),
         uid=metadata.text("uid"),
         resource_version=metadata.text("resourceVersion"),
-        labels=metadata.words("labels"),
+        labels=labels,
         taints=tuple(
             Taint(
                 key=taint.name("key") or "?",
@@ -40,8 +42,10 @@ def read_node(node: View) -> Node:
         ),
         allocatable={
             name: from_base(name, amount)
-            for name, amount in sorted(status.amounts(offered, up=False).items())
+            # Kubernetes rounds up what a node offers, as it does what pods ask for.
+            for name, amount in sorted({"pods": 0, **status.amounts(offered)}.items())
         },
+        hostname_from_name="kubernetes.io/hostname" in labels,
         unschedulable=spec.flag("unschedulable"),
         ready=ready,
     )
@@ -58,9 +62,7 @@ def read_expressions(view: View, key: str = "matchExpressions") -> tuple[Express
             item.problem("values", f"at least one value for {operator}")
         elif operator in ("Exists", "DoesNotExist") and values:
             item.problem("values", f"no values for {operator}")
-        elif operator in ("Gt", "Lt") and (
-            len(values) != 1 or not values[0].removeprefix("-").isdecimal()
-        ):
+        elif operator in ("Gt", "Lt") and len(values) != 1:
             item.problem("values", f"one whole number for {operator}")
         elif operator and label:
             found.append(
@@ -84,17 +86,24 @@ def selector_keys(selector: LabelSelector) -> set[str]:
 def read_node_affinity(spec: View) -> tuple[NodeSelectorTerm, ...]:
     """Read the required node affinity of a pod; of its terms one must match."""
     required = spec.at("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-    return tuple(
-        NodeSelectorTerm(
-            match_expressions=read_expressions(term),
-            match_fields=read_expressions(term, "matchFields"),
-        )
-        for term in required.list("nodeSelectorTerms")
-    )
+    return tuple(read_term(term) for term in required.list("nodeSelectorTerms"))
+
+
+def read_term(term: View) -> NodeSelectorTerm:
+    """Read one term of a node selector.
+
+    One that compares with what is no number is accepted by the API server and matches no node, as
+    an empty term does; other terms hold beside it.
+    """
+    labels, fields = read_expressions(term), read_expressions(term, "matchFields")
+    for item in (*labels, *fields):
+        if item.operator in ("Gt", "Lt") and whole_number(item.values[0]) is None:
+            return NodeSelectorTerm()
+    return NodeSelectorTerm(match_expressions=labels, match_fields=fields)
 
 
 def read_tolerations(spec: View, notes: Notes) -> tuple[Toleration, ...]:
-    """Read tolerations; how long a taint is tolerated plays no role in a plan."""
+    """Read tolerations."""
     found = []
     for item in spec.list("tolerations"):
         operator = item.text("operator") or "Equal"
@@ -112,6 +121,7 @@ def read_tolerations(spec: View, notes: Notes) -> tuple[Toleration, ...]:
                 operator="Exists" if operator == "Exists" else "Equal",
                 value=value,
                 effect=item.choice("effect", ("", *EFFECTS), ""),  # type: ignore[arg-type]
+                toleration_seconds=item.integer("tolerationSeconds", -(2**63), 2**63 - 1),
             )
         )
     return tuple(found)

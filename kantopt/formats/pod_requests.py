@@ -3,60 +3,106 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 from kantopt.formats.view import View
 
 Amounts = dict[str, int]
+_Exact = dict[str, Fraction]
 
 
-def pod_requests(spec: View) -> Amounts:
+def pod_requests(spec: View, status: View | None = None) -> Amounts:
     """Return a pod's effective requests in base units, one pod of ``pods`` included.
 
     Per resource: the larger of what runs for good (containers and sidecars) and of what any init
     container needs beside the sidecars started before it (KEP-753); then the pod's own
-    ``resources`` replace cpu, memory and huge pages (KEP-2837); then the overhead is added.
-    A limit stands for a request that is not given.
+    ``resources`` replace cpu, memory and huge pages (KEP-2837); then the overhead is added, and
+    only the sum is rounded up. A limit stands for a request that is not given.
+
+    Parameters
+    ----------
+    spec
+        The pod's spec.
+    status
+        Status of a pod that has a node: a resize that is on its way (KEP-1287) takes the largest
+        of what is wanted, allocated and in force.
     """
-    running: Amounts = {}
+    actual = _Actual(status)
+    running: _Exact = {}
     for container in spec.list("containers"):
-        _add(running, container_requests(container))
-    sidecars: Amounts = {}
-    peak: Amounts = {}
+        _add(running, actual.of(container))
+    sidecars: _Exact = {}
+    peak: _Exact = {}
     for container in spec.list("initContainers"):
-        requests = container_requests(container)
         if container.text("restartPolicy") == "Always":
-            _add(sidecars, requests)
+            _add(sidecars, actual.of(container))
         else:
+            requests = _requests(container)
             _add(requests, sidecars)
             _raise(peak, requests)
     _add(running, sidecars)
     _raise(running, peak)
     resources = spec.at("resources")
-    for name, amount in resources.amounts("limits").items():
+    for name, amount in resources.exact_amounts("limits").items():
         if _is_pod_level(name):
             running.setdefault(name, amount)
-    for name, amount in resources.amounts("requests").items():
+    for name, amount in resources.exact_amounts("requests").items():
         if _is_pod_level(name):
             running[name] = amount
-    _add(running, spec.amounts("overhead"))
-    return {**{name: running[name] for name in sorted(running)}, "pods": 1}
+    _add(running, spec.exact_amounts("overhead"))
+    return {**{name: _up(running[name]) for name in sorted(running)}, "pods": 1}
 
 
-def container_requests(container: View) -> Amounts:
-    """Return one container's requests in base units; limits stand in for those not given."""
+class _Actual:
+    """What containers hold while they are resized in place."""
+
+    def __init__(self, status: View | None) -> None:
+        self._by_name: dict[str, View] = {}
+        self._infeasible = False
+        if status is None:
+            return
+        for key in ("containerStatuses", "initContainerStatuses"):
+            for item in status.list(key):
+                if "resources" in item:
+                    self._by_name[item.text("name")] = item
+        if self._by_name:
+            self._infeasible = any(
+                item.text("type") == "PodResizePending" and item.text("reason") == "Infeasible"
+                for item in status.list("conditions")
+            )
+
+    def of(self, container: View) -> _Exact:
+        """Return what a container asks for, or holds if that is more.
+
+        What is asked for and can never be had does not count.
+        """
+        found = self._by_name.get(container.text("name"))
+        if found is None:
+            return _requests(container)
+        held = {} if self._infeasible else _requests(container)
+        _raise(held, found.at("resources").exact_amounts("requests"))
+        _raise(held, found.exact_amounts("allocatedResources"))
+        return held
+
+
+def _requests(container: View) -> _Exact:
     resources = container.at("resources")
-    return {**resources.amounts("limits"), **resources.amounts("requests")}
+    return {**resources.exact_amounts("limits"), **resources.exact_amounts("requests")}
 
 
 def _is_pod_level(resource: str) -> bool:
     return resource in ("cpu", "memory") or resource.startswith("hugepages-")
 
 
-def _add(total: Amounts, more: Mapping[str, int]) -> None:
+def _add(total: _Exact, more: Mapping[str, Fraction]) -> None:
     for name, amount in more.items():
-        total[name] = total.get(name, 0) + amount
+        total[name] = total[name] + amount if name in total else amount
 
 
-def _raise(total: Amounts, other: Mapping[str, int]) -> None:
+def _raise(total: _Exact, other: Mapping[str, Fraction]) -> None:
     for name, amount in other.items():
-        total[name] = max(total.get(name, 0), amount)
+        total[name] = max(total[name], amount) if name in total else amount
+
+
+def _up(amount: Fraction) -> int:
+    return -(-amount.numerator // amount.denominator)

@@ -108,7 +108,10 @@ def read_pod(pod: View, namespaces: Sequence[str], notes: Notes) -> Pod:
         pinned=why_pinned(pod),
         group_name=spec.at("schedulingGroup").text("podGroupName"),
         shape={
-            "requests": {name: from_base(name, n) for name, n in pod_requests(spec).items()},
+            "requests": {
+                name: from_base(name, n)
+                for name, n in pod_requests(spec, status if bound else None).items()
+            },
             "node_selector": dict(sorted(spec.words("nodeSelector").items())),
             "node_affinity": affinity,
             "tolerations": read_tolerations(spec, notes),

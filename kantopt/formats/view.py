@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from kantopt.errors import Problem
 from kantopt.schema.hints import one_of, path_text, shown
-from kantopt.schema.quantity import is_bytes, to_base
+from kantopt.schema.quantity import MILLI_RESOURCES, is_bytes, parse_quantity, to_base
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _EMPTY: dict[str, Any] = {}
@@ -19,6 +20,11 @@ _EMPTY: dict[str, Any] = {}
 def _base(resource: str, value: str | int, up: bool) -> int:
     """Remember quantities: a cluster of thousands of pods writes the same few again and again."""
     return to_base(resource, value, up=up)
+
+
+@lru_cache(maxsize=4096)
+def _exact(resource: str, value: str | int) -> Fraction:
+    return parse_quantity(value) * (1000 if resource in MILLI_RESOURCES else 1)
 
 
 class View:
@@ -170,6 +176,15 @@ class View:
             if value is not None and amount is not None:
                 amounts[name] = amount
         return amounts
+
+    def exact_amounts(self, key: str) -> dict[str, Fraction]:
+        """Return quantities by resource in base units as they are written, not rounded."""
+        found = self.at(key)
+        return {
+            name: _exact(name, value)
+            for name, value in found.raw.items()
+            if value is not None and found.amount(name, name) is not None
+        }
 
     def amount(self, key: str, resource: str, *, up: bool = True) -> int | None:
         """Return one quantity of a resource in base units."""

@@ -23,6 +23,7 @@ from kantopt.schema.model import Model
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.snapshot import Node as NodeDocument
 
+HOSTNAME = "kubernetes.io/hostname"
 OVERFLOW = 2**62
 """Sums of amounts stay below this, so that no sum of the solver's can overflow."""
 
@@ -124,7 +125,7 @@ def _node(index: int, node: NodeDocument, resources: tuple[str, ...]) -> Node:
     return Node(
         index=index,
         name=node.name,
-        labels={"kubernetes.io/hostname": node.name, **node.labels},
+        labels={**({HOSTNAME: node.name} if node.hostname_from_name else {}), **node.labels},
         taints=tuple(Taint(taint.key, taint.value, taint.effect) for taint in node.taints),
         unschedulable=node.unschedulable,
         ready=node.ready,

@@ -12,7 +12,7 @@ from kantopt.problem.chosen import is_exempt
 from kantopt.problem.cluster import Node, Queue, Quota, Spot, Topology
 from kantopt.problem.job import DeviceNeed, Job, PodSet, Role, TopologyNeed
 from kantopt.problem.not_modelled import is_left_alone
-from kantopt.problem.selectors import affinity_matches, tolerates
+from kantopt.problem.selectors import affinity_matches, barriers, tolerates
 from kantopt.schema import jobs as docs
 from kantopt.schema.model import Model
 from kantopt.schema.quantity import to_base
@@ -199,8 +199,8 @@ class JobsBuilder:
             allowed = (
                 node.index
                 for node in admitted
-                if node.usable
-                and all(tolerates(podset.tolerations, taint) for taint in node.taints)
+                if not node.drained
+                and all(tolerates(podset.tolerations, taint) for taint in barriers(node))
             )
             self._places[ask] = _Places(frozenset(allowed), frozenset(n.index for n in admitted))
         return self._places[ask]

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from kantopt.problem.cluster import Node, Taint
 from kantopt.schema.base import Expression, LabelSelector
 from kantopt.schema.jobs import NodeSelectorTerm, Toleration
-
-
-def _whole_number(text: str) -> int | None:
-    try:
-        return int(text)
-    except ValueError:
-        return None
+from kantopt.schema.quantity import whole_number
 
 
 def expression_matches(expression: Expression, labels: Mapping[str, str]) -> bool:
@@ -29,8 +23,8 @@ def expression_matches(expression: Expression, labels: Mapping[str, str]) -> boo
         case "DoesNotExist":
             return value is None
         case "Gt" | "Lt":
-            left = None if value is None else _whole_number(value)
-            right = _whole_number(expression.values[0]) if len(expression.values) == 1 else None
+            left = None if value is None else whole_number(value)
+            right = whole_number(expression.values[0]) if len(expression.values) == 1 else None
             if left is None or right is None:
                 return False
             return left > right if expression.operator == "Gt" else left < right
@@ -59,11 +53,15 @@ def affinity_matches(terms: Iterable[NodeSelectorTerm], node: Node) -> bool:
 
 
 def tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
-    """Whether one of the tolerations covers a taint; PreferNoSchedule never keeps a pod away."""
+    """Whether one of the tolerations covers a taint; PreferNoSchedule never keeps a pod away.
+
+    One for some seconds covers no NoExecute taint: a pod placed there would be evicted after them.
+    """
     if taint.effect == "PreferNoSchedule":
         return True
     return any(
         toleration.effect in ("", taint.effect)
+        and not (toleration.toleration_seconds is not None and taint.effect == "NoExecute")
         and (
             toleration.key in ("", taint.key)
             if toleration.operator == "Exists"
@@ -71,3 +69,20 @@ def tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
         )
         for toleration in tolerations
     )
+
+
+CORDONED = "node.kubernetes.io/unschedulable"
+NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
+
+def barriers(node: Node) -> Iterator[Taint]:
+    """Yield what pods must tolerate to arrive on a node: its taints, and those it should have.
+
+    Kubernetes closes a cordoned node, and one that is not ready, by taints that daemons and the
+    like tolerate. Where a node lacks the taint it counts as if it had it.
+    """
+    yield from node.taints
+    if node.unschedulable:
+        yield Taint(CORDONED, "", "NoSchedule")
+    if not node.ready and not any(taint.key in NOT_READY for taint in node.taints):
+        yield Taint(NOT_READY[0], "", "NoSchedule")

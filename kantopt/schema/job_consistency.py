@@ -9,7 +9,7 @@ from kantopt.errors import Problem
 from kantopt.schema.base import Expression
 from kantopt.schema.hints import did_you_mean, one_of, path_text, quote
 from kantopt.schema.jobs import Job, PodSet, TopologyRequest
-from kantopt.schema.quantity import parse_quantity, to_base
+from kantopt.schema.quantity import parse_quantity, to_base, whole_number
 from kantopt.schema.snapshot import ClusterSnapshot
 
 
@@ -138,7 +138,7 @@ def check_expressions(
         elif item.operator in ("Gt", "Lt"):
             if count != 1:
                 yield Problem(file, place, found, "exactly one")
-            elif not item.values[0].removeprefix("-").isdecimal():
+            elif whole_number(item.values[0]) is None:
                 yield Problem(file, place, quote(item.values[0]), f"a number for {item.operator}")
 
 

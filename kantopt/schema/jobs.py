@@ -34,6 +34,11 @@ class Toleration(Part):
     effect: Literal["", "NoSchedule", "PreferNoSchedule", "NoExecute"] = Field(
         default="", description="effect tolerated; empty means all"
     )
+    toleration_seconds: Annotated[int, Field(ge=-(2**63), le=2**63 - 1)] | None = Field(
+        default=None,
+        description="seconds after which a NoExecute taint evicts all the same: pods are not "
+        "placed on such a node",
+    )
 
 
 class NodeSelectorTerm(Part):

@@ -63,6 +63,20 @@ def parse_quantity(value: str | int) -> Fraction:
     return amount
 
 
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+
+
+def whole_number(text: str) -> int | None:
+    """Read a whole number as Kubernetes does to compare labels (``Gt``, ``Lt``): 64 bits, signed.
+
+    ``None`` for anything else: no spaces, no underscores, no other digits than 0 to 9.
+    """
+    if not _INTEGER.fullmatch(text) or len(text.lstrip("+-").lstrip("0")) > 19:
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
+
+
 def is_bytes(resource: str) -> bool:
     """Whether a resource is measured in bytes."""
     return resource in {"memory", "ephemeral-storage", "storage"} or resource.startswith(

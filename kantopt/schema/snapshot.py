@@ -84,8 +84,19 @@ class Node(Part):
     devices: tuple[NodeDevices, ...] = Field(
         default=(), description="devices; indices run through this list in order"
     )
-    unschedulable: bool = Field(default=False, description="cordoned: takes no new pods")
-    ready: bool = Field(default=True, description="false: takes no new pods")
+    hostname_from_name: bool = Field(
+        default=True,
+        description="its name stands for a missing label kubernetes.io/hostname",
+    )
+    unschedulable: bool = Field(
+        default=False,
+        description="cordoned: takes only pods that tolerate node.kubernetes.io/unschedulable",
+    )
+    ready: bool = Field(
+        default=True,
+        description="false: takes only pods that tolerate its taint for that, by default "
+        "node.kubernetes.io/not-ready",
+    )
 
 
 class QueueResource(Part):

@@ -168,11 +168,11 @@ def test_units_are_read_exactly_and_kai_memory_is_decimal_megabytes() -> None:
     assert snapshot.jobs[0].pod_sets[0].requests["memory"] == "1536Mi"
 
 
-def test_what_a_node_offers_is_rounded_down_and_what_a_pod_asks_for_up() -> None:
+def test_what_a_node_offers_and_what_a_pod_asks_for_is_rounded_up_as_kubernetes_does() -> None:
     subject = pod("p", on="a", requests={"memory": "1500m", "cpu": "100u"})
     snapshot = read(node("a", memory="2500m", cpu="1000100u"), subject).snapshot
     offered, asked = snapshot.nodes[0].allocatable, snapshot.jobs[0].pod_sets[0].requests
-    assert (offered["memory"], offered["cpu"]) == (2, 1)
+    assert (offered["memory"], offered["cpu"]) == (3, "1001m")
     assert (asked["memory"], asked["cpu"]) == (2, "1m")
 
 

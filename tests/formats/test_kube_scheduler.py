@@ -9,17 +9,14 @@ import pytest
 
 from tests.kube_verdicts import FILE, Tally, tally
 
-ALLOWED_WRONGLY = {"NodeAffinity": 10, "NodeResourcesFit": 103, "PodTopologySpread": 12}
+ALLOWED_WRONGLY = {"PodTopologySpread": 6}
 """Plugins that refuse what we allow, with the most pairs of each. To become empty."""
 
-REFUSED_WRONGLY = {"anti_affinity": 103, "capacity": 3, "eligibility": 297, "spread": 18}
+REFUSED_WRONGLY = {"anti_affinity": 103, "spread": 18}
 """Rules of ours that refuse what the scheduler allows, with the most pairs of each."""
 
 LEFT_OUT = {"claims", "host-ports", "pod-affinity", "resource-claims"}
 """What pods ask for that are left out: of them nothing is compared, and none is planned."""
-
-UNREADABLE = {"m_gtval_+3", "m_gtval_3", "m_gtval_5Gi"}
-"""Dumps that the import refuses as a whole for one field of one pod."""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +55,7 @@ def test_pods_are_left_out_for_what_is_listed_only(told: Tally) -> None:
 
 @pytest.mark.data
 def test_every_dump_can_be_read(told: Tally) -> None:
-    assert set(told.unreadable) == UNREADABLE
+    assert not told.unreadable
 
 
 @pytest.mark.data

@@ -14,9 +14,12 @@ from kantopt.search.explain.places import Places, Untolerated
 def untolerated_taint(question: Question, instance: Instance) -> Untolerated:
     """Return who finds the first taint of a node that the pods of a pod set do not tolerate."""
 
+    documents = question.documents(instance)
+
     def find(s: int, n: int) -> Taint | None:
         podset = instance.podsets[s]
-        tolerations = question.jobs[podset.job].pod_sets[podset.role].tolerations
+        own = (d for d in documents[podset.job].pod_sets if d.name == podset.name)
+        tolerations = next(own).tolerations
         taints = instance.nodes[n].taints
         return next((taint for taint in taints if not tolerates(tolerations, taint)), None)
 

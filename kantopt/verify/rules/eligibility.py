@@ -9,7 +9,7 @@ from kantopt.verify.step import Step, Violation
 
 
 def check_eligibility(step: Step) -> Iterator[Violation]:
-    """Pods arrive only on ready, uncordoned nodes that their selectors and tolerations admit.
+    """Pods arrive only on nodes that selectors and tolerations admit, cordons tolerated as taints.
 
     A pod that runs on a node is no fault for the node having been cordoned since: cordoning keeps
     pods from coming and lets those that are there run on.

@@ -39,7 +39,7 @@ def relax_topology(w: Workshop) -> Iterator[Ranked]:
 
 def _prefix(w: Workshop, need: TopologyNeed) -> str:
     """Path of a need in a change: the job's own, or a pod set's."""
-    document = w.question.jobs[w.j]
+    document = w.question.documents(w.asked)[w.j]
     if document.topology_request is not None and len(need.roles) == len(w.job.roles):
         return f"set={quoted(w.job.name)}"
     return f"set={quoted(w.job.name)}:{quoted(w.job.roles[need.roles[0]].name)}"
@@ -108,7 +108,7 @@ def fewer_pods(w: Workshop) -> Iterator[Ranked]:
     running = 0 if role.running is None else w.asked.podsets[role.running].count
     if wanted < 2:
         return
-    document = w.question.jobs[w.j]
+    document = w.question.documents(w.asked)[w.j]
     whole = document.min_count is not None
     tries: dict[int, Trial] = {}
 

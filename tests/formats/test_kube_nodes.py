@@ -1,0 +1,180 @@
+"""Nodes, resources and eligibility as kube-scheduler has them, case by case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kantopt.formats.pod_requests import pod_requests
+from kantopt.formats.view import View
+from kantopt.problem.build import build_instance
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.schema.extends import load_model
+from kantopt.verify.rules import check
+from tests.formats.cluster_objects import Object, node, pod, read
+
+CORDON = "node.kubernetes.io/unschedulable"
+NOT_READY = "node.kubernetes.io/not-ready"
+
+
+def instance_of(*objects: Object) -> Instance:
+    imported = read(*objects)
+    return build_instance(imported.snapshot, imported.pending.jobs, load_model("mixed"))
+
+
+def admits(instance: Instance, n: int = 0) -> bool:
+    """Whether the one pending pod may go to a node."""
+    (s,) = (podset.index for podset in instance.podsets if not podset.running)
+    return not check(instance, instance.current.replace({s: {Spot(n): 1}}))
+
+
+def taint(key: str, effect: str) -> Object:
+    return {"key": key, "effect": effect}
+
+
+def closed(*taints: Object, ready: bool = True, cordoned: bool = False) -> Object:
+    made = node("n")
+    made["spec"] = {"taints": list(taints), "unschedulable": cordoned}
+    made["status"]["conditions"] = [{"type": "Ready", "status": "True" if ready else "False"}]
+    return made
+
+
+EVERYTHING: Object = {"operator": "Exists"}
+
+
+@pytest.mark.parametrize(
+    ("made", "tolerations", "admitted"),
+    [
+        (closed(cordoned=True), [], False),
+        (closed(cordoned=True), [EVERYTHING], True),
+        (closed(taint(CORDON, "NoSchedule"), cordoned=True), [EVERYTHING], True),
+        (closed(cordoned=True), [{"key": CORDON, "operator": "Exists"}], True),
+        (closed(ready=False), [], False),
+        (closed(ready=False), [EVERYTHING], True),
+        (closed(taint(NOT_READY, "NoExecute"), ready=False), [EVERYTHING], True),
+        (closed(taint(NOT_READY, "NoSchedule")), [], False),
+        # Tolerated for a time: whoever comes is evicted after it.
+        (closed(taint("k", "NoExecute")), [{**EVERYTHING, "tolerationSeconds": 60}], False),
+        (closed(taint("k", "NoExecute")), [EVERYTHING], True),
+    ],
+)
+def test_what_closes_a_node_is_a_taint_and_may_be_tolerated(
+    made: Object, tolerations: list[Object], admitted: bool
+) -> None:
+    assert admits(instance_of(made, pod("p", tolerations=tolerations))) is admitted
+
+
+def affinity(*terms: Object) -> Object:
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    return {"nodeAffinity": {required: {"nodeSelectorTerms": list(terms)}}}
+
+
+def above(limit: str) -> Object:
+    return {"matchExpressions": [{"key": "gen", "operator": "Gt", "values": [limit]}]}
+
+
+@pytest.mark.parametrize(
+    ("label", "limit", "admitted"),
+    [
+        ("7", "3", True),
+        ("007", "+3", True),
+        ("-5", "-6", True),
+        ("1_0", "3", False),
+        (" 7", "3", False),
+        ("99999999999999999999", "3", False),
+        ("9223372036854775807", "9223372036854775806", True),
+        ("7", "5Gi", False),
+    ],
+)
+def test_labels_are_compared_as_whole_numbers_of_64_bits(
+    label: str, limit: str, admitted: bool
+) -> None:
+    subject = pod("p", affinity=affinity(above(limit)))
+    assert admits(instance_of(node("n", {"gen": label}), subject)) is admitted
+
+
+def test_a_term_that_compares_with_no_number_fails_and_others_hold() -> None:
+    both = affinity(above("5Gi"), {"matchExpressions": [{"key": "gen", "operator": "Exists"}]})
+    assert admits(instance_of(node("n", {"gen": "1"}), pod("p", affinity=both)))
+
+
+def test_a_node_without_hostname_label_has_none() -> None:
+    subject = pod("p", nodeSelector={"kubernetes.io/hostname": "n"})
+    assert not admits(instance_of(node("n"), subject))
+    labelled = node("n", {"kubernetes.io/hostname": "n"})
+    assert admits(instance_of(labelled, subject))
+
+
+def test_a_node_that_offers_no_pods_takes_none() -> None:
+    bare = node("n")
+    del bare["status"]["allocatable"]["pods"]
+    assert not admits(instance_of(bare, pod("p")))
+
+
+def box(name: str = "c", **requests: str) -> dict[str, Any]:
+    return {"name": name, "resources": {"requests": requests}}
+
+
+def requests_of(spec: Object, status: Object | None = None) -> dict[str, int]:
+    made = None if status is None else View(status, "x", ("status",), [])
+    return pod_requests(View(spec, "x", ("spec",), []), made)
+
+
+def test_amounts_are_rounded_once_they_are_summed() -> None:
+    assert requests_of({"containers": [box(cpu="400u"), box(cpu="400u")]})["cpu"] == 1
+    assert requests_of({"containers": [box(cpu="600u"), box(cpu="600u")]})["cpu"] == 2
+    offered = instance_of(node("n", memory="1000500m"), pod("p", requests={"memory": "1001"}))
+    assert admits(offered)
+
+
+def resized(reason: str = "", **held: str) -> Object:
+    """Status of a container ``c`` that still holds something else than it asks for."""
+    conditions = [{"type": "PodResizePending", "status": "True", "reason": reason}]
+    return {
+        "containerStatuses": [{"name": "c", "resources": {"requests": held}}],
+        "conditions": conditions if reason else [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status", "counts"),
+    [
+        ("1", resized(cpu="6"), 6000),
+        ("6", resized(cpu="1"), 6000),
+        ("6", resized("Deferred", cpu="1"), 6000),
+        ("6", resized("Infeasible", cpu="1"), 1000),
+        ("1", {"containerStatuses": [{"name": "other", "resources": {}}]}, 1000),
+        (
+            "1",
+            {
+                "containerStatuses": [
+                    {"name": "c", "resources": {}, "allocatedResources": {"cpu": 3}}
+                ]
+            },
+            3000,
+        ),
+    ],
+)
+def test_a_resize_on_its_way_takes_the_most_that_is_wanted_allocated_or_in_force(
+    wanted: str, status: Object, counts: int
+) -> None:
+    spec = {"containers": [box(cpu=wanted)]}
+    assert requests_of(spec, status)["cpu"] == counts
+    # A pod without a node has nothing but what it asks for.
+    assert requests_of(spec)["cpu"] == int(wanted) * 1000
+
+
+def test_a_sidecar_is_resized_like_a_container_and_an_init_container_is_not() -> None:
+    always = {**box("s", cpu="1"), "restartPolicy": "Always"}
+    held = {"name": "s", "resources": {"requests": {"cpu": "4"}}}
+    status = {"initContainerStatuses": [held, {**held, "name": "i"}]}
+    assert requests_of({"initContainers": [always]}, status)["cpu"] == 4000
+    assert requests_of({"initContainers": [box("i", cpu="1")]}, status)["cpu"] == 1000
+
+
+def test_room_that_is_still_allocated_is_not_given_away() -> None:
+    runs = pod("r", on="n", containers=[box(cpu="1")])
+    runs["status"] |= resized(cpu="6")
+    assert not admits(instance_of(node("n"), runs, pod("p", owner="Job/p", requests={"cpu": "4"})))

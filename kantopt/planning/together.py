@@ -138,7 +138,8 @@ def _chains(
 ) -> None:
     """Better the incumbent by moving single pods.
 
-    Beside the exact search this goes on until the time is up, else until it has long been in vain.
+    Beside the exact search this goes on until the time is up, or until that has shown that what is
+    required has no place; else until it has long been in vain.
     """
     by = "repair" if _repairs(incumbents) else "chains"
     if by == "repair":
@@ -166,7 +167,9 @@ def _chains(
             found,
             patience=patience if exact is None else None,
             news=(lambda: None) if exact is None else exact.look,
-            enough=lambda values: incumbents.known.optimal(values),
+            enough=lambda values: (
+                incumbents.known.optimal(values) or (exact is not None and exact.infeasible)
+            ),
         )
     except Exception as error:  # a fault of the search must not cost the plan that is there
         ending.warnings.append(f"the search by {by} failed: {type(error).__name__}: {error}")

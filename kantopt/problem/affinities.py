@@ -79,11 +79,14 @@ def build_budgets(
     documents: Sequence[PodDisruptionBudget],
     labels: Sequence[PodLabels],
     podsets: Sequence[PodSet],
+    aside: Sequence[tuple[str, PodSetDocument]] = (),
 ) -> tuple[Budget, ...]:
     """Return the budgets with what they allow now.
 
     Where ``disruptionsAllowed`` is not given it follows from the pods: those running less those
-    that must stay, percentages rounded up, as Kubernetes' disruption controller has it.
+    that must stay, percentages rounded up, as Kubernetes' disruption controller has it. That
+    counts pending pods as well, also those that the question leaves ``aside``: of these the
+    namespace and the pod set, with the pods that wait as its number.
     """
     selections = _Selections(labels)
     budgets = []
@@ -94,6 +97,12 @@ def build_budgets(
         if allowed is None:
             healthy = sum(podsets[s].count for s in running)
             wanted = sum(podsets[s].count for s in selected)
+            wanted += sum(
+                podset.count
+                for namespace, podset in aside
+                if namespace == document.namespace
+                and selector_matches(document.selector, podset.labels)
+            )
             if document.min_available is not None:
                 allowed = healthy - _share(document.min_available, wanted)
             else:

@@ -11,7 +11,7 @@ from kantopt.errors import BadDataError, Problem
 from kantopt.problem.affinities import build_anti_affinities, build_budgets, build_spreads
 from kantopt.problem.amounts import amounts, gpu_milli_of
 from kantopt.problem.build_jobs import JobsBuilder
-from kantopt.problem.chosen import considered
+from kantopt.problem.chosen import considered, left_aside
 from kantopt.problem.cluster import Device, Domain, Node, Taint, Topology
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
@@ -55,7 +55,8 @@ def build_instance(
         If documents contradict each other: a name used twice, an unknown job, level or resource,
         or amounts that overflow.
     """
-    documents = considered((*snapshot.jobs, *pending), model.pending, model.assume)
+    known = (*snapshot.jobs, *pending)
+    documents = considered(known, model.pending, model.assume)
     names = [f"{job.namespace}/{job.name}" for job in documents]
     problems = [
         Problem(source, "jobs", f"{name} {times} times", "each job once")
@@ -70,12 +71,17 @@ def build_instance(
         builder.add(document)
     podsets = tuple(builder.podsets)
     problems += _unknown(model, nodes, topology, resources, source)
-    unknown = _not_planned((*snapshot.jobs, *pending), model)
-    required = _required(model.required, names, unknown, problems, source)
+    every = [f"{job.namespace}/{job.name}" for job in known]
+    required = _required(model.required, every, names, _not_planned(known, model), problems, source)
     _check_overflow(nodes, podsets, resources, problems, source)
     if problems:
         raise BadDataError(problems)
-    budgets = build_budgets(snapshot.pod_disruption_budgets, builder.labels, podsets)
+    budgets = build_budgets(
+        snapshot.pod_disruption_budgets,
+        builder.labels,
+        podsets,
+        left_aside(known, model.pending, model.assume),
+    )
     podsets = tuple(
         replace(podset, budgets=tuple(b.index for b in budgets if podset.index in b.podsets))
         for podset in podsets
@@ -188,25 +194,29 @@ def _not_planned(jobs: Iterable[docs.Job], model: Model) -> dict[str, str]:
 
 def _required(
     required: Iterable[str],
-    names: list[str],
+    every: Sequence[str],
+    names: Sequence[str],
     not_planned: Mapping[str, str],
     problems: list[Problem],
     source: str,
 ) -> frozenset[int]:
-    """Indices of the jobs named; a name without namespace must be unique."""
-    found = set()
+    """Indices of the jobs named; a name without namespace must be unique.
+
+    Of ``every`` job only those with ``names`` are looked at; what else is required is left aside.
+    """
+    found: set[int] = set()
     for name in dict.fromkeys(required):
-        matches = [j for j, full in enumerate(names) if name in (full, full.split("/", 1)[1])]
+        matches = [full for full in every if name in (full, full.split("/", 1)[1])]
         if name in not_planned and len(matches) < 2:
             hint = not_planned[name]
             problems.append(Problem(source, "required", name, "a job that is planned", hint))
         elif len(matches) == 1:
-            found.add(matches[0])
+            found.update(j for j, full in enumerate(names) if full == matches[0])
         elif matches:
             expected = "NAMESPACE/NAME, since several namespaces have it"
             problems.append(Problem(source, "required", name, expected))
         else:
-            close = get_close_matches(name, [*names, *(n.split("/", 1)[1] for n in names)], n=1)
+            close = get_close_matches(name, [*every, *(n.split("/", 1)[1] for n in every)], n=1)
             hint = f"did you mean {close[0]}?" if close else ""
             problems.append(Problem(source, "required", name, "the name of a job", hint))
     return frozenset(found)

@@ -34,6 +34,18 @@ def considered(
     return tuple(found)
 
 
+def left_aside(
+    jobs: Iterable[Job], patterns: Sequence[str] | None, assumed: Collection[Feature] = ()
+) -> tuple[tuple[str, PodSet], ...]:
+    """Return the pending pods that a question is not about: namespaces, pod sets of only them."""
+    return tuple(
+        (job.namespace, podset.model_copy(update={"count": waiting(podset), "assignments": ()}))
+        for job in jobs
+        for podset in (not_placed(job, assumed) if asked_for(job, patterns) else job.pod_sets)
+        if waiting(podset)
+    )
+
+
 def is_exempt(labels: Mapping[str, str], selectors: Iterable[str]) -> bool:
     """Whether pods with some labels are to be left alone, by ``KEY=VALUE`` or ``KEY``."""
     for selector in selectors:

@@ -379,3 +379,20 @@ def test_a_queue_above_its_quota_exchanges_a_pod_for_one_of_a_more_important_job
     assert [item.job for item in result.plan.assignments] == ["default/new"]
     assert result.plan.solver.status == ("FEASIBLE" if engine == "fast" else "OPTIMAL")
     assert result.plan.warnings == ()
+
+
+def test_of_a_job_without_a_place_the_rest_is_planned_at_once() -> None:
+    """The search beside the exact one ends with it; the time is for the plan without the job."""
+    gpu = "nvidia.com/gpu"
+    victim = {"count": 2, "requests": {gpu: 8}, "assignments": [{"node": "a"}, {"node": "b"}]}
+    never = {"count": 1, "requests": {gpu: 8}}
+    asked = question(
+        [{"name": name, "allocatable": {gpu: n}} for name, n in (("a", 8), ("b", 8), ("c", 2))],
+        [{"name": "victim", "priority": 10, "podSets": [victim]}],
+        [{"name": "never", "priority": 50, "preemptionPolicy": "Never", "podSets": [never]}],
+    )
+    wanted = model(*PODS_FIRST, required=["never"])
+    result = make_plan(asked, wanted, Options(workers=2), soon(30.0))
+    assert result.infeasible
+    assert {tier.status for tier in result.plan.objectives} == {"OPTIMAL"}
+    assert not any("time" in warning for warning in result.plan.warnings)

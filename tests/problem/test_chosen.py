@@ -71,3 +71,31 @@ def test_exempt_pods_and_daemons_are_neither_moved_nor_evicted() -> None:
     podsets = build_instance(snapshot, (), asked).podsets
     assert [p.movable or p.preemptible for p in podsets] == [False, True, False]
     assert [p.daemon for p in podsets] == [False, False, True]
+
+
+def test_a_required_job_that_is_not_asked_for_is_left_aside() -> None:
+    snapshot = {"kind": "ClusterSnapshot", "nodes": [{"name": "n", "allocatable": {"cpu": 4}}]}
+    jobs = jobs_of(WAITS, {"name": "other", "podSets": [{"count": 1}]})
+    wanted = model("moves", required=["waits", "other"], pending=["other"])
+    instance = build_instance(document(snapshot, ClusterSnapshot), jobs, wanted)
+    assert [instance.jobs[j].name for j in sorted(instance.required)] == ["default/other"]
+
+
+def test_a_budget_counts_pods_that_wait_whether_they_are_asked_for_or_not() -> None:
+    labels = {"app": "db"}
+    running = {"count": 4, "labels": labels, "assignments": [{"node": "n", "count": 3}]}
+    budget = {"name": "b", "selector": {"matchLabels": labels}, "minAvailable": "50%"}
+    snapshot = {
+        "kind": "ClusterSnapshot",
+        "nodes": [{"name": "n", "allocatable": {"cpu": 4}}],
+        "jobs": [{"name": "db", "podSets": [running]}],
+        "podDisruptionBudgets": [budget],
+    }
+    jobs = jobs_of({"name": "more", "podSets": [{"count": 1, "labels": labels}]})
+    allowed = [
+        build_instance(document(snapshot, ClusterSnapshot), jobs, model("moves", pending=pending))
+        .budgets[0]
+        .allowed
+        for pending in (None, [], ["db"], ["more"])
+    ]
+    assert allowed == [0, 0, 0, 0]

@@ -1,0 +1,209 @@
+"""One small question, asked of every command; each way in which two answers contradict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from kantopt.planning.explain.edits import edited
+from kantopt.planning.options import Engine
+from kantopt.planning.question import Question
+from kantopt.problem.focus import runs_enough
+from kantopt.problem.instance import Instance
+from kantopt.schema.dump import canonical_digest
+from kantopt.schema.explanation import Explanation
+from kantopt.schema.model import Rule
+from kantopt.verify.rules import check
+from tests.generate import random_documents
+from tests.one_truth import ask
+from tests.one_truth.ask import Said
+from tests.one_truth.claims import Claim, Found, contradictions
+from tests.oracle import best
+
+ENGINES: tuple[Engine, ...] = ("fast", "exact", "auto")
+REPEATED = 5
+"""Of so many questions one is asked twice in the same way."""
+FITS = ("FITS_NOW", "FITS_AFTER_MOVING", "FITS_AFTER_PREEMPTING")
+
+
+@dataclass
+class Outcome:
+    """What came of a question."""
+
+    seed: int
+    faults: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+def question_of(seed: int) -> Question:
+    """Draw a question; every third one without a model, so that each command takes its own."""
+    snapshot, jobs, model = random_documents(seed)
+    return Question("seed", snapshot, jobs.jobs, None if seed % 3 == 2 else model, None, ())
+
+
+def trial(seed: int) -> Outcome:
+    """Ask all commands about one question."""
+    asked = Trial(question_of(seed), seed)
+    try:
+        asked.run()
+    except Exception as error:
+        asked.fault(f"no answer: {type(error).__name__}: {str(error)[:300]}")
+    return asked.outcome
+
+
+class Trial:
+    """All answers about one question."""
+
+    def __init__(self, question: Question, seed: int) -> None:
+        self.question = question
+        self.outcome = Outcome(seed)
+        self.said: list[Said] = []
+
+    def run(self) -> None:
+        """Ask, and compare."""
+        for engine in ENGINES:
+            self.take(ask.plan(self.question, engine))
+        for job in self.question.jobs:
+            placed = sum(place.count for podset in job.pod_sets for place in podset.assignments)
+            if placed < sum(podset.count for podset in job.pod_sets):
+                self.about(f"{job.namespace}/{job.name}")
+        self.certify()
+        if self.outcome.seed % REPEATED == 0:
+            self.repeat()
+        self.compare()
+
+    def take(self, said: Said) -> Said:
+        """Remember an answer."""
+        self.said.append(said)
+        self.outcome.counts["answers"] += 1
+        return said
+
+    def fault(self, text: str) -> None:
+        """Note a contradiction."""
+        self.outcome.faults.append(text)
+
+    def about(self, name: str) -> None:
+        """Ask about one job."""
+        self.outcome.counts["questions"] += 1
+        question = self.question
+        engines: tuple[Engine, Engine] = ("auto", ENGINES[self.outcome.counts["questions"] % 2])
+        wanted = [self.take(ask.plan_for(question, name, engine)) for engine in engines]
+        required = self.take(ask.plan_requiring(question, name, "auto"))
+        room = self.take(ask.fit(question, name, "auto"))
+        told = ask.explained(question, name)
+        steps = [self.take(said) for said in ask.answers(question, told)]
+        self.outcome.counts[told.verdict.status] += 1
+        instance = question.instance(ask.explaining(question).model_copy(update={"required": ()}))
+        enough = runs_enough(instance, instance.jobs[instance.job_index[name]])
+        if steps[-1].found is not None:
+            self.legal(steps[-1].found, required.asked)
+            if instance.strict:
+                self.legal(steps[-1].found, wanted[0].asked)
+        for one in wanted:
+            if one.found is not None and not _missing(one):
+                self.legal(one.found, required.asked)
+                if instance.strict and not enough:
+                    self.legal(one.found, steps[-1].asked)
+        self.verdict(told, wanted, room, enough)
+        for remedy in told.remedies:
+            self.remedy(name, remedy.edit, remedy.kind)
+
+    def legal(self, found: Found, asked: Instance) -> None:
+        """A plan of a question is one of any question that allows more."""
+        placement = found.placement(asked)
+        if placement is None:
+            self.fault(f"{found.by}: its plan is not one of {_question(asked)}")
+            return
+        faults = check(asked, placement)
+        if faults:
+            self.fault(f"{found.by}: its plan is illegal for {_question(asked)}: {faults[0]}")
+
+    def verdict(self, told: Explanation, wanted: list[Said], room: Said, enough: bool) -> None:
+        """The verdict in one word, beside what the commands do."""
+        status = told.verdict.status
+        if self.question.model is None and status == "FITS_NOW":
+            for one in wanted:
+                assert one.plan is not None
+                summary = one.plan.summary
+                if _missing(one) or summary.evicted_pods or summary.moved_pods:
+                    self.fault(f"{one.by}: {summary}, explain says {status}")
+        assert room.plan is not None
+        missed = any(goal.missed_by for goal in room.plan.goals)
+        if not enough and status in FITS[:2] and missed:
+            self.fault(f"{room.by}: missed, explain says {status}")
+        for said in self.said[:3]:
+            assert said.plan is not None
+            for left in said.plan.unplaced:
+                never = left.job == told.job and "never on this hardware" in left.message
+                if never and status != "NEVER":
+                    self.fault(f"{said.by}: {left.message}; explain says {status}")
+
+    def remedy(self, name: str, edit: str, kind: str) -> None:
+        """A remedy, applied, makes every command place the job."""
+        model = ask.explaining(self.question)
+        changed, other = edited(self.question, model, edit.split())
+        changed = replace(changed, model=None if self.question.model is None else other)
+        if self.question.model is None and other != model:
+            return  # a limit was lifted of a model that nobody wrote
+        by = f"after {kind} {edit}".strip()
+        again = ask.explained(changed, name)
+        if again.verdict.status not in FITS and again.verdict.status != "RUNS":
+            self.fault(f"{by}: explain {name} says {again.verdict.status}")
+        one = ask.plan_for(changed, name, "auto")
+        self.outcome.counts["remedies"] += 1
+        if one.impossible or _missing(one):
+            self.fault(f"{by}: {one.by} does not place it")
+
+    def certify(self) -> None:
+        """Certificates of the plans that the engines made."""
+        for said in self.said[:3]:
+            assert said.plan is not None
+            certificate = ask.certified(self.question, said.plan)
+            self.outcome.counts[f"certified {certificate.verdict}"] += 1
+            proved = said.plan.solver.status == "OPTIMAL"
+            if certificate.verdict == "ILLEGAL":
+                self.fault(f"certify: the plan of {said.by} is illegal: {certificate.findings[0]}")
+            if certificate.verdict == "BETTER" and proved:
+                self.fault(f"certify: better than {said.by}, which says OPTIMAL")
+            if certificate.required_impossible != said.impossible and said.by != "plan (fast)":
+                self.fault(f"certify: required impossible, {said.by}: {said.impossible}")
+
+    def repeat(self) -> None:
+        """Asked again, the same answer in the same bytes."""
+        first, again = ask.repeatable(self.question), ask.repeatable(self.question)
+        if canonical_digest(first) != canonical_digest(again):
+            self.fault("plan --deterministic: another answer when asked again")
+
+    def compare(self) -> None:
+        """Hold every claim against every plan, and against the best plan that there is."""
+        claims = [claim for said in self.said for claim in said.claims]
+        self.outcome.counts["claims"] += len(claims)
+        for said in self.said:
+            if said.found is not None:
+                self.outcome.faults += contradictions(claims, said.found)
+        self.outcome.faults += _refuted_by_trying(claims)
+
+
+def _refuted_by_trying(claims: list[Claim]) -> Iterator[str]:
+    for claim in claims:
+        _, placement = best(claim.asked)
+        if placement is not None:
+            text = claim.refuted(placement)
+            if text is not None:
+                yield f"{claim.by}: {text}, found by brute force"
+
+
+def _missing(said: Said) -> bool:
+    """Whether a plan leaves out a job that is required."""
+    if said.found is None:
+        return True
+    placement = said.found.placement(said.asked)
+    return placement is None or bool(check(said.asked, placement, (Rule.REQUIRED,)))
+
+
+def _question(asked: Instance) -> str:
+    names = [asked.jobs[j].name for j in sorted(asked.required)]
+    return (
+        f"the question with {', '.join(names) or 'nothing'} required, limits {asked.model.limits}"
+    )

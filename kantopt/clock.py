@@ -47,12 +47,12 @@ def utc_now() -> datetime:
         return datetime.now(UTC)
     try:
         moment = datetime.fromisoformat(told)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        expected = "a time such as 2026-09-01T03:00:00Z"
-        raise UsageError(f"KANTOPT_NOW: found {told!r}, expected {expected}")
-    return moment.astimezone(UTC)
+        if moment.tzinfo is not None:
+            return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass  # said as of one without a zone
+    expected = "a time such as 2026-09-01T03:00:00Z"
+    raise UsageError(f"KANTOPT_NOW: found {told!r}, expected {expected}")
 
 
 def rfc3339(moment: datetime) -> str:

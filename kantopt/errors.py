@@ -23,6 +23,12 @@ class MissingInputError(KantoptError):
     exit_code = 66
 
 
+class SystemRefusesError(KantoptError):
+    """The system refuses what a run cannot do without: open files, processes."""
+
+    exit_code = 71
+
+
 class CannotCreateError(KantoptError):
     """An output cannot be created: no such folder, no permission."""
 

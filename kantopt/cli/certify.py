@@ -100,7 +100,7 @@ def certify(
     deadline = lim.deadline_of(
         time_limit, memory_limit, deterministic=deterministic, quiet=quiet, log_form=log_format
     )
-    with stop_on_signals(deadline.stop):
+    with stop_on_signals(deadline):
         progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
         with progress, contextlib.ExitStack() as ending:
             progress.reach("reading")

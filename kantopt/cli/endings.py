@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
 
-from kantopt.cli.output import complain, emit, log_form_of
+from kantopt.cli.output import LogForm, complain, emit, log_form_of
 from kantopt.cli.signals import INTERRUPTED, Terminated, quit_on_signals
 from kantopt.cli.version import version_text
 from kantopt.clock import Stop
-from kantopt.errors import KantoptError, StdoutError
+from kantopt.errors import KantoptError, StdoutError, SystemRefusesError
 
 INTERNAL, PIPE = 1, 141
 
@@ -38,18 +39,31 @@ def run(arguments: Sequence[str]) -> int:
         return INTERRUPTED
     except Terminated as error:
         return error.exit_code
+    except OSError as error:
+        if error.errno not in _REFUSED:
+            return _internal(error, form, verbose=verbose)
+        complain("error", [f"the system refuses: {(error.strerror or str(error)).lower()}"], form)
+        return SystemRefusesError.exit_code
     except MemoryError:
         complain("error", ["out of memory (MemoryError)"], form)
         return INTERNAL
     except Exception as error:
-        if verbose:
-            import traceback
+        return _internal(error, form, verbose=verbose)
 
-            traceback.print_exc()
-        hint = "" if verbose else "; -v shows where"
-        text = " ".join(str(error).split())
-        complain("error", [f"internal error: {type(error).__name__}: {text}{hint}"], form)
-        return INTERNAL
+
+_REFUSED = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
+"""No more open files, processes or memory are to be had."""
+
+
+def _internal(error: Exception, form: LogForm, *, verbose: bool) -> int:
+    if verbose:
+        import traceback
+
+        traceback.print_exc()
+    hint = "" if verbose else "; -v shows where"
+    text = " ".join(str(error).split())
+    complain("error", [f"internal error: {type(error).__name__}: {text}{hint}"], form)
+    return INTERNAL
 
 
 @contextlib.contextmanager

@@ -76,7 +76,7 @@ def explain(
     )
     stop = deadline.stop
     progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
-    with stop_on_signals(stop), progress:
+    with stop_on_signals(deadline), progress:
         from kantopt.planning.explain.process import explain_apart
         from kantopt.planning.explain.run import find_job
         from kantopt.planning.question import Import, chosen_model, read_question

@@ -96,7 +96,7 @@ def _holder(descriptor: int) -> str:
 def _runs(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # no process has a number that long
         return False
     except OSError:
         return True  # somebody else's

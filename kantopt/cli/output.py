@@ -79,7 +79,12 @@ def complain(kind: str, messages: Iterable[str], form: LogForm = "text") -> None
         return
     if sys.stderr is None:
         return
-    from kantopt.report.blocks import escaped
+    try:
+        from kantopt.report.blocks import escaped
+    except OSError:  # no file can be opened any more
+
+        def escaped(text: str) -> str:
+            return text.encode("unicode_escape").decode()
 
     with contextlib.suppress(OSError, ValueError):
         for message in messages:

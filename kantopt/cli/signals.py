@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import NoReturn
 
-from kantopt.clock import Stop
+from kantopt.clock import Deadline
+from kantopt.errors import MissingInputError
+from kantopt.schema.inputs import patience
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
@@ -25,8 +27,19 @@ class Terminated(BaseException):
 
 
 @contextlib.contextmanager
-def stop_on_signals(stop: Stop) -> Iterator[None]:
-    """Let the first signal set ``stop.signal`` and the second raise."""
+def stop_on_signals(deadline: Deadline) -> Iterator[None]:
+    """Let the first signal set ``stop.signal`` of a deadline and the second raise.
+
+    While an input does not come the first raises as well, and so does the end of the time: there is
+    nothing that could be written.
+    """
+    stop = deadline.stop
+
+    def waiting(name: str) -> None:
+        if stop.signal is not None:
+            quit_now(stop.signal, None)
+        if deadline.over():
+            raise MissingInputError(f"{name}: it did not come within the time limit")
 
     def first(number: int, _: FrameType | None) -> None:
         stop.signal = number
@@ -34,7 +47,7 @@ def stop_on_signals(stop: Stop) -> Iterator[None]:
             if signal.getsignal(each) is not signal.SIG_IGN:
                 signal.signal(each, quit_now)
 
-    with _handlers(first):
+    with _handlers(first), patience(waiting):
         yield
 
 

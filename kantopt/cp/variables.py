@@ -28,6 +28,14 @@ def weighted(terms: Terms) -> LinearExprT:
     return LinearExpr.weighted_sum([term for term, _ in terms], [weight for _, weight in terms])
 
 
+_LARGEST = 2**62
+
+
+def within(limit: int) -> int:
+    """Return a limit as the solver's numbers hold it: no sum of amounts comes near that."""
+    return min(limit, _LARGEST)
+
+
 class Variables:
     """Counts of pods that stay and that arrive, by pod set and place.
 

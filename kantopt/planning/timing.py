@@ -6,6 +6,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 
 from kantopt.clock import rfc3339
+from kantopt.schema.base import LAST_YEAR
 from kantopt.schema.plan import Move, Plan, Timing, Wave
 from kantopt.schema.windows import bytes_per_second, next_opening
 
@@ -57,7 +58,7 @@ class _Clock:
         moves = [self.moves[a] for a in wave.actions if a in self.moves]
         seconds = None if self.speed is None else _seconds(moves, self.speed)
         start = self._start(wave)
-        self.ends[wave.id] = None if start is None else start + timedelta(seconds=seconds or 0)
+        self.ends[wave.id] = None if start is None else _later(start, seconds or 0)
         before = max((self.chains[other] for other in wave.after), default=0)
         self.chains[wave.id] = before + (seconds or 0)
         return wave.model_copy(
@@ -71,11 +72,23 @@ class _Clock:
     def _start(self, wave: Wave) -> datetime | None:
         if self.reference is None:
             return None
-        ends = [end for end in (self.ends[other] for other in wave.after) if end is not None]
-        start = max([self.reference, *ends])
+        ends = [self.ends[other] for other in wave.after]
+        known = [end for end in ends if end is not None]
+        if len(known) < len(ends):
+            return None
+        start = max([self.reference, *known])
         if self.windows and any(action in self.disturbing for action in wave.actions):
             return next_opening(self.windows, start)
         return start
+
+
+def _later(moment: datetime, seconds: int) -> datetime | None:
+    """Return a moment some seconds later; ``None`` beyond all that a calendar can name."""
+    try:
+        later = moment + timedelta(seconds=seconds)
+    except OverflowError:
+        return None
+    return later if later.year <= LAST_YEAR else None
 
 
 def _seconds(moves: list[Move], speed: int) -> int:

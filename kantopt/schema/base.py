@@ -1,6 +1,6 @@
 """What every document part has in common: strict, frozen, camelCase outside, nothing unknown."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -40,8 +40,17 @@ Quantity = Annotated[
 Name = Annotated[str, Field(min_length=1, max_length=253)]
 
 
+LAST_YEAR = 9899
+"""Of moments in UTC: beyond it a schedule might have no time left that a calendar can name."""
+
+
 def _moment(value: str) -> str:
-    datetime.fromisoformat(value)
+    try:
+        moment = datetime.fromisoformat(value).astimezone(UTC)
+    except OverflowError:
+        raise ValueError("before or after all that a calendar can name") from None
+    if moment.year > LAST_YEAR:
+        raise ValueError(f"after the year {LAST_YEAR}")
     return value
 
 

@@ -18,6 +18,7 @@ from kantopt.schema.job_consistency import (
 from kantopt.schema.jobs import JobList
 from kantopt.schema.model import FragmentObjective, Model, PriorityObjective
 from kantopt.schema.plan import Plan
+from kantopt.schema.quantity import parse_quantity
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.snapshot import ClusterSnapshot, Node, PodDisruptionBudget, Queue
 from kantopt.schema.windows import check_schedule
@@ -140,7 +141,10 @@ def _check_objective(objective: PriorityObjective, file: str, path: str) -> Iter
         name = objective.name
         yield Problem(file, f"{path}.{name}", "nothing (null)", f"{{}}, or just {name}")
     elif isinstance(value, FragmentObjective):
-        yield from check_amount(value.resource, value.size, file, f"{path}.{objective.name}.size")
+        place = f"{path}.{objective.name}.size"
+        yield from check_amount(value.resource, value.size, file, place)
+        if not parse_quantity(value.size):
+            yield Problem(file, place, str(value.size), "more than nothing")
     elif isinstance(value, tuple):
         for i, inner in enumerate(value):
             yield from _check_objective(inner, file, f"{path}.{objective.name}[{i}]")
@@ -169,15 +173,24 @@ def check_plan(doc: Plan, file: str) -> list[Problem]:
         if identity not in used:
             found = f"the action {quote(identity)} in no wave"
             problems.append(Problem(file, path, found, "every action in one wave"))
-    problems += check_model(doc.model, file, "model.")
+    problems += _check_embedded(doc.model, file)
     return problems + check_jobs(doc.jobs, None, file, "jobs")
 
 
 def check_certificate(doc: Certificate, file: str) -> list[Problem]:
     """Find what is contradictory in the documents that a certificate embeds."""
-    problems = check_model(doc.model, file, "model.") + check_plan(doc.plan, f"{file}: plan")
+    problems = _check_embedded(doc.model, file) + check_plan(doc.plan, f"{file}: plan")
     if doc.counter_example is not None:
         problems += check_plan(doc.counter_example.plan, f"{file}: counterExample.plan")
+    return problems
+
+
+def _check_embedded(doc: Model, file: str) -> list[Problem]:
+    """Check a model inside another document: it is whole, for such a document opens no file."""
+    problems = check_model(doc, file, "model.")
+    if doc.extends is not None:
+        expected = "a whole model, as every plan and certificate has it"
+        problems.append(Problem(file, "model.extends", quote(doc.extends), expected))
     return problems
 
 

@@ -120,6 +120,8 @@ _SUFFIXES = {".yaml", ".yml", ".json"}
 def _target(extends: str, file: str) -> str:
     if _is_name(extends):
         return _shipped(extends, file)
+    if "\0" in extends:
+        raise BadDataError([Problem(file, "extends", quote(extends), "the path of a file")])
     return os.path.normpath(os.path.join(os.path.dirname(file), extends))
 
 

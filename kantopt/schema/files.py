@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import gzip
 import io
-import sys
 import zlib
 from collections.abc import Sequence
-from typing import IO, TYPE_CHECKING, Any
-from weakref import WeakSet
+from typing import TYPE_CHECKING, Any
 
-from kantopt.errors import BadDataError, MissingInputError, Problem, UsageError
+from kantopt.errors import BadDataError, Problem, UsageError
+from kantopt.schema import inputs
 from kantopt.schema.garbage import kept
 from kantopt.schema.hints import shown
+from kantopt.schema.inputs import label_of, read_bytes
 from kantopt.schema.json_text import parse_json
 from kantopt.schema.raw import RawDocument, is_kubernetes
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RawDocument",
     "is_kubernetes",
+    "label_of",
     "load_native",
     "load_raw",
     "parse_documents",
@@ -30,11 +31,8 @@ __all__ = [
 
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
-MAX_UNPACKED_BYTES = 2 * 1024**3
 _LONG_YAML = 10_000
 """Characters from which on it pays to try the fast way first."""
-
-_streams_read: WeakSet[IO[str]] = WeakSet()
 
 
 def read_text(path: str) -> bytes:
@@ -47,9 +45,9 @@ def read_text(path: str) -> bytes:
     UsageError
         If standard input was read before: it can be read only once.
     BadDataError
-        If the file is empty, broken gzip or not UTF-8.
+        If the file is empty, too large, broken gzip or not UTF-8.
     """
-    data = _read_stdin() if path == "-" else _read_file(path)
+    data = read_bytes(path)
     file = label_of(path)
     if data.startswith(_GZIP):
         data = _unpack(data, file)
@@ -66,46 +64,13 @@ def read_text(path: str) -> bytes:
     return data
 
 
-def label_of(path: str) -> str:
-    """How messages call an input."""
-    return "<stdin>" if path == "-" else path
-
-
-def _read_stdin() -> bytes:
-    if sys.stdin is None or sys.stdin.closed:
-        raise MissingInputError("<stdin>: cannot be read: it is closed")
-    if sys.stdin in _streams_read:
-        raise UsageError("standard input (-) can be read only once")
-    _streams_read.add(sys.stdin)
-    try:
-        return sys.stdin.buffer.read()
-    except OSError as error:
-        raise MissingInputError(f"<stdin>: cannot be read: {_reason(error)}") from None
-
-
-def _read_file(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except (OSError, ValueError) as error:
-        raise MissingInputError(f"{path}: cannot be read: {_reason(error)}") from None
-
-
-def _reason(error: OSError | ValueError) -> str:
-    text = error.strerror if isinstance(error, OSError) else None
-    return (text or str(error)).lower()
-
-
 def _unpack(data: bytes, file: str) -> bytes:
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-            text = packed.read(MAX_UNPACKED_BYTES + 1)
+            text = packed.read(inputs.MAX_BYTES + 1)
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise BadDataError([Problem(file, "", "broken gzip data", "a whole gzip file")]) from None
-    if len(text) > MAX_UNPACKED_BYTES:
-        size = f"{MAX_UNPACKED_BYTES // 1024**3} GiB"
-        found = f"more than {size} of unpacked data"
-        raise BadDataError([Problem(file, "", found, f"at most {size}")])
+    inputs.check_size(text, file, "unpacked data")
     return text
 
 

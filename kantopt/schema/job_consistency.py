@@ -177,7 +177,7 @@ def _check_topology(
         ("preferred", request.preferred),
         ("podSetSliceRequiredTopology", slices),
     ):
-        if level is not None and not is_known(level, known.levels):
+        if level is not None and not (level and is_known(level, known.levels)):
             yield unknown(level, known.levels, file, f"{path}.{name}", "topology level")
     if slices is None and size is not None:
         place = f"{path}.podSetSliceRequiredTopology"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kantopt.errors import BadDataError, MissingInputError, UsageError
-from kantopt.schema import files
+from kantopt.schema import inputs
 from kantopt.schema.files import (
     RawDocument,
     is_kubernetes,
@@ -101,7 +101,7 @@ def test_gzip_is_told_by_its_bytes_not_its_name(
 def test_gzip_that_unpacks_to_too_much_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "MAX_UNPACKED_BYTES", 1000)
+    monkeypatch.setattr(inputs, "MAX_BYTES", 1000)
     with pytest.raises(BadDataError, match="unpacked"):
         read_text(write(tmp_path, "bomb.gz", gzip.compress(b"a" * 1001)))
 

@@ -11,7 +11,7 @@ from kantopt.cp.relaxed.kinds import JobKind, Kinds, PodKind
 from kantopt.cp.relaxed.receiving import HALVES, arrival_weights
 from kantopt.cp.relaxed.rows import Row, rows_of
 from kantopt.cp.relaxed.standing import CLOSENESS, standing_excess
-from kantopt.cp.variables import Terms, weighted
+from kantopt.cp.variables import Terms, weighted, within
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import TopologyNeed
 from kantopt.problem.tiers import Tier
@@ -209,7 +209,7 @@ class Relaxation:
                 limit = queue_limit(queue, quota)
                 if limit is not None and terms:
                     now = standing[queue.index][quota.resource]
-                    self.cp.add(weighted(terms) <= max(limit, now))
+                    self.cp.add(weighted(terms) <= within(max(limit, now)))
         for (cohort, r), members in cohorts(instance).items():
             beyond: Terms = []
             for queue, quota in members:
@@ -220,10 +220,10 @@ class Relaxation:
                     if instance.jobs[kind.one.job].queue == queue.index
                 )
                 part = self.cp.new_int_var(0, most, f"beyond[{cohort},{queue.index},{r}]")
-                self.cp.add(part >= used - quota.guaranteed)
+                self.cp.add(part >= used - within(quota.guaranteed))
                 beyond.append((part, 1))
             limit = max(shared_limit(members), shared_use(members, standing))
-            self.cp.add(weighted(beyond) <= limit)
+            self.cp.add(weighted(beyond) <= within(limit))
 
     def _add_disruption(self) -> None:
         """Budgets and limits: how many pods a plan evicts and moves at most."""

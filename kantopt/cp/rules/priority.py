@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
 from kantopt.cp.rules.quota import most_used
-from kantopt.cp.variables import Terms, Variables, weighted
+from kantopt.cp.variables import Terms, Variables, weighted, within
 from kantopt.problem.cluster import Queue, Quota, Spot
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
@@ -85,7 +85,7 @@ def _exceeds(m: Variables, key: object, load: LinearExprT, limit: int) -> IntVar
 
     def make() -> IntVar:
         answer = m.cp.new_bool_var(str(key))
-        m.cp.add(load >= limit + 1).only_enforce_if(answer)
+        m.cp.add(load >= within(limit + 1)).only_enforce_if(answer)
         return answer
 
     return m.once(("exceeds", key), make)
@@ -180,7 +180,7 @@ def _beyond(m: Variables, queue: Queue, quota: Quota, job: Job, added: int) -> L
     def make() -> IntVar:
         most = most_used(m, queue.index, r) + added
         beyond = m.cp.new_int_var(0, most, f"beyond_back[{queue.index},{r},{job.index}]")
-        m.cp.add_max_equality(beyond, [0, use - quota.guaranteed])
+        m.cp.add_max_equality(beyond, [0, use - within(quota.guaranteed)])
         return beyond
 
     return m.once(("beyond_back", queue.index, r, job.priority, added), make)

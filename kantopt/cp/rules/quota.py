@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
-from kantopt.cp.variables import Variables, weighted
+from kantopt.cp.variables import Variables, weighted, within
 from kantopt.problem.cluster import Queue, Quota
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
 
@@ -27,11 +27,11 @@ def add_quota(m: Variables) -> None:
             if limit is not None:
                 used = m.queue_use(queue.index, quota.resource)
                 m.about("queue", queue.index, quota.resource)
-                m.cp.add(used <= max(limit, standing[queue.index][quota.resource]))
+                m.cp.add(used <= within(max(limit, standing[queue.index][quota.resource])))
     for members in cohorts(m.instance).values():
         limit = max(shared_limit(members), shared_use(members, standing))
         m.about("cohort", members[0][0].index, members[0][1].resource)
-        m.cp.add(weighted([(_beyond(m, *member), 1) for member in members]) <= limit)
+        m.cp.add(weighted([(_beyond(m, *member), 1) for member in members]) <= within(limit))
 
 
 def _beyond(m: Variables, queue: Queue, quota: Quota) -> LinearExprT:
@@ -43,7 +43,7 @@ def _beyond(m: Variables, queue: Queue, quota: Quota) -> LinearExprT:
     def make() -> IntVar:
         most = max(0, most_used(m, queue.index, quota.resource) - quota.guaranteed)
         beyond = m.cp.new_int_var(0, most, f"beyond[{queue.index},{quota.resource}]")
-        m.cp.add(beyond >= used - quota.guaranteed)
+        m.cp.add(beyond >= used - within(quota.guaranteed))
         return beyond
 
     return m.once(("beyond", queue.index, quota.resource), make)

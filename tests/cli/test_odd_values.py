@@ -74,8 +74,8 @@ def test_a_clock_beyond_the_calendar_is_a_usage_error(
 
 def test_waves_that_end_beyond_the_calendar_have_no_moments(cli: Cli) -> None:
     moved = SNAPSHOT.replace("movable: false", "movable: true\n  moveMode: live")
-    moved = moved.replace("nvidia.com/gpu: 4}", 'nvidia.com/gpu: 4, memory: "512Pi"}')
-    moved = moved.replace('cpu: "96"', 'cpu: "96", memory: "1Ei"')
+    moved = moved.replace("nvidia.com/gpu: 4}", 'nvidia.com/gpu: 4, memory: "32Pi"}')
+    moved = moved.replace('cpu: "96"', 'cpu: "96", memory: "64Pi"')
     Path("snap.yaml").write_text(moved)
     slow = ("defrag", "snap.yaml", "--goal", "empty-nodes=+1", "--bandwidth", "1")
     done = cli(*slow, *FAST, "--now", "9899-12-31T00:00:00Z", "-o", "json")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
+from kantopt.cp.kept_room import add_kept_room
 from kantopt.cp.rules.quota import most_used
 from kantopt.cp.variables import Terms, Variables, weighted, within
 from kantopt.problem.cluster import Queue, Quota, Spot
@@ -18,12 +19,14 @@ Unit = dict[tuple[int, Spot], int]
 
 
 def add_priority(m: Variables) -> None:
-    """Pods are evicted only for a newly placed job that is more important and needs their room.
+    """Room of an evicted pod belongs to newly placed jobs that are more important and need it.
 
-    For every victim, one of the ways in which it could fail to fit back must be true.
+    For every victim, one of the ways in which it could fail to fit back must be true; and its
+    room is kept from all who may not evict it, see :mod:`kantopt.cp.kept_room`.
     """
     if not m.instance.strict:
         return
+    add_kept_room(m)
     for job in m.instance.jobs:
         running = [s for s in job.podsets if m.may_lose(m.instance.podsets[s])]
         if running:
@@ -75,9 +78,8 @@ def _reasons(m: Variables, job: Job, unit: Unit) -> list[IntVar]:
 
 
 def _lesser(m: Variables, s: int, victim: Job) -> bool:
-    """Whether newly bound pods of a pod set may not evict the victim, so do not count."""
-    podset = m.instance.podsets[s]
-    return not podset.running and not m.instance.may_evict_for(podset.job, victim.index)
+    """Whether arriving pods of a pod set may not evict the victim, so do not count."""
+    return not m.instance.may_evict_for(m.instance.podsets[s].job, victim.index)
 
 
 def _exceeds(m: Variables, key: object, load: LinearExprT, limit: int) -> IntVar:
@@ -135,15 +137,15 @@ def _device_full(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
 
 
 def _use_without_lesser(m: Variables, q: int, r: int, job: Job) -> LinearExprT:
-    return weighted(
-        [
-            (m.total(podset.index), podset.demand[r])
-            for podset in m.instance.podsets
-            if podset.demand[r]
-            and m.instance.jobs[podset.job].queue == q
-            and not _lesser(m, podset.index, job)
-        ]
-    )
+    terms: Terms = []
+    for podset in m.instance.podsets:
+        s, amount = podset.index, podset.demand[r]
+        if amount and m.instance.jobs[podset.job].queue == q:
+            if not _lesser(m, s, job):
+                terms.append((m.total(s), amount))
+            else:
+                terms += [(var, amount) for var in m.stay[s].values()]
+    return weighted(terms)
 
 
 def _quota_full(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:

@@ -6,26 +6,47 @@ from collections.abc import Iterator
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
+from kantopt.problem.placement import Placement, Spots
 from kantopt.schema.model import Rule
-from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
+from kantopt.verify.rules.anti_affinity import check_anti_affinity
+from kantopt.verify.rules.capacity import check_capacity
+from kantopt.verify.rules.devices import check_devices
+from kantopt.verify.rules.quota import (
+    check_quota,
+    cohorts,
+    queue_limit,
+    shared_limit,
+    shared_use,
+)
 from kantopt.verify.step import Loads, Step, Violation
 
 Pods = dict[tuple[int, Spot], int]
 """Pods by pod set and spot."""
 
+ROOM_RULES = {
+    Rule.CAPACITY: check_capacity,
+    Rule.DEVICES: check_devices,
+    Rule.QUOTA: check_quota,
+    Rule.ANTI_AFFINITY: check_anti_affinity,
+}
+"""What room is a matter of: each is a sum over pods, or over the pods of a domain."""
+
 
 def check_priority(step: Step) -> Iterator[Violation]:
-    """Pods are evicted only for a newly placed job that is more important and needs their room.
+    """Room of an evicted pod belongs to newly placed jobs that are more important and need it.
 
-    That job has a strictly higher priority and a preemption policy other than Never. Its need
-    shows by putting back: with all newly bound pods removed that may not evict the victim, the
+    Such a job has a strictly higher priority and a preemption policy other than Never. Its need
+    shows by putting back: with all pods removed that arrive and may not evict the victim, the
     victim still does not fit where it was. A gang evicted as a whole is put back as a whole, any
-    other pod alone, at each place that its pod set has left.
+    other pod alone, at each place that its pod set has left. And nobody else profits: with all
+    victims of some priority or a higher one put back, all arriving pods that may not evict that
+    priority still have their room.
     """
     instance = step.instance
     if not instance.strict:
         return
     remaining: dict[int, tuple[Loads, Pods]] = {}
+    gone: set[int] = set()
     for job in step.changed_jobs:
         victims = [s for s in job.podsets if step.evicted(s)]
         if not victims:
@@ -37,6 +58,7 @@ def check_priority(step: Step) -> Iterator[Violation]:
                 Rule.PRIORITY, subject, f"{pods} of 0 pods evicted without a more important job"
             )
             continue
+        gone.add(job.priority)
         if job.priority not in remaining:
             remaining[job.priority] = _without_lesser(step, job)
         for unit in _units(step, job, victims):
@@ -47,6 +69,34 @@ def check_priority(step: Step) -> Iterator[Violation]:
                     subject,
                     f"{sum(unit.values())} of 0 pods evicted that fit back on {', '.join(nodes)}",
                 )
+    for priority in sorted(gone):
+        kept = Step(instance, step.before, _with_victims_kept(step, priority))
+        for rule, checked in ROOM_RULES.items():
+            for violation in checked(kept) if instance.on(rule) else ():
+                yield Violation(
+                    Rule.PRIORITY,
+                    violation.subject,
+                    f"{violation.message} with the victims of priority {priority} and higher put "
+                    "back, beside arrivals that may not evict them",
+                )
+
+
+def _with_victims_kept(step: Step, priority: int) -> Placement:
+    """Return the placement with victims of a priority or a higher one back where they were.
+
+    Arrivals that may evict that priority are away; of a pod set with victims all pods are back
+    that left a spot, for nobody can tell those that moved from those that are evicted.
+    """
+    changes: dict[int, Spots] = {}
+    for s in step.changed:
+        job = step.instance.job_of(s)
+        before, after = step.before.podsets[s], step.after.podsets[s]
+        if job.may_preempt and job.priority > priority:
+            after = {spot: min(k, before.get(spot, 0)) for spot, k in after.items()}
+        if job.priority >= priority and step.evicted(s):
+            after = {x: max(before.get(x, 0), after.get(x, 0)) for x in {**before, **after}}
+        changes[s] = after
+    return step.after.replace(changes)
 
 
 def preemptor(step: Step, victim: Job) -> Job | None:
@@ -68,7 +118,7 @@ def _units(step: Step, job: Job, victims: list[int]) -> Iterator[Pods]:
 
 
 def _without_lesser(step: Step, victim: Job) -> tuple[Loads, Pods]:
-    """Loads after the step without the new pods that may not evict the victim.
+    """Loads after the step without the arrivals, new or moved, that may not evict the victim.
 
     And the other pods, as far as anti-affinity names them.
     """
@@ -78,11 +128,13 @@ def _without_lesser(step: Step, victim: Job) -> tuple[Loads, Pods]:
     pods: Pods = {}
     for podset, spots in zip(instance.podsets, step.after.podsets, strict=True):
         s = podset.index
-        if not podset.running and not instance.may_evict_for(podset.job, victim.index):
-            for spot, k in spots.items():
+        arrived: Spots = {}
+        if not instance.may_evict_for(podset.job, victim.index):
+            arrived = step.arrivals[s]
+            for spot, k in arrived.items():
                 loads.add(s, spot, -k)
-        elif s in named:
-            pods.update(((s, spot), k) for spot, k in spots.items())
+        if s in named:
+            pods.update(((s, spot), k - arrived.get(spot, 0)) for spot, k in spots.items())
     return loads, pods
 
 

@@ -1,0 +1,285 @@
+"""Room of victims, kept from those who may not evict them: part of R10 priority.
+
+For each priority q of victims: what stays, the victims of q and higher put back, and what arrives
+and may not evict q, fit together. All of it is linear, node by node, device by device, queue by
+queue; only where a pod set may both move and be evicted one Boolean says which it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ortools.sat.python.cp_model import IntVar, LinearExprT
+
+from kantopt.cp.variables import Terms, Variables, weighted
+from kantopt.problem.cluster import Queue, Quota, Spot
+from kantopt.problem.job import AntiAffinity
+from kantopt.schema.model import Rule
+from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
+from kantopt.verify.step import Step
+
+
+def add_kept_room(m: Variables) -> None:
+    """With victims of each priority put back, those that may not evict them have room."""
+    done: set[tuple[frozenset[int], frozenset[int]]] = set()
+    for priority in m.instance.priorities:
+        kept = _sides(m, priority)
+        sides = frozenset(kept.victims), frozenset(kept.arriving)
+        if not all(sides) or sides in done:
+            continue
+        done.add(sides)
+        if m.instance.on(Rule.CAPACITY):
+            _nodes(m, kept)
+        if m.instance.on(Rule.DEVICES):
+            _devices(m, kept)
+        if m.instance.on(Rule.QUOTA):
+            _quotas(m, kept)
+        if m.instance.on(Rule.ANTI_AFFINITY):
+            for t, term in enumerate(m.instance.anti_affinities):
+                _apart(m, kept, t, term)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Who is put back for victims of a priority, and whose arrivals must leave them the room."""
+
+    priority: int
+    victims: tuple[int, ...]
+    arriving: tuple[int, ...]
+
+
+def _sides(m: Variables, priority: int) -> _Kept:
+    victims, arriving = [], []
+    evicting = False
+    for podset in m.instance.podsets:
+        s, job = podset.index, m.instance.jobs[podset.job]
+        entitled = job.may_preempt and job.priority > priority
+        if m.may_lose(podset) and job.priority >= priority:
+            victims.append(s)
+        if m.arrive[s] and not entitled:
+            arriving.append(s)
+        evicting = evicting or (entitled and not podset.running and bool(m.arrive[s]))
+    # Where nobody may evict, nobody is evicted: there is nothing to keep.
+    return _Kept(priority, tuple(victims) if evicting else (), tuple(arriving))
+
+
+def _given(m: Variables, kept: _Kept, rule: Rule) -> list[IntVar]:
+    """What a limit depends on: without victims it is the rule itself, and holds if that does."""
+    if rule in m.rules:
+        return []
+    evicted = weighted([(m.evicted(s), 1) for s in kept.victims])
+    most = sum(m.instance.podsets[s].count for s in kept.victims)
+    return [m.positive(("kept given", kept.priority), evicted, most)]
+
+
+def _implied(m: Variables, rule: Rule, *, back: bool) -> bool:
+    """Whether the rule itself says all there is to say of a place: nobody is put back there."""
+    return not back and rule in m.rules
+
+
+def _pods(m: Variables, s: int, spot: Spot) -> LinearExprT:
+    """Pods of a possible victim on a spot with those put back that left it.
+
+    At least that: who asks wants few.
+    """
+    pods = m.instance.podsets[s].current[spot]
+    if not m.arrive[s]:
+        return pods  # who leaves is evicted
+
+    def make() -> IntVar:
+        kept = m.cp.new_int_var(0, pods, f"kept[{s},{spot}]")
+        m.cp.add(kept >= m.stay[s][spot])
+        m.cp.add(kept >= pods * m.evicts(s))
+        return kept
+
+    return m.once(("kept", s, spot), make)
+
+
+def _nodes(m: Variables, kept: _Kept) -> None:
+    podsets = m.instance.podsets
+    victims, arriving = set(kept.victims), set(kept.arriving)
+    at: dict[int, list[tuple[int, Spot]]] = {}
+    for s, spots in enumerate(m.stay):
+        for spot in spots:
+            at.setdefault(spot.node, []).append((s, spot))
+    for n, node in enumerate(m.instance.nodes):
+        here = at.get(n, [])
+        for r, limit in enumerate(node.capacity):
+            back = any(podsets[s].requests[r] for s, _ in here if s in victims)
+            if limit is None or _implied(m, Rule.CAPACITY, back=back):
+                continue
+            came = [s for s, _, new in m.on_node[n] if new and s in arriving]
+            came = [s for s in came if podsets[s].requests[r]]
+            if not came:
+                continue
+            amounts = {s: podsets[s].requests[r] // m.unit[r] for s in {*came, *dict(here)}}
+            load = [
+                (_pods(m, s, spot) if s in victims else m.stay[s][spot], amounts[s])
+                for s, spot in here
+                if amounts[s]
+            ]
+            load += [(m.arrive[s][n], amounts[s]) for s in came]
+            m.about("node", n)
+            conditions = _given(m, kept, Rule.CAPACITY)
+            if m.standing.node[n][r] > limit:
+                conditions.append(_any(m, ("came", n, r, kept.priority), came, n))
+            m.cp.add(_sum(load) <= limit // m.unit[r]).only_enforce_if(conditions)
+
+
+def _any(m: Variables, key: tuple[object, ...], podsets: list[int], n: int) -> IntVar:
+    """Whether pods of some pod sets arrive on a node (true if they do)."""
+    most = sum(m.instance.podsets[s].count for s in podsets)
+    return m.positive(key, weighted([(m.arrive[s][n], 1) for s in podsets]), most)
+
+
+def _sum(terms: Terms) -> LinearExprT:
+    """Sum of terms of which some are numbers."""
+    known = sum(term * weight for term, weight in terms if isinstance(term, int))
+    return weighted([(x, weight) for x, weight in terms if not isinstance(x, int)]) + known
+
+
+def _devices(m: Variables, kept: _Kept) -> None:
+    victims, arriving = set(kept.victims), set(kept.arriving)
+    at: dict[tuple[int, int], list[tuple[int, Spot]]] = {}
+    for s, spots in enumerate(m.stay):
+        for spot in spots:
+            for d in spot.devices:
+                if d < len(m.instance.nodes[spot.node].devices):
+                    at.setdefault((spot.node, d), []).append((s, spot))
+    for n, d in sorted({*at, *m.on_device}):
+        here = at.get((n, d), [])
+        came = [s for s, _, new in m.on_device.get((n, d), ()) if new and s in arriving]
+        for r, limit in enumerate(m.instance.nodes[n].devices[d].capacity):
+            amounts = {s: m.device_request(s, n, d)[r] // m.unit[r] for s in {*came, *dict(here)}}
+            asking = [s for s in came if amounts[s]]
+            back = any(amounts[s] for s, _ in here if s in victims)
+            if not asking or _implied(m, Rule.DEVICES, back=back):
+                continue
+            load = [
+                (_pods(m, s, spot) if s in victims else m.stay[s][spot], amounts[s])
+                for s, spot in here
+                if amounts[s]
+            ]
+            load += [(m.use[s][n, d], amounts[s]) for s in asking]
+            m.about("node", n)
+            conditions = _given(m, kept, Rule.DEVICES)
+            if m.standing.device[n][d][r] > limit:
+                most = sum(m.instance.podsets[s].count for s in asking)
+                used = weighted([(m.use[s][n, d], 1) for s in asking])
+                conditions.append(m.positive(("came", n, d, r, kept.priority), used, most))
+            m.cp.add(_sum(load) <= limit // m.unit[r]).only_enforce_if(conditions)
+
+
+def _quotas(m: Variables, kept: _Kept) -> None:
+    standing = m.standing.queue
+    for queue in m.instance.queues:
+        for quota in queue.quotas:
+            limit = queue_limit(queue, quota)
+            if limit is not None and _concerned(m, kept, [queue], quota.resource):
+                most = max(limit, standing[queue.index][quota.resource])
+                m.about("queue", queue.index, quota.resource)
+                fits = m.cp.add(_use(m, kept, queue, quota.resource) <= most)
+                fits.only_enforce_if(_given(m, kept, Rule.QUOTA))
+    for (_, r), members in cohorts(m.instance).items():
+        if _concerned(m, kept, [queue for queue, _ in members], r):
+            m.about("cohort", members[0][0].index, r)
+            beyond = _sum([(_beyond(m, kept, *member), 1) for member in members])
+            fits = m.cp.add(beyond <= max(shared_limit(members), shared_use(members, standing)))
+            fits.only_enforce_if(_given(m, kept, Rule.QUOTA))
+
+
+def _concerned(m: Variables, kept: _Kept, queues: list[Queue], r: int) -> bool:
+    """Whether arrivals use a resource of some queues, and victims do."""
+    indices = {queue.index for queue in queues}
+    back, came = (
+        any(m.instance.podsets[s].demand[r] and m.instance.job_of(s).queue in indices for s in side)
+        for side in (kept.victims, kept.arriving)
+    )
+    return came and not _implied(m, Rule.QUOTA, back=back)
+
+
+def _use(m: Variables, kept: _Kept, queue: Queue, r: int) -> LinearExprT:
+    victims, arriving = set(kept.victims), set(kept.arriving)
+    terms: Terms = []
+    for podset in m.instance.podsets:
+        s, amount = podset.index, podset.demand[r]
+        if amount and m.instance.jobs[podset.job].queue == queue.index:
+            for spot, var in m.stay[s].items():
+                terms.append((_pods(m, s, spot) if s in victims else var, amount))
+            if s in arriving:
+                terms += [(var, amount) for var in m.arrive[s].values()]
+    return _sum(terms)
+
+
+def _beyond(m: Variables, kept: _Kept, queue: Queue, quota: Quota) -> LinearExprT:
+    """Use beyond what a queue never lends."""
+    r = quota.resource
+    use = _use(m, kept, queue, r)
+    if not quota.guaranteed or isinstance(use, int):
+        return use if not isinstance(use, int) else max(0, use - quota.guaranteed)
+
+    def make() -> IntVar:
+        most = sum(
+            2 * podset.count * podset.demand[r]
+            for podset in m.instance.podsets
+            if m.instance.jobs[podset.job].queue == queue.index
+        )
+        name = f"beyond_kept[{queue.index},{r},{kept.priority}]"
+        beyond = m.cp.new_int_var(0, most, name)
+        m.cp.add(beyond >= use - quota.guaranteed)
+        return beyond
+
+    return m.once(("beyond_kept", queue.index, r, kept.priority), make)
+
+
+def _apart(m: Variables, kept: _Kept, t: int, term: AntiAffinity) -> None:
+    victims, arriving = set(kept.victims), set(kept.arriving)
+    involved = {term.owner, *term.others}
+    back = bool(involved & victims)
+    if not involved & arriving or _implied(m, Rule.ANTI_AFFINITY, back=back):
+        return
+    allowed = 1 if term.owner in term.others else 0
+    standing = Step(m.instance, m.instance.nowhere, m.instance.current)
+    owners_now = standing.count_by((term.owner,), term.key)
+    others_now = standing.count_by(term.others, term.key)
+    there: dict[str, tuple[Terms, Terms, Terms]] = {}
+    for s in sorted(involved):
+        for spot in m.stay[s]:
+            domain = m.instance.label_domain(spot.node, term.key)
+            if domain is not None:
+                pods = _pods(m, s, spot) if s in victims else m.stay[s][spot]
+                _count(there, term, domain, s, pods, new=False)
+        for n, var in m.arrive[s].items() if s in arriving else ():
+            domain = m.instance.label_domain(n, term.key)
+            if domain is not None:
+                _count(there, term, domain, s, var, new=True)
+    for domain, (owners, others, came) in sorted(there.items()):
+        if not came or not owners or not others:
+            continue
+        most = 2 * sum(m.instance.podsets[s].count for s in involved)
+        key = (t, domain, kept.priority)
+        m.about("term", t)
+        owner = m.positive(("kept owner", *key), _sum(owners), most)
+        conditions = [owner, *_given(m, kept, Rule.ANTI_AFFINITY)]
+        if owners_now.get(domain, 0) and others_now.get(domain, 0) > allowed:
+            conditions.append(m.positive(("kept more", *key), _sum(came), most))
+        m.cp.add(_sum(others) <= allowed).only_enforce_if(conditions)
+
+
+def _count(
+    there: dict[str, tuple[Terms, Terms, Terms]],
+    term: AntiAffinity,
+    domain: str,
+    s: int,
+    pods: LinearExprT,
+    *,
+    new: bool,
+) -> None:
+    """Add pods in a domain to owners, others and arrivals, as they are."""
+    owners, others, came = there.setdefault(domain, ([], [], []))
+    if s == term.owner:
+        owners.append((pods, 1))
+    if s in term.others:
+        others.append((pods, 1))
+    if new:
+        came.append((pods, 1))

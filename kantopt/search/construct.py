@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, islice
@@ -186,11 +187,19 @@ class _Run:
             if self.deadline.cuts():
                 return
             if self._grows(j) and not self._disturbed(j) and self._runs(j):
-                self.placer.place_more(j)
+                with self._kept_from(j):
+                    self.placer.place_more(j)
                 self._done.append((j, self.state.mark()))
         if self.relocate and order and self.preemption and self.preemption.victims.gone.pods():
+            mark = self.state.mark()
             self._relocation.rescue()
+            if not self.preemption.kept.holds():
+                self.state.undo(mark)
             self._done.append((order[-1], self.state.mark()))
+
+    def _kept_from(self, j: int) -> AbstractContextManager[None]:
+        """Keep from a job, while it is placed, the room of victims that it may not evict."""
+        return self.preemption.kept.held(j) if self.preemption else nullcontext()
 
     def _place_all(self, order: Sequence[int]) -> list[int]:
         """Place the minima of some jobs; return those that did not fit."""
@@ -198,12 +207,15 @@ class _Run:
         for key, group in groupby(order, self._alike):
             jobs = list(group)
             if key is not None and len(jobs) > 1:
-                jobs = self._place_alike(jobs)
+                with self._kept_from(jobs[0]):
+                    jobs = self._place_alike(jobs)
             for j in jobs:
                 if self.deadline.cuts():
                     return left
                 if not self._disturbed(j):
-                    if not self._place(j):
+                    with self._kept_from(j):
+                        placed = self._place(j)
+                    if not placed:
                         left.append(j)
                     self._done.append((j, self.state.mark()))
         return left
@@ -219,8 +231,9 @@ class _Run:
         key = self._alike(j) or self._key(j)
         if self.deadline.cuts() or key in self._without_moves:
             return False
-        if self.placer.place(j) or self._relocation.make_room(j):
-            return True
+        with self._kept_from(j):
+            if self.placer.place(j) or self._relocation.make_room(j):
+                return True
         if key is not None:
             self._without_moves.add(key)
         return False
@@ -265,8 +278,11 @@ class _Run:
         return False
 
     def _make_room(self, j: int) -> bool:
+        mark = self.state.mark()
         if self._may_relocate(j) and self._relocation.make_room(j):
-            return True
+            if self.preemption is None or self.preemption.kept.holds():
+                return True
+            self.state.undo(mark)
         return self.preemption is not None and self.preemption.make_room(j)
 
     @cached_property

@@ -78,6 +78,16 @@ class Gone:
         """Pods that left a spot and run nowhere, at most."""
         return min(self._lost.get((s, spot), 0), self._gone.get(s, 0))
 
+    def left(self) -> list[tuple[int, Spot, int]]:
+        """Pod set, spot and number of the pods that left a spot, of pod sets with evicted pods."""
+        self._sync()
+        return [
+            (*place, self._lost[place])
+            for places in self._jobs.values()
+            for place in sorted(places)
+            if self._gone.get(place[0], 0)
+        ]
+
     def of(self, job: Job) -> dict[_Place, int]:
         """All places that pods of a job left."""
         return {place: self._lost[place] for place in sorted(self._jobs.get(job.index, ()))}

@@ -29,6 +29,7 @@ class Preemption:
         self.state = placer.state
         self.victims = Victims(placer.state)
         self._put_back = PutBack(self.victims)
+        self.kept = self._put_back.kept
 
     def make_room(self, j: int) -> bool:
         """Place a job by evicting pods of lesser ones; return whether any pod could be placed."""

@@ -10,6 +10,7 @@ import numpy as np
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
+from kantopt.search.kept_room import KeptRoom
 from kantopt.search.shapes import Ints
 from kantopt.search.state import State
 from kantopt.search.victims import Unit, Victims
@@ -21,6 +22,7 @@ class PutBack:
     def __init__(self, victims: Victims) -> None:
         self.victims = victims
         self.state = victims.state
+        self.kept = KeptRoom(victims)
 
     def reprieve(self, nodes: Iterable[int]) -> None:
         """Put back evicted pods that still fit, the most important and the dearest first.
@@ -59,7 +61,7 @@ class PutBack:
             admitted = state.neighbours.admits(s)
             if admitted is not None and not admitted[n]:
                 return False
-        if not state.bound_on.get(n) and not state.moved_to.get(n):
+        if not state.bound_on.get(n) and not state.moved_on.get(n):
             return True
         return state.has_room(s, spot)
 
@@ -76,11 +78,11 @@ class PutBack:
                 lesser[job.priority] = _Lesser(self.state, job)
             if lesser[job.priority].fits_back(job, unit):
                 return False
-        return True
+        return self.kept.holds()
 
 
 class _Lesser:
-    """New pods that may not evict a victim's: what they take does not count."""
+    """Arrivals that may not evict a victim's pods: what they take does not count."""
 
     def __init__(self, state: State, victim: Job) -> None:
         self._state = state
@@ -94,6 +96,16 @@ class _Lesser:
         return [s for s in pending if state.placed[s] and self._is_lesser(s)]
 
     @cached_property
+    def _moved(self) -> list[tuple[int, Spot, int]]:
+        """Running pods that came from elsewhere and are lesser."""
+        return [
+            (s, spot, pods)
+            for places in self._state.moved_on.values()
+            for (s, spot), pods in places.items()
+            if self._is_lesser(s)
+        ]
+
+    @cached_property
     def _usage(self) -> list[list[int]]:
         """Use of each queue without the lesser pods."""
         instance = self._state.instance
@@ -103,6 +115,11 @@ class _Lesser:
             if queue is not None:
                 for r, amount in enumerate(instance.podsets[s].demand):
                     usage[queue][r] -= self._state.placed[s] * amount
+        for s, _, pods in self._moved:
+            queue = instance.job_of(s).queue
+            if queue is not None:
+                for r, amount in enumerate(instance.podsets[s].demand):
+                    usage[queue][r] -= pods * amount
         return usage
 
     @cached_property
@@ -114,7 +131,7 @@ class _Lesser:
             for s in self._placed
             if state.neighbours.concern(s)
             for spot, pods in state.spots[s].items()
-        ]
+        ] + [(s, spot.node, pods) for s, spot, pods in self._moved if state.neighbours.concern(s)]
 
     def _is_lesser(self, s: int) -> bool:
         instance = self._state.instance
@@ -144,7 +161,8 @@ class _Lesser:
     def _node_fits(self, n: int, unit: Unit) -> bool:
         state = self._state
         free, devices = state.free[:, n].copy(), state.devices[:, n].copy()
-        for (s, spot), pods in state.bound_on.get(n, {}).items():
+        arrived = (*state.bound_on.get(n, {}).items(), *state.moved_on.get(n, {}).items())
+        for (s, spot), pods in arrived:
             if self._is_lesser(s):
                 free += pods * state.shape[s].request
                 _take(state, devices, s, spot, -pods)

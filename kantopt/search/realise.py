@@ -97,11 +97,15 @@ class _Realisation:
         for _ in range(_MOST_REPAIRS):
             if self.preemption.put_back(0):
                 for j in sorted(dropped):
-                    self.placer.place(j)
+                    with self.preemption.kept.held(j):
+                        self.placer.place(j)
                 return self.state.placement() if self.preemption.put_back(0) else None
+            gone = {job.index for job, _ in self.preemption.victims.units(range(self.state.size))}
             for violation in check(self.instance, self.state.placement(), (Rule.PRIORITY,)):
-                victim = self.instance.job_index[violation.subject.removeprefix("job ")]
-                dropped |= self._give_way(victim)
+                # Who fits back is named; where room is taken that is kept for others, it is not.
+                named = self.instance.job_index.get(violation.subject.removeprefix("job "))
+                for victim in sorted(gone) if named is None else [named]:
+                    dropped |= self._give_way(victim)
         return None
 
     def _give_way(self, victim: int) -> set[int]:

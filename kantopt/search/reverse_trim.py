@@ -31,6 +31,7 @@ class ReverseTrim:
         self.state = placer.state
         self.victims = Victims(placer.state)
         self._put_back = PutBack(self.victims)
+        self.kept = self._put_back.kept
 
     def make_room(self, j: int) -> bool:
         """Place a job by evicting pods of lesser ones; return whether any pod could be placed."""

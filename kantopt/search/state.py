@@ -68,7 +68,7 @@ class State:
         self.placed = [0] * len(instance.podsets)
         self.bound_on: dict[int, dict[tuple[int, Spot], int]] = {}
         """New pods by node."""
-        self.moved_to: dict[int, int] = {}
+        self.moved_on: dict[int, dict[tuple[int, Spot], int]] = {}
         """Running pods that came from elsewhere, by node."""
         self.journal: list[Change] = []
         self.touched: list[int] = []
@@ -94,7 +94,7 @@ class State:
                 if not podset.running:
                     self.bound_on.setdefault(spot.node, {})[s, spot] = pods
                 elif more := max(0, pods - podset.current.get(spot, 0)):
-                    _count(self.moved_to, spot.node, more)
+                    self.moved_on.setdefault(spot.node, {})[s, spot] = more
         taken = [
             (s, spot, -k) for s, spots in enumerate(placement.podsets) for spot, k in spots.items()
         ]
@@ -188,7 +188,9 @@ class State:
             self.neighbours.add(s, n, pods, arrival=not podset.running)
         if podset.running:
             home, before = podset.current.get(spot, 0), self.spots[s].get(spot, 0)
-            _count(self.moved_to, n, max(0, before + pods - home) - max(0, before - home))
+            more = max(0, before + pods - home) - max(0, before - home)
+            if more:
+                _count(self.moved_on.setdefault(n, {}), (s, spot), more)
         _count(self.spots[s], spot, pods)
         self.placed[s] += pods
         if podset.running:

@@ -1,8 +1,12 @@
-"""The put-back part of the priority rule, on counts."""
+"""The priority rule on counts: victims do not fit back, and their room is kept for others."""
 
 from __future__ import annotations
 
+import numpy as np
+
+from kantopt.problem.job import Job
 from kantopt.search.chains.packing import Packing
+from kantopt.search.shapes import Ints
 
 
 def evictions_hold(packing: Packing) -> bool:
@@ -16,18 +20,54 @@ def evictions_hold(packing: Packing) -> bool:
     evicted = [g for g, k in enumerate(packing.placed) if k < packing.running[g]]
     if not evicted:
         return True
-    bound = [g for g, k in enumerate(packing.placed) if k > packing.running[g]]
+    arrived = {n: _arrived(packing, n) for g in evicted for n in packing.vacant_homes(g)}
     for g in evicted:
-        lesser = []
-        for i in bound:
-            if not instance.may_evict_for(groups[i].job, groups[g].job):
-                lesser.append(i)
         for n in packing.vacant_homes(g):
             free = packing.free[:, n].copy()
-            for i in lesser:
-                away = packing.on[i].get(n, 0) - packing.home[i].get(n, 0)
-                if away > 0:
-                    free += away * packing.ask[i]
+            for i, pods in arrived[n]:
+                if not instance.may_evict_for(groups[i].job, groups[g].job):
+                    free += pods * packing.ask[i]
             if (free >= packing.ask[g]).all():
                 return False
+    priorities = {_job(packing, g).priority for g in evicted}
+    return all(_kept(packing, evicted, arrived, priority) for priority in priorities)
+
+
+def _job(packing: Packing, g: int) -> Job:
+    return packing.scope.instance.jobs[packing.scope.groups[g].job]
+
+
+def _arrived(packing: Packing, n: int) -> list[tuple[int, int]]:
+    """Groups of which more pods are on a node than run there now, and how many more."""
+    found = []
+    for i in sorted(set(packing.group_at[packing.node_at == n].tolist()) - {packing.count}):
+        more = packing.on[i].get(n, 0) - packing.home[i].get(n, 0)
+        if more > 0:
+            found.append((i, more))
+    return found
+
+
+def _kept(
+    packing: Packing,
+    evicted: list[int],
+    arrived: dict[int, list[tuple[int, int]]],
+    priority: int,
+) -> bool:
+    """Whether those who may not evict a priority fit beside its victims, were these put back."""
+    back: dict[int, Ints] = {}
+    for g in evicted:
+        if _job(packing, g).priority >= priority:
+            for n in packing.vacant_homes(g):
+                missing = packing.home[g][n] - packing.on[g].get(n, 0)
+                back[n] = back.get(n, packing.free[:, n]) - missing * packing.ask[g]
+    for n, free in back.items():
+        asked = np.zeros(len(free), dtype=np.bool_)
+        for i, pods in arrived[n]:
+            job = _job(packing, i)
+            if job.may_preempt and job.priority > priority:
+                free = free + pods * packing.ask[i]
+            else:
+                asked |= packing.ask[i] > 0
+        if (free[asked] < 0).any():
+            return False
     return True

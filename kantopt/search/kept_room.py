@@ -1,0 +1,120 @@
+"""Room of victims, kept from those who may not evict them: part of R10, in a search's state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from kantopt.problem.cluster import Spot
+from kantopt.schema.model import Rule
+from kantopt.search.shapes import Ints, Mask
+from kantopt.search.victims import Victims
+
+Rooms = dict[int, tuple[Ints, Ints]]
+"""By node: amount of each resource, and of each resource of each device."""
+
+
+class KeptRoom:
+    """What victims have left and more important arrivals do not fill: nobody else's.
+
+    For each priority of a victim the free room of its node is looked at as if the victims of that
+    priority and higher were back, and those who may evict it had not come. Nothing is worked out
+    while nobody is evicted.
+    """
+
+    def __init__(self, victims: Victims) -> None:
+        self._victims = victims
+        self._state = victims.state
+        instance = victims.state.instance
+        self._on = instance.strict and instance.on(Rule.PRIORITY)
+
+    @contextmanager
+    def held(self, j: int) -> Iterator[None]:
+        """Take off the state, while a job is placed, the room that is kept from it."""
+        state = self._state
+        job = state.instance.jobs[j]
+        kept: Rooms = {}
+        if self._on and self._victims.gone.pods():
+            lesser = [q for q in self._priorities() if job.priority <= q or not job.may_preempt]
+            for q in lesser:
+                for n, (free, devices) in self._missing(q).items():
+                    more = kept.setdefault(n, (np.zeros_like(free), np.zeros_like(devices)))
+                    np.maximum(more[0], free, out=more[0])
+                    np.maximum(more[1], devices, out=more[1])
+        self._take(kept, 1)
+        try:
+            yield
+        finally:
+            self._take(kept, -1)
+
+    def _take(self, rooms: Rooms, sign: int) -> None:
+        for n, (free, devices) in rooms.items():
+            self._state.free[:, n] -= sign * free
+            self._state.devices[:, n] -= sign * devices
+            self._state.touched.append(n)
+
+    def holds(self) -> bool:
+        """Whether all arrivals leave victims that they may not evict their room."""
+        if not self._on or not self._victims.gone.pods():
+            return True
+        state = self._state
+        for q in self._priorities():
+            for n, (free, devices) in self._missing(q).items():
+                arrived = [pod for pod, _ in self._arrivals(n) if not self._entitled(pod[0], q)]
+                short = state.free[:, n] < free
+                few = state.devices[:, n] < devices
+                if any(self._asks(s, spot, short, few) for s, spot in arrived):
+                    return False
+        return True
+
+    def _asks(self, s: int, spot: Spot, short: Mask, few: Mask) -> bool:
+        """Whether a pod asks for something that is short on its node, or on its devices."""
+        shape, state = self._state.shape[s], self._state
+        if any(short[r] for r, _ in shape.asks):
+            return True
+        return any(
+            few[row, d]
+            for need in shape.needs
+            for d in spot.devices
+            if d < state.device_class.shape[1]
+            and state.device_class[spot.node, d] == need.device_class
+            for row, _ in need.ask
+        )
+
+    def _priorities(self) -> list[int]:
+        """Priorities of the victims."""
+        job_of = self._state.instance.job_of
+        return sorted({job_of(s).priority for s in self._victims.gone.podsets()})
+
+    def _entitled(self, s: int, priority: int) -> bool:
+        job = self._state.instance.job_of(s)
+        return job.may_preempt and job.priority > priority
+
+    def _arrivals(self, n: int) -> Iterator[tuple[tuple[int, Spot], int]]:
+        yield from self._state.bound_on.get(n, {}).items()
+        yield from self._state.moved_on.get(n, {}).items()
+
+    def _missing(self, priority: int) -> Rooms:
+        """Room by node that would be missing with the victims back and their preemptors away."""
+        state = self._state
+        left: dict[int, list[tuple[int, Spot, int]]] = {}
+        for s, spot, pods in self._victims.gone.left():
+            if state.instance.job_of(s).priority >= priority:
+                left.setdefault(spot.node, []).append((s, spot, pods))
+        found: Rooms = {}
+        free, devices = np.zeros_like(state.free), np.zeros_like(state.devices)
+        for n, pods in left.items():
+            state.give(pods, free, devices)
+            state.give(
+                [
+                    (s, spot, -k)
+                    for (s, spot), k in self._arrivals(n)
+                    if self._entitled(s, priority)
+                ],
+                free,
+                devices,
+            )
+            found[n] = np.maximum(free[:, n], 0), np.maximum(devices[:, n], 0)
+        return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from kantopt.problem.instance import Instance
@@ -11,12 +11,14 @@ from kantopt.problem.mix import Shape, shape_of
 from kantopt.schema.model import (
     ClassObjective,
     ClusterObjective,
+    DisplacedObjective,
     DomainsObjective,
     FragmentObjective,
     GroupsObjective,
     Metric,
     Model,
     PriorityObjective,
+    Rule,
     StrandedObjective,
     UnplacedObjective,
 )
@@ -55,7 +57,7 @@ class Tier:
     def name(self) -> str:
         """Metric and, in brackets, what it is restricted to."""
         parts = [] if self.priority is None else [f"priority={self.priority}"]
-        if self.metric is Metric.UNPLACED:
+        if self.metric in (Metric.UNPLACED, Metric.DISPLACED):
             parts.append(self.unit)
         if self.counts_pods:
             parts.append("pods")
@@ -85,8 +87,76 @@ class Tier:
 
 
 def tiers_of(instance: Instance) -> tuple[Tier, ...]:
-    """Return the tiers of the instance's model, most important first."""
-    return tuple(_expand(instance, instance.model))
+    """Return the tiers of the instance's model, most important first.
+
+    Where jobs may evict others, :func:`_fair` says what else comes between.
+    """
+    return tuple(_fair(instance, list(_expand(instance, instance.model))))
+
+
+def _fair(instance: Instance, tiers: list[Tier]) -> Iterator[Tier]:
+    """Have nobody evicted for the good of those who may not evict: see "Tiers" on the formal page.
+
+    Of a priority of which pods may be evicted and others wait, what is displaced counts before
+    what is unplaced. Jobs that may evict nobody come after what the model says of evictions.
+    """
+    who = _Preemption(instance)
+    concerned = (None, *who.victims)
+    evicting = [
+        i for i, t in enumerate(tiers) if t.metric is Metric.EVICTIONS and t.priority in concerned
+    ]
+    last = evicting[-1] if evicting else -1
+    later = []
+    for i, tier in enumerate(tiers):
+        p, counts = tier.priority, tier.metric is Metric.UNPLACED and tier.target is None
+        if counts and p is not None and who.disturbs(p) and p in who.waiting:
+            displaced = replace(tier, metric=Metric.DISPLACED)
+            if tier.unit != "jobs" and not tier.surplus and who.runs(displaced):
+                yield displaced
+        if counts and i < last and p in who.harmless:
+            later.append(tier)
+        else:
+            yield tier
+        if i == last:
+            yield from later
+
+
+class _Preemption:
+    """Who waits, who may evict whom, by priority."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+        limits, pinned = instance.model.limits, instance.on(Rule.PINNED)
+        self.victims = {
+            instance.job_of(podset.index).priority
+            for podset in instance.podsets
+            if podset.running and (podset.preemptible or not pinned) and limits.evictions != 0
+        }
+        pending = {podset.job for podset in instance.podsets if not podset.running}
+        jobs = [instance.jobs[j] for j in sorted(pending)] if instance.strict else []
+        self.waiting = {job.priority for job in jobs}
+        lowest = min(self.victims, default=None)
+        self._preempting = {
+            job.priority
+            for job in jobs
+            if job.may_preempt and lowest is not None and lowest < job.priority
+        }
+        # One that may evict nobody, but is more important than one that may, keeps its place.
+        least = min(self._preempting, default=None)
+        self.harmless = {p for p in self.waiting if least is not None and p < least}
+
+    def disturbs(self, priority: int) -> bool:
+        """Whether pods of a priority may be evicted for somebody who waits."""
+        return priority in self.victims and any(p > priority for p in self._preempting)
+
+    def runs(self, tier: Tier) -> bool:
+        """Whether pods run that a tier of ``displaced`` counts."""
+        for podset in self._instance.podsets:
+            priority = self._instance.job_of(podset.index).priority
+            gpus = tier.unit == "pods" or (podset.gpu_milli > 0) == (tier.unit == "milli-GPU")
+            if podset.running and gpus and tier.priority in (None, priority):
+                return True
+        return False
 
 
 def _expand(instance: Instance, model: Model) -> Iterator[Tier]:
@@ -118,6 +188,7 @@ def _expand(instance: Instance, model: Model) -> Iterator[Tier]:
 
 _BY_PRIORITY = {
     Metric.UNPLACED.value,
+    Metric.DISPLACED.value,
     Metric.EVICTIONS.value,
     Metric.LOST_GPU_SECONDS.value,
     Metric.MOVES.value,
@@ -139,6 +210,12 @@ def _of_priority(
     for priority in priorities:
         tier = Tier(metric, "pods", priority)
         jobs = [job for job in instance.jobs if priority in (None, job.priority)]
+        if metric is Metric.DISPLACED:
+            pods = [instance.podsets[s] for job in jobs for s in job.podsets]
+            pods = [podset for podset in pods if podset.running]
+            shown = _units(pods, (objective.displaced or DisplacedObjective()).unit)
+            yield from (replace(tier, unit=unit) for unit in shown)
+            continue
         if metric is not Metric.UNPLACED:
             running = [instance.podsets[s] for job in jobs for s in job.podsets]
             running = [podset for podset in running if podset.running]
@@ -154,18 +231,23 @@ def _of_priority(
             yield replace(tier, unit="jobs")
             continue
         pods = [instance.podsets[s] for job in jobs for s in job.podsets]
-        units = []
-        if parameters.unit == "pod" or any(podset.gpu_milli == 0 for podset in pods):
-            units.append("pods")
-        if parameters.unit == "gpu" and any(podset.gpu_milli > 0 for podset in pods):
-            units.insert(0, "milli-GPU")
-        if parameters.unit == "gpu" and "pods" in units:
-            units[units.index("pods")] = "CPU-only pods"
-        for unit in units:
+        for unit in _units(pods, parameters.unit):
             yield replace(tier, unit=unit)
             if any(_elastic(instance, job.index) for job in jobs):
                 surplus.append(replace(tier, unit=unit, surplus=True))
     yield from surplus
+
+
+def _units(podsets: Iterable[PodSet], unit: str) -> Iterator[str]:
+    """Units that pods are counted in: GPUs, then pods without any, or simply pods."""
+    if unit == "pod":
+        yield "pods"
+        return
+    gpus = {podset.gpu_milli > 0 for podset in podsets}
+    if True in gpus:
+        yield "milli-GPU"
+    if False in gpus:
+        yield "CPU-only pods"
 
 
 def _unit(objective: PriorityObjective) -> str:

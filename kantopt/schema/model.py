@@ -35,6 +35,7 @@ class Metric(StrEnum):
     """What is minimised, always as an integer. The same names run through the whole project."""
 
     UNPLACED = "unplaced"
+    DISPLACED = "displaced"
     EVICTIONS = "evictions"
     LOST_GPU_SECONDS = "lost_gpu_seconds"
     MOVES = "moves"
@@ -94,6 +95,13 @@ class UnplacedObjective(ModelPart):
     target: Literal[0] | None = Field(
         default=None, description="0: a goal, which a plan misses that leaves any"
     )
+
+
+class DisplacedObjective(ModelPart):
+    """What runs now and is evicted, by what is unplaced of it."""
+
+    by: Literal["priority", "all"] = Field(default="priority", description="one tier per priority")
+    unit: Literal["gpu", "pod"] = Field(default="gpu", description="what is counted")
 
 
 class PerPriorityObjective(ModelPart):
@@ -208,6 +216,9 @@ class PriorityObjective(ModelPart):
     """
 
     unplaced: UnplacedObjective | None = Field(default=None, description="unplaced pods")
+    displaced: DisplacedObjective | None = Field(
+        default=None, description="pods that run now and are evicted, as unplaced counts them"
+    )
     evictions: EvictionsObjective | None = Field(
         default=None, description="cost, or number, of the pods evicted"
     )

@@ -105,16 +105,9 @@ class KeptRoom:
                 left.setdefault(spot.node, []).append((s, spot, pods))
         found: Rooms = {}
         free, devices = np.zeros_like(state.free), np.zeros_like(state.devices)
-        for n, pods in left.items():
-            state.give(pods, free, devices)
-            state.give(
-                [
-                    (s, spot, -k)
-                    for (s, spot), k in self._arrivals(n)
-                    if self._entitled(s, priority)
-                ],
-                free,
-                devices,
-            )
+        for n, gone in left.items():
+            came = [x for x in self._arrivals(n) if self._entitled(x[0][0], priority)]
+            state.give(gone, free, devices)
+            state.give([(s, spot, -k) for (s, spot), k in came], free, devices)
             found[n] = np.maximum(free[:, n], 0), np.maximum(devices[:, n], 0)
         return found

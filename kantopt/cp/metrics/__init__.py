@@ -11,6 +11,7 @@ from collections.abc import Callable
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
 from kantopt.cp.metrics.allocation import allocation_expr
+from kantopt.cp.metrics.displaced import displaced_expr
 from kantopt.cp.metrics.disruption_cost import disruption_cost_expr
 from kantopt.cp.metrics.domains_crossed import domains_crossed_expr
 from kantopt.cp.metrics.domains_in_use import domains_in_use_expr
@@ -34,6 +35,7 @@ MOST = 2**50
 
 EXPRESSIONS: dict[Metric, Callable[[Variables, Tier], LinearExprT]] = {
     Metric.UNPLACED: unplaced_expr,
+    Metric.DISPLACED: displaced_expr,
     Metric.EVICTIONS: evictions_expr,
     Metric.LOST_GPU_SECONDS: lost_gpu_seconds_expr,
     Metric.MOVES: moves_expr,

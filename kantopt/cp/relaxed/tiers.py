@@ -15,11 +15,13 @@ from kantopt.problem.counted import counted
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.verify.metrics.allocation import offered_gpus
+from kantopt.verify.metrics.displaced import running_part
 from kantopt.verify.metrics.domains_crossed import fewest_for_need
 from kantopt.verify.metrics.excess_groups import fewest_groups
 from kantopt.verify.metrics.excess_nodes import fewest_nodes
 from kantopt.verify.metrics.unplaced import core, role_weights
 from kantopt.verify.metrics.waiting import waits
+from kantopt.verify.weight import weight
 
 
 def expression(m: Relaxation, tier: Tier) -> LinearExprT | None:
@@ -41,6 +43,8 @@ def _of_metric(m: Relaxation, tier: Tier) -> LinearExprT | None:
     match tier.metric:
         case Metric.UNPLACED:
             return _unplaced_jobs(m, tier) if tier.unit == "jobs" else _unplaced(m, tier)
+        case Metric.DISPLACED:
+            return _displaced(m, tier)
         case Metric.EVICTIONS:
             return _evictions(m, tier)
         case Metric.LOST_GPU_SECONDS:
@@ -113,6 +117,24 @@ def _unplaced(m: Relaxation, tier: Tier) -> LinearExprT:
             else:
                 m.cp.add(least >= weighted(missing[1]) + missing[0])
     return weighted(terms) + constant
+
+
+def _displaced(m: Relaxation, tier: Tier) -> LinearExprT:
+    """What runs now and is evicted; of gangs, less what they have now above their minimum."""
+    terms = Terms()
+    for j, kind in _counted(m, tier):
+        running = [pods for pods in kind.pods if pods.one.running]
+        lost = [(m.evicted(pods), weight(tier, pods.one)) for pods in running if pods.evictable]
+        if not kind.one.is_gang:
+            terms += lost
+            continue
+        mass = sum(weight(tier, pods.one) * pods.count for pods in running)
+        parts = (job for job in running_part(m.instance, tier.priority) if job.index in kind.jobs)
+        spare = mass - sum(core(tier, m.instance, job) for job in parts)
+        least = m.cp.new_int_var(0, MOST, f"displaced[{j},{tier.unit}]")
+        m.cp.add(least >= weighted(lost) - spare)
+        terms.append((least, 1))
+    return weighted(terms)
 
 
 def _evictions(m: Relaxation, tier: Tier) -> LinearExprT:

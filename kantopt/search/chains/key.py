@@ -49,6 +49,8 @@ def effects_of(instance: Instance, tiers: Sequence[Tier], group: Group) -> Effec
                 jobs.append(i)
             elif pod := weight(tier, first):
                 unplaced.append((i, pod))
+        elif tier.metric is Metric.DISPLACED and group.running:
+            disruption.append((i, weight(tier, first), 0))
         elif tier.metric is Metric.EVICTIONS and group.running:
             cost = job.disruption_cost if job.all_victims else first.disruption_cost
             cost = 1 if tier.counts_pods else cost

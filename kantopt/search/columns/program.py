@@ -186,6 +186,9 @@ def _low(instance: Instance, group: Group, above: Sequence[Tier], values: Sequen
                 low = max(low, count if value == 0 else 0)
             elif pod := weight(tier, first):
                 low = max(low, count - value // pod)
+        elif tier.metric is Metric.DISPLACED and group.running and not job.is_gang:
+            if pod := weight(tier, first):
+                low = max(low, group.running - value // pod)
         elif tier.metric is Metric.EVICTIONS and group.running:
             if tier.counts_pods:
                 low = max(low, group.running - value)
@@ -215,6 +218,8 @@ def _row(instance: Instance, groups: Sequence[Group], tier: Tier, value: int) ->
         if tier.metric is Metric.UNPLACED:
             if tier.unit != "jobs" and _counts_all(instance, tier, job):
                 missing[i] = weight(tier, first)
+        elif tier.metric is Metric.DISPLACED:
+            evicted[i] = 0 if job.is_gang else weight(tier, first)
         elif tier.metric is Metric.EVICTIONS:
             # Of a job that is evicted as a whole the cost counts once: no sum over pods.
             evicted[i] = 0 if job.all_victims else first.disruption_cost
@@ -223,6 +228,6 @@ def _row(instance: Instance, groups: Sequence[Group], tier: Tier, value: int) ->
             out[i], evicted[i] = 1, -1
         elif tier.metric is Metric.DISRUPTION_COST:
             out[i], evicted[i] = 1, 1
-    if tier.metric not in DISRUPTION and not missing.any():
+    if tier.metric not in DISRUPTION and not (missing.any() or evicted.any()):
         return None
     return Row(out, evicted, missing, value)

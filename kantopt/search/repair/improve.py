@@ -19,8 +19,7 @@ from kantopt.verify.weight import weight
 NOISES = (0.1, 0.3, 0.6)
 KEPT = (0.0, 0.9)
 """Share of the changes that stay when the others are undone, to draw from."""
-_DISRUPTION = (
-    Metric.EVICTIONS,
+_DISTURBED = (
     Metric.LOST_GPU_SECONDS,
     Metric.MOVES,
     Metric.DISRUPTION_COST,
@@ -110,7 +109,7 @@ def _targets(instance: Instance, tiers: Sequence[Tier]) -> list[list[int]]:
     """What a pod of each pod set counts in each tier that is served."""
     found = []
     for tier in tiers:
-        if tier.metric in _DISRUPTION:
+        if tier.metric in _DISTURBED:
             break
         if tier.metric is Metric.UNPLACED and not tier.surplus:
             found.append(

@@ -9,6 +9,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.verify.metrics.allocation import bound_allocation, measure_allocation
+from kantopt.verify.metrics.displaced import bound_displaced, measure_displaced
 from kantopt.verify.metrics.disruption_cost import (
     bound_disruption_cost,
     measure_disruption_cost,
@@ -39,6 +40,7 @@ from kantopt.verify.step import Step
 
 MEASURES: dict[Metric, Callable[[Tier, Step], int]] = {
     Metric.UNPLACED: measure_unplaced,
+    Metric.DISPLACED: measure_displaced,
     Metric.EVICTIONS: measure_evictions,
     Metric.LOST_GPU_SECONDS: measure_lost_gpu_seconds,
     Metric.MOVES: measure_moves,
@@ -61,6 +63,7 @@ need not be considered."""
 
 _BOUNDS: dict[Metric, Callable[[Tier, Instance, Above], int]] = {
     Metric.UNPLACED: bound_unplaced,
+    Metric.DISPLACED: bound_displaced,
     Metric.EVICTIONS: bound_evictions,
     Metric.LOST_GPU_SECONDS: bound_lost_gpu_seconds,
     Metric.MOVES: bound_moves,

@@ -8,7 +8,7 @@ from functools import lru_cache
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Rule
+from kantopt.schema.model import Metric, Rule
 from kantopt.schema.quantity import gpu_milli
 from kantopt.verify.left_out import least_left_out
 from kantopt.verify.room import most_pods
@@ -111,9 +111,9 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
         if tier.priority is not None:
             fewest = least_left_out(instance, above, tier.priority, "jobs", bound_unplaced, core)
         return max(least, fewest, _fewest_jobs(tier, instance, above))
-    if tier.unit != "milli-GPU" or not _gpus_are_limited(instance):
+    if tier.unit != "milli-GPU":
         return least
-    return max(least, sum(_cores(tier, instance)) - _left(tier, instance, above))
+    return max(least, sum(_cores(tier, instance)) - gpus_beside(tier, instance, above))
 
 
 @lru_cache(maxsize=256)
@@ -177,12 +177,14 @@ def _gpus_are_limited(instance: Instance) -> bool:
     return instance.on(Rule.CAPACITY) and instance.on(Rule.DEVICES)
 
 
-def _left(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
-    """Most milli-GPU for the tier once the tiers above have theirs."""
+def gpus_beside(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
+    """Most milli-GPU for a tier once those of ``unplaced`` above have theirs."""
+    if not _gpus_are_limited(instance):
+        return sum(podset.count * podset.gpu_milli for podset in instance.podsets)
     taken: dict[int, int] = {}
     for other, value in above.items():
         if (
-            other.metric is tier.metric
+            other.metric is Metric.UNPLACED
             and other.unit == tier.unit
             and not other.surplus
             and other.priority is not None

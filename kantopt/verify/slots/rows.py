@@ -86,8 +86,14 @@ def tier_row(instance: Instance, tier: Tier, value: int) -> Row | None:
             return int(_single(job))
         return weight(tier, podset) if _single(job) or not job.is_gang else 0
 
+    def displaced(podset: PodSet) -> int:
+        gang = instance.job_of(podset.index).is_gang
+        return weight(tier, podset) if moved(podset) and not gang else 0
+
     name = name_of(tier)
     match tier.metric:
+        case Metric.DISPLACED:
+            return Row(none_of, displaced, value, name)
         case Metric.MOVES:
             return Row(moved, none_of, value, name)
         case Metric.EVICTIONS:

@@ -86,6 +86,8 @@ def sum_of(tier: Tier, instance: Instance, groups: Sequence[PriceGroup], limit: 
                     draft.missing[i], draft.wanted[i] = weight(tier, first), wanted
             case Metric.UNPLACED if not tier.surplus:
                 draft.unplaced[job.index] = 1
+            case Metric.DISPLACED if not job.is_gang:
+                draft.evicted[i] = weight(tier, first)
             case Metric.EVICTIONS:
                 # Of a job that is evicted as a whole the cost counts once: no sum over pods, but
                 # it counts if the job is placed now and is not in the end.

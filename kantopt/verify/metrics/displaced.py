@@ -1,0 +1,44 @@
+"""M16 displaced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job
+from kantopt.problem.tiers import Tier
+from kantopt.verify.metrics.unplaced import core, gpus_beside, missing_core
+from kantopt.verify.step import Step
+
+
+@lru_cache(maxsize=64)
+def running_part(instance: Instance, priority: int | None) -> tuple[Job, ...]:
+    """Jobs of a priority as if only what runs now were wanted, and no more of it a minimum."""
+    found = []
+    for job in instance.jobs:
+        roles = []
+        for role in job.roles:
+            if role.running is not None:
+                count = instance.podsets[role.running].count
+                least = min(role.min_count, count)
+                roles.append(replace(role, count=count, min_count=least, pending=None))
+        if roles and priority in (None, job.priority):
+            least = min(job.min_count, sum(role.count for role in roles))
+            found.append(replace(job, roles=tuple(roles), min_count=least))
+    return tuple(found)
+
+
+def measure_displaced(tier: Tier, step: Step) -> int:
+    """What runs now and is evicted, as far as its job cannot do without."""
+    jobs = running_part(step.instance, tier.priority)
+    return sum(missing_core(tier, step, job) for job in jobs)
+
+
+def bound_displaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
+    """GPUs that run now and have no place beside what the tiers above have placed."""
+    if tier.unit != "milli-GPU":
+        return 0
+    wanted = sum(core(tier, instance, job) for job in running_part(instance, tier.priority))
+    return max(0, wanted - gpus_beside(tier, instance, above))

@@ -136,6 +136,10 @@ OBJECTIVES: tuple[tuple[list[Any], str], ...] = (
         [{"unplaced": {"unit": "pod"}}, "nodes_in_use", {"disruption_cost": {"by": "priority"}}],
         "eviction",
     ),
+    (
+        ["displaced", {"unplaced": {"unit": "pod"}}, "evictions", "moves"],
+        "eviction",
+    ),
 )
 
 

@@ -35,6 +35,7 @@ ONE_JOB_RULES = (
 SUMS_OVER_JOBS = frozenset(
     {
         Metric.UNPLACED,
+        Metric.DISPLACED,
         Metric.EVICTIONS,
         Metric.LOST_GPU_SECONDS,
         Metric.MOVES,

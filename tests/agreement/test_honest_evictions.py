@@ -1,0 +1,100 @@
+"""Evictions are honest: the golden questions of R10, and random ones by brute force."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kantopt.schema.model import Rule
+from kantopt.verify.rules import check
+from tests.honest_trials import OBJECTIVES, changed_evictions, evictions
+from tests.oracle import best
+from tests.questions import model, question
+
+SEEDS = range(220)
+
+
+def pod(name: str, priority: int, on: str = "", **requests: Any) -> dict[str, Any]:
+    podset: dict[str, Any] = {"name": "w", "count": 1, "requests": requests}
+    if on:
+        podset["assignments"] = [{"node": on, "count": 1}]
+    return {"name": name, "priority": priority, "podSets": [podset]}
+
+
+def node(name: str, **offers: Any) -> dict[str, Any]:
+    return {"name": name, "allocatable": offers}
+
+
+def optimum(asked: Any) -> tuple[dict[int, int], set[str]]:
+    """Evictions by priority and the jobs placed, in the best plan by brute force."""
+    instance = asked.instance(model().model_copy(update={"objectives": OBJECTIVES}))
+    value, placement = best(instance)
+    assert value is not None
+    assert placement is not None
+    there = {
+        instance.job_of(podset.index).name
+        for podset in instance.podsets
+        if not podset.running and placement.placed(podset.index)
+    }
+    return dict(evictions(instance, placement)), there
+
+
+def gang_and_pretext(gpus: int) -> Any:
+    """A gang on two nodes, two GPUs free on a third; one that may evict it, one that may not."""
+    gpu = "nvidia.com/gpu"
+    nodes = [node("a", **{gpu: 8}), node("b", **{gpu: 8}), node("c", **{gpu: 2})]
+    places = [{"node": name, "count": 1} for name in "ab"]
+    workers = {"name": "w", "count": 2, "requests": {gpu: 8}, "assignments": places}
+    waiting = [
+        pod("small-important", 100, **{gpu: 2}),
+        {**pod("never", 50, **{gpu: gpus}), "preemptionPolicy": "Never"},
+    ]
+    return question(nodes, [{"name": "victim", "priority": 10, "podSets": [workers]}], waiting)
+
+
+def test_a_gang_is_not_evicted_for_a_job_that_has_a_place_to_seat_one_that_may_not_evict() -> None:
+    assert optimum(gang_and_pretext(8)) == ({}, {"default/small-important"})
+
+
+def test_one_that_never_evicts_does_not_drive_another_into_evicting() -> None:
+    assert optimum(gang_and_pretext(2)) == ({}, {"default/small-important"})
+
+
+def test_an_equal_that_waits_is_no_reason_to_evict() -> None:
+    nodes = [node("a", cpu=1), node("c", cpu=2)]
+    waiting = [pod("important", 100, cpu=1), pod("equal", 10, cpu=2)]
+    asked = question(nodes, [pod("victim", 10, "a", cpu=1)], waiting)
+    assert optimum(asked) == ({}, {"default/important"})
+
+
+def test_a_pod_that_moves_does_not_take_the_room_of_a_victim() -> None:
+    nodes = [node("n1", cpu=4), node("n2", cpu=5), node("n3", cpu=1)]
+    running = [pod("r", 0, "n1", cpu=4), pod("m", 0, "n2", cpu=4)]
+    for job in running:
+        job["movable"] = True
+    waiting = [pod("hi", 1000, cpu=1), pod("q1", 0, cpu="2500m"), pod("q2", 0, cpu="2500m")]
+    evicted, there = optimum(question(nodes, running, waiting))
+    assert not evicted
+    assert "default/hi" in there
+
+
+def test_a_lesser_job_has_what_is_free_beside_the_victim_that_left_and_no_more() -> None:
+    nodes = [node("a", cpu=4)]
+    waiting = [pod("high", 100, cpu=2), pod("low", 5, cpu=1), pod("more", 5, cpu=1)]
+    asked = question(nodes, [pod("victim", 10, "a", cpu=3)], waiting)
+    instance = asked.instance(model())
+    s = {instance.job_of(p.index).name.split("/")[1]: p.index for p in instance.podsets}
+    spot = next(iter(instance.podsets[s["victim"]].current))
+    one = instance.current.replace({s["victim"]: {}, s["high"]: {spot: 1}, s["low"]: {spot: 1}})
+    assert check(instance, one, [Rule.PRIORITY]) == []
+    both = one.replace({s["more"]: {spot: 1}})
+    assert [str(v) for v in check(instance, both, [Rule.PRIORITY])] == [
+        "priority: node a: 5000 of 4000 cpu with the victims of priority 10 and higher put back, "
+        "beside arrivals that may not evict them"
+    ]
+
+
+def test_one_more_job_that_may_evict_nobody_changes_no_eviction() -> None:
+    asked = [found for seed in SEEDS if (found := changed_evictions(seed)) is not None]
+    assert len(asked) >= 100
+    assert sum(evicts for evicts, _ in asked) >= 30
+    assert [change for _, change in asked if change] == []

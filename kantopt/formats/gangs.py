@@ -12,6 +12,8 @@ class Dialect(StrEnum):
     """Who schedules a gang."""
 
     NATIVE = "scheduling.k8s.io"
+    WORKLOAD = "scheduling.k8s.io/workload"
+    """Of Kubernetes 1.35, where a Workload lists its pod groups."""
     KAI = "scheduling.run.ai"
     VOLCANO = "scheduling.volcano.sh"
     PLUGINS = "scheduling.x-k8s.io"
@@ -42,6 +44,10 @@ def gang_of(pod: Pod) -> GangRef | None:
         namespace, _, short = name.rpartition("/")
         return GangRef(dialect, namespace or pod.namespace, short, role)
 
+    if pod.workload is not None:
+        own = pod.workload
+        name = ".".join(part for part in (own.name, own.group, own.replica) if part)
+        return GangRef(Dialect.WORKLOAD, pod.namespace, name)
     if pod.group_name:
         return ref(Dialect.NATIVE, pod.group_name)
     if annotations.get(_KAI_GROUP):

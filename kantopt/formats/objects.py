@@ -16,6 +16,7 @@ KINDS = frozenset(
         ("policy", "PodDisruptionBudget"),
         ("scheduling.k8s.io", "PriorityClass"),
         ("scheduling.k8s.io", "PodGroup"),
+        ("scheduling.k8s.io", "Workload"),
         ("scheduling.run.ai", "PodGroup"),
         ("scheduling.run.ai", "Queue"),
         ("scheduling.volcano.sh", "PodGroup"),

@@ -47,12 +47,13 @@ class PodGroups:
         self._groups = {
             dialect: objects.by_name(dialect.value, "PodGroup")
             for dialect in Dialect
-            if dialect not in (Dialect.KUEUE, Dialect.KOORDINATOR)
+            if dialect not in (Dialect.KUEUE, Dialect.KOORDINATOR, Dialect.WORKLOAD)
         }
         # Older plug-ins write their groups in the group of the label that names them.
         for key, view in objects.by_name("scheduling.sigs.k8s.io", "PodGroup").items():
             self._groups[Dialect.PLUGINS].setdefault(key, view)
         self._workloads = objects.by_name(Dialect.KUEUE, "Workload")
+        self._native_workloads = objects.by_name(Dialect.NATIVE, "Workload")
 
     def demands(self, ref: GangRef, pods: Sequence[Pod]) -> Gang:
         """Return what a gang of these pods demands; without its object, that all start."""
@@ -60,6 +61,8 @@ class PodGroups:
             return Gang(min_count=_number(pods, f"{Dialect.KOORDINATOR}/min-available"))
         if ref.dialect is Dialect.KUEUE:
             return self._kueue(ref, pods)
+        if ref.dialect is Dialect.WORKLOAD:
+            return self._workload(ref, pods[0])
         view = self._groups[ref.dialect].get((ref.namespace, ref.name))
         if view is None:
             text = "gangs whose PodGroup is not in the input start all or nothing"
@@ -72,6 +75,20 @@ class PodGroups:
             Dialect.PLUGINS: _plugins,
         }[ref.dialect]
         return read(view.at("spec"))
+
+    def _workload(self, ref: GangRef, pod: Pod) -> Gang:
+        """Each replica of a pod group is a gang of its own, unless its policy is ``basic``."""
+        own = pod.workload
+        view = None if own is None else self._native_workloads.get((ref.namespace, own.name))
+        if own is None or view is None:
+            text = "gangs whose Workload is not in the input start all or nothing"
+            self._notes.add(text, f"{ref.namespace}/{ref.name}")
+            return Gang()
+        for group in view.at("spec").list("podGroups"):
+            policy = group.at("policy")
+            if group.text("name") == own.group and "gang" in policy:
+                return Gang(min_count=bounded(policy.at("gang").integer("minCount", 0) or 1))
+        return Gang(min_count=0)
 
     def _kueue(self, ref: GangRef, pods: Sequence[Pod]) -> Gang:
         total = _number(pods, "kueue.x-k8s.io/pod-group-total-count")

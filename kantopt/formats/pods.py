@@ -26,6 +26,15 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 @dataclass(frozen=True, slots=True)
+class WorkloadRef:
+    """A replica of a pod group of a Workload (Kubernetes 1.35)."""
+
+    name: str
+    group: str
+    replica: str
+
+
+@dataclass(frozen=True, slots=True)
 class Pod:
     """A pod; ``shape`` holds the fields of its pod set, equal for pods that are alike."""
 
@@ -46,6 +55,7 @@ class Pod:
     terminating: bool
     pinned: str
     group_name: str
+    workload: WorkloadRef | None
     shape: dict[str, Any]
     selects: frozenset[str]
 
@@ -107,6 +117,7 @@ def read_pod(pod: View, namespaces: Sequence[str], notes: Notes) -> Pod:
         terminating="deletionTimestamp" in metadata,
         pinned=why_pinned(pod),
         group_name=spec.at("schedulingGroup").text("podGroupName"),
+        workload=_workload(spec.at("workloadRef")),
         shape={
             "requests": {
                 name: from_base(name, n)
@@ -122,6 +133,12 @@ def read_pod(pod: View, namespaces: Sequence[str], notes: Notes) -> Pod:
         },
         selects=frozenset().union(*(selector_keys(item) for item in selectors)),
     )
+
+
+def _workload(ref: View) -> WorkloadRef | None:
+    if not ref.text("name"):
+        return None
+    return WorkloadRef(ref.text("name"), ref.text("podGroup"), ref.text("podGroupReplicaKey"))
 
 
 POLICIES = ("", "PreemptLowerPriority", "Never")

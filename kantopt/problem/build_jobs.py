@@ -188,7 +188,14 @@ class JobsBuilder:
 
     def _places_of(self, podset: docs.PodSet) -> _Places:
         """Nodes by what the pod set asks of their labels and taints, worked out once per ask."""
-        ask = repr((sorted(podset.node_selector.items()), podset.node_affinity, podset.tolerations))
+        ask = repr(
+            (
+                sorted(podset.node_selector.items()),
+                podset.node_affinity,
+                podset.volume_node_affinity,
+                podset.tolerations,
+            )
+        )
         if ask not in self._places:
             admitted = [
                 node
@@ -200,6 +207,7 @@ class JobsBuilder:
                 node.index
                 for node in admitted
                 if not node.drained
+                and all(affinity_matches(terms, node) for terms in podset.volume_node_affinity)
                 and all(tolerates(podset.tolerations, taint) for taint in barriers(node))
             )
             self._places[ask] = _Places(frozenset(allowed), frozenset(n.index for n in admitted))

@@ -243,8 +243,11 @@ def _check_selectors(pods: PodSet, file: str, path: str) -> Iterator[Problem]:
             yield Problem(file, f"{place}.value", found, "no value, or operator Equal")
         elif toleration.operator == "Equal" and not toleration.key:
             yield Problem(file, f"{place}.key", "no key", "a key, or operator Exists")
-    for i, term in enumerate(pods.node_affinity):
-        place = f"{path}.nodeAffinity[{i}]"
+    terms = [(f"nodeAffinity[{i}]", term) for i, term in enumerate(pods.node_affinity)]
+    for v, listed in enumerate(pods.volume_node_affinity):
+        terms += [(f"volumeNodeAffinity[{v}][{i}]", term) for i, term in enumerate(listed)]
+    for name, term in terms:
+        place = f"{path}.{name}"
         yield from check_expressions(term.match_expressions, file, place)
         yield from check_expressions(term.match_fields, file, place, "matchFields")
         for k, item in enumerate(term.match_fields):

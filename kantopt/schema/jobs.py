@@ -142,6 +142,10 @@ class PodSet(Part):
     node_affinity: tuple[NodeSelectorTerm, ...] = Field(
         default=(), description="required node affinity: one of these terms must match"
     )
+    volume_node_affinity: tuple[tuple[NodeSelectorTerm, ...], ...] = Field(
+        default=(),
+        description="where its volumes and claims can be reached: of each list one term must match",
+    )
     tolerations: tuple[Toleration, ...] = Field(default=(), description="tolerated taints")
     topology_request: TopologyRequest | None = Field(
         default=None, description="closeness of this pod set's pods"

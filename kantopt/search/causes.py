@@ -27,7 +27,9 @@ def refusal(instance: Instance, podset: PodSet, n: int) -> str:
         return "cordoned"
     if not node.ready:
         return "not ready"
-    return "taint" if n in podset.spread_over else "node selector or affinity"
+    if n not in podset.spread_over:
+        return "node selector or affinity"
+    return "taint" if node.tainted else "volumes"
 
 
 class Causes:

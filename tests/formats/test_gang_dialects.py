@@ -41,6 +41,29 @@ def test_a_native_group_without_gang_policy_lets_every_pod_stand_for_itself() ->
     assert found.pod_sets[0].min_count == 0
 
 
+def member(name: str, group: str, replica: str = "") -> dict[str, Any]:
+    ref = {"name": "w", "podGroup": group} | ({"podGroupReplicaKey": replica} if replica else {})
+    return pod(name, workloadRef=ref)
+
+
+def test_each_replica_of_a_pod_group_of_a_workload_is_a_gang() -> None:
+    groups = [
+        {"name": "g", "policy": {"gang": {"minCount": 2}}},
+        {"name": "free", "policy": {"basic": {}}},
+    ]
+    workload = thing("scheduling.k8s.io/v1alpha1", "Workload", "w", podGroups=groups)
+    pods = [member(f"{key}{i}", "g", key) for key in ("x", "y") for i in range(3)]
+    jobs = read(*NODES, workload, *pods, member("f", "free")).pending.jobs
+    minima = {item.name: item.pod_sets[0].min_count for item in jobs}
+    assert minima == {"w.g.x": 2, "w.g.y": 2, "w.free": 0}
+
+
+def test_a_gang_whose_workload_is_missing_starts_all_or_nothing() -> None:
+    found = read(*NODES, member("p", "g"), member("q", "g"))
+    assert [item.pod_sets[0].min_count for item in found.pending.jobs] == [None]
+    assert "default/w.g" in noted(found, "Workload is not in the input")
+
+
 def test_kai_sub_groups_become_pod_sets_with_their_own_minimum_and_level() -> None:
     near = {"requiredTopologyLevel": RACK}
     group = thing(

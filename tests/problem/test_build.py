@@ -8,6 +8,8 @@ import pytest
 
 from kantopt.errors import BadDataError
 from kantopt.problem.cluster import Spot
+from kantopt.schema.model import Rule
+from kantopt.verify.rules import check
 from tests.verify.world import GPU, Document, job, node, pods, question
 
 # Nodes and resources
@@ -267,3 +269,18 @@ def test_objectives_may_name_only_levels_and_resources_that_there_are() -> None:
 def test_amounts_that_could_overflow_are_an_error() -> None:
     huge = job("j", pods(count=5, requests={"example.com/huge": 2**60}))
     assert problems_of([huge])[0].startswith("example.com/huge: found 0 offered and 576460")
+
+
+def test_of_each_list_of_terms_for_volumes_one_must_match() -> None:
+    def at(zone: str) -> dict[str, Any]:
+        return {"matchExpressions": [{"key": "zone", "operator": "In", "values": [zone]}]}
+
+    nodes = [node(name, labels={"zone": name}) for name in "abc"]
+    both = {"count": 1, "volumeNodeAffinity": [[at("a"), at("b")], [at("b"), at("c")]]}
+    none = {"count": 1, "volumeNodeAffinity": [[at("a")], [{}]]}
+    instance = question(nodes, [job("b", both), job("n", none)])
+    assert [sorted(podset.allowed) for podset in instance.podsets] == [[1], []]
+    # Spread counts by the pod's own affinity alone.
+    assert all(len(podset.spread_over) == 3 for podset in instance.podsets)
+    (told,) = check(instance, instance.current.replace({0: {Spot(0): 1}}), (Rule.ELIGIBILITY,))
+    assert "volumes" in told.message

@@ -75,6 +75,9 @@ class Free:
     """On one node."""
 
 
+_VOLUMES = "node(s) had volume node affinity conflict"
+
+
 class Survey:
     """Looks at every node for the pods of one job."""
 
@@ -140,8 +143,12 @@ class Survey:
                 return Rule.ELIGIBILITY, "node(s) were not ready"
             case "taint":
                 taint = self.untolerated(s, n)
-                mark = "" if taint is None else f" {{{taint.key}: {taint.value}}}"
-                return Rule.ELIGIBILITY, f"node(s) had untolerated taint{mark}"
+                if taint is None:
+                    return Rule.ELIGIBILITY, _VOLUMES
+                text = f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
+                return Rule.ELIGIBILITY, text
+            case "volumes":
+                return Rule.ELIGIBILITY, _VOLUMES
             case "node selector or affinity":
                 return Rule.ELIGIBILITY, "node(s) didn't match Pod's node affinity/selector"
             case "pods":

@@ -28,9 +28,11 @@ def check_eligibility(step: Step) -> Iterator[Violation]:
                     if node.unschedulable
                     else "not ready"
                     if not node.ready
-                    else "taint"
-                    if admitted
                     else "node selector or affinity"
+                    if not admitted
+                    else "taint"
+                    if node.tainted
+                    else "volumes"
                 )
                 job = instance.jobs[podset.job].name
                 yield Violation(

@@ -37,13 +37,11 @@ class Dumps:
             if key not in self.first and not terminal(pod):
                 self._new.setdefault((key[0], *self.roots[key]), []).append(key)
         self.fates = self._fates()
-        self.victims = self._victims()
-        """Pods that were preempted for one that is still there, each with one that replaces it."""
 
     @property
     def settled_differs(self) -> bool:
         """Whether what is decided and what is there already are two things."""
-        return bool(self.victims) or any(self.nominated(pod) for pod in self.later.values())
+        return bool(self.victims()) or any(self.nominated(pod) for pod in self.later.values())
 
     def _all(self) -> dict[Key, View]:
         return {**self.first, **self.later}
@@ -73,33 +71,40 @@ class Dumps:
                 fates[key] = Fate(pod=name, uid=key[2], node=node, became=said[0], evidence=said[1])
         return fates
 
-    def _victims(self) -> dict[Key, Key | None]:
-        """Preempted pods for which a more important pod came to their node or is to come there."""
+    def victims(self, unjudged: frozenset[Key] = frozenset()) -> dict[Key, Key | None]:
+        """Return the preempted pods that a more important pod may have made way for itself by.
+
+        It came to their node since, or is to come there. Each is given with a pod that stands for
+        it elsewhere since, if there is one.
+
+        Parameters
+        ----------
+        unjudged
+            Pods that count neither as preempted nor as those who did it.
+        """
         since: dict[str, list[View]] = {}
         for key, pod in self.later.items():
             was = self.first.get(key)
             bound = pod.at("spec").text("nodeName")
             node = bound or self.nominated(pod)
             came = was is None or not was.at("spec").text("nodeName")
-            if node and came and not terminal(pod):
+            if node and came and not terminal(pod) and key not in unjudged:
                 since.setdefault(node, []).append(pod)
         victims: dict[Key, Key | None] = {}
         taken: set[Key] = set()
         for key, fate in self.fates.items():
-            if fate.became != "preempted":
-                continue
             least = self._priority(self.first[key])
-            if any(
-                self._priority(pod) > least and self._policy(pod) != "Never"
-                for pod in since.get(fate.node, ())
+            if (
+                fate.became == "preempted"
+                and key not in unjudged
+                and any(
+                    self._priority(pod) > least and self._policy(pod) != "Never"
+                    for pod in since.get(fate.node, ())
+                )
             ):
-                found = self._replacement(key, taken)
-                victims[key] = found
+                victims[key] = found = self._replacement(key, taken)
                 if found is not None:
                     taken.add(found)
-            else:
-                text = f"{fate.evidence}; no pod that may have done so is left on {fate.node}"
-                self.fates[key] = fate.model_copy(update={"evidence": text})
         return victims
 
     def _replacement(self, victim: Key, taken: set[Key]) -> Key | None:

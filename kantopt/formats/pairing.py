@@ -48,7 +48,8 @@ def pair_of(dumps: Dumps, given: frozenset[Key] = frozenset(), *, settled: bool)
     dumps
         The two, and what they say of pods.
     given
-        Pods to take for given where they are, beside those that nobody chose a node for.
+        Pods to take for given where they are, or as gone where they are gone, beside those that
+        nobody chose a node for.
     settled
         What is decided counts as done: preempted pods are gone, pods that wait for their room
         have it, and others that are on their way out there have left. Else only what is.
@@ -63,7 +64,7 @@ class _Pairing:
         self._d = dumps
         self._asked = given
         self._settled = settled
-        self._victims = _told_apart(dumps) if settled else {}
+        self._victims = _told_apart(dumps, given) if settled else {}
         self._replacing = {key for key in self._victims.values() if key is not None}
         later = dumps.later
         nominated = {key: dumps.nominated(pod) for key, pod in later.items()} if settled else {}
@@ -207,7 +208,7 @@ class _Pairing:
         return owned
 
 
-def _told_apart(dumps: Dumps) -> dict[Key, Key | None]:
+def _told_apart(dumps: Dumps, given: frozenset[Key]) -> dict[Key, Key | None]:
     """Victims but those whose name another pod bears since that does not stand for them."""
     bound = {
         key[:2]: key
@@ -216,7 +217,7 @@ def _told_apart(dumps: Dumps) -> dict[Key, Key | None]:
     }
     return {
         victim: other
-        for victim, other in dumps.victims.items()
+        for victim, other in dumps.victims(given).items()
         if bound.get(victim[:2], victim) in (victim, other)
     }
 

@@ -12,6 +12,7 @@ from kantopt.planning.question import Import, Question, question_of
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, Role
+from kantopt.problem.not_modelled import is_left_alone
 from kantopt.problem.placement import Placement
 from kantopt.schema.jobs import PodRef, PodSet
 from kantopt.schema.model import Model
@@ -89,6 +90,18 @@ class Reading:
                 podsets[pending] = dict(chosen)
         both = zip(instance.current.podsets, podsets, strict=True)
         return Placement(tuple(old if old == new else new for old, new in both)), frozenset(lost)
+
+    def left_alone(self, instance: Instance) -> frozenset[Key]:
+        """Return victims that ask for what is not modelled: why they had to go cannot be told."""
+        assumed = instance.model.assume
+        return frozenset(
+            key
+            for job, _, podset in self.roles(instance)
+            if is_left_alone(podset, assumed)
+            for place in podset.assignments
+            for key in (_key(job.namespace, pod) for pod in place.pods)
+            if self.pair.places.get(key, place.node) != place.node
+        )
 
     def kept_out(self, instance: Instance) -> frozenset[Key]:
         """Return pods that came to nodes which the question, careful as it is, keeps closed."""
@@ -228,7 +241,8 @@ def _reading(
         data = {"apiVersion": "v1", "kind": "List", "items": list(pair.objects)}
         question = question_of([*native, RawDocument(file, 0, data)], how)
         reading = Reading(question, pair)
-        missing = reading.missing(question.instance(model))
+        instance = question.instance(model)
+        missing = reading.missing(instance) | reading.left_alone(instance)
         if missing <= given:
             break
         given |= missing

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import kantopt
 from kantopt.clock import Deadline
 from kantopt.planning.actions import waves_of
+from kantopt.planning.assumed import assumed
 from kantopt.planning.between import Between
 from kantopt.planning.document import plan_document
 from kantopt.planning.ended import not_examined
@@ -41,7 +42,7 @@ from kantopt.schema.certificate import (
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.history import History
 from kantopt.schema.model import Model, Rule
-from kantopt.schema.plan import Standing
+from kantopt.schema.plan import Plan, Standing
 from kantopt.verify.metrics import measure
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
@@ -128,6 +129,7 @@ def certify(
         subject=subject_of(question, model, judged),
         verdict="ILLEGAL",
         findings=judged.verdict.findings,
+        assumed=assumed(question, model, judged.plan, history),
         history=history,
         apart=apart,
         search=Search(
@@ -135,7 +137,7 @@ def certify(
             workers=1 if deadline.deterministic else options.workers,
             deterministic=deadline.deterministic,
         ),
-        warnings=(*judged.notes, *judged.verdict.notes),
+        warnings=(*judged.notes, *(x for x in judged.verdict.notes if x not in question.notes)),
         steps=len(judged.plan.waves),
         model=model,
         plan=judged.plan,
@@ -147,6 +149,20 @@ def certify(
     final = replay(instance, waves)[1]
     run = _Certification(question, instance, final, options, deadline, cross_check)
     return Certified(sealed(run.complete(certificate, tell, solver)), run.tiers)
+
+
+def spared(judged: Plan, better: Plan) -> tuple[str, ...]:
+    """Return the pods that one plan disturbs and a better one leaves in peace."""
+
+    def disturbed(plan: Plan) -> set[str]:
+        return {
+            f"{item.job.partition('/')[0]}/{pod.name}"
+            for items in (plan.evictions, plan.moves)
+            for item in items
+            for pod in item.pods
+        }
+
+    return tuple(sorted(disturbed(judged) - disturbed(better)))
 
 
 def sealed(certificate: Certificate) -> Certificate:
@@ -197,8 +213,7 @@ class _Certification:
             solver,
             start=(self.final, "the plan judged") if legal else None,
         )
-        judged = (self.final, "the plan judged")
-        first = Incumbents(run.instance, self.tiers, *judged).best
+        first = Incumbents(run.instance, self.tiers, self.final, "the plan judged").best
         witnesses = Witnesses(
             run.instance, self.tiers, self.final, first.values, self.deadline.less(run.reserve)
         )
@@ -219,7 +234,8 @@ class _Certification:
             if run.incumbents.best.key >= first.key:
                 witnesses.look(self.deadline.less(left * LAST_LOOK / 2))
             if run.incumbents.best.key < first.key:
-                better = self._better(run, (first.missing, *first.values))
+                judged = certificate if certificate.history is not None else None
+                better = self._better(run, (first.missing, *first.values), judged)
         before = measure(self.instance, self.instance.current, self.tiers)
         values = first.values
         known = run.incumbents.known
@@ -282,7 +298,9 @@ class _Certification:
                 checked[i] = tiers[i].model_copy(update={"second_opinion": given})
         return tuple(checked)
 
-    def _better(self, run: Run, key: tuple[int, ...]) -> CounterExample | None:
+    def _better(
+        self, run: Run, key: tuple[int, ...], judged: Certificate | None
+    ) -> CounterExample | None:
         """Return the best plan that was found and has a legal order, if it is better."""
         placement, waves = executable(run)
         lacking = len(check(self.instance, placement, (Rule.REQUIRED,)))
@@ -299,5 +317,6 @@ class _Certification:
             tier=tier,
             values=values,
             optimal=plan.solver.status == "OPTIMAL",
+            spared=() if judged is None else spared(judged.plan, plan),
             plan=plan,
         )

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.planning.actions import waves_of
+from kantopt.planning.assumed import assumed
 from kantopt.planning.between import Between, became_of
-from kantopt.planning.certify import sealed, subject_of
+from kantopt.planning.certify import sealed, spared, subject_of
 from kantopt.planning.claims import claim
 from kantopt.planning.judge import judge_plan, verdict_of
 from kantopt.planning.judged import Judged, judged_plan
@@ -28,7 +29,7 @@ from kantopt.schema.validation import validate_all
 from kantopt.verify.metrics import measure
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
-from kantopt.verify.witness.check import proved_bound
+from kantopt.verify.witness.check import proved_bound, words_of_witness
 
 
 def judge_certificate(
@@ -176,6 +177,9 @@ class _Judge:
             yield claim(
                 "findings", f"{len(certificate.findings)} findings", f"{len(verdict.findings)}"
             )
+        told = assumed(self.question, certificate.model, certificate.plan, certificate.history)
+        if certificate.assumed != told:
+            yield claim("assumed", "something else", "what the documents leave open")
         if certificate.steps != len(certificate.plan.waves):
             yield claim("steps", certificate.steps, len(certificate.plan.waves))
         if verdict.findings or certificate.verdict == "ILLEGAL":
@@ -240,6 +244,10 @@ class _Judge:
             yield claim("counterExample", "a better plan", "one that is not better")
         elif better.tier != differs[0]:
             yield claim("counterExample.tier", better.tier, differs[0])
+        left = spared(certificate.plan, better.plan) if certificate.history is not None else ()
+        if better.spared != left:
+            said, true = (", ".join(pods) or "nobody" for pods in (better.spared, left))
+            yield claim("counterExample.spared", said, true)
         if better.optimal is not (better.plan.solver.status == "OPTIMAL"):
             status = better.plan.solver.status
             yield claim("counterExample.optimal", str(better.optimal).lower(), status)
@@ -301,9 +309,9 @@ class _Numbers:
                 f"{subject} witness", "none" if row.witness is None else "one", row.proved_by
             )
         if row.bound is not None:
-            yield from self._bound(i, row, subject)
+            yield from self._bound(i, row, tier, subject)
 
-    def _bound(self, i: int, row: CertifiedTier, subject: str) -> Iterator[Standing]:
+    def _bound(self, i: int, row: CertifiedTier, tier: Tier, subject: str) -> Iterator[Standing]:
         assert row.bound is not None
         above = tuple(tier.name for tier in self.tiers[:i])
         if row.given not in ((), above):
@@ -325,6 +333,9 @@ class _Numbers:
                 return
             if row.bound > true:
                 yield claim(f"{subject} bound by arithmetic", row.bound, true)
+            words = words_of_witness(row.witness, tier, row.bound)
+            if row.witness.says not in ("", words):
+                yield claim(f"{subject} witness says", row.witness.says, words)
 
     def _known(self) -> Iterator[tuple[str, Sequence[int]]]:
         """Plans at hand that leave out nothing that is required, and their values."""

@@ -55,6 +55,8 @@ class Question:
     """Whether the snapshot was made of another system's objects."""
     assume: tuple[Feature, ...] = ()
     """What is not modelled and taken for granted, whatever the model says."""
+    annotated: tuple[str, ...] = ()
+    """Annotations that importing took at their word, with how many pods have them."""
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -106,6 +108,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     native = [raw for raw in raws if not is_kubernetes(raw.data)]
     foreign = [raw for raw in raws if is_kubernetes(raw.data)]
     pairs, problems = validate_all(native)
+    annotated: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # an import warns of an empty cluster itself
     pending: list[Job] = []
     imported: list[tuple[str, Sequence[Job]]] = []
@@ -114,7 +117,9 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         problems = check_documents(pairs)
     if foreign and not problems:
         keys = {key for raw, doc in pairs for key in _exempt_keys(doc, raw.file)}
-        snapshot, listed, notes = _imported(foreign, replace(how, labels=how.labels | keys))
+        snapshot, listed, notes, annotated = _imported(
+            foreign, replace(how, labels=how.labels | keys)
+        )
         file = foreign[0].file
         imported = [(file, (*snapshot.jobs, *listed.jobs))]
         snapshots.append((RawDocument(file, 0, {}), snapshot))
@@ -150,6 +155,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         notes=notes,
         imported=bool(foreign),
         assume=assume,
+        annotated=annotated,
     )
 
 
@@ -193,7 +199,8 @@ def _exempt_keys(document: Part, file: str) -> frozenset[str]:
 
 def _imported(
     raws: Sequence[RawDocument], how: Import
-) -> tuple[ClusterSnapshot, JobList, tuple[str, ...]]:
+) -> tuple[ClusterSnapshot, JobList, tuple[str, ...], tuple[str, ...]]:
+    from kantopt.formats.annotations import annotations_read
     from kantopt.formats.kubernetes import flatten, import_kubernetes
 
     objects = [item for raw in raws for item in flatten(raw.data)]
@@ -205,7 +212,7 @@ def _imported(
         levels=how.levels,
         labels=how.labels,
     )
-    return imported.snapshot, imported.pending, imported.notes
+    return imported.snapshot, imported.pending, imported.notes, annotations_read(objects)
 
 
 def _jobs_of(pairs: Iterable[tuple[RawDocument, Part]]) -> Iterator[tuple[str, Sequence[Job]]]:

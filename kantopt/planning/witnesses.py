@@ -17,7 +17,7 @@ from kantopt.schema.model import Rule
 from kantopt.search.known import Bound, Known, Source
 from kantopt.verify.domains.regions import View
 from kantopt.verify.rules import check
-from kantopt.verify.witness.check import proved_bound
+from kantopt.verify.witness.check import proved_bound, words_of_witness
 from kantopt.verify.witness.prices import OutOfTimeError
 from kantopt.verify.witness.rows import PriceRows, price_rows
 
@@ -260,6 +260,9 @@ class Witnesses:
             proved_by, given = "arithmetic", self._given(i)
         # A placement that no plan of ours may make can have less than any that may.
         bound = min(bound, row.value)
+        if witness is not None:
+            says = words_of_witness(witness, self.tiers[i], bound)
+            witness = witness.model_copy(update={"says": says})
         status: Literal["OPTIMAL", "FEASIBLE"] = "OPTIMAL" if bound == row.value else "FEASIBLE"
         return CertifiedTier(
             name=row.name,

@@ -12,6 +12,7 @@ from kantopt.report.tiers import tier_label, tier_number
 from kantopt.report.units import plural
 from kantopt.report.verdict import line
 from kantopt.schema.certificate import Certificate, CertifiedTier
+from kantopt.schema.model import Rule
 
 Scales = Mapping[str, int]
 
@@ -34,12 +35,24 @@ def certificate_blocks(
         blocks.append(Listing("FINDINGS", tuple(map(line, certificate.findings)), "bad"))
     blocks += objectives_blocks(certificate, scales, wide)
     blocks += history_blocks(certificate, wide=wide)
+    blocks.append(_assumed(certificate))
     if certificate.warnings:
         blocks.append(Listing("WARNINGS", certificate.warnings, "warn"))
     if wide and certificate.counter_example is not None:
         blocks.append(Listing("THE BETTER PLAN", ()))
         blocks += plan_blocks(certificate.counter_example.plan, wide=True, scales=scales)
     return blocks
+
+
+def _assumed(certificate: Certificate) -> Listing:
+    """Say what all of it takes for granted."""
+    told = certificate.assumed
+    off = [rule.value for rule in Rule if rule.value not in told.modelled]
+    rules = "all rules of models/README.md" + (f" but {', '.join(off)}" if off else "")
+    lines = [f"modelled: {rules}", *(f"left out: {text}" for text in told.left_out)]
+    if told.annotations:
+        lines.append(f"taken from annotations: {', '.join(told.annotations)}")
+    return Listing("ASSUMED", tuple(lines))
 
 
 def certificate_line(certificate: Certificate) -> str:
@@ -65,6 +78,11 @@ def _verdict(certificate: Certificate, scales: Scales) -> Paragraph:
             _number(tiers[i], value, scales) for value in (tiers[i].value, better.values[i])
         )
         text = f"BETTER PLAN FOUND: {tier_label(better.tier)} is {mine} and can be {other}"
+        pods = better.spared
+        if pods:
+            named = ", ".join(pods[:3]) + (", ..." if len(pods) > 3 else "")
+            text = f"{text}{_above(i)}; could have been spared: {named}"
+            return Paragraph(f"{text}.", "bad")
         return Paragraph(f"{text}{_above(i)}.", "bad")
     if certificate.verdict == "OPTIMAL":
         text = "CERTIFIED OPTIMAL: no legal plan is better in any objective, in this order."

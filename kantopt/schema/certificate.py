@@ -70,12 +70,27 @@ class Witness(Part):
         "node could gain, where nobody is evicted; domains: the same for what each topology domain "
         "could hold"
     )
+    says: str = Field(default="", description="how the bound follows, in words")
     view: RegionView | None = Field(
         default=None, description="of the formula domains: which domains, and which room in them"
     )
     denominator: Positive = Field(default=1, description="what multipliers are divided by")
     multipliers: tuple[Multiplier, ...] = Field(
         default=(), description="multipliers of the rows that count; all others are 0"
+    )
+
+
+class Assumed(Part):
+    """What all that a certificate says takes for granted."""
+
+    modelled: tuple[str, ...] = Field(
+        default=(), description="rules that are looked at; models/README.md says what they mean"
+    )
+    left_out: tuple[str, ...] = Field(
+        default=(), description="what is not looked at, and what of the input was left out"
+    )
+    annotations: tuple[str, ...] = Field(
+        default=(), description="annotations of pods that were taken at their word, with how many"
     )
 
 
@@ -141,6 +156,9 @@ class CounterExample(Part):
     )
     values: tuple[Amount, ...] = Field(description="its values in all tiers, in their order")
     optimal: bool = Field(description="whether it was proved that no plan is better still")
+    spared: tuple[str, ...] = Field(
+        default=(), description="preempted pods, NAMESPACE/NAME, that it leaves running"
+    )
     plan: Plan = Field(description="the plan")
 
 
@@ -157,6 +175,9 @@ class Certificate(Part):
     )
     tiers: tuple[CertifiedTier, ...] = Field(default=(), description="most important first")
     findings: tuple[Standing, ...] = Field(default=(), description="what is wrong with the plan")
+    assumed: Assumed = Field(
+        default_factory=Assumed, description="what all of it takes for granted"
+    )
     history: History | None = Field(
         default=None, description="of two dumps: what became of the pods and nodes of the first"
     )

@@ -18,6 +18,7 @@ from tests.formats.cluster_objects import Object
 from tests.planning.dump_faults import FAULTS
 from tests.planning.dump_histories import HISTORIES
 from tests.planning.dump_pairs import DumpPair
+from tests.planning.dump_twists import TWISTS
 
 SECONDS = 20.0
 """Most of them take a tenth of a second; a busy machine takes its time."""
@@ -42,7 +43,7 @@ def certified(case: DumpPair) -> Certificate:
     return certificate
 
 
-@pytest.mark.parametrize("case", [*HISTORIES, *FAULTS], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*HISTORIES, *TWISTS, *FAULTS], ids=lambda case: case.name)
 def test_what_happened_between_two_dumps_is_told_and_nobody_falsely_accused(
     case: DumpPair,
 ) -> None:

@@ -104,6 +104,11 @@ def bound_of(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
     return tier.above_target(bound)
 
 
+def words_of(tier: Tier) -> str:
+    """Say what the arithmetic of a tier's bound counts: the first words of its formula."""
+    return (_BOUNDS[tier.metric].__doc__ or "").strip().partition("\n")[0]
+
+
 def bounds(instance: Instance, tiers: Sequence[Tier], values: Sequence[int]) -> tuple[int, ...]:
     """Return the bound of each tier for plans that are no worse than ``values`` above it."""
     return tuple(

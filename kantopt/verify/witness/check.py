@@ -8,7 +8,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.certificate import Witness
 from kantopt.verify.domains.regions import View
-from kantopt.verify.metrics import bound_of
+from kantopt.verify.metrics import bound_of, words_of
 from kantopt.verify.witness.changes import bound_by_changes
 from kantopt.verify.witness.contents import bound_by_contents
 from kantopt.verify.witness.groups import merged_of
@@ -76,3 +76,19 @@ def proved_bound(
         above = {alike[other]: value for other, value in locks.items()}
         return bound_of(tier, merged.instance, above)
     return bound_of(tiers[i], instance, locks)
+
+
+def words_of_witness(witness: Witness, tier: Tier, bound: int) -> str:
+    """Say in words how a bound follows from a witness."""
+    if witness.formula.startswith("combinatorial"):
+        if bound == 0:
+            return "0, since no amount is less"
+        alike = ", pods that nothing tells apart counted together" * (
+            witness.formula != "combinatorial"
+        )
+        return f"{words_of(tier)} That is {bound}{alike}."
+    rows = len(witness.multipliers)
+    return (
+        f"{rows} row{'s' * (rows != 1)} of {witness.formula}, counted as the multipliers say, add "
+        f"up to no less than {bound}"
+    )

@@ -1,0 +1,59 @@
+"""What a certificate takes for granted: what is modelled, left out, taken at somebody's word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kantopt.planning.question import Question
+from kantopt.schema.certificate import Assumed
+from kantopt.schema.features import WORDS
+from kantopt.schema.history import History
+from kantopt.schema.model import Model, Rule
+from kantopt.schema.plan import Plan
+
+LATER_RULES = (Rule.GANG, Rule.PRIORITY, Rule.PINNED, Rule.DISRUPTION, Rule.GANG_VICTIMS)
+"""Rules for plans of ours, which a state that another scheduler has made cannot break."""
+
+
+def assumed(question: Question, model: Model, plan: Plan, history: History | None) -> Assumed:
+    """Say what a certificate of a plan, or of two dumps, takes for granted."""
+    held = [rule.value for rule in Rule if getattr(model.rules, rule.value, "required") != "off"]
+    return Assumed(
+        modelled=tuple(held),
+        left_out=(
+            *_not_modelled(plan),
+            *question.notes,
+            *(_NOT_IN_A_DUMP if question.imported else ()),
+            *(() if history is None else _between(history)),
+            _TIME,
+        ),
+        annotations=question.annotated,
+    )
+
+
+_TIME = "how long jobs run, and what is asked for next"
+_NOT_IN_A_DUMP = (
+    "what no dump shows: the scheduler's configuration (profiles, disabled plugins, extenders), "
+    "rules of other schedulers, admission",
+)
+
+
+def _not_modelled(plan: Plan) -> Iterator[str]:
+    for row in plan.not_modelled:
+        what = " and ".join(WORDS[feature] for feature in row.features)
+        how = "planned as if they were not" if row.assumed else "neither placed nor disturbed"
+        yield f"pods {what}: {row.pending} pending and {row.running} running, {how}"
+
+
+def _between(history: History) -> Iterator[str]:
+    rules = ", ".join(rule.value for rule in LATER_RULES)
+    yield f"what another scheduler need not keep: {rules}; it is asked of better plans only"
+    yield "what came and went between the dumps, and the order in which things happened"
+    if history.gone:
+        yield (
+            f"when the room of {len(history.gone)} pods that did not run on came free: better "
+            "plans have it from the beginning"
+        )
+    unknown = sum(fate.became in ("unknown", "disrupted") for fate in history.gone)
+    if unknown:
+        yield f"who disrupted {unknown} pods: nothing is judged of that"

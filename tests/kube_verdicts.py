@@ -95,11 +95,19 @@ def compare(record: Mapping[str, Any]) -> Compared:
         for item in record["dump"]["items"]
         if item["kind"] in ("Node", "Pod")
     }
+    promised = {
+        (item["status"].get("nominatedNodeName"), not item["spec"].get("nodeName"))
+        for item in objects.values()
+        if item["kind"] == "Pod"
+    }
     known: dict[tuple[int, int], tuple[tuple[str, ...], bool]] = {}
     searched: dict[int, Ints] = {}
     pairs, left_out = [], {}
     for pod, verdicts in record["verdicts"].items():
         s = index.get(pod)
+        if s is None and "nominatedNodeName" in objects["Pod", pod]["status"]:
+            left_out[pod] = "nominated"
+            continue
         if s is None:
             left_out[pod] = reasons.get(pod, "left out by the import")
             continue
@@ -110,6 +118,8 @@ def compare(record: Mapping[str, Any]) -> Compared:
             if (s, n) not in known:
                 known[s, n] = _judged(instance, s, n), bool(searched[s][n])
             policy = _policy(objects["Pod", pod], objects["Node", node])
+            if (node, True) in promised:
+                policy = "room of a nominated pod"
             pairs.append(Pair(record["name"], pod, node, tuple(plugins), *known[s, n], policy))
     return Compared(record["name"], tuple(pairs), left_out)
 

@@ -18,6 +18,7 @@ from kantopt.formats.kubernetes_nodes import bounded, read_node, selector_keys
 from kantopt.formats.kubernetes_queues import Queues
 from kantopt.formats.kubernetes_topology import HOSTNAME, Levels, find_levels
 from kantopt.formats.moment import newest_moment
+from kantopt.formats.nominated import with_rooms
 from kantopt.formats.objects import Notes, Objects, flatten
 from kantopt.formats.pod_groups import PodGroups
 from kantopt.formats.pods import Pod, read_pod
@@ -123,10 +124,13 @@ class _Import:
         ]
         budgets = [read_budget(view, notes) for view in objects.of("policy", "PodDisruptionBudget")]
         kept = [budget for budget in budgets if budget is not None]
+        priorities = Priorities(objects)
         members = self._members({node.name for node in nodes})
+        pods = with_rooms([member.pod for member in members], nodes, priorities)
+        members = [replace(m, pod=pod) for m, pod in zip(members, pods, strict=True)]
         reader = JobsReader(
             PodGroups(objects, notes),
-            Priorities(objects),
+            priorities,
             queues := Queues(objects, notes),
             found,
             _selected(kept, members) | self._labels,
@@ -142,7 +146,7 @@ class _Import:
             kind="ClusterSnapshot",
             metadata=SnapshotMetadata(captured_at=captured_at),
             topology=reader.levels.topology,
-            priority_classes=Priorities(objects).classes,
+            priority_classes=priorities.classes,
             nodes=tuple(nodes),
             jobs=tuple(running),
             queues=queues.queues,

@@ -41,6 +41,8 @@ class Pod:
     namespace: str
     ref: PodRef
     node: str
+    nominated: str
+    """Node where kube-scheduler makes room for it."""
     labels: dict[str, str]
     annotations: dict[str, str]
     owner_kind: str
@@ -103,6 +105,7 @@ def read_pod(pod: View, namespaces: Sequence[str], notes: Notes) -> Pod:
             grace_period_seconds=grace_period(spec),
         ),
         node=bound,
+        nominated="" if bound else status.text("nominatedNodeName"),
         labels=labels,
         annotations=annotations,
         owner_kind=kind,

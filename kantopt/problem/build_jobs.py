@@ -176,7 +176,7 @@ class JobsBuilder:
                 allowed=places.allowed,
                 spread_over=places.spread_over,
                 preemptible=preemptible and not stays,
-                movable=movable and not stays,
+                movable=movable and not stays and not podset.nominated,
                 disruption_cost=job.disruption_cost if cost is None else cost,
                 budgets=(),
                 daemon=job.daemon,

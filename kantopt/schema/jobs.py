@@ -165,6 +165,11 @@ class PodSet(Part):
     last_checkpoint_time: Timestamp | None = Field(
         default=None, description="when they last saved their work; default: the job's"
     )
+    nominated: bool = Field(
+        default=False,
+        description="its pods wait on their node for the room of pods that are being evicted for "
+        "them: they count as running there and are not moved",
+    )
     preemptible: bool | None = Field(default=None, description="overrides the job's")
     movable: bool | None = Field(default=None, description="overrides the job's")
     not_modelled: tuple[Feature, ...] = Field(

@@ -1,0 +1,63 @@
+"""Pods for which room is being made: kube-scheduler has evicted others and named the node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from kantopt.formats.pods import Pod
+from kantopt.formats.priorities import Priorities
+from kantopt.schema.quantity import to_base
+from kantopt.schema.snapshot import Node
+
+Amounts = dict[str, int]
+
+
+def with_rooms(pods: Sequence[Pod], nodes: Iterable[Node], priorities: Priorities) -> Sequence[Pod]:
+    """Put pods on the nodes they are nominated to (``status.nominatedNodeName``).
+
+    That holds as long as they fit there once those that terminate are gone, the most important
+    first, on a node that takes pods: then nobody has to be evicted for them a second time, and
+    their room is not given away. Others wait like any pending pod.
+
+    Parameters
+    ----------
+    pods
+        All pods that hold a place or wait for one.
+    nodes
+        The nodes of the input.
+    priorities
+        What tells how important pods are.
+    """
+    wanted = {pod.nominated for pod in pods if pod.nominated and not pod.node}
+    if not wanted:
+        return pods
+    free = {
+        node.name: {name: to_base(name, value) for name, value in node.allocatable.items()}
+        for node in nodes
+        if node.name in wanted and node.ready and not node.unschedulable
+    }
+    for pod in pods:
+        if pod.node in free and not pod.terminating:
+            _take(free[pod.node], _requests(pod))
+    placed: dict[int, Pod] = {}
+    order = sorted(range(len(pods)), key=lambda i: (-priorities.of(pods[i]), i))
+    for i in order:
+        pod = pods[i]
+        room = free.get(pod.nominated) if not pod.node else None
+        asks = _requests(pod) if room is not None else {}
+        if room is not None and all(room.get(name, 0) >= n for name, n in asks.items() if n):
+            _take(room, asks)
+            shape = {**pod.shape, "nominated": True}
+            placed[i] = replace(pod, node=pod.nominated, shape=shape)
+    return [placed.get(i, pod) for i, pod in enumerate(pods)]
+
+
+def _requests(pod: Pod) -> Amounts:
+    requests: Mapping[str, str | int] = pod.shape["requests"]
+    return {name: to_base(name, value) for name, value in requests.items()}
+
+
+def _take(room: Amounts, amounts: Amounts) -> None:
+    for name, amount in amounts.items():
+        room[name] = room.get(name, 0) - amount

@@ -1,0 +1,80 @@
+"""Room under pods that terminate belongs to the pod that kube-scheduler nominated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kantopt.clock import Deadline, elapsed
+from kantopt.planning.options import Options
+from kantopt.planning.plan import make_plan
+from kantopt.planning.question import Import, question_of
+from kantopt.schema.extends import load_model
+from kantopt.schema.raw import RawDocument
+from tests.formats.cluster_objects import Object, job, node, pod, read
+
+GOING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+
+
+def waiting(name: str, at: str, cpu: str = "6", priority: int = 1000) -> Object:
+    made = pod(name, owner=f"Job/{name}", requests={"cpu": cpu}, priority=priority)
+    made["status"]["nominatedNodeName"] = at
+    return made
+
+
+def runs(name: str, on: str, **more: Any) -> Object:
+    return pod(name, on=on, owner=f"Job/{name}", requests={"cpu": "6"}, **more)
+
+
+def nominated(*objects: Object) -> dict[str, bool]:
+    """Whether each pending job of the names ``p...`` counts as placed."""
+    imported = read(node("a"), node("b"), *objects)
+    jobs = (*imported.snapshot.jobs, *imported.pending.jobs)
+    return {
+        item.name: bool(item.pod_sets[0].nominated and item.pod_sets[0].assignments)
+        for item in jobs
+        if item.name.startswith("p")
+    }
+
+
+def test_a_pod_counts_as_placed_where_its_victim_still_terminates() -> None:
+    victim = runs("victim", "a", metadata=GOING)
+    assert nominated(victim, waiting("p", "a")) == {"p": True}
+    imported = read(node("a"), victim, waiting("p", "a"))
+    assert job(imported.snapshot.jobs, "p").pod_sets[0].assignments[0].node == "a"
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        [runs("stays", "a"), waiting("p", "a")],
+        [waiting("p", "gone")],
+        [waiting("p", "a", cpu="9")],
+    ],
+)
+def test_a_nomination_that_leads_nowhere_is_none(objects: list[Object]) -> None:
+    assert nominated(*objects) == {"p": False}
+
+
+def test_of_several_the_most_important_comes_first() -> None:
+    both = waiting("p1", "a", priority=1), waiting("p2", "a", priority=2)
+    assert nominated(*both) == {"p1": False, "p2": True}
+
+
+def test_nobody_is_evicted_a_second_time_and_the_room_is_not_given_away() -> None:
+    items = [
+        node("a"),
+        node("b"),
+        runs("victim", "a", metadata=GOING, priority=0),
+        runs("other", "b", priority=0),
+        waiting("p", "a"),
+        pod("late", owner="Job/late", requests={"cpu": "2"}, priority=0),
+        pod("more", owner="Job/more", requests={"cpu": "2"}, priority=0),
+    ]
+    dump = {"apiVersion": "v1", "kind": "List", "items": items}
+    question = question_of([RawDocument("dump.json", 0, dump)], Import())
+    options = Options(engine="fast", workers=1)
+    plan = make_plan(question, load_model("mixed"), options, Deadline(elapsed() + 30)).plan
+    assert plan.summary.evicted_pods == 0
+    assert [item.node for item in plan.assignments] == ["b"]

@@ -68,6 +68,8 @@ def main() -> int:
                 faulty += bool(outcome.faults)
                 for fault in dict.fromkeys(outcome.faults):
                     print(f"seed {outcome.seed}: {fault}", flush=True)
+                for text in outcome.beside:
+                    print(f"seed {outcome.seed}: only beside others: {text}", flush=True)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
     print(f"{len(seeds)} clusters, {faulty} with contradictions, {time.monotonic() - began:.0f} s")

@@ -109,7 +109,7 @@ def certify(
             from kantopt.planning.certify import certify as judge
             from kantopt.planning.options import Options
             from kantopt.planning.question import Import, judging_model, question_of
-            from kantopt.planning.wanted import required_jobs
+            from kantopt.planning.wanted import model_pending, required_jobs
             from kantopt.schema.files import load_raw
 
             how = Import(
@@ -120,11 +120,14 @@ def certify(
             if plan is not None and question.plan is None:
                 raise BadDataError([Problem(plan, "kind", "no Plan", "a Plan to judge")])
             chosen = judging_model(question, model)
+            if question.plan is None:  # which jobs a plan was made for stands in the plan
+                chosen = model_pending(question, chosen, pending or ())
             later = became_of(question, raws, load_raw(after), how, chosen) if after else None
             progress.reach("planning")
             if log is not None:
                 emit("", log)  # what an earlier run left there is not part of this one
-            settings = Options(seed=seed, require=required_jobs(question, require or ()), log=log)
+            required = required_jobs(question, require or (), chosen)
+            settings = Options(seed=seed, require=required, log=log)
             if workers is not None:
                 settings = replace(settings, workers=workers)
             result = judge(

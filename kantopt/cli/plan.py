@@ -104,7 +104,12 @@ def plan(
                 from kantopt.planning.options import Options
                 from kantopt.planning.plan import make_plan
                 from kantopt.planning.question import Import, chosen_model, read_question
-                from kantopt.planning.wanted import model_for, required_jobs, wanted_job
+                from kantopt.planning.wanted import (
+                    model_for,
+                    model_pending,
+                    required_jobs,
+                    wanted_job,
+                )
                 from kantopt.search.strategy import Strategy
 
                 how = Import(
@@ -117,7 +122,6 @@ def plan(
                 engine=engine,
                 strategies=tuple(Strategy(name) for name in strategy or ()),
                 seed=seed,
-                require=required_jobs(question, require or ()),
             )
             if workers is not None:
                 settings = replace(settings, workers=workers)
@@ -126,8 +130,10 @@ def plan(
                 if model is None and question.model is None:
                     model = "preemption"
             chosen = pace.applied(chosen_model(question, model))
+            chosen = model_pending(question, chosen, pending or ())
             if wanted is not None:
                 chosen = model_for(chosen, wanted)
+            settings = replace(settings, require=required_jobs(question, require or (), chosen))
             if wanted is not None and clear is not None:
                 from kantopt.cli.prices import exit_code_of, write_prices
                 from kantopt.planning.prices import price_list

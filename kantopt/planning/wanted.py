@@ -7,19 +7,48 @@ from difflib import get_close_matches
 
 from kantopt.errors import UsageError
 from kantopt.planning.question import Question
+from kantopt.problem.chosen import asked_for
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Model
 
 
-def required_jobs(question: Question, names: Iterable[str]) -> tuple[str, ...]:
+def required_jobs(question: Question, names: Iterable[str], model: Model) -> tuple[str, ...]:
     """Return the jobs that the command line requires, as NAMESPACE/NAME.
 
     Raises
     ------
     UsageError
-        If there is no such job, or several.
+        If there is no such job, or several, or the model leaves its pending pods aside.
     """
-    return tuple(_named(question, name, "--require", "a job")[0] for name in names)
+    found = tuple(_named(question, name, "--require", "a job")[0] for name in names)
+    for job in question.jobs:
+        name = f"{job.namespace}/{job.name}"
+        if name in found and _waits(job) and not asked_for(job, model.pending):
+            raise UsageError(
+                f"--require: found {name}, expected a job that is asked about: "
+                f"{', '.join(model.pending or ()) or 'no pending job is'}"
+            )
+    return found
+
+
+def model_pending(question: Question, model: Model, patterns: Sequence[str]) -> Model:
+    """Return a model that asks only about pending jobs that match one of some patterns.
+
+    Of Kubernetes objects the import has left out the others already, also single pods.
+
+    Raises
+    ------
+    UsageError
+        If no pending job matches a pattern.
+    """
+    if question.imported or not patterns:
+        return model
+    waiting = [job for job in question.jobs if _waits(job) and asked_for(job, model.pending)]
+    for pattern in patterns:
+        if not any(asked_for(job, [pattern]) for job in waiting):
+            raise UsageError(f"--pending {pattern}: no pending job matches")
+    names = [f"{job.namespace}/{job.name}" for job in waiting if asked_for(job, patterns)]
+    return model.model_copy(update={"pending": tuple(names)})
 
 
 def wanted_job(question: Question, name: str) -> str:

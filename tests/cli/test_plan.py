@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from kantopt.schema.files import load_native
-from tests.cli.conftest import SNAPSHOT, Cli
+from tests.cli.conftest import HUGE, SNAPSHOT, Cli
 
 BOTH = ("snap.yaml", "jobs.yaml")
 QUICKSTART = sorted((Path(__file__).parents[2] / "instances" / "quickstart").glob("*.yaml"))
@@ -158,3 +158,26 @@ def test_deterministic_plans_do_not_depend_on_the_number_of_workers(cli: Cli) ->
     plans = {cli(*asked, "--workers", workers).out for workers in ("1", "3")}
     assert len(plans) == 1
     assert json.loads(plans.pop())["solver"]["foundBy"] == "cp-sat"
+
+
+def test_pending_patterns_are_of_native_jobs_as_well(cli: Cli) -> None:
+    Path("huge.yaml").write_text(HUGE, encoding="utf-8")
+    out = cli("plan", *BOTH, "huge.yaml", "--pending", "team-a/*", "-o", "json").out
+    plan = json.loads(out)
+    assert (plan["summary"]["placedPods"], plan.get("unplaced", [])) == (2, [])
+    assert plan["model"]["pending"] == ["team-a/llm-8"]
+    Path("plan.json").write_text(out, encoding="utf-8")
+    assert cli("verify", *BOTH, "huge.yaml", "plan.json").code == 0
+
+
+def test_a_pattern_that_no_pending_job_matches_is_an_error(cli: Cli) -> None:
+    done = cli("plan", *BOTH, "--pending", "team-x/*")
+    assert done.code == 64
+    assert "--pending team-x/*: no pending job matches" in done.err
+
+
+def test_a_job_that_is_left_aside_cannot_be_required(cli: Cli) -> None:
+    Path("huge.yaml").write_text(HUGE, encoding="utf-8")
+    done = cli("plan", *BOTH, "huge.yaml", "--for", "llm-8", "--require", "huge")
+    assert done.code == 64
+    assert "--require: found default/huge, expected a job that is asked about" in done.err

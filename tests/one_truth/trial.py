@@ -34,6 +34,8 @@ class Outcome:
     seed: int
     faults: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
+    beside: list[str] = field(default_factory=list)
+    """Jobs that only a plan for all that waits places: no contradiction, but to be looked at."""
 
 
 def question_of(seed: int) -> Question:
@@ -105,6 +107,10 @@ class Trial:
                 self.legal(one.found, required.asked)
                 if instance.strict and not enough:
                     self.legal(one.found, steps[-1].asked)
+        alone = all(answer.answer == "no" for answer in told.verdict.answers)
+        if alone and told.verdict.answers and not _missing(required):
+            self.outcome.counts["placed only beside others"] += 1
+            self.outcome.beside.append(f"{required.by}, explain says {told.verdict.status}")
         self.verdict(told, wanted, room, enough)
         for remedy in told.remedies:
             self.remedy(name, remedy.edit, remedy.kind)
@@ -115,7 +121,7 @@ class Trial:
         if placement is None:
             self.fault(f"{found.by}: its plan is not one of {_question(asked)}")
             return
-        faults = check(asked, placement)
+        faults = [v for v in check(asked, placement) if v.rule is not Rule.REQUIRED]
         if faults:
             self.fault(f"{found.by}: its plan is illegal for {_question(asked)}: {faults[0]}")
 

@@ -12,6 +12,7 @@ from kantopt.planning.options import Options
 from kantopt.planning.question import Question
 from kantopt.planning.run import Run
 from kantopt.planning.solver_process import SolverProcess
+from kantopt.planning.wanted import runs_already
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema import plan as docs
@@ -67,7 +68,7 @@ def make_plan(
     required = tuple(dict.fromkeys((*model.required, *options.require)))
     instance = question.instance(model.model_copy(update={"required": required}))
     run = Run(instance, tiers_of(instance), options, deadline, tell, solver)
-    run.warnings += question.notes
+    run.warnings += [*question.notes, *runs_already(instance)]
     run.look_at_least_once()
     if run.deadline.over():
         run.warnings.append(not_examined(deadline))

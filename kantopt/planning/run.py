@@ -237,9 +237,10 @@ class Run:
         )
         missing = check(self.asked, placement, (Rule.REQUIRED,))
         infeasible = self.infeasible
+        alone = "" if self.asked.model.pending is None else ", other pending jobs left aside"
         self.warnings += [
             f"{v.subject} is required and "
-            + ("provably has no place" if infeasible else "was not placed")
+            + (f"provably has no place{alone}" if infeasible else "was not placed")
             + f" ({v.message})"
             for v in missing
         ]

@@ -8,8 +8,11 @@ from difflib import get_close_matches
 from kantopt.errors import UsageError
 from kantopt.planning.question import Question
 from kantopt.problem.chosen import asked_for
+from kantopt.problem.focus import pending_podsets, runs_enough
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import tiers_of
 from kantopt.schema.jobs import Job
-from kantopt.schema.model import Model
+from kantopt.schema.model import Metric, Model
 
 
 def required_jobs(question: Question, names: Iterable[str], model: Model) -> tuple[str, ...]:
@@ -124,6 +127,24 @@ def model_for(model: Model, job: str) -> Model:
     """Return a model under which one job must be placed and no other pending one is looked at."""
     required = tuple(dict.fromkeys((*model.required, job)))
     return model.model_copy(update={"required": required, "pending": (job,)})
+
+
+def runs_already(instance: Instance) -> tuple[str, ...]:
+    """Say of jobs named to be placed that they are: they run with their minimum, though not whole.
+
+    ``kantopt explain`` asks about the rest of their pods.
+    """
+    if instance.model.pending is None:
+        return ()
+    goal = any(t.metric is Metric.UNPLACED and t.target is not None for t in tiers_of(instance))
+    return tuple(
+        f"job {job.name} runs with its minimum and counts as placed already "
+        "(kantopt explain says what room for all of its pods takes)"
+        for job in instance.jobs
+        if (goal or job.index in instance.required)
+        and pending_podsets(instance, job.index)
+        and runs_enough(instance, job)
+    )
 
 
 def _waits(job: Job) -> bool:

@@ -143,6 +143,25 @@ def test_who_fits_alone_may_wait_beside_others() -> None:
     )
 
 
+def test_who_waits_alone_may_have_a_place_beside_others() -> None:
+    """A pod of another job goes where the emptiest domain is, and the spread admits one more."""
+    labels = {"app": "x"}
+    even = {"maxSkew": 1, "topologyKey": "rack", "labelSelector": {"matchLabels": labels}}
+    jobs = [
+        job("r", pods(gpu=1, on=["n0"], labels=labels), movable=False),
+        job("full", pods(gpu=6, on=["n1"]), movable=False),
+        job("small", pods(gpu=2, labels=labels, nodeSelector={"rack": "c"}), priority=1),
+        job("j", pods(gpu=4, labels=labels, topologySpreadConstraints=[even])),
+    ]
+    nodes = [node(f"n{i}", cpu=9, gpu=8, labels={"rack": "bc"[i]}) for i in range(2)]
+    told = verdict(jobs, nodes)
+    assert told.verdict.status == "WAITS"
+    assert told.notes == (
+        "planned together with 1 other pending job it is placed, for what they change "
+        "(kantopt plan --require default/j)",
+    )
+
+
 @pytest.mark.parametrize("priority", ["counts", "off"])
 def test_of_one_job_the_strict_rule_is_asked_and_a_note_says_so(priority: str) -> None:
     jobs = [job("r", pods(gpu=8, on=["n0"]), priority=5), job("j", pods(gpu=8), priority=5)]

@@ -22,6 +22,7 @@ from kantopt.planning.question import Question
 from kantopt.planning.run import Run
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.together import search_together
+from kantopt.planning.wanted import model_for
 from kantopt.problem.cluster import Spot
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
@@ -396,3 +397,22 @@ def test_of_a_job_without_a_place_the_rest_is_planned_at_once() -> None:
     assert result.infeasible
     assert {tier.status for tier in result.plan.objectives} == {"OPTIMAL"}
     assert not any("time" in warning for warning in result.plan.warnings)
+
+
+def test_of_a_job_that_runs_with_its_minimum_it_is_said_that_it_is_placed() -> None:
+    """``--for`` and ``fit`` have nothing to make room for: ``explain`` asks about the rest."""
+    elastic = {"count": 2, "minCount": 1, "requests": {"cpu": 4}, "assignments": [{"node": "a"}]}
+    asked = question(
+        [node("a", 4), node("b", 4)],
+        [{"name": "elastic", "podSets": [elastic]}, job("other", 1, "b")],
+        [],
+    )
+    for wanted in (
+        model_for(model("evictions", "moves"), "default/elastic"),
+        model({"unplaced": {"unit": "job", "target": 0}}, "moves", pending=["elastic"]),
+    ):
+        plan = planned(asked, wanted, engine="fast").plan
+        assert any("runs with its minimum" in text for text in plan.warnings)
+        assert plan.summary.moved_pods == 0
+    everybody = planned(asked, model("moves", required=["elastic"]), engine="fast").plan
+    assert not any("runs with its minimum" in text for text in everybody.warnings)

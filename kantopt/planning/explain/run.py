@@ -94,8 +94,9 @@ def explain(
     for more in parts(own, model, instance, told, deadline, tuple(edits)):
         told = more
         yield told
-    if told.plan is not None and not deadline.over():
-        note = competition(question, model, name, deadline)
+    if told.verdict.status not in ("RUNS", "NEVER", "OPEN") and not deadline.over():
+        fits = told.plan is not None
+        note = competition(question, model, name, deadline, fits=fits)
         if note:
             yield told.model_copy(update={"notes": (*told.notes, note)})
 

@@ -8,7 +8,10 @@
 set -eu
 cd "${STATE_DIRECTORY:-.}"
 # Not a pipe: a kubectl that fails half-way must not look like a smaller cluster.
-kubectl get nodes,pods,pdb,priorityclasses -A -o json > cluster.json.new
+OBJECTS=nodes,pods,namespaces,pdb,priorityclasses
+OBJECTS=$OBJECTS,pvc,pv,storageclasses,csinodes,csidrivers,csistoragecapacities,volumeattachments
+OBJECTS=$OBJECTS,deployments,replicasets,statefulsets,daemonsets,jobs
+kubectl get "$OBJECTS" -A -o json > cluster.json.new
 mv cluster.json.new cluster.json
 exec kantopt defrag cluster.json --max-moves 20 --time-limit 60s \
   --max-snapshot-age 15m --lock-file run.lock --last-plan last.json --output-file plan.json \

@@ -117,6 +117,11 @@ class JobsReader:
             own = self._priorities.value(gang.priority_class)
         if own is not None:
             return own
+        for pod in pods:
+            name = pod.priority_class
+            if name and pod.priority is None and self._priorities.value(name) is None:
+                text = f"pods of the priority class {name}, which is not in the input, have none"
+                self._notes.add(text, pod.full_name)
         values = {self._priorities.of(pod) for pod in pods}
         if len(values) > 1:
             text = "gangs of pods of several priorities are given the highest"

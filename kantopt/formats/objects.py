@@ -33,6 +33,29 @@ KINDS = frozenset(
 )
 """API groups and kinds that the import reads; the core group is empty."""
 
+FETCHED = frozenset(
+    {
+        ("", "Namespace"),
+        ("", "PersistentVolumeClaim"),
+        ("", "PersistentVolume"),
+        ("", "Event"),
+        ("storage.k8s.io", "StorageClass"),
+        ("storage.k8s.io", "CSINode"),
+        ("storage.k8s.io", "CSIDriver"),
+        ("storage.k8s.io", "CSIStorageCapacity"),
+        ("storage.k8s.io", "VolumeAttachment"),
+        ("apps", "Deployment"),
+        ("apps", "ReplicaSet"),
+        ("apps", "StatefulSet"),
+        ("apps", "DaemonSet"),
+        ("batch", "Job"),
+        ("resource.k8s.io", "ResourceClaim"),
+        ("resource.k8s.io", "ResourceSlice"),
+        ("resource.k8s.io", "DeviceClass"),
+    }
+)
+"""Kinds to ask for (docs/kubernetes.md): where one is of no use nobody needs to hear of it."""
+
 
 def flatten(data: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the objects of a ``List`` (or ``PodList``, ...), or the object itself in a list.
@@ -74,7 +97,7 @@ class Objects:
             version, kind = view.name("apiVersion"), view.name("kind")
             group = version.rpartition("/")[0]
             if (group, kind) not in KINDS:
-                if version and kind:
+                if version and kind and (group, kind) not in FETCHED:
                     self.ignored.append(kind)
                 continue
             metadata = view.at("metadata")

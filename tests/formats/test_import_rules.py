@@ -270,3 +270,10 @@ def test_nodes_without_any_pod_are_most_likely_half_of_the_input() -> None:
 def test_an_input_without_anything_is_told_the_same() -> None:
     (note,) = read().notes
     assert note.startswith("the input has no nodes")
+
+
+def test_a_priority_class_that_is_needed_and_missing_is_named() -> None:
+    unknown = pod("p", priorityClassName="gold")
+    assert "default/p" in noted(read(node("a"), unknown), "priority class gold")
+    numbered = pod("p", priorityClassName="gold", priority=5)
+    assert not any("gold" in line for line in read(node("a"), numbered).notes)

@@ -213,8 +213,9 @@ def test_what_is_not_modelled_is_said_once_with_its_count() -> None:
         topologySpreadConstraints=[spread],
         tolerations=[{"key": "k", "operator": "Gt", "value": "3"}],
     )
-    extra = thing("apps/v1", "Deployment", "d")
-    imported = read(subject, pod("q", namespace="b"), extra, extra)
+    extra = thing("v1", "ConfigMap", "d")
+    fetched = thing("apps/v1", "Deployment", "d")
+    imported = read(subject, pod("q", namespace="b"), extra, extra, fetched)
     for words in (
         "namespace selectors",
         "node policy of their own",
@@ -223,7 +224,7 @@ def test_what_is_not_modelled_is_said_once_with_its_count() -> None:
         assert ": 1" in noted(imported, words)
     podset = imported.pending.jobs[0].pod_sets[0]
     assert podset.not_modelled == ("claims", "gpu-shares", "host-ports")
-    assert noted(imported, "no use for").endswith(": 2 (Deployment, ...)")
+    assert noted(imported, "no use for").endswith(": 2 (ConfigMap, ...)")
     term = imported.pending.jobs[0].pod_sets[0].pod_anti_affinity[0]
     assert term.namespaces == ("b", "default")
 

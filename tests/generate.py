@@ -133,7 +133,12 @@ OBJECTIVES: tuple[tuple[list[Any], str], ...] = (
         "move",
     ),
     (
-        [{"unplaced": {"unit": "pod"}}, "nodes_in_use", {"disruption_cost": {"by": "priority"}}],
+        [
+            {"unplaced": {"unit": "pod"}},
+            "undrained",
+            "nodes_in_use",
+            {"disruption_cost": {"by": "priority"}},
+        ],
         "eviction",
     ),
     (
@@ -236,6 +241,7 @@ def _document(d: Draft, objectives: list[Any]) -> tuple[Document, Document, Docu
         "objectives": objectives,
         "limits": limits,
         "required": d.required,
+        "drain": [d.nodes[0]["name"]] if "undrained" in objectives else [],
     }
     return snapshot, jobs, model
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 COMMANDS = (
     "plan",
     "defrag",
+    "drain",
     "explain",
     "certify",
     "verify",

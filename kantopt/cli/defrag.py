@@ -41,9 +41,9 @@ def defrag(
             metavar="GOAL",
             help="empty-nodes[=N], empty-domain=LEVEL[:N], fragment-rate=RESOURCE:SIZE[/CLASS][:N] "
             "(free slots; or a rate, P%), stranded-gpus[=X], fit=JOB[,JOB] (make room for pending "
-            "jobs, patterns too). +N: N more than now; without N: as far as possible. Which nodes "
-            "count: GOAL,selector=KEY[=VALUE] and GOAL,class=NAME. Repeatable, the most important "
-            "first.",
+            "jobs, patterns too), drain=NODE[,NODE] (empty nodes, patterns too). +N: N more than "
+            "now; without N: as far as possible. Which nodes count: GOAL,selector=KEY[=VALUE] and "
+            "GOAL,class=NAME. Repeatable, the most important first.",
             show_default="the objectives of the model",
         ),
     ] = None,

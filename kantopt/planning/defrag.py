@@ -13,7 +13,7 @@ from kantopt.planning.options import Options
 from kantopt.planning.plan import Result, make_plan
 from kantopt.planning.question import Question
 from kantopt.planning.solver_process import SolverProcess
-from kantopt.planning.wishes import read_goals
+from kantopt.planning.wishes import drained, read_goals
 from kantopt.schema.extends import load_model
 from kantopt.schema.model import Limits, Model, Objective
 from kantopt.schema.plan import Plan
@@ -85,6 +85,8 @@ def asked(question: Question, wish: Wish) -> Asked:
     model = model.model_copy(update=update)
     if not wish.goals:
         return Asked(model)
+    nodes = drained(wish.goals, [node.name for node in question.snapshot.nodes])
+    model = model.model_copy(update={"drain": tuple(dict.fromkeys((*model.drain, *nodes)))})
     wishes = read_goals(wish.goals, question.instance(model), question.jobs)
     last = ("evictions", "moves") if limits["evictions"] else ("moves",)
     objectives = (*wishes.objectives, *(Objective.model_validate(name) for name in last))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import kantopt
+from kantopt.planning.drained import drain_words
 from kantopt.planning.goals import goal_rows
 from kantopt.planning.identity import (
     budget_refs,
@@ -94,7 +95,7 @@ def plan_document(
             docs.Standing(rule=v.rule, subject=v.subject, message=v.message)
             for v in answer.standing
         ),
-        warnings=answer.warnings,
+        warnings=(*answer.warnings, *drain_words(instance, answer.placement)),
         model=instance.model,
         jobs=tuple(
             job

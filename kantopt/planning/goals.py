@@ -23,6 +23,7 @@ _TIDY = (
     Metric.NODES_IN_USE,
     Metric.FRAGMENT_RATE,
     Metric.DOMAINS_IN_USE,
+    Metric.UNDRAINED,
 )
 """Metrics that pods are moved for where they come before the moves."""
 _DISTURBING = (
@@ -32,7 +33,7 @@ _DISTURBING = (
     Metric.DISRUPTION_COST,
 )
 
-Unit = Literal["nodes", "domains", "slots", "milli-GPU", "jobs", "other"]
+Unit = Literal["nodes", "domains", "slots", "milli-GPU", "jobs", "pods", "other"]
 
 
 def goal_rows(instance: Instance, placement: Placement) -> tuple[Goal, ...]:
@@ -105,6 +106,8 @@ def _row(tier: Tier, before: Step, after: Step) -> Goal:
         case Metric.UNPLACED:
             scope = "" if tier.priority is None else f" of priority {tier.priority}"
             text, unit = f"jobs without their pods{scope}", "jobs" if tier.unit == "jobs" else unit
+        case Metric.UNDRAINED:
+            text, unit = "pods on nodes to be emptied", "pods"
         case Metric.FRAGMENTED_NODES:
             text, unit = "GPU nodes partly used", "nodes"
         case Metric.STRANDED_GPUS:

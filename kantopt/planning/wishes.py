@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from fractions import Fraction
 from typing import Any
 
@@ -28,11 +29,14 @@ FORMS = (
     "fragment-rate=RESOURCE:SIZE[/CLASS][:N]",
     "stranded-gpus[=X]",
     "fit=JOB[,JOB...]",
+    "drain=NODE[,NODE...]",
 )
 """How goals are written; N slots also as a rate, P%, and any N as +N: more than there are now.
 
 Behind a comma may stand which nodes count: ``selector=KEY[=VALUE]``, ``class=RESOURCE``.
 """
+
+_DRAIN = "drain="
 
 _WHICH = re.compile(r",(selector|class)=")
 _SLOT = re.compile(r"([^:=]+?):([^:/]+)(?:/([^:]+))?(?::([^:]+))?")
@@ -86,7 +90,7 @@ def read_goals(goals: Sequence[str], instance: Instance, jobs: Sequence[Job]) ->
         goal = _Goal(text, rest if given else None, _nodes(name, text, which), instance, jobs)
         objective = _READERS[name](goal, wishes)
         if objective in wishes.objectives:
-            if name == "fit":
+            if name in ("fit", "drain"):
                 continue
             raise UsageError(f"--goal: found {quote(text)} twice, expected each goal once")
         wishes.objectives.append(objective)
@@ -250,6 +254,34 @@ def _fit(goal: _Goal, wishes: Wishes) -> Objective:
     return _objective(Metric.UNPLACED, by="priority", unit="job", target=0)
 
 
+def drained(goals: Sequence[str], nodes: Sequence[str]) -> tuple[str, ...]:
+    """Return the nodes that goals say are to be emptied, by name or pattern.
+
+    Raises
+    ------
+    BadDataError
+        If there is no such node.
+    """
+    found: list[str] = []
+    for text in goals:
+        if not text.startswith(_DRAIN):
+            continue
+        for pattern in text.removeprefix(_DRAIN).split(","):
+            named = [name for name in nodes if fnmatchcase(name, pattern.strip())]
+            if not named:
+                expected = "the name of a node, or a pattern"
+                hint = did_you_mean(pattern, nodes)
+                raise BadDataError([Problem(f"--goal {text}", "", quote(pattern), expected, hint)])
+            found += named
+    return tuple(dict.fromkeys(found))
+
+
+def _drain(goal: _Goal, wishes: Wishes) -> Objective:
+    if not goal.rest:
+        raise goal.fail("no node", "drain=NODE[,NODE...]")
+    return _objective(Metric.UNDRAINED, target=0)
+
+
 def _waits(job: Job) -> bool:
     placed = sum(place.count for podset in job.pod_sets for place in podset.assignments)
     return sum(podset.count for podset in job.pod_sets) > placed
@@ -261,4 +293,5 @@ _READERS: dict[str, Callable[[_Goal, Wishes], Objective]] = {
     "fragment-rate": _fragment_rate,
     "stranded-gpus": _stranded_gpus,
     "fit": _fit,
+    "drain": _drain,
 }

@@ -19,6 +19,7 @@ from kantopt.problem.misnamed import Names
 from kantopt.problem.mix import commonest_shapes
 from kantopt.problem.not_modelled import why_not_placed
 from kantopt.schema import jobs as docs
+from kantopt.schema.hints import did_you_mean, quote
 from kantopt.schema.model import Model
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.snapshot import Node as NodeDocument
@@ -64,12 +65,18 @@ def build_instance(
         if times > 1
     ]
     resources = _resources(snapshot, documents)
-    nodes = tuple(_node(i, node, resources) for i, node in enumerate(snapshot.nodes))
+    drained = frozenset(model.drain)
+    nodes = tuple(_node(i, node, resources, drained) for i, node in enumerate(snapshot.nodes))
     topology = _topology(snapshot, nodes)
     builder = JobsBuilder(snapshot, nodes, topology, resources, model)
     for document in documents:
         builder.add(document)
     podsets = tuple(builder.podsets)
+    problems += [
+        Problem(source, "drain", quote(name), "the name of a node", did_you_mean(name, known))
+        for known in [[node.name for node in nodes]]
+        for name in sorted(drained.difference(known))
+    ]
     problems += _unknown(model, nodes, topology, resources, source)
     every = [f"{job.namespace}/{job.name}" for job in known]
     required = _required(model.required, every, names, _not_planned(known, model), problems, source)
@@ -117,7 +124,9 @@ def _resources(snapshot: ClusterSnapshot, jobs: Iterable[docs.Job]) -> tuple[str
     return tuple(sorted(names | {"pods"}))
 
 
-def _node(index: int, node: NodeDocument, resources: tuple[str, ...]) -> Node:
+def _node(
+    index: int, node: NodeDocument, resources: tuple[str, ...], drained: frozenset[str]
+) -> Node:
     capacity: list[int | None] = list(amounts(resources, node.allocatable, up=False))
     if "pods" not in node.allocatable:
         capacity[resources.index("pods")] = None
@@ -133,11 +142,12 @@ def _node(index: int, node: NodeDocument, resources: tuple[str, ...]) -> Node:
         name=node.name,
         labels={**({HOSTNAME: node.name} if node.hostname_from_name else {}), **node.labels},
         taints=tuple(Taint(taint.key, taint.value, taint.effect) for taint in node.taints),
-        unschedulable=node.unschedulable,
+        unschedulable=node.unschedulable or node.name in drained,
         ready=node.ready,
         capacity=tuple(capacity),
         devices=devices,
         gpu_milli=gpus,
+        drained=node.name in drained,
     )
 
 

@@ -51,6 +51,11 @@ class Instance:
         return tuple(sorted({job.priority for job in self.jobs}, reverse=True))
 
     @cached_property
+    def drained(self) -> frozenset[int]:
+        """Nodes that are to be emptied."""
+        return frozenset(node.index for node in self.nodes if node.drained)
+
+    @cached_property
     def held(self) -> frozenset[int]:
         """Nodes that are not ready: pods are not moved off them, unless they are to be emptied."""
         if not self.on(Rule.PINNED):

@@ -364,6 +364,7 @@ _UNITS = {
     Metric.ALLOCATION: "milli-GPU",
     Metric.EXCESS_NODES: "nodes",
     Metric.WAITING: "seconds",
+    Metric.UNDRAINED: "pods",
 }
 
 

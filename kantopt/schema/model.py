@@ -50,6 +50,7 @@ class Metric(StrEnum):
     WAITING = "waiting"
     FRAGMENT_RATE = "fragment_rate"
     DOMAINS_IN_USE = "domains_in_use"
+    UNDRAINED = "undrained"
 
 
 Switch = Literal["required", "off"]
@@ -279,6 +280,9 @@ class Objective(PriorityObjective):
     domains_in_use: DomainsObjective | None = Field(
         default=None, description="domains of a topology level with pods"
     )
+    undrained: ClusterObjective | None = Field(
+        default=None, description="pods that stay on the nodes to be emptied (see drain)"
+    )
 
 
 class Limits(ModelPart):
@@ -371,6 +375,11 @@ class Model(Part):
         default=None,
         description="patterns of the jobs (NAMESPACE/NAME or NAME, with * and ?) of which pending "
         "pods are placed; the others are left out of the question; default: all",
+    )
+    drain: tuple[str, ...] = Field(
+        default=(),
+        description="nodes to be emptied: nothing comes to them, and pods may move off them even "
+        "if they are not ready",
     )
     exempt: tuple[Selector, ...] = Field(
         default=(),

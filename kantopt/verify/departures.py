@@ -135,13 +135,22 @@ def fewest_departures(instance: Instance, above: Mapping[Tier, int]) -> int:
     """Return how many pods must leave their nodes: as many as keep the emptiest groups in use.
 
     So many groups have to be emptied as are in use now beyond what the tiers above allow, and
-    each takes all its pods to leave.
+    each takes all its pods to leave. Of nodes to be emptied all pods beyond those allowed leave.
     """
     fewest = 0
     for tier, value in above.items():
         if tier.metric in (Metric.NODES_IN_USE, Metric.DOMAINS_IN_USE):
             in_use, counts = _leaving(instance, tier)
             fewest = max(fewest, sum(counts[: max(0, in_use - value)]))
+        if tier.metric is Metric.UNDRAINED:
+            there = sum(
+                pods
+                for podset in instance.podsets
+                if not podset.daemon
+                for spot, pods in podset.current.items()
+                if spot.node in instance.drained
+            )
+            fewest = max(fewest, there - value)
     return fewest
 
 

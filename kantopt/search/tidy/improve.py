@@ -11,6 +11,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.state import State
+from kantopt.search.tidy.drain import Drain
 from kantopt.search.tidy.fit import Fit
 from kantopt.search.tidy.gains import GAINED, Gains
 from kantopt.search.tidy.vacate import EMPTIED, Vacation
@@ -51,10 +52,27 @@ def tidy(
     first = next((i for i, tier in enumerate(tiers) if tier.metric in GAINED), None)
     if any(tier.metric is Metric.UNPLACED and tier.target is not None for tier in tiers):
         _fit(instance, start, deadline, found)
+    if any(tier.metric is Metric.UNDRAINED for tier in tiers):
+        _drain(instance, start, deadline, found)
     if emptied:
         _vacate(instance, start, emptied, deadline, seed, found)
     if first is not None:
         _gain(instance, start, tiers[first], deadline, found)
+
+
+def _drain(
+    instance: Instance,
+    start: Placement,
+    deadline: Deadline,
+    found: Callable[[Placement], bool],
+) -> None:
+    share = deadline.less(deadline.remaining() * (1 - SHARE))
+    drain = Drain(State(instance, start))
+    placement = drain.run(share.cuts)
+    while not found(placement) and drain.movers.mark():
+        # Supposes that what is illegal stays so with more moves.
+        drain.movers.undo(drain.movers.mark() // 2)
+        placement = drain.state.placement()
 
 
 def _fit(

@@ -1,0 +1,70 @@
+"""What stays on nodes that are to be emptied, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import PodSet
+from kantopt.problem.placement import Placement
+from kantopt.schema.model import Rule
+from kantopt.search.causes import Causes
+from kantopt.search.state import State
+from kantopt.verify.departures import may_leave
+
+MOST_NAMED = 20
+"""Pod sets that are named one by one; of more only their number is told."""
+
+
+def drain_words(instance: Instance, placement: Placement) -> tuple[str, ...]:
+    """Say what a plan leaves on the nodes to be emptied: pod sets with cause, daemons counted."""
+    if not instance.drained:
+        return ()
+    daemons = 0
+    left: list[tuple[PodSet, Counter[int]]] = []
+    for podset, spots in zip(instance.podsets, placement.podsets, strict=True):
+        there = Counter[int]()
+        for spot, pods in spots.items():
+            if spot.node in instance.drained:
+                there[spot.node] += pods
+        if podset.daemon:
+            daemons += there.total()
+        elif there:
+            left.append((podset, there))
+    return tuple(_words(instance, placement, left, daemons))
+
+
+def _words(
+    instance: Instance,
+    placement: Placement,
+    left: list[tuple[PodSet, Counter[int]]],
+    daemons: int,
+) -> Iterator[str]:
+    state = State(instance, placement)
+    for podset, there in left[:MOST_NAMED]:
+        nodes = ", ".join(
+            instance.nodes[n].name + (f" x{k}" if k > 1 else "") for n, k in sorted(there.items())
+        )
+        name = f"{instance.job_of(podset.index).name}/{podset.name}"
+        yield f"stays on {nodes}: {name}, {_why(instance, state, podset)}"
+    if len(left) > MOST_NAMED:
+        yield f"stay on nodes to be emptied: {len(left) - MOST_NAMED} pod sets more"
+    if daemons:
+        pods = "1 pod" if daemons == 1 else f"{daemons} pods"
+        yield f"stay with the nodes to be emptied: {pods} of daemons"
+
+
+def _why(instance: Instance, state: State, podset: PodSet) -> str:
+    """Say what keeps a pod set, the plainest first; at last why each other node refuses it."""
+    if not may_leave(instance, podset):
+        if instance.model.limits.moves == 0:
+            return "no pod may move (limit moves: 0)"
+        return "not movable"
+    budgets = [instance.budgets[b] for b in podset.budgets]
+    if instance.on(Rule.DISRUPTION) and instance.job_of(podset.index).move_mode == "restart":
+        if len(budgets) > 1:
+            return f"under {len(budgets)} disruption budgets, which bear nothing"
+        if any(budget.allowed == 0 for budget in budgets):
+            return f"disruption budget {budgets[0].name} allows 0"
+    return Causes(state, podset.index).counts

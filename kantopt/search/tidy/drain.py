@@ -1,0 +1,46 @@
+"""Nodes to be emptied: their pods one by one into the fullest others, the largest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from kantopt.problem.placement import Placement
+from kantopt.search.state import State
+from kantopt.search.tidy.movers import Movers
+from kantopt.search.tidy.targets import Fullest
+
+
+class Drain:
+    """Moves what can be moved off the nodes that are to be emptied."""
+
+    def __init__(self, state: State) -> None:
+        self.state, self.movers = state, Movers(state)
+        self._fullest = Fullest(state, self.movers)
+
+    def run(self, over: Callable[[], bool]) -> Placement:
+        """Move each pod that another node takes; return the placement then."""
+        state = self.state
+        drained = state.instance.drained
+        mask = np.ones(state.size, dtype=np.bool_)
+        mask[sorted(drained)] = False
+        pods = [
+            (s, spot)
+            for s, spots in enumerate(state.spots)
+            if self.movers.movable[s]
+            for spot, k in sorted(spots.items())
+            if spot.node in drained
+            for _ in range(k)
+        ]
+        pods.sort(key=lambda pod: (-self._size(pod[0]), pod))
+        for s, spot in pods:
+            if over():
+                break
+            self._fullest.move(s, spot, mask)
+        return state.placement()
+
+    def _size(self, s: int) -> float:
+        podset = self.state.instance.podsets[s]
+        share = float((self.state.shape[s].demand / self._fullest.most).sum())
+        return podset.gpu_milli * 1000 + share

@@ -1,0 +1,105 @@
+"""``kantopt drain``: where pods go before a maintenance, and which stay and why."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+SNAPSHOT = """\
+apiVersion: kantopt/v1alpha1
+kind: ClusterSnapshot
+metadata: {name: maintained}
+nodes:
+- {name: n1, labels: {pool: near}, allocatable: {cpu: 8, nvidia.com/gpu: 8}}
+- {name: n2, labels: {pool: near}, allocatable: {cpu: 8, nvidia.com/gpu: 8}}
+- {name: n3, ready: false, labels: {pool: far}, allocatable: {cpu: 8, nvidia.com/gpu: 8}}
+jobs:
+- name: agent
+  daemon: true
+  podSets:
+  - {count: 2, minCount: 0, requests: {cpu: 1}, assignments: [{node: n1}, {node: n3}]}
+- name: web
+  podSets:
+  - {count: 3, minCount: 0, requests: {nvidia.com/gpu: 2}, assignments: [{node: n1, count: 3}]}
+- name: fixed
+  movable: false
+  podSets: [{count: 1, requests: {nvidia.com/gpu: 1}, assignments: [{node: n1}]}]
+- name: bound
+  podSets:
+  - {count: 1, requests: {cpu: 1}, nodeSelector: {pool: far}, assignments: [{node: n3}]}
+- name: lost
+  podSets: [{count: 1, requests: {cpu: 1}, assignments: [{node: n3}]}]
+- name: guarded
+  podSets:
+  - {count: 1, labels: {app: g}, requests: {cpu: 1}, assignments: [{node: n3}]}
+podDisruptionBudgets:
+- {name: g, selector: {matchLabels: {app: g}}, disruptionsAllowed: 0}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "snap.yaml").write_text(SNAPSHOT)
+    monkeypatch.chdir(tmp_path)
+
+
+def plan_of(cli: Cli, *arguments: str, code: int = 0) -> dict[str, Any]:
+    done = cli("drain", *arguments, "-f", "snap.yaml", "-o", "json", "-O", "plan.json")
+    assert done.code == code, done.err
+    judged = cli("verify", "snap.yaml", "plan.json")
+    assert judged.code == 0, judged.out
+    plan: dict[str, Any] = json.loads(Path("plan.json").read_text())
+    return plan
+
+
+def test_all_pods_that_can_go_go_and_the_others_are_named_with_the_reason(cli: Cli) -> None:
+    plan = plan_of(cli, "n1")
+    assert {(m["fromNode"], m["toNode"], m["job"]) for m in plan["moves"]} == {
+        ("n1", "n2", "default/web")
+    }
+    assert plan["summary"]["movedPods"] == 3
+    (goal,) = plan["goals"]
+    assert (goal["before"], goal["after"], goal["missedBy"]) == (4, 1, 1)
+    assert "stays on n1: default/fixed/main, not movable" in plan["warnings"]
+    assert "stay with the nodes to be emptied: 1 pod of daemons" in plan["warnings"]
+    assert plan["solver"]["status"] == "OPTIMAL"
+
+
+def test_a_node_that_is_not_ready_is_drained_where_it_is_asked_for(cli: Cli) -> None:
+    plan = plan_of(cli, "n3")
+    assert [m["job"] for m in plan["moves"]] == ["default/lost"]
+    told = "\n".join(plan["warnings"])
+    assert "stays on n3: default/guarded/main, disruption budget default/g allows 0" in told
+    assert "stays on n3: default/bound/main, 0 of 3 nodes fit: 2 node selector or affinity" in told
+
+
+def test_drained_nodes_receive_nothing(cli: Cli) -> None:
+    plan = plan_of(cli, "n*")
+    assert plan["summary"]["changes"] is False
+    assert plan["goals"][0]["after"] == plan["goals"][0]["before"]
+    assert plan["model"]["drain"] == ["n1", "n2", "n3"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code"), [(["n1", "--detailed-exitcode"], 3), (["n1", "--require-goal"], 4)]
+)
+def test_exit_codes_tell_that_pods_stay(cli: Cli, options: list[str], code: int) -> None:
+    done = cli("drain", *options, "-f", "snap.yaml")
+    assert done.code == code, done.err
+    assert "pods on nodes to be emptied" in done.out
+    assert "missed by 1 pod" in done.out
+
+
+def test_a_node_that_is_not_there_is_bad_data(cli: Cli) -> None:
+    done = cli("drain", "n4", "-f", "snap.yaml")
+    assert done.code == 65
+    assert "expected the name of a node, or a pattern" in done.err
+    Path("model.yaml").write_text(
+        "apiVersion: kantopt/v1alpha1\nkind: Model\nextends: defrag\ndrain: [n9]\n"
+    )
+    assert cli("plan", "snap.yaml", "-m", "model.yaml").code == 65

@@ -73,9 +73,9 @@ def build_instance(
         builder.add(document)
     podsets = tuple(builder.podsets)
     problems += [
-        Problem(source, "drain", quote(name), "the name of a node", did_you_mean(name, known))
-        for known in [[node.name for node in nodes]]
-        for name in sorted(drained.difference(known))
+        Problem(source, "drain", quote(name), "the name of a node", did_you_mean(name, there))
+        for there in [[node.name for node in nodes]]
+        for name in sorted(drained.difference(there))
     ]
     problems += _unknown(model, nodes, topology, resources, source)
     every = [f"{job.namespace}/{job.name}" for job in known]

@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kantopt.planning.between import Between, Reading
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
 from kantopt.problem.selectors import selector_matches
 from kantopt.schema.model import Model, Rule
 from kantopt.schema.snapshot import ClusterSnapshot
-from kantopt.verify.rules import CHECKS, STATE_RULES
+from kantopt.verify.rules import CHECKS, STATE_RULES, check
 from kantopt.verify.step import Step, Violation
 
 WHOEVER_CAME_LAST = (Rule.CAPACITY, Rule.DEVICES, Rule.QUOTA)
@@ -79,3 +81,23 @@ def _may_have_been_kept(reading: Reading, fault: Violation) -> bool:
             for selector in selectors
         )
     return False
+
+
+def with_victims_back(instance: Instance, after: Placement) -> Placement:
+    """Return a placement with those of the evicted pods put back that fit where they were."""
+    step = Step(instance, instance.current, after)
+    rules = [rule for rule in STATE_RULES if rule is not Rule.GANG]
+    wrong = len(check(instance, after, rules))
+    for s, podset in enumerate(instance.podsets):
+        if not (podset.running and step.evicted(s)):
+            continue
+        for spot in sorted(step.departures[s]):
+            for _ in range(step.departures[s][spot]):
+                fuller = {**after.podsets[s], spot: after.podsets[s].get(spot, 0) + 1}
+                back = after.replace({s: fuller})
+                if (
+                    sum(fuller.values()) <= podset.count
+                    and len(check(instance, back, rules)) <= wrong
+                ):
+                    after = back
+    return after

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import kantopt
 from kantopt.clock import Deadline
 from kantopt.planning.actions import waves_of
+from kantopt.planning.arrivals import with_victims_back
 from kantopt.planning.assumed import assumed
 from kantopt.planning.between import Between
 from kantopt.planning.document import plan_document
@@ -219,6 +220,9 @@ class _Certification:
         )
         witnesses.tell(run.incumbents.known)
         better: CounterExample | None = None
+        if certificate.history is not None:
+            # The plainest better plan, for which there is always time.
+            run.incumbents.offer(with_victims_back(self.instance, self.final), "put back")
         if self.deadline.over():
             run.warnings.append(not_examined(self.deadline))
             run.cut = True
@@ -233,9 +237,9 @@ class _Certification:
             witnesses.hear(run.incumbents.known)
             if run.incumbents.best.key >= first.key:
                 witnesses.look(self.deadline.less(left * LAST_LOOK / 2))
-            if run.incumbents.best.key < first.key:
-                judged = certificate if certificate.history is not None else None
-                better = self._better(run, (first.missing, *first.values), judged)
+        if run.incumbents.best.key < first.key:
+            judged = certificate if certificate.history is not None else None
+            better = self._better(run, (first.missing, *first.values), judged)
         before = measure(self.instance, self.instance.current, self.tiers)
         values = first.values
         known = run.incumbents.known

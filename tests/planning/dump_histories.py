@@ -21,6 +21,9 @@ WEB = p("web-1", "a", "4")
 """It fills node a."""
 MORE = p("more", owner="ReplicaSet/more", cpu="4", priority=100)
 """It is more important and fills a node."""
+PORT = [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]
+PORTED = p("web-1", "a", containers=PORT)
+MORE_PORTED = p("more", owner="ReplicaSet/more", containers=PORT, priority=100)
 PREEMPTED = "PreemptionByScheduler"
 JOB = made("Job", "train", parallelism=1)
 WORKER = p("train-1", "a", "4", owner="Job/train")
@@ -244,6 +247,12 @@ BETWEEN = [
         verdict="BETTER",
         tier="unplaced[priority=0, CPU-only pods]",
         became={"web-1": "preempted", "other": "finished"},
+    ),
+    DumpPair(
+        "the victim freed a host port",
+        [n("a", "8"), PORTED, MORE_PORTED],
+        [n("a", "8"), ended(PORTED, "Failed", PREEMPTED), on(MORE_PORTED, "a")],
+        became={"web-1": "preempted"},
     ),
     DumpPair(
         "the scheduler broke a budget: legal for it, said apart",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kantopt.clock import Deadline, elapsed
+from kantopt.planning.arrivals import judge_arrivals
 from kantopt.planning.between import Between, became_of
 from kantopt.planning.certify import certify
 from kantopt.planning.check_certificate import check_certificate
@@ -19,6 +20,7 @@ from tests.planning.dump_faults import FAULTS
 from tests.planning.dump_histories import HISTORIES
 from tests.planning.dump_pairs import DumpPair
 from tests.planning.dump_twists import TWISTS
+from tests.planning.simulated import dumps, planted
 
 SECONDS = 20.0
 """Most of them take a tenth of a second; a busy machine takes its time."""
@@ -58,3 +60,31 @@ def test_what_happened_between_two_dumps_is_told_and_nobody_falsely_accused(
     assert history.waiting == case.waiting
     better = certificate.counter_example
     assert ("" if better is None else better.tier) == case.tier
+
+
+def judged(first: list[Object], later: list[Object]) -> list[str]:
+    """Rules that came to be broken between two dumps."""
+    model, raws, after = load_model("mixed"), raws_of(first), raws_of(later)
+    found = became_of(question_of(raws), raws, after, Import(), model)
+    assert isinstance(found, Between)
+    return [fault.rule for fault in judge_arrivals(found, model)[0]]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_scheduler_that_does_nothing_wrong_is_accused_of_nothing(seed: int) -> None:
+    first, later = dumps(seed)
+    assert judged(first, later) == []
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_fault_among_much_that_changed_is_found(seed: int) -> None:
+    first, later = dumps(seed)
+    wrong, rule = planted(later, seed)
+    assert rule in judged(first, wrong)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_certificates_of_what_happened_hold_when_they_are_checked(seed: int) -> None:
+    first, later = dumps(seed)
+    certificate = certified(DumpPair(f"{seed}", first, later))
+    assert certificate.verdict != "ILLEGAL"

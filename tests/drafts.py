@@ -121,6 +121,7 @@ class Draft:
 _PODSET_FIELDS = {
     "minCount",
     "devices",
+    "hostPorts",
     "nodeSelector",
     "nodeAffinity",
     "tolerations",
@@ -138,3 +139,21 @@ def hosts(nodes: list[int]) -> Document:
 
 def plus(n: Counter[str], **more: int) -> Counter[str]:
     return n + Counter({"cpu": more.get("cpu", 0), GPU: more.get("gpu", 0)})
+
+
+def a_victim(d: Draft, nodes: list[int], **more: Any) -> tuple[Document, Counter[str]]:
+    """A running job, and what a pod asks that needs the room of one of its pods and fits there."""
+    asked = d.ask()
+    more.setdefault("priority", d.rng.choice((LOW, MIDDLE)))
+    if d.chance(50):
+        more.setdefault("minCount", 0)
+    more.setdefault("movable", d.chance(20))
+    return d.run(nodes, asked, **more), asked
+
+
+def an_evictor(d: Draft, n: int, victim: Document, asked: Counter[str], **more: Any) -> Document:
+    bigger = plus(asked, gpu=d.rng.randint(0, 1))
+    for name in bigger:
+        d.room[n][name] += bigger[name] - asked[name]
+    more.setdefault("priority", HIGH)
+    return d.wait([n], bigger, room=False, **{"confined": True, **more})

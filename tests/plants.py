@@ -8,31 +8,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
 
 from kantopt.schema.model import Rule
-from tests.drafts import GPU, HIGH, HOST, LOW, MIDDLE, Document, Draft, hosts, plus
-
-
-def _victim(d: Draft, nodes: list[int], **more: Any) -> tuple[Document, Counter[str]]:
-    """A running job, and what a pod asks that needs the room of one of its pods and fits there."""
-    asked = d.ask()
-    more.setdefault("priority", d.rng.choice((LOW, MIDDLE)))
-    if d.chance(50):
-        more.setdefault("minCount", 0)
-    more.setdefault("movable", d.chance(20))
-    return d.run(nodes, asked, **more), asked
-
-
-def _evictor(d: Draft, n: int, victim: Document, asked: Counter[str], **more: Any) -> Document:
-    bigger = plus(asked, gpu=d.rng.randint(0, 1))
-    for name in bigger:
-        d.room[n][name] += bigger[name] - asked[name]
-    more.setdefault("priority", HIGH)
-    return d.wait([n], bigger, room=False, **{"confined": True, **more})
+from tests.drafts import (
+    GPU,
+    HIGH,
+    HOST,
+    LOW,
+    MIDDLE,
+    Document,
+    Draft,
+    a_victim,
+    an_evictor,
+    hosts,
+    plus,
+)
+from tests.node_plants import plant_ports
 
 
 def plant_capacity(d: Draft) -> bool:
+    if d.chance(50):
+        return plant_ports(d)
     nodes = d.pick()
     if not nodes:
         return False
@@ -229,13 +225,13 @@ def plant_priority(d: Draft) -> bool:
     if not nodes:
         return False
     level = d.rng.choice((LOW, MIDDLE))
-    victim, asked = _victim(d, nodes, priority=level)
+    victim, asked = a_victim(d, nodes, priority=level)
     if d.chance(75):
-        _evictor(d, nodes[0], victim, asked, priority=level + 1, preemptionPolicy="Never")
+        an_evictor(d, nodes[0], victim, asked, priority=level + 1, preemptionPolicy="Never")
     else:
         bigger = plus(asked, cpu=1, gpu=1)
         d.room[nodes[0]].update({"cpu": 1, GPU: 1})
-        _evictor(d, nodes[0], victim, bigger, priority=level)
+        an_evictor(d, nodes[0], victim, bigger, priority=level)
     return True
 
 
@@ -243,8 +239,8 @@ def plant_pinned(d: Draft) -> bool:
     nodes = d.pick()
     if not nodes:
         return False
-    victim, asked = _victim(d, nodes, preemptible=False, movable=False)
-    _evictor(d, nodes[0], victim, asked)
+    victim, asked = a_victim(d, nodes, preemptible=False, movable=False)
+    an_evictor(d, nodes[0], victim, asked)
     return True
 
 
@@ -264,18 +260,18 @@ def plant_disruption(d: Draft) -> bool:
         return False
     n, shape = nodes[0], d.rng.randint(0, 2)
     if shape == 0:
-        victim, asked = _victim(d, nodes)
+        victim, asked = a_victim(d, nodes)
         _budget(d, victim, 0)
-        _evictor(d, n, victim, asked)
+        an_evictor(d, n, victim, asked)
     elif shape == 1:
-        victim, asked = _victim(d, nodes)
+        victim, asked = a_victim(d, nodes)
         _budget(d, victim, 1)
         _budget(d, victim, 2)
-        _evictor(d, n, victim, asked)
+        an_evictor(d, n, victim, asked)
     else:
-        victim, asked = _victim(d, [n, n], minCount=0)
+        victim, asked = a_victim(d, [n, n], minCount=0)
         _budget(d, victim, 1)
-        job = _evictor(d, n, victim, asked)
+        job = an_evictor(d, n, victim, asked)
         job["podSets"][0].update(count=2, requests=dict(asked), minCount=d.rng.choice((0, 2)))
     return True
 
@@ -286,8 +282,8 @@ def plant_gang_victims(d: Draft) -> bool:
         return False
     where = [nodes[0], nodes[-1]]
     cost = d.rng.randint(1, 2)
-    victim, asked = _victim(d, where, minCount=0, disruptionMode="all", disruptionCost=cost)
-    _evictor(d, nodes[0], victim, asked)
+    victim, asked = a_victim(d, where, minCount=0, disruptionMode="all", disruptionCost=cost)
+    an_evictor(d, nodes[0], victim, asked)
     d.limits["evictions"] += 2
     return True
 
@@ -316,10 +312,10 @@ def plant_eviction(d: Draft) -> bool:
     nodes = d.pick()
     if not nodes:
         return False
-    victim, asked = _victim(d, nodes)
+    victim, asked = a_victim(d, nodes)
     if d.chance(25):
         _budget(d, victim, 1)
-    _evictor(d, nodes[0], victim, asked)
+    an_evictor(d, nodes[0], victim, asked)
     d.limits["evictions"] += 1
     return True
 
@@ -333,7 +329,7 @@ def plant_move(d: Draft) -> bool:
     job = d.run(nodes[:1], asked, preemptible=False, movable=True)
     job["podSets"][0]["nodeAffinity"] = [hosts(nodes)]
     d.reserve(nodes[1], asked)
-    _evictor(d, nodes[0], job, asked)
+    an_evictor(d, nodes[0], job, asked)
     d.limits["moves"] += 1
     return True
 

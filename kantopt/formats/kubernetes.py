@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.formats.disruption import read_budget
 from kantopt.formats.gangs import Dialect, GangRef, gang_of
+from kantopt.formats.host_ports import sidecars_count
 from kantopt.formats.kubernetes_jobs import JobsReader, Member, unused
 from kantopt.formats.kubernetes_nodes import bounded, read_node, selector_keys
 from kantopt.formats.kubernetes_queues import Queues
@@ -175,6 +176,7 @@ class _Import:
         views = self._objects.of("", "Pod")
         namespaces = sorted({view.at("metadata").text("namespace") or "default" for view in views})
         members = []
+        sidecar_ports = sidecars_count(self._objects.of("", "Node"))
         for view in views:
             phase = view.at("status").text("phase")
             if phase in ("Succeeded", "Failed"):
@@ -182,7 +184,7 @@ class _Import:
                 if phase == "Succeeded":
                     self._count_ended(view)
                 continue
-            pod = read_pod(view, namespaces, self._notes)
+            pod = read_pod(view, namespaces, self._notes, sidecar_ports=sidecar_ports)
             if pod.node and pod.node not in nodes:
                 text = "pods on nodes that are not in the input are left out"
                 self._notes.add(text, f"{pod.full_name} on {pod.node}")

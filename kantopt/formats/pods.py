@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kantopt.formats.disruption import disruption_cost, owner_of, why_pinned
+from kantopt.formats.host_ports import read_host_ports
 from kantopt.formats.kubernetes_nodes import (
     bounded,
     read_node_affinity,
@@ -67,7 +68,9 @@ class Pod:
         return f"{self.namespace}/{self.ref.name}"
 
 
-def read_pod(pod: View, namespaces: Sequence[str], notes: Notes) -> Pod:
+def read_pod(
+    pod: View, namespaces: Sequence[str], notes: Notes, *, sidecar_ports: bool = True
+) -> Pod:
     """Read a pod or a pod template; what has no place in our documents is noted.
 
     Parameters
@@ -78,6 +81,8 @@ def read_pod(pod: View, namespaces: Sequence[str], notes: Notes) -> Pod:
         All namespaces with pods: what a namespace selector may select.
     notes
         Takes what is left out.
+    sidecar_ports
+        Whether host ports of sidecars count.
     """
     metadata, spec, status = pod.at("metadata"), pod.at("spec"), pod.at("status")
     annotations, labels = metadata.words("annotations"), metadata.words("labels")
@@ -126,6 +131,7 @@ def read_pod(pod: View, namespaces: Sequence[str], notes: Notes) -> Pod:
                 name: from_base(name, n)
                 for name, n in pod_requests(spec, status if bound else None).items()
             },
+            "host_ports": read_host_ports(spec, sidecars=sidecar_ports),
             "node_selector": dict(sorted(spec.words("nodeSelector").items())),
             "node_affinity": affinity,
             "tolerations": read_tolerations(spec, notes),
@@ -230,15 +236,12 @@ def _with_own(selector: LabelSelector, term: View, labels: dict[str, str]) -> La
 
 def not_modelled(spec: View, annotations: dict[str, str]) -> tuple[Feature, ...]:
     """Name what a pod asks for that is not modelled."""
-    boxes = list(spec.list("containers"))
-    boxes += [box for box in spec.list("initContainers") if box.text("restartPolicy") == "Always"]
     asks: dict[Feature, bool] = {
         "claims": any(
             "persistentVolumeClaim" in volume or "ephemeral" in volume
             for volume in spec.list("volumes")
         ),
         "gpu-shares": any(name in annotations for name in ("gpu-fraction", "gpu-memory")),
-        "host-ports": any(port.raw.get("hostPort") for box in boxes for port in box.list("ports")),
         "pod-affinity": next(iter(spec.at("affinity", "podAffinity").list(REQUIRED)), None)
         is not None,
         "resource-claims": next(iter(spec.list("resourceClaims")), None) is not None,

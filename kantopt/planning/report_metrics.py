@@ -184,8 +184,8 @@ def _pools(instance: Instance, nodes: Sequence[int]) -> list[tuple[str, list[int
 
 
 def _slot_tier(instance: Instance, slot: Slot) -> Tier:
-    resources = [name for name in instance.resources if name != "pods"]
-    if slot.resource not in instance.resources:
+    resources = [name for name in instance.offered if name != "pods"]
+    if slot.resource not in instance.offered:
         hint = did_you_mean(slot.resource, resources)
         raise UsageError(
             f"--slot-resource: found {slot.resource}, expected {one_of(resources)}"

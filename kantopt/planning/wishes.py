@@ -132,7 +132,7 @@ class _Goal:
     def known(self, objective: Objective) -> Objective:
         """Return an objective all of whose names the cluster has."""
         instance = self.instance
-        names = Names(instance.nodes, instance.topology, instance.resources)
+        names = Names(instance.nodes, instance.topology, instance.offered)
         problems = list(names.check(objective, f"--goal {self.text}"))
         if problems:
             raise BadDataError(problems)

@@ -18,6 +18,7 @@ from kantopt.problem.job import PodSet
 from kantopt.problem.misnamed import Names
 from kantopt.problem.mix import commonest_shapes
 from kantopt.problem.not_modelled import why_not_placed
+from kantopt.problem.uses import NodeUses
 from kantopt.schema import jobs as docs
 from kantopt.schema.hints import did_you_mean, quote
 from kantopt.schema.model import Model
@@ -64,11 +65,15 @@ def build_instance(
         for name, times in sorted(Counter(names).items())
         if times > 1
     ]
-    resources = _resources(snapshot, documents)
+    uses = NodeUses(documents)
+    offered = _resources(snapshot, documents)
+    resources = (*offered, *uses.offer)
     drained = frozenset(model.drain)
-    nodes = tuple(_node(i, node, resources, drained) for i, node in enumerate(snapshot.nodes))
+    nodes = tuple(
+        _node(i, node, resources, drained, uses.offer) for i, node in enumerate(snapshot.nodes)
+    )
     topology = _topology(snapshot, nodes)
-    builder = JobsBuilder(snapshot, nodes, topology, resources, model)
+    builder = JobsBuilder(snapshot, nodes, topology, resources, model, uses)
     for document in documents:
         builder.add(document)
     podsets = tuple(builder.podsets)
@@ -77,7 +82,7 @@ def build_instance(
         for there in [[node.name for node in nodes]]
         for name in sorted(drained.difference(there))
     ]
-    problems += _unknown(model, nodes, topology, resources, source)
+    problems += _unknown(model, nodes, topology, offered, source)
     every = [f"{job.namespace}/{job.name}" for job in known]
     required = _required(model.required, every, names, _not_planned(known, model), problems, source)
     _check_overflow(nodes, podsets, resources, problems, source)
@@ -105,7 +110,7 @@ def build_instance(
         spreads=build_spreads(builder.labels, podsets),
         queues=builder.queues,
         budgets=budgets,
-        mix=commonest_shapes(podsets),
+        mix=commonest_shapes(podsets, resources=len(offered)),
         required=required,
         model=model,
     )
@@ -125,9 +130,14 @@ def _resources(snapshot: ClusterSnapshot, jobs: Iterable[docs.Job]) -> tuple[str
 
 
 def _node(
-    index: int, node: NodeDocument, resources: tuple[str, ...], drained: frozenset[str]
+    index: int,
+    node: NodeDocument,
+    resources: tuple[str, ...],
+    drained: frozenset[str],
+    things: Mapping[str, int],
 ) -> Node:
-    capacity: list[int | None] = list(amounts(resources, node.allocatable, up=False))
+    offer = {**node.allocatable, **things}
+    capacity: list[int | None] = list(amounts(resources, offer, up=False))
     if "pods" not in node.allocatable:
         capacity[resources.index("pods")] = None
     devices = tuple(

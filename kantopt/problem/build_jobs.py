@@ -13,6 +13,7 @@ from kantopt.problem.cluster import Node, Queue, Quota, Spot, Topology
 from kantopt.problem.job import DeviceNeed, Job, PodSet, Role, TopologyNeed
 from kantopt.problem.not_modelled import is_left_alone
 from kantopt.problem.selectors import affinity_matches, barriers, tolerates
+from kantopt.problem.uses import NodeUses
 from kantopt.schema import jobs as docs
 from kantopt.schema.model import Model
 from kantopt.schema.quantity import to_base
@@ -37,6 +38,7 @@ class JobsBuilder:
         topology: Topology,
         resources: tuple[str, ...],
         model: Model,
+        uses: NodeUses,
     ) -> None:
         self.jobs: list[Job] = []
         self.podsets: list[PodSet] = []
@@ -46,6 +48,7 @@ class JobsBuilder:
         self._nodes = nodes
         self._topology = topology
         self._resources = resources
+        self._uses = uses
         self._node_index = {node.name: node.index for node in nodes}
         self._queue_index = {queue.name: queue.index for queue in self.queues}
         self._classes = {cls.name: cls for cls in snapshot.priority_classes}
@@ -136,7 +139,8 @@ class JobsBuilder:
         count: int,
         current: Mapping[Spot, int],
     ) -> int:
-        requests = amounts(self._resources, {"pods": 1, **podset.requests})
+        asked = {"pods": 1, **podset.requests, **self._uses.asks(podset)}
+        requests = amounts(self._resources, asked)
         devices = tuple(
             sorted(
                 DeviceNeed(need.device_class, need.count, amounts(self._resources, need.requests))

@@ -9,6 +9,7 @@ from kantopt.problem.cluster import Budget, Node, Queue, Topology
 from kantopt.problem.job import AntiAffinity, Job, PodSet, Spread, TopologyNeed
 from kantopt.problem.mix import Shape
 from kantopt.problem.placement import Placement, Spots, nowhere
+from kantopt.problem.uses import is_thing
 from kantopt.schema.model import Model, Rule
 
 
@@ -44,6 +45,11 @@ class Instance:
     def nowhere(self) -> Placement:
         """The placement of an empty cluster."""
         return nowhere(len(self.podsets))
+
+    @cached_property
+    def offered(self) -> tuple[str, ...]:
+        """Resources that documents name; the others stand for things that pods use."""
+        return tuple(name for name in self.resources if not is_thing(name))
 
     @cached_property
     def priorities(self) -> tuple[int, ...]:

@@ -34,17 +34,26 @@ def shape_of(resources: Sequence[str], shape: MixShape) -> Shape:
 
 
 def commonest_shapes(
-    podsets: Iterable[PodSet], *, share: int = 60, step: int = 10, only_gpus: bool = True
+    podsets: Iterable[PodSet],
+    *,
+    share: int = 60,
+    step: int = 10,
+    only_gpus: bool = True,
+    resources: int | None = None,
 ) -> tuple[Shape, ...]:
     """Return the commonest shapes of pods, ``step`` at a time until ``share`` % are covered.
 
     The rule by which FGD's simulator picks its typical pods (ATC'23), with its defaults; the
-    published runs take 95 %, shape by shape, pods without GPUs among them.
+    published runs take 95 %, shape by shape, pods without GPUs among them. Of the requests only
+    the first ``resources`` are looked at, all by default.
     """
     count: Counter[tuple[Amounts, tuple[DeviceNeed, ...], int]] = Counter()
     for podset in podsets:
         if podset.gpu_milli or not only_gpus:
-            count[podset.requests, podset.devices, podset.gpu_milli] += podset.count
+            requests = podset.requests
+            if resources is not None:
+                requests = (*requests[:resources], *(0 for _ in requests[resources:]))
+            count[requests, podset.devices, podset.gpu_milli] += podset.count
     ranked = sorted(count.items(), key=lambda item: (-item[1], item[0]))
     total, taken = sum(count.values()), 0
     shapes: list[Shape] = []

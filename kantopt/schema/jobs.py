@@ -77,6 +77,18 @@ class DeviceRequest(Part):
     requests: Requests = Field(description="what the pod takes from each of those devices")
 
 
+class HostPort(Part):
+    """A port of its node that each pod holds; nobody else there may use it at that address."""
+
+    host_port: Annotated[int, Field(ge=1, le=65535)] = Field(description="number of the port")
+    protocol: Literal["TCP", "UDP", "SCTP"] = Field(default="TCP", description="its protocol")
+    host_ip: str = Field(
+        default="",
+        alias="hostIP",
+        description="address of the node; empty or 0.0.0.0: all of its addresses",
+    )
+
+
 class PodAntiAffinityTerm(Part):
     """Pods that may not share a topology domain with the pods of this set (required form)."""
 
@@ -136,6 +148,9 @@ class PodSet(Part):
     labels: dict[str, str] = Field(default_factory=dict, description="labels of the pods")
     requests: Requests = Field(default_factory=dict, description="resources of each pod")
     devices: tuple[DeviceRequest, ...] = Field(default=(), description="devices of each pod")
+    host_ports: tuple[HostPort, ...] = Field(
+        default=(), description="ports of the node that each pod holds"
+    )
     node_selector: dict[str, str] = Field(
         default_factory=dict, description="labels that the node must have"
     )

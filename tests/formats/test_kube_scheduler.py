@@ -15,7 +15,7 @@ ALLOWED_WRONGLY = {"PodTopologySpread": 6}
 REFUSED_WRONGLY = {"anti_affinity": 103, "spread": 18}
 """Rules of ours that refuse what the scheduler allows, with the most pairs of each."""
 
-LEFT_OUT = {"nominated", "claims", "host-ports", "pod-affinity", "resource-claims"}
+LEFT_OUT = {"nominated", "claims", "pod-affinity", "resource-claims"}
 """What pods ask for that are left out: of them nothing is compared, and none is planned."""
 
 

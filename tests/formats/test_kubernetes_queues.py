@@ -207,7 +207,6 @@ def test_what_is_not_modelled_is_said_once_with_its_count() -> None:
     subject = pod(
         "p",
         annotations={"gpu-fraction": "0.5"},
-        containers=[{"ports": [{"hostPort": 80}]}],
         volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}],
         affinity={"podAntiAffinity": {required: [anti]}},
         topologySpreadConstraints=[spread],
@@ -223,7 +222,7 @@ def test_what_is_not_modelled_is_said_once_with_its_count() -> None:
     ):
         assert ": 1" in noted(imported, words)
     podset = imported.pending.jobs[0].pod_sets[0]
-    assert podset.not_modelled == ("claims", "gpu-shares", "host-ports")
+    assert podset.not_modelled == ("claims", "gpu-shares")
     assert noted(imported, "no use for").endswith(": 2 (ConfigMap, ...)")
     term = imported.pending.jobs[0].pod_sets[0].pod_anti_affinity[0]
     assert term.namespaces == ("b", "default")

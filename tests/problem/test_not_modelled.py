@@ -35,7 +35,7 @@ def test_pending_pods_are_left_out_and_others_of_the_job_are_not() -> None:
 def test_what_is_assumed_is_planned_and_counted() -> None:
     jobs = jobs_of(ASKS, PLAIN)
     assert considered(jobs, None, ["claims"]) == jobs
-    assert considered(jobs, None, ["host-ports"]) != jobs
+    assert considered(jobs, None, ["resource-claims"]) != jobs
     assert count_left(jobs, ["claims"]) == ((("claims",), True, 2, 0),)
 
 

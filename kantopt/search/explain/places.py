@@ -9,6 +9,7 @@ import numpy as np
 
 from kantopt.problem.cluster import Taint
 from kantopt.problem.instance import Instance
+from kantopt.problem.uses import is_thing
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import gpu_milli
 from kantopt.search.causes import FITS, Causes
@@ -124,7 +125,7 @@ class Survey:
         names = self.question.resources
         asks = sorted(self.now.shape[s].asks, key=lambda a: (not gpu_milli(names[a[0]], 1), a[0]))
         nodes = np.flatnonzero(self.now.allowed(s))
-        asks = [(r, amount) for r, amount in asks if names[r] != "pods"]
+        asks = [(r, amount) for r, amount in asks if names[r] != "pods" and not is_thing(names[r])]
         if not asks or not len(nodes):
             return None
         r = asks[0][0]
@@ -153,6 +154,8 @@ class Survey:
                 return Rule.ELIGIBILITY, "node(s) didn't match Pod's node affinity/selector"
             case "pods":
                 return Rule.CAPACITY, "Too many pods"
+        if is_thing(cause):
+            return Rule.CAPACITY, f"node(s) didn't have free {cause}"
         rule = Rule.CAPACITY if cause in self.question.resources else Rule.DEVICES
         return rule, f"Insufficient {cause}" + (" even when empty" if never[n] else "")
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
 from kantopt.report.history import history_blocks
+from kantopt.report.not_modelled import left_words, proviso
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.terminal import plan_blocks
 from kantopt.report.tiers import tier_label, tier_number
@@ -67,12 +68,16 @@ def certificate_line(certificate: Certificate) -> str:
 
 def _verdict(certificate: Certificate, scales: Scales) -> Paragraph:
     tiers, better = certificate.tiers, certificate.counter_example
+    rows = certificate.plan.not_modelled
+    left = left_words(rows)
     if certificate.verdict == "ILLEGAL":
         count = plural(len(certificate.findings), "finding")
         return Paragraph(f"ILLEGAL: {count}; how good it is was not looked at.", "bad")
     if better is not None:
         if better.tier == "required":
-            return Paragraph("BETTER PLAN FOUND: it places more of the required jobs.", "bad")
+            return Paragraph(
+                f"BETTER PLAN FOUND: it places more of the required jobs{left}.", "bad"
+            )
         i = [tier.name for tier in tiers].index(better.tier)
         mine, other = (
             _number(tiers[i], value, scales) for value in (tiers[i].value, better.values[i])
@@ -82,20 +87,22 @@ def _verdict(certificate: Certificate, scales: Scales) -> Paragraph:
         if pods:
             named = ", ".join(pods[:3]) + (", ..." if len(pods) > 3 else "")
             text = f"{text}{_above(i)}; could have been spared: {named}"
-            return Paragraph(f"{text}.", "bad")
-        return Paragraph(f"{text}{_above(i)}.", "bad")
+            return Paragraph(f"{text}{left}.", "bad")
+        return Paragraph(f"{text}{_above(i)}{left}.", "bad")
     if certificate.verdict == "OPTIMAL":
-        text = "CERTIFIED OPTIMAL: no legal plan is better in any objective, in this order."
+        begin = f"CERTIFIED OPTIMAL{proviso(rows)}"
+        text = f"{begin}: no legal plan is better in any objective, in this order{left}."
         return Paragraph(text, "good")
     i = next((i for i, tier in enumerate(tiers) if tier.status != "OPTIMAL"), len(tiers))
     if i == len(tiers):
-        return Paragraph("OPEN: it misses what is required; no better plan was found.", "warn")
+        text = f"OPEN: it misses what is required; no better plan was found{left}."
+        return Paragraph(text, "warn")
     gap = "no bound is known"
     if tiers[i].bound is not None:
         value, bound = (_number(tiers[i], x, scales) for x in (tiers[i].value, tiers[i].bound))
         gap = f"it is {value}, and no plan gets below {bound}"
     text = f"OPEN: no better plan was found, and {tier_label(tiers[i].name)} is not proved: {gap}"
-    return Paragraph(f"{text}{_above(i)}.", "warn")
+    return Paragraph(f"{text}{_above(i)}{left}.", "warn")
 
 
 def _above(i: int) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli
-from tests.formats.cluster_objects import node, pod
+from tests.formats.cluster_objects import Object, node, pod
 
 SHARE = {"gpu-fraction": "0.5"}
 
@@ -56,7 +56,32 @@ def test_assumed_they_are_planned_and_the_verdict_says_so(cli: Cli, dump: str) -
 def test_a_plan_that_leaves_them_out_is_judged_valid_and_certified(cli: Cli, dump: str) -> None:
     cli("plan", dump, "-O", "plan.json", "--engine", "fast")
     assert cli("verify", dump, "plan.json").code == 0
-    assert cli("certify", dump, "plan.json").code == 0
+    done = cli("certify", dump, "plan.json")
+    assert done.code == 0
+    assert done.out.startswith("CERTIFIED OPTIMAL for what is modelled: no legal plan is better")
+    assert "2 pods left out and 1 left where it is" in " ".join(done.out.split())
+
+
+def test_what_a_scheduler_did_with_them_is_held_against_nobody(cli: Cli, files: Path) -> None:
+    def dump_of(name: str, *items: Object) -> str:
+        nodes = [node("a"), node("b")]
+        data = {"apiVersion": "v1", "kind": "List", "items": [*nodes, *items]}
+        (files / name).write_text(json.dumps(data))
+        return str(files / name)
+
+    def plain(on: str = "") -> Object:
+        return pod("q", on=on, owner="ReplicaSet/plain", requests={"cpu": "6"})
+
+    def share(name: str, on: str = "", cpu: str = "6") -> Object:
+        owner = "ReplicaSet/share" if cpu == "6" else "ReplicaSet/db"
+        return pod(name, on=on, owner=owner, annotations=SHARE, requests={"cpu": cpu})
+
+    before = dump_of("before.json", share("p"), plain(), share("r", "b", "2"))
+    # One came to a node, another was replaced elsewhere: neither is for us to judge.
+    after = dump_of("after.json", share("p", "b"), plain("a"), share("r3", "a", "2"))
+    done = cli("certify", before, "--after", after, "--time-limit", "20s")
+    assert done.code == 0
+    assert done.out.startswith("CERTIFIED OPTIMAL for what is modelled")
 
 
 def test_who_asks_about_a_job_that_is_left_out_learns_why(cli: Cli, dump: str) -> None:

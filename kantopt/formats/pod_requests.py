@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 
-from kantopt.formats.view import View
+from kantopt.formats.view import Exact, View
 
 Amounts = dict[str, int]
-_Exact = dict[str, Fraction]
+_Exact = dict[str, Exact]
 
 
 def pod_requests(spec: View, status: View | None = None) -> Amounts:
@@ -94,15 +93,15 @@ def _is_pod_level(resource: str) -> bool:
     return resource in ("cpu", "memory") or resource.startswith("hugepages-")
 
 
-def _add(total: _Exact, more: Mapping[str, Fraction]) -> None:
+def _add(total: _Exact, more: Mapping[str, Exact]) -> None:
     for name, amount in more.items():
         total[name] = total[name] + amount if name in total else amount
 
 
-def _raise(total: _Exact, other: Mapping[str, Fraction]) -> None:
+def _raise(total: _Exact, other: Mapping[str, Exact]) -> None:
     for name, amount in other.items():
         total[name] = max(total[name], amount) if name in total else amount
 
 
-def _up(amount: Fraction) -> int:
+def _up(amount: Exact) -> int:
     return -(-amount.numerator // amount.denominator)

@@ -14,6 +14,8 @@ from kantopt.schema.quantity import MILLI_RESOURCES, is_bytes, parse_quantity, t
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _EMPTY: dict[str, Any] = {}
+Exact = int | Fraction
+"""An amount as it is written; mostly whole, and then quick to add up."""
 
 
 @lru_cache(maxsize=4096)
@@ -22,9 +24,13 @@ def _base(resource: str, value: str | int, up: bool) -> int:
     return to_base(resource, value, up=up)
 
 
-@lru_cache(maxsize=4096)
-def _exact(resource: str, value: str | int) -> Fraction:
-    return parse_quantity(value) * (1000 if resource in MILLI_RESOURCES else 1)
+@lru_cache(maxsize=4096, typed=True)
+def _exact(resource: str, value: str | int) -> Exact:
+    if isinstance(value, bool):
+        raise TypeError("not a quantity")
+    to_base(resource, value)  # refuses what is no amount of the resource
+    amount = parse_quantity(value) * (1000 if resource in MILLI_RESOURCES else 1)
+    return int(amount) if amount.denominator == 1 else amount
 
 
 class View:
@@ -177,14 +183,18 @@ class View:
                 amounts[name] = amount
         return amounts
 
-    def exact_amounts(self, key: str) -> dict[str, Fraction]:
+    def exact_amounts(self, key: str) -> dict[str, Exact]:
         """Return quantities by resource in base units as they are written, not rounded."""
-        found = self.at(key)
-        return {
-            name: _exact(name, value)
-            for name, value in found.raw.items()
-            if value is not None and found.amount(name, name) is not None
-        }
+        raw = self._data.get(key)
+        if not raw:
+            return {}
+        amounts, found = {}, self.at(key)
+        for name, value in found.raw.items():
+            try:
+                amounts[name] = _exact(name, value)
+            except (TypeError, ValueError):
+                found.amount(name, name)  # says what is wrong with it, if anything
+        return amounts
 
     def amount(self, key: str, resource: str, *, up: bool = True) -> int | None:
         """Return one quantity of a resource in base units."""

@@ -127,6 +127,7 @@ _PODSET_FIELDS = {
     "tolerations",
     "topologyRequest",
     "podAntiAffinity",
+    "podAffinity",
     "topologySpreadConstraints",
     "count",
 }

@@ -42,6 +42,7 @@ WEIGHTS = {
     Rule.ANTI_AFFINITY: 1.6,
     Rule.DISRUPTION: 1.6,
     Rule.REQUIRED: 1.7,
+    Rule.AFFINITY: 1.6,
     Rule.LIMITS: 1.5,
     Rule.GANG_VICTIMS: 2.2,
     Rule.PRIORITY: 2.6,

@@ -7,11 +7,12 @@ same, read through the command's own import: does the judge admit one pod there,
 
 from __future__ import annotations
 
+import copy
 import gzip
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,36 @@ def compare(record: Mapping[str, Any]) -> Compared:
             if (node, True) in promised:
                 policy = "room of a nominated pod"
             pairs.append(Pair(record["name"], pod, node, tuple(plugins), *known[s, n], policy))
+    if any(_lonely(pair) for pair in pairs) and (stays := _none_leaves(record)) is not None:
+        near = {(pair.pod, pair.node) for pair in compare(stays).pairs if not pair.rules}
+        policy = "nobody to be near but pods that terminate"
+        pairs = [
+            replace(pair, policy=policy)
+            if _lonely(pair) and (pair.pod, pair.node) in near
+            else pair
+            for pair in pairs
+        ]
     return Compared(record["name"], tuple(pairs), left_out)
+
+
+def _lonely(pair: Pair) -> bool:
+    """Whether we alone refuse a pod, for want of one that it must be near."""
+    return not pair.plugins and pair.rules == ("affinity",)
+
+
+def _none_leaves(record: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return a record in which no running pod terminates; ``None`` if none does."""
+    changed = copy.deepcopy(dict(record))
+    leaving = [
+        item["metadata"]
+        for item in changed["dump"]["items"]
+        if item["kind"] == "Pod"
+        and item["spec"].get("nodeName")
+        and "deletionTimestamp" in item["metadata"]
+    ]
+    for metadata in leaving:
+        del metadata["deletionTimestamp"]
+    return changed if leaving else None
 
 
 def _name(item: Mapping[str, Any]) -> str:

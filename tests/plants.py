@@ -23,6 +23,7 @@ from tests.drafts import (
     hosts,
     plus,
 )
+from tests.near_plants import plant_affinity
 from tests.node_plants import plant_ports
 
 
@@ -369,6 +370,7 @@ PLANTS: dict[str, Callable[[Draft], bool]] = {
     Rule.GANG_VICTIMS: plant_gang_victims,
     Rule.LIMITS: plant_limits,
     Rule.REQUIRED: plant_required,
+    Rule.AFFINITY: plant_affinity,
     "eviction": plant_eviction,
     "move": plant_move,
     "crossing": plant_crossing,

@@ -19,6 +19,7 @@ from kantopt.formats.kubernetes_nodes import bounded, read_node, selector_keys
 from kantopt.formats.kubernetes_queues import Queues
 from kantopt.formats.kubernetes_topology import HOSTNAME, Levels, find_levels
 from kantopt.formats.moment import newest_moment
+from kantopt.formats.namespaces import Namespaces
 from kantopt.formats.nominated import with_rooms
 from kantopt.formats.objects import Notes, Objects, flatten
 from kantopt.formats.pod_groups import PodGroups
@@ -174,7 +175,7 @@ class _Import:
     def _members(self, nodes: set[str]) -> list[Member]:
         """Pods that hold a place or wait for one."""
         views = self._objects.of("", "Pod")
-        namespaces = sorted({view.at("metadata").text("namespace") or "default" for view in views})
+        namespaces = Namespaces.of(self._objects)
         members = []
         sidecar_ports = sidecars_count(self._objects.of("", "Node"))
         for view in views:
@@ -204,11 +205,11 @@ class _Import:
         return members
 
     def _count_ended(self, view: View) -> None:
-        ref = gang_of(read_pod(view, (), Notes()))
+        ref = gang_of(read_pod(view, Namespaces((), {}), Notes()))
         if ref is not None:
             self._ended[replace(ref, role="")] += 1
 
-    def _workloads(self, pods: Sequence[Pod], namespaces: Sequence[str]) -> Iterator[Member]:
+    def _workloads(self, pods: Sequence[Pod], namespaces: Namespaces) -> Iterator[Member]:
         """Kueue's Workloads that wait for admission and have no pods yet: suspended jobs."""
         groups = {(ref.namespace, ref.name) for ref in map(gang_of, pods) if ref is not None}
         owners = {pod.owner_uid for pod in pods if pod.owner_uid}
@@ -323,7 +324,7 @@ class _Import:
 HELD_BACK = "pods held back by scheduling gates are left out"
 """What a note says of them."""
 
-_SHOWN_BY = "kubectl get nodes,pods,pdb,priorityclasses -A -o json shows them"
+_SHOWN_BY = "kubectl get nodes,pods,namespaces,pdb,priorityclasses -A -o json shows them"
 _NO_NODES = f"the input has no nodes: {_SHOWN_BY}"
 _NO_PODS = f"the input has no pods, so every node counts as empty: {_SHOWN_BY}"
 

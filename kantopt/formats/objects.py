@@ -13,6 +13,7 @@ KINDS = frozenset(
     {
         ("", "Node"),
         ("", "Pod"),
+        ("", "Namespace"),
         ("policy", "PodDisruptionBudget"),
         ("scheduling.k8s.io", "PriorityClass"),
         ("scheduling.k8s.io", "PodGroup"),

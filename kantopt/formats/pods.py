@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,19 +10,17 @@ from kantopt.formats.host_ports import read_host_ports
 from kantopt.formats.kubernetes_nodes import (
     bounded,
     read_node_affinity,
-    read_selector,
     read_tolerations,
     selector_keys,
 )
+from kantopt.formats.namespaces import Namespaces
 from kantopt.formats.objects import Notes
+from kantopt.formats.pod_neighbours import read_affinity, read_anti_affinity, read_spreads
 from kantopt.formats.pod_requests import pod_requests
 from kantopt.formats.view import View
-from kantopt.schema.base import Expression, LabelSelector
 from kantopt.schema.features import Feature
-from kantopt.schema.jobs import PodAntiAffinityTerm, PodRef, TopologySpreadConstraint
+from kantopt.schema.jobs import PodRef
 from kantopt.schema.quantity import from_base
-
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +65,7 @@ class Pod:
         return f"{self.namespace}/{self.ref.name}"
 
 
-def read_pod(
-    pod: View, namespaces: Sequence[str], notes: Notes, *, sidecar_ports: bool = True
-) -> Pod:
+def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: bool = True) -> Pod:
     """Read a pod or a pod template; what has no place in our documents is noted.
 
     Parameters
@@ -78,7 +73,7 @@ def read_pod(
     pod
         The object.
     namespaces
-        All namespaces with pods: what a namespace selector may select.
+        What a namespace selector may select.
     notes
         Takes what is left out.
     sidecar_ports
@@ -97,9 +92,11 @@ def read_pod(
         # make every pod of the set unlike the others.
         affinity = ()
     anti = read_anti_affinity(spec, namespace, labels, namespaces, notes)
-    spreads = read_spreads(spec, labels, notes)
+    near, told = read_affinity(spec, namespace, labels, namespaces)
+    spreads = tuple(read_spreads(spec, labels))
     selectors = [item.label_selector for item in anti]
-    selectors += [item.label_selector for item in spreads]
+    selectors += [item.label_selector for item in near if item.label_selector is not None]
+    selectors += [item.label_selector for item in spreads if item.label_selector is not None]
     return Pod(
         namespace=namespace,
         ref=PodRef(
@@ -136,8 +133,10 @@ def read_pod(
             "node_affinity": affinity,
             "tolerations": read_tolerations(spec, notes),
             "pod_anti_affinity": anti,
+            "pod_affinity": near,
+            "terminating": "deletionTimestamp" in metadata,
             "topology_spread_constraints": spreads,
-            "not_modelled": not_modelled(spec, annotations),
+            "not_modelled": not_modelled(spec, annotations, namespaces_told=told),
             "disruption_cost": None if (cost := disruption_cost(annotations)) == 1 else cost,
         },
         selects=frozenset().union(*(selector_keys(item) for item in selectors)),
@@ -159,91 +158,17 @@ def grace_period(spec: View) -> int | None:
     return None if seconds is None else bounded(seconds)
 
 
-def read_anti_affinity(
-    spec: View,
-    namespace: str,
-    labels: dict[str, str],
-    namespaces: Sequence[str],
-    notes: Notes,
-) -> tuple[PodAntiAffinityTerm, ...]:
-    """Read the required pod anti-affinity; a term without selector selects nobody."""
-    found = []
-    for term in spec.at("affinity", "podAntiAffinity").list(REQUIRED):
-        if "labelSelector" not in term:
-            continue
-        selector = _with_own(read_selector(term.at("labelSelector")), term, labels)
-        named = term.strings("namespaces")
-        if "namespaceSelector" in term:
-            if term.at("namespaceSelector").raw:
-                text = "namespace selectors of pod anti-affinity are read as all namespaces"
-                notes.add(text, namespace)
-            named = (*named, *namespaces)
-        if set(named) == {namespace}:
-            named = ()
-        found.append(
-            PodAntiAffinityTerm(
-                topology_key=term.name("topologyKey") or "?",
-                label_selector=selector,
-                namespaces=tuple(sorted(set(named))),
-            )
-        )
-    return tuple(found)
-
-
-def read_spreads(
-    spec: View, labels: dict[str, str], notes: Notes
-) -> tuple[TopologySpreadConstraint, ...]:
-    """Read the topology spread constraints that forbid (``DoNotSchedule``)."""
-    found = []
-    for item in spec.list("topologySpreadConstraints"):
-        if item.text("whenUnsatisfiable", "DoNotSchedule") != "DoNotSchedule":
-            continue
-        if "labelSelector" not in item:
-            continue
-        if (
-            item.text("nodeAffinityPolicy", "Honor") != "Honor"
-            or item.text("nodeTaintsPolicy", "Ignore") != "Ignore"
-        ):
-            notes.add(
-                "spread constraints with a node policy of their own are read with the default one"
-            )
-        found.append(
-            TopologySpreadConstraint(
-                max_skew=bounded(item.integer("maxSkew", 1) or 1),
-                topology_key=item.name("topologyKey") or "?",
-                label_selector=_with_own(read_selector(item.at("labelSelector")), item, labels),
-                min_domains=bounded(item.integer("minDomains", 1) or 1),
-            )
-        )
-    return tuple(found)
-
-
-def _with_own(selector: LabelSelector, term: View, labels: dict[str, str]) -> LabelSelector:
-    """Add to a selector the pod's own values of the keys that ``matchLabelKeys`` names."""
-    own = [
-        Expression(key=key, operator="In", values=(labels[key],))
-        for key in term.strings("matchLabelKeys")
-        if key in labels
-    ]
-    own += [
-        Expression(key=key, operator="NotIn", values=(labels[key],))
-        for key in term.strings("mismatchLabelKeys")
-        if key in labels
-    ]
-    expressions = (*selector.match_expressions, *own)
-    return LabelSelector(match_labels=selector.match_labels, match_expressions=expressions)
-
-
-def not_modelled(spec: View, annotations: dict[str, str]) -> tuple[Feature, ...]:
-    """Name what a pod asks for that is not modelled."""
+def not_modelled(
+    spec: View, annotations: dict[str, str], *, namespaces_told: bool
+) -> tuple[Feature, ...]:
+    """Name what a pod asks for that is not modelled, or that the input does not tell."""
     asks: dict[Feature, bool] = {
         "claims": any(
             "persistentVolumeClaim" in volume or "ephemeral" in volume
             for volume in spec.list("volumes")
         ),
         "gpu-shares": any(name in annotations for name in ("gpu-fraction", "gpu-memory")),
-        "pod-affinity": next(iter(spec.at("affinity", "podAffinity").list(REQUIRED)), None)
-        is not None,
+        "namespaces": not namespaces_told,
         "resource-claims": next(iter(spec.list("resourceClaims")), None) is not None,
     }
     return tuple(name for name, asked in asks.items() if asked)

@@ -13,6 +13,7 @@ from kantopt.planning.between import Between, Reading
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.selectors import selector_matches
+from kantopt.schema.jobs import PodSet
 from kantopt.schema.model import Model, Rule
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.verify.rules import CHECKS, STATE_RULES, check
@@ -68,12 +69,15 @@ def _may_have_been_kept(reading: Reading, fault: Violation) -> bool:
         name = f"job {job.namespace}/{job.name}"
         if fault.subject != name and not fault.subject.startswith(f"{name} "):
             continue
+        if fault.rule == Rule.AFFINITY and any(map(_asks_for_its_like, job.pod_sets)):
+            return True  # in which order they came decides who was the first
         if fault.rule != Rule.SPREAD:
             return bool(reading.pair.vanished)
         selectors = [
             constraint.label_selector
             for podset in job.pod_sets
             for constraint in podset.topology_spread_constraints
+            if constraint.label_selector is not None
         ]
         return any(
             gone.namespace == job.namespace and selector_matches(selector, gone.labels)
@@ -101,3 +105,11 @@ def with_victims_back(instance: Instance, after: Placement) -> Placement:
                 ):
                     after = back
     return after
+
+
+def _asks_for_its_like(podset: PodSet) -> bool:
+    """Whether pods must be near such as they are themselves."""
+    selectors = [term.label_selector for term in podset.pod_affinity]
+    return bool(selectors) and all(
+        selector is not None and selector_matches(selector, podset.labels) for selector in selectors
+    )

@@ -1,13 +1,13 @@
-"""Who keeps away from whom, who is counted with whom, whom a budget protects."""
+"""Who keeps away from whom, or near whom; who is counted with whom; whom a budget protects."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from kantopt.problem.cluster import Budget
-from kantopt.problem.job import AntiAffinity, PodSet, Spread
-from kantopt.problem.selectors import selector_matches
+from kantopt.problem.cluster import Budget, Node
+from kantopt.problem.job import Affinity, AntiAffinity, PodSet, Spread
+from kantopt.problem.selectors import selector_matches, tolerates
 from kantopt.schema.base import LabelSelector
 from kantopt.schema.jobs import PodSet as PodSetDocument
 from kantopt.schema.snapshot import PodDisruptionBudget
@@ -58,21 +58,94 @@ def build_anti_affinities(labels: Sequence[PodLabels]) -> tuple[AntiAffinity, ..
     return tuple(found)
 
 
-def build_spreads(labels: Sequence[PodLabels], podsets: Sequence[PodSet]) -> tuple[Spread, ...]:
-    """Return the spread constraints of pod sets that could arrive somewhere."""
+def build_affinities(
+    labels: Sequence[PodLabels],
+    podsets: Sequence[PodSet],
+    nodes: Sequence[Node],
+    *,
+    pinned: bool,
+) -> tuple[Affinity, ...]:
+    """Return whom pods must be near that could arrive somewhere, now or once they are evicted.
+
+    Near are those that match all terms. Of pods that terminate, or wait for their node, nobody is
+    to come near, yet as long as there are any nobody is the first of their like. ``pinned`` says
+    whether preemptible and movable count.
+    """
     selections = _Selections(labels)
-    return tuple(
-        Spread(
-            owner=item.podset,
-            key=constraint.topology_key,
-            max_skew=constraint.max_skew,
-            min_domains=constraint.min_domains,
-            counted=selections.select(constraint.label_selector, (item.namespace,)),
+    away = {item.podset for item in labels if item.document.terminating or item.document.nominated}
+    found = []
+    for item in labels:
+        terms, podset = item.document.pod_affinity, podsets[item.podset]
+        held = pinned and podset.running and not podset.movable and not podset.preemptible
+        if not terms or held:
+            continue
+        matching = [
+            set(_selected(selections, term.label_selector, term.namespaces or (item.namespace,)))
+            for term in terms
+        ]
+        keys = tuple(sorted({term.topology_key for term in terms}))
+        like = set.intersection(*matching)
+        outgoing = any(
+            key in nodes[spot.node].labels
+            for s in like & away
+            for spot in podsets[s].current
+            for key in keys
         )
-        for item in labels
-        for constraint in item.document.topology_spread_constraints
-        if not podsets[item.podset].running or podsets[item.podset].movable
-    )
+        founds = item.podset in like and not outgoing
+        found.append(Affinity(item.podset, keys, tuple(sorted(like - away)), founds))
+    return tuple(found)
+
+
+def _selected(
+    selections: _Selections, selector: LabelSelector | None, namespaces: Sequence[str]
+) -> tuple[int, ...]:
+    return () if selector is None else selections.select(selector, namespaces)
+
+
+def build_spreads(
+    labels: Sequence[PodLabels], podsets: Sequence[PodSet], nodes: Sequence[Node]
+) -> tuple[Spread, ...]:
+    """Return the spread constraints of pod sets that could arrive somewhere.
+
+    As kube-scheduler counts: only nodes that have the labels of all constraints of a pod, no pod
+    that terminates, and nobody where the selector is missing or empty.
+    """
+    selections = _Selections(labels)
+    leaving = {item.podset for item in labels if item.document.terminating}
+    known: dict[Hashable, frozenset[int]] = {}
+    found = []
+    for item in labels:
+        podset, document = podsets[item.podset], item.document
+        if podset.running and not podset.movable:
+            continue
+        keys = {c.topology_key for c in document.topology_spread_constraints}
+        for constraint in document.topology_spread_constraints:
+            honours = constraint.node_affinity_policy == "Honor"
+            taints = document.tolerations if constraint.node_taints_policy == "Honor" else None
+            ask = honours and id(podset.spread_over), repr((taints, sorted(keys)))
+            if ask not in known:
+                known[ask] = frozenset(
+                    node.index
+                    for node in nodes
+                    if keys <= node.labels.keys()
+                    and (not honours or node.index in podset.spread_over)
+                    and (taints is None or all(tolerates(taints, t) for t in node.taints))
+                )
+            selector = constraint.label_selector
+            if selector is not None and not (selector.match_labels or selector.match_expressions):
+                selector = None
+            counted = _selected(selections, selector, (item.namespace,))
+            found.append(
+                Spread(
+                    owner=item.podset,
+                    key=constraint.topology_key,
+                    max_skew=constraint.max_skew,
+                    min_domains=constraint.min_domains,
+                    counted=tuple(s for s in counted if s not in leaving),
+                    over=known[ask],
+                )
+            )
+    return tuple(found)
 
 
 def build_budgets(

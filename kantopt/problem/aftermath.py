@@ -44,6 +44,13 @@ def after_plan(instance: Instance, placement: Placement) -> Instance:
                 for owner in build.now((spread.owner,))
             )
         ),
+        affinities=tuple(
+            dict.fromkeys(
+                replace(near, owner=owner, anchors=build.now(near.anchors))
+                for near in instance.affinities
+                for owner in build.now((near.owner,))
+            )
+        ),
         budgets=tuple(
             replace(
                 budget,

@@ -8,7 +8,12 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from kantopt.errors import BadDataError, Problem
-from kantopt.problem.affinities import build_anti_affinities, build_budgets, build_spreads
+from kantopt.problem.affinities import (
+    build_affinities,
+    build_anti_affinities,
+    build_budgets,
+    build_spreads,
+)
 from kantopt.problem.amounts import amounts, gpu_milli_of
 from kantopt.problem.build_jobs import JobsBuilder
 from kantopt.problem.chosen import considered, left_aside
@@ -107,7 +112,10 @@ def build_instance(
         podsets=podsets,
         topology_needs=tuple(builder.needs),
         anti_affinities=build_anti_affinities(builder.labels),
-        spreads=build_spreads(builder.labels, podsets),
+        spreads=build_spreads(builder.labels, podsets, nodes),
+        affinities=build_affinities(
+            builder.labels, podsets, nodes, pinned=model.rules.pinned == "required"
+        ),
         queues=builder.queues,
         budgets=budgets,
         mix=commonest_shapes(podsets, resources=len(offered)),

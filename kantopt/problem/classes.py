@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import AntiAffinity, Job, PodSet, Role, Spread
+from kantopt.problem.job import AntiAffinity, Job, PodSet, Role
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric, Rule
@@ -97,8 +97,8 @@ def merge_pods(instance: Instance) -> Merged:
     to one that is legal and equal in all (with the tiers of :meth:`Merged.tiers`). Left alone are
 
     - jobs of several roles, of running and pending pods, gangs of more than one pod;
-    - pods that anti-affinity, spread or a topology request names, or whose job is required or may
-      not have all of its pods moved;
+    - pods that affinity, anti-affinity, spread or a topology request names, or whose job is
+      required or may not have all of its pods moved;
     - jobs that the model counts as jobs, unless their pods cannot be unplaced or all of the
       tier's jobs have one pod; pending jobs whose waiting time the model counts;
     - pods that may be evicted as well as moved where an eviction must be justified by the place
@@ -126,8 +126,6 @@ class _Alone:
         ]
         self._any_by_job = any(_counts_jobs(tier) for tier in tiers)
         self._evictable = evictable(instance)
-        self._named = {s for term in instance.anti_affinities for s in (term.owner, *term.others)}
-        self._named |= {s for spread in instance.spreads for s in (spread.owner, *spread.counted)}
         self._close = {need.job for need in instance.topology_needs}
 
     def keeps(self, podset: PodSet) -> bool:
@@ -137,7 +135,7 @@ class _Alone:
         if (
             len(job.podsets) > 1
             or (several and (job.is_gang or job.all_victims))
-            or podset.index in self._named
+            or podset.index in instance.named
             or job.index in self._close
             or job.index in instance.required
             or job.most_moves is not None
@@ -252,14 +250,12 @@ def _merged(instance: Instance, classes: Sequence[tuple[int, ...]]) -> Merged:
             for term in instance.anti_affinities
         ),
         spreads=tuple(
-            Spread(
-                merged_of[spread.owner],
-                spread.key,
-                spread.max_skew,
-                spread.min_domains,
-                indices(spread.counted),
-            )
+            replace(spread, owner=merged_of[spread.owner], counted=indices(spread.counted))
             for spread in instance.spreads
+        ),
+        affinities=tuple(
+            replace(near, owner=merged_of[near.owner], anchors=indices(near.anchors))
+            for near in instance.affinities
         ),
         budgets=tuple(
             replace(budget, podsets=indices(budget.podsets)) for budget in instance.budgets

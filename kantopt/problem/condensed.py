@@ -30,7 +30,7 @@ class Condensed:
     own: tuple[int, ...]
     numbers: Mapping[str, tuple[int, ...]]
     """Numbers in the original of its jobs (``job``), topology needs (``need``), anti-affinity terms
-    (``term``) and spread constraints (``spread``)."""
+    (``term``), spread constraints (``spread``) and affinities (``affinity``)."""
 
     def lift(self, placement: Placement, gone: Callable[[PodSet], bool]) -> Placement:
         """Return the placement of the original with the job's pods placed, others gone."""
@@ -45,6 +45,8 @@ class Condensed:
 
 def condensed(question: Instance, j: int, gone: Callable[[PodSet], bool]) -> Condensed:
     """Hold everything but one job.
+
+    Affinity to pods that may come or go is left out: what is impossible without it is so with it.
 
     Parameters
     ----------
@@ -93,6 +95,11 @@ def condensed(question: Instance, j: int, gone: Callable[[PodSet], bool]) -> Con
         if term.owner in new and any(s in new for s in term.others)
     )
     spreads = tuple(i for i, spread in enumerate(question.spreads) if spread.owner in own)
+    affinities = tuple(
+        i
+        for i, near in enumerate(question.affinities)
+        if near.owner in own and all(s in new for s in near.anchors)
+    )
     small = replace(
         question,
         nodes=_left(question, j, {podset.index for podset in kept}, gone),
@@ -113,6 +120,10 @@ def condensed(question: Instance, j: int, gone: Callable[[PodSet], bool]) -> Con
             )
             for spread in (question.spreads[old] for old in spreads)
         ),
+        affinities=tuple(
+            replace(near, owner=new[near.owner], anchors=tuple(new[s] for s in near.anchors))
+            for near in (question.affinities[old] for old in affinities)
+        ),
         budgets=(),
         required=frozenset((0,)) if j in question.required else frozenset(),
     )
@@ -121,6 +132,7 @@ def condensed(question: Instance, j: int, gone: Callable[[PodSet], bool]) -> Con
         "need": needs,
         "term": terms,
         "spread": spreads,
+        "affinity": affinities,
     }
     return Condensed(question, small, own, numbers)
 
@@ -150,6 +162,9 @@ def _seen(question: Instance, j: int) -> frozenset[int]:
     for spread in question.spreads:
         if spread.owner in own:
             seen.update(spread.counted)
+    for affinity in question.affinities:
+        if affinity.owner in own:
+            seen.update(affinity.anchors)
     queue = question.jobs[j].queue
     if queue is not None and question.on(Rule.QUOTA):
         cohort = question.queues[queue].cohort

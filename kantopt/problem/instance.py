@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kantopt.problem.cluster import Budget, Node, Queue, Topology
-from kantopt.problem.job import AntiAffinity, Job, PodSet, Spread, TopologyNeed
+from kantopt.problem.job import Affinity, AntiAffinity, Job, PodSet, Spread, TopologyNeed
 from kantopt.problem.mix import Shape
 from kantopt.problem.placement import Placement, Spots, nowhere
 from kantopt.problem.uses import is_thing
@@ -29,6 +29,7 @@ class Instance:
     topology_needs: tuple[TopologyNeed, ...]
     anti_affinities: tuple[AntiAffinity, ...]
     spreads: tuple[Spread, ...]
+    affinities: tuple[Affinity, ...]
     queues: tuple[Queue, ...]
     budgets: tuple[Budget, ...]
     mix: tuple[Shape, ...]
@@ -85,6 +86,14 @@ class Instance:
     def job_index(self) -> dict[str, int]:
         """Index of each job by NAMESPACE/NAME."""
         return {job.name: job.index for job in self.jobs}
+
+    @cached_property
+    def named(self) -> frozenset[int]:
+        """Pod sets that look at others' places, or are looked at: by R8, R9 or R16."""
+        found = {s for term in self.anti_affinities for s in (term.owner, *term.others)}
+        found |= {s for spread in self.spreads for s in (spread.owner, *spread.counted)}
+        found |= {s for near in self.affinities for s in (near.owner, *near.anchors)}
+        return frozenset(found)
 
     def on(self, rule: Rule) -> bool:
         """Whether a rule holds in this model."""

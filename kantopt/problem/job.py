@@ -31,11 +31,25 @@ class AntiAffinity:
 
 
 @dataclass(frozen=True, slots=True)
+class Affinity:
+    """Pods of ``owner`` arrive only in domains of all ``keys`` that have one of ``anchors``.
+
+    ``founds`` says that one of them may be the first: ``owner`` is among the anchors itself, and
+    none of their like is on its way out, or only about to come, anywhere.
+    """
+
+    owner: int
+    keys: tuple[str, ...]
+    anchors: tuple[int, ...]
+    founds: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Spread:
     """Where pods of ``owner`` arrive, a domain of ``key`` exceeds none by more than ``max_skew``.
 
-    Counted are the pods of ``counted``, over the nodes that ``owner`` is eligible for by selector
-    and affinity. With fewer than ``min_domains`` domains the emptiest counts as 0.
+    Counted are the pods of ``counted`` on the nodes ``over``. With fewer than ``min_domains``
+    domains the emptiest counts as 0.
     """
 
     owner: int
@@ -43,6 +57,7 @@ class Spread:
     max_skew: int
     min_domains: int
     counted: tuple[int, ...]
+    over: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +82,7 @@ class PodSet:
     allowed: frozenset[int]
     """Nodes that selector, affinity and tolerations admit, whatever else is there."""
     spread_over: frozenset[int]
-    """Nodes that selector and affinity admit: those that spread constraints look at."""
+    """Nodes that selector and affinity admit: those that most spread constraints look at."""
     preemptible: bool
     movable: bool
     disruption_cost: int

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import AntiAffinity, Spread, TopologyNeed
+from kantopt.problem.job import Affinity, AntiAffinity, Spread, TopologyNeed
 from kantopt.problem.placement import Placement, Spots
 from kantopt.problem.renumbering import renumbered
 
@@ -43,6 +43,9 @@ class Atlas:
         self.spreads: dict[int, list[Spread]] = {}
         for spread in instance.spreads:
             self.spreads.setdefault(spread.owner, []).append(spread)
+        self.affinities: dict[int, list[Affinity]] = {}
+        for near in instance.affinities:
+            self.affinities.setdefault(near.owner, []).append(near)
 
 
 class Part:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kantopt.problem.cluster import Budget, Domain, Node, Queue, Spot, Topology
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import AntiAffinity, Job, PodSet, Role, Spread, TopologyNeed
+from kantopt.problem.job import Affinity, AntiAffinity, Job, PodSet, Role, Spread, TopologyNeed
 
 if TYPE_CHECKING:
     from kantopt.problem.parts import Atlas, Part
@@ -67,6 +67,7 @@ class _Renumbering:
             topology_needs=self._needs(),
             anti_affinities=self._anti_affinities(),
             spreads=self._spreads(),
+            affinities=self._affinities(),
             queues=self._queues(),
             budgets=self._budgets(),
             mix=whole.mix,
@@ -180,10 +181,23 @@ class _Renumbering:
 
     def _spreads(self) -> tuple[Spread, ...]:
         return tuple(
-            replace(spread, owner=self.podset_of[s], counted=self._here(spread.counted))
+            replace(
+                spread,
+                owner=self.podset_of[s],
+                counted=self._here(spread.counted),
+                over=self._subset(spread.over),
+            )
             for s in self.podset_of
             if self.whole.podsets[s].job not in self.part.still
             for spread in self.atlas.spreads.get(s, ())
+        )
+
+    def _affinities(self) -> tuple[Affinity, ...]:
+        return tuple(
+            replace(near, owner=self.podset_of[s], anchors=self._here(near.anchors))
+            for s in self.podset_of
+            if self.whole.podsets[s].job not in self.part.still
+            for near in self.atlas.affinities.get(s, ())
         )
 
     def _here(self, podsets: tuple[int, ...]) -> tuple[int, ...]:

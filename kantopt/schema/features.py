@@ -7,14 +7,14 @@ their pods are planned as if they did not ask for them.
 
 from typing import Literal, get_args
 
-Feature = Literal["claims", "gpu-shares", "pod-affinity", "resource-claims"]
+Feature = Literal["claims", "gpu-shares", "namespaces", "resource-claims"]
 FEATURES: tuple[Feature, ...] = get_args(Feature)
 """Names of the features, as documents and the command line have them."""
 
 WORDS: dict[Feature, str] = {
     "claims": "with persistent volume claims",
     "gpu-shares": "that ask for part of a GPU by annotation",
-    "pod-affinity": "with required pod affinity",
+    "namespaces": "with pod affinity to namespaces that are not in the input",
     "resource-claims": "with resource claims",
 }
 """What comes behind a number of pods in the verdict."""

@@ -257,6 +257,11 @@ def _check_selectors(pods: PodSet, file: str, path: str) -> Iterator[Problem]:
     for i, anti in enumerate(pods.pod_anti_affinity):
         place = f"{path}.podAntiAffinity[{i}].labelSelector"
         yield from check_expressions(anti.label_selector.match_expressions, file, place)
+    for i, near in enumerate(pods.pod_affinity):
+        if near.label_selector is not None:
+            place = f"{path}.podAffinity[{i}].labelSelector"
+            yield from check_expressions(near.label_selector.match_expressions, file, place)
     for i, spread in enumerate(pods.topology_spread_constraints):
-        place = f"{path}.topologySpreadConstraints[{i}].labelSelector"
-        yield from check_expressions(spread.label_selector.match_expressions, file, place)
+        if spread.label_selector is not None:
+            place = f"{path}.topologySpreadConstraints[{i}].labelSelector"
+            yield from check_expressions(spread.label_selector.match_expressions, file, place)

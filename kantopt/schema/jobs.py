@@ -99,14 +99,35 @@ class PodAntiAffinityTerm(Part):
     )
 
 
+class PodAffinityTerm(Part):
+    """Pods of which each domain that pods of this set come to must have one (required form)."""
+
+    topology_key: str = Field(min_length=1, description="node label that makes the domains")
+    label_selector: LabelSelector | None = Field(
+        default=None, description="the pods to be near; none: nobody, so that no pod ever comes"
+    )
+    namespaces: tuple[str, ...] = Field(
+        default=(), description="namespaces of those pods; empty means the job's own"
+    )
+
+
 class TopologySpreadConstraint(Part):
     """How evenly matching pods must lie over topology domains (``DoNotSchedule`` form)."""
 
     max_skew: PositiveCount = Field(description="most by which a domain may exceed the emptiest")
     topology_key: str = Field(min_length=1, description="node label that makes the domains")
-    label_selector: LabelSelector = Field(description="the pods that are counted")
+    label_selector: LabelSelector | None = Field(
+        default=None,
+        description="the pods that are counted; none or an empty one: nobody, as in kube-scheduler",
+    )
     min_domains: PositiveCount = Field(
         default=1, description="with fewer eligible domains the emptiest counts as 0"
+    )
+    node_affinity_policy: Literal["Honor", "Ignore"] = Field(
+        default="Honor", description="Honor: only nodes count that selector and affinity admit"
+    )
+    node_taints_policy: Literal["Honor", "Ignore"] = Field(
+        default="Ignore", description="Honor: only nodes count whose taints the pods tolerate"
     )
 
 
@@ -168,6 +189,10 @@ class PodSet(Part):
     pod_anti_affinity: tuple[PodAntiAffinityTerm, ...] = Field(
         default=(), description="required pod anti-affinity"
     )
+    pod_affinity: tuple[PodAffinityTerm, ...] = Field(
+        default=(),
+        description="required pod affinity; of several terms only pods count that match them all",
+    )
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = Field(
         default=(), description="required topology spread"
     )
@@ -184,6 +209,11 @@ class PodSet(Part):
         default=False,
         description="its pods wait on their node for the room of pods that are being evicted for "
         "them: they count as running there and are not moved",
+    )
+    terminating: bool = Field(
+        default=False,
+        description="its running pods are on their way out: no spread counts them, nobody comes "
+        "near them, but their room is taken",
     )
     preemptible: bool | None = Field(default=None, description="overrides the job's")
     movable: bool | None = Field(default=None, description="overrides the job's")

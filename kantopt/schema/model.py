@@ -29,6 +29,7 @@ class Rule(StrEnum):
     GANG_VICTIMS = "gang_victims"
     LIMITS = "limits"
     REQUIRED = "required"
+    AFFINITY = "affinity"
 
 
 class Metric(StrEnum):
@@ -86,6 +87,7 @@ class Rules(ModelPart):
     gang_victims: Switch = Field(
         default="required", description="disruptionMode all: the whole job is evicted or none of it"
     )
+    affinity: Switch = Field(default="required", description="required pod affinity")
 
 
 class UnplacedObjective(ModelPart):

@@ -178,11 +178,16 @@ class _Run:
 
     def work(self, order: Sequence[int]) -> None:
         """Place minima first, then the members above them."""
+        alone: list[int] = []
         for _, equals in groupby(order, lambda j: self.instance.jobs[j].priority):
             left = self._place_all(list(equals))
             if self.deadline.cuts():
                 return
             self._clear_for(left)
+            alone += [j for j in left if self._seeks_company(j)]
+        # By now those may be there that they must be near; these may have waited for others.
+        while alone and len(left := self._place_all(alone)) < len(alone):
+            alone = left
         for j in order:
             if self.deadline.cuts():
                 return
@@ -324,6 +329,10 @@ class _Run:
             and self.state.placed[s] < self.instance.podsets[s].count
             for s in self.instance.jobs[j].podsets
         )
+
+    def _seeks_company(self, j: int) -> bool:
+        """Whether pods of the job must be near others."""
+        return any(self.state.neighbours.seeks(s) for s in self.instance.jobs[j].podsets)
 
     def _grows(self, j: int) -> bool:
         """Whether pods of a gang are still to be placed."""

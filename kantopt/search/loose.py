@@ -184,9 +184,7 @@ def _by_class(node: Node) -> dict[str, tuple[int, ...]]:
 def _tied(instance: Instance) -> set[int]:
     """Jobs of which a rule says more than what their pods ask of a node."""
     tied = {need.job for need in instance.topology_needs} | instance.required
-    named = {s for term in instance.anti_affinities for s in (term.owner, *term.others)}
-    named |= {s for spread in instance.spreads for s in (spread.owner, *spread.counted)}
-    tied |= {instance.podsets[s].job for s in named}
+    tied |= {instance.podsets[s].job for s in instance.named}
     if instance.on(Rule.QUOTA):
         tied |= {job.index for job in instance.jobs if job.queue is not None}
     return tied

@@ -1,13 +1,13 @@
-"""Anti-affinity and spread, counted pod by pod: which nodes a pod's neighbours leave to it."""
+"""Affinity and spread, counted pod by pod: which nodes a pod's neighbours leave to it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import AntiAffinity, Spread
+from kantopt.problem.job import Affinity, AntiAffinity, Spread
 from kantopt.schema.model import Rule
 from kantopt.search.shapes import Ints, Mask
 
@@ -92,14 +92,82 @@ class _Spread:
         return bool((self.skew()[self.arrived > 0] <= self.max_skew).all())
 
 
+class _Near:
+    """An affinity with the pods that it asks to be near, and those that came for it, per domain."""
+
+    def __init__(self, near: Affinity, domains: Sequence[LabelDomains]) -> None:
+        self.owner = near.owner
+        self.anchors = frozenset(near.anchors)
+        self.founds = near.founds
+        self.domains = domains
+        self.whole: Mask = np.all([each.of >= 0 for each in domains], axis=0)
+        """Nodes that have all labels."""
+        self.keyed: Mask = np.any([each.of >= 0 for each in domains], axis=0)
+        """Nodes that have any: pods elsewhere do not count."""
+        self.there: list[Ints] = [np.zeros(each.size + 1, dtype=np.int64) for each in domains]
+        """Pods to be near, by key and domain; the last entry is for nodes without the label."""
+        self.others: list[Ints] = [np.zeros(each.size + 1, dtype=np.int64) for each in domains]
+        """The same without those of the owner that arrived."""
+        self.arrived: list[Ints] = [np.zeros(each.size + 1, dtype=np.int64) for each in domains]
+        """Pods of the owner that arrived."""
+        self.counted = 0
+        """Pods to be near on nodes that have any label."""
+
+    def add(self, s: int, n: int, pods: int, *, arrival: bool) -> None:
+        own = s == self.owner and arrival
+        if s in self.anchors and self.keyed[n]:
+            self.counted += pods
+        for domains, there, others, arrived in zip(
+            self.domains, self.there, self.others, self.arrived, strict=True
+        ):
+            d = int(domains.of[n])
+            if s in self.anchors:
+                there[d] += pods
+                others[d] += 0 if own else pods
+            if own:
+                arrived[d] += pods
+
+    def admits(self, s: int, *, running: bool) -> Mask | None:
+        """Nodes on which one more pod of ``s`` keeps the affinity; ``None`` if that is all."""
+        if s == self.owner:
+            if self.counted == 0 and self.founds and not running:
+                return self.whole
+            return self._near()
+        if self._founded():
+            # One of the owner's was the first: the others must not come elsewhere.
+            return self._near() | ~self.keyed
+        return None
+
+    def _near(self) -> Mask:
+        """Nodes all of whose domains have a pod to be near."""
+        found = self.whole.copy()
+        for domains, there in zip(self.domains, self.there, strict=True):
+            found &= there[domains.of] > 0
+        return found
+
+    def _founded(self) -> bool:
+        """Whether pods of the owner arrived that are near nobody but each other."""
+        return any(
+            bool(((arrived > 0) & (others == 0))[:-1].any())
+            for arrived, others in zip(self.arrived, self.others, strict=True)
+        )
+
+    def holds(self) -> bool:
+        """Whether all that arrived are near a pod, or all in the domain of the first one."""
+        if not self._founded():
+            return True
+        return self.founds and all(int((there[:-1] > 0).sum()) == 1 for there in self.there)
+
+
 class Neighbours:
-    """Pods counted by the anti-affinity terms and spread constraints that concern them."""
+    """Pods counted by the affinities and spread constraints that concern them."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
         self._keys: dict[str, LabelDomains] = {}
         self._terms: dict[int, list[_Term]] = {}
         self._spreads: dict[int, list[_Spread]] = {}
+        self._nears: dict[int, list[_Near]] = {}
         if instance.on(Rule.ANTI_AFFINITY):
             for item in instance.anti_affinities:
                 term = _Term(item, self._domains(item.key))
@@ -108,10 +176,16 @@ class Neighbours:
         if instance.on(Rule.SPREAD):
             for constraint in instance.spreads:
                 eligible = np.zeros(len(instance.nodes), dtype=np.bool_)
-                eligible[sorted(instance.podsets[constraint.owner].spread_over)] = True
+                eligible[sorted(constraint.over)] = True
                 spread = _Spread(constraint, self._domains(constraint.key), eligible)
                 for s in sorted({constraint.owner, *constraint.counted}):
                     self._spreads.setdefault(s, []).append(spread)
+
+        if instance.on(Rule.AFFINITY):
+            for affinity in instance.affinities:
+                near = _Near(affinity, [self._domains(key) for key in affinity.keys])
+                for s in sorted({affinity.owner, *affinity.anchors}):
+                    self._nears.setdefault(s, []).append(near)
 
     def _domains(self, key: str) -> LabelDomains:
         if key not in self._keys:
@@ -120,7 +194,11 @@ class Neighbours:
 
     def concern(self, s: int) -> bool:
         """Whether any term or constraint looks at pods of ``s``."""
-        return s in self._terms or s in self._spreads
+        return s in self._terms or s in self._spreads or s in self._nears
+
+    def seeks(self, s: int) -> bool:
+        """Whether pods of ``s`` must be near others."""
+        return any(near.owner == s for near in self._nears.get(s, ()))
 
     def add(self, s: int, n: int, pods: int, *, arrival: bool) -> None:
         """Count pods of a pod set on a node; a negative number takes them away."""
@@ -136,6 +214,8 @@ class Neighbours:
                 spread.count[domain] += pods
             if s == spread.owner and arrival:
                 spread.arrived[domain] += pods
+        for near in self._nears.get(s, ()):
+            near.add(s, n, pods, arrival=arrival)
 
     def admits(self, s: int) -> Mask | None:
         """Nodes on which one more pod of ``s`` offends nobody; ``None`` if that is all of them."""
@@ -148,7 +228,25 @@ class Neighbours:
         for spread in self._spreads.get(s, ()):
             fine = spread.admits(s)
             admitted = fine if admitted is None else admitted & fine
+        running = self._instance.podsets[s].running
+        for near in self._nears.get(s, ()):
+            close = near.admits(s, running=running)
+            if close is not None:
+                admitted = close if admitted is None else admitted & close
         return admitted
+
+    def lonely(self, s: int) -> Mask | None:
+        """Nodes where a pod of ``s`` would have none of those by it that it must be near.
+
+        ``None`` if it need be near nobody.
+        """
+        running = self._instance.podsets[s].running
+        for near in self._nears.get(s, ()):
+            if near.owner == s:
+                close = near.admits(s, running=running)
+                assert close is not None, "an owner's nodes are always told"
+                return ~close
+        return None
 
     def one_per_domain(self, s: int) -> list[LabelDomains]:
         """Domains of which each takes at most one pod of ``s``, by its own anti-affinity."""
@@ -156,9 +254,13 @@ class Neighbours:
             term.domains for term in self._terms.get(s, ()) if term.owner == s and s in term.others
         ]
 
-    def spread_holds(self, podsets: Iterable[int]) -> bool:
-        """Whether the spread constraints that count some pod sets still hold."""
-        return all(spread.holds() for s in podsets for spread in self._spreads.get(s, ()))
+    def holds(self, podsets: Iterable[int]) -> bool:
+        """Whether spread constraints and affinities that look at some pod sets still hold."""
+        return all(
+            each.holds()
+            for s in podsets
+            for each in (*self._spreads.get(s, ()), *self._nears.get(s, ()))
+        )
 
     def repelled(self, s: int, n: int, ignored: Iterable[tuple[int, int, int]]) -> bool:
         """Whether anti-affinity keeps a pod of ``s`` off a node even without some other pods.

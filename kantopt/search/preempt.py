@@ -118,8 +118,8 @@ class Preemption:
         self._put_back.reprieve(self.state.touched[seen:])
         if not self._put_back.holds(self.state.touched[seen:]):
             return False
-        spreads = self.state.instance.spreads
-        return not spreads or self.state.neighbours.spread_holds(self.victims.gone.podsets())
+        watched = self.state.instance.spreads or self.state.instance.affinities
+        return not watched or self.state.neighbours.holds(self.victims.gone.podsets())
 
     def _free_quota(self, j: int, wants: list[Want], level: int) -> bool:
         """Evict from the job's queue and its cohort until the job is within quota."""

@@ -236,10 +236,11 @@ class Reasons:
         if int(free.sum()) < pods or int(left.sum()) >= pods:
             return None
         closed: Mask = (free > 0) & (left == 0)
-        rule = Rule.SPREAD
-        if any(s in (term.owner, *term.others) for term in self.instance.anti_affinities):
-            rule = Rule.ANTI_AFFINITY
-        word = "anti-affinity" if rule is Rule.ANTI_AFFINITY else "topology spread"
+        rule, word = Rule.SPREAD, "topology spread"
+        if (lonely := state.neighbours.lonely(s)) is not None and lonely[free > 0].any():
+            rule, word = Rule.AFFINITY, "pod affinity"
+        elif any(s in (term.owner, *term.others) for term in self.instance.anti_affinities):
+            rule, word = Rule.ANTI_AFFINITY, "anti-affinity"
         which = np.flatnonzero(closed if closed.any() else free > left)
         node = self.instance.nodes[int(which[0])].name
         room = int(left.sum())

@@ -61,9 +61,9 @@ class ReverseTrim:
             self._place_without(self._trimmed(units, place), place)
             self._put_back.reprieve(state.touched[seen:])
             nodes = state.touched[seen:]
-            spreads = state.instance.spreads
+            watched = state.instance.spreads or state.instance.affinities
             if self._put_back.holds(nodes) and (
-                not spreads or state.neighbours.spread_holds(self.victims.gone.podsets())
+                not watched or state.neighbours.holds(self.victims.gone.podsets())
             ):
                 return True
         state.undo(mark)

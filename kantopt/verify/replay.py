@@ -10,6 +10,7 @@ from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.verify.rules import check
 from kantopt.verify.step import Violation
+from kantopt.verify.waves.affinity import judge_affinity
 from kantopt.verify.waves.groups import apply, judge_groups
 from kantopt.verify.waves.neighbours import judge_neighbours
 from kantopt.verify.waves.order import Order
@@ -46,6 +47,8 @@ def _on_the_way(instance: Instance, order: Order) -> Iterator[Violation]:
     if instance.on(Rule.QUOTA):
         yield from judge_quotas(instance, order)
     yield from judge_neighbours(instance, order)
+    if instance.on(Rule.AFFINITY):
+        yield from judge_affinity(instance, order)
     if instance.on(Rule.DISRUPTION):
         yield from judge_budgets(instance, order)
     yield from judge_moves_at_once(instance, order)

@@ -189,8 +189,10 @@ def test_required_affinities_spreads_and_tolerations_are_carried_over() -> None:
     assert found.pod_anti_affinity[0].namespaces == ("other",)
     constraint = found.topology_spread_constraints
     assert [item.max_skew for item in constraint] == [2]
+    assert constraint[0].label_selector is not None
     assert constraint[0].label_selector.match_expressions[0].values == ("1",)
-    assert found.not_modelled == ("pod-affinity",)
+    assert found.pod_affinity[0].namespaces == ("other",)
+    assert found.not_modelled == ()
 
 
 def test_pods_on_nodes_that_the_input_lacks_are_named() -> None:

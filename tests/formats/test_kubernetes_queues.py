@@ -215,17 +215,15 @@ def test_what_is_not_modelled_is_said_once_with_its_count() -> None:
     extra = thing("v1", "ConfigMap", "d")
     fetched = thing("apps/v1", "Deployment", "d")
     imported = read(subject, pod("q", namespace="b"), extra, extra, fetched)
-    for words in (
-        "namespace selectors",
-        "node policy of their own",
-        "compare numbers",
-    ):
+    for words in ("namespaces are not in the input", "compare numbers"):
         assert ": 1" in noted(imported, words)
     podset = imported.pending.jobs[0].pod_sets[0]
     assert podset.not_modelled == ("claims", "gpu-shares")
     assert noted(imported, "no use for").endswith(": 2 (ConfigMap, ...)")
     term = imported.pending.jobs[0].pod_sets[0].pod_anti_affinity[0]
     assert term.namespaces == ("b", "default")
+    policies = imported.pending.jobs[0].pod_sets[0].topology_spread_constraints[0]
+    assert (policies.node_affinity_policy, policies.node_taints_policy) == ("Honor", "Honor")
 
 
 def test_gang_members_of_several_priorities_are_given_the_highest() -> None:

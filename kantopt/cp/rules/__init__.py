@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kantopt.cp.rules.affinity import add_affinity
 from kantopt.cp.rules.anti_affinity import add_anti_affinity
 from kantopt.cp.rules.capacity import add_capacity
 from kantopt.cp.rules.devices import add_devices
@@ -38,4 +39,5 @@ CONSTRAINTS: dict[Rule, Callable[[Variables], None]] = {
     Rule.GANG_VICTIMS: add_gang_victims,
     Rule.LIMITS: add_limits,
     Rule.REQUIRED: add_required,
+    Rule.AFFINITY: add_affinity,
 }

@@ -90,7 +90,7 @@ class Wording:
             case Rule.QUOTA:
                 for kind, q, r in subjects:
                     yield self._quota(str(kind), int(q), int(r))
-            case Rule.ANTI_AFFINITY | Rule.SPREAD:
+            case Rule.ANTI_AFFINITY | Rule.SPREAD | Rule.AFFINITY:
                 for kind, index in subjects:
                     yield self._neighbours(rule, str(kind), int(index))
             case Rule.PRIORITY:
@@ -273,6 +273,14 @@ class Wording:
             podset = question.podsets[spread.owner]
             text = f"at most {spread.max_skew} more in one {spread.key} than in the emptiest"
             others: tuple[int, ...] = ()
+        elif kind == "affinity":
+            near = question.affinities[index]
+            podset = question.podsets[near.owner]
+            others = tuple(sorted({question.podsets[s].job for s in near.anchors} - {podset.job}))
+            names = ", ".join(question.jobs[i].name for i in others)
+            like = ["one of its own"] if near.founds else []
+            whom = " or ".join([*like, *([names] if names else [])]) or "a pod that is nowhere"
+            text = f"only beside {whom} in one {' and '.join(near.keys)}"
         else:
             term = question.anti_affinities[index]
             podset = question.podsets[term.owner]

@@ -144,6 +144,9 @@ def _concerned(instance: Instance) -> set[int]:
     if instance.on(Rule.SPREAD):
         for spread in instance.spreads:
             found |= {spread.owner, *spread.counted}
+    if instance.on(Rule.AFFINITY):
+        for near in instance.affinities:
+            found |= {near.owner, *near.anchors}
     for need in instance.topology_needs:
         job = instance.jobs[need.job]
         found |= {s for i in need.roles for s in job.roles[i].podsets}

@@ -46,8 +46,7 @@ def countable(question: Instance, j: int) -> bool:
         and not any(question.podsets[s].devices for s in own)
         and not any(need.slice_level is not None for need in needs)
         and not (close and running_pods(question, job.podsets))
-        and not any(own & {term.owner, *term.others} for term in question.anti_affinities)
-        and not any(own & {spread.owner, *spread.counted} for spread in question.spreads)
+        and own.isdisjoint(question.named)
     )
 
 

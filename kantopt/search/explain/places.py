@@ -161,6 +161,8 @@ class Survey:
 
     def _neighbours(self, s: int, n: int) -> tuple[Rule, str]:
         """A node with room that neighbours close, by themselves or by pods of the set's own."""
+        if (closed := self.now.neighbours.lonely(s)) is not None and closed[n]:
+            return Rule.AFFINITY, "node(s) didn't match pod affinity rules"
         if self.now.neighbours.repelled(s, n, ()) or any(
             s in (term.owner, *term.others) for term in self.question.anti_affinities
         ):

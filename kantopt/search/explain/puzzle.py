@@ -20,6 +20,7 @@ from kantopt.verify.rules import STATE_RULES, check
 DISPENSABLE = (
     Rule.GANG_VICTIMS,
     Rule.SPREAD,
+    Rule.AFFINITY,
     Rule.SLICES,
     Rule.LIMITS,
     Rule.DISRUPTION,
@@ -73,6 +74,8 @@ class Puzzle:
                 return bool(question.spreads)
             case Rule.ANTI_AFFINITY:
                 return bool(question.anti_affinities)
+            case Rule.AFFINITY:
+                return not self.empty and bool(question.affinities)
             case Rule.TOPOLOGY | Rule.SLICES:
                 needs = question.topology_needs
                 return any(

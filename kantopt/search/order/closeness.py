@@ -10,6 +10,7 @@ from kantopt.problem.job import Spread
 from kantopt.schema.model import Rule
 from kantopt.search.difference import Change
 from kantopt.search.neighbours import Neighbours
+from kantopt.search.order.company import Company
 from kantopt.search.order.units import Unit, group_needs
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
 from kantopt.verify.rules.spread import spread_domains
@@ -17,7 +18,7 @@ from kantopt.verify.step import standing_loads
 
 
 class Near:
-    """Anti-affinity and spread: who may come now, and whom that waits for."""
+    """Affinity, anti-affinity and spread: who may come now, and whom that waits for."""
 
     def __init__(self, instance: Instance, units: Sequence[Unit]) -> None:
         self.instance = instance
@@ -34,6 +35,7 @@ class Near:
         self._left: dict[tuple[int, str, str], set[int]] = {}
         """Who left, by anti-affinity term, side of it and domain."""
         self._latest: dict[int, int] = {}
+        self._company = Company(instance, units) if instance.on(Rule.AFFINITY) else None
 
     def _relate(self, units: Sequence[Unit]) -> None:
         if self.instance.on(Rule.ANTI_AFFINITY):
@@ -58,6 +60,10 @@ class Near:
             sides = {spread.owner, *spread.counted}
             if sides & self._concerned:
                 found |= sides
+        for near in self.instance.affinities:
+            sides = {near.owner, *near.anchors}
+            if sides & self._concerned:
+                found |= sides
         return {s for s in found if self._neighbours.concern(s)}
 
     def concerns(self, unit: Unit) -> bool:
@@ -71,18 +77,24 @@ class Near:
         for change in changes:
             if change.source is not None:
                 made.append(self._add(change.podset, change.source.node, -change.pods, False))
-        for change in changes:
-            if change.target is None:
-                continue
-            s, n = change.podset, change.target.node
-            new = not self.instance.podsets[s].running
-            for _ in range(change.pods):
-                admitted = self._neighbours.admits(s)
-                if admitted is not None and not admitted[n]:
-                    for made_s, made_n, pods, arrival in reversed(made):
-                        self._add(made_s, made_n, -pods, arrival)
-                    return False
-                made.append(self._add(s, n, 1, new))
+        coming = [
+            (change.podset, change.target.node)
+            for change in changes
+            if change.target is not None
+            for _ in range(change.pods)
+        ]
+        while coming:
+            rest = []
+            for s, n in coming:
+                if self.admits(s, n):
+                    made.append(self._add(s, n, 1, not self.instance.podsets[s].running))
+                else:
+                    rest.append((s, n))  # it may have to be near one that comes with it
+            if len(rest) == len(coming):
+                for s, n, pods, arrival in reversed(made):
+                    self._add(s, n, -pods, arrival)
+                return False
+            coming = rest
         return True
 
     def shift(self, changes: Iterable[Change], sign: int) -> None:
@@ -122,6 +134,8 @@ class Near:
                 if t in self._latest:
                     found.add(self._latest[t])
                 self._latest[t] = v
+        if self._company is not None:
+            found |= self._company.waits(unit, v)
         return found - {v}
 
     def _domains(self, s: int, spot: Spot | None) -> Iterator[tuple[int, str]]:
@@ -144,7 +158,7 @@ class Near:
 
 def _may_skew(instance: Instance, spread: Spread, units: Sequence[Unit]) -> bool:
     """Whether some order could break a spread constraint: if not, nobody need wait for it."""
-    over = instance.podsets[spread.owner].spread_over
+    over = spread.over
     base = dict.fromkeys(spread_domains(instance, spread), 0)
     most, least = dict(base), dict(base)
     arrives: set[str | None] = set()

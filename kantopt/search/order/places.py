@@ -98,7 +98,7 @@ class _Most:
                 self.free(key) < pods * amount for key, amount in taken(self.instance, s, Spot(n))
             ):
                 return False
-        return not (self.instance.anti_affinities or self.instance.spreads)
+        return not self.instance.named
 
     def spots(self, s: int, n: int) -> Iterator[Spot]:
         podset, node = self.instance.podsets[s], self.instance.nodes[n]

@@ -49,6 +49,7 @@ class Ties:
             self._tie_jobs(scarce.jobs)
         self._tie_places()
         self._tie_spreads()
+        self._tie_affinities()
         for elements in KeptApart(instance, freedom, self._bound).groups():
             self._union.tie_all(elements)
         self._tie_budgets()
@@ -137,14 +138,28 @@ class Ties:
             if not self._freedom.arrives[spread.owner]:
                 continue
             podset = instance.podsets[spread.owner]
-            key = (id(podset.spread_over), spread.key)
+            key = (id(spread.over), spread.key)
             if key not in looked_at:
                 looked_at[key] = frozenset(
-                    n
-                    for n in podset.spread_over
-                    if instance.label_domain(n, spread.key) is not None
+                    n for n in spread.over if instance.label_domain(n, spread.key) is not None
                 )
             self._tie_set(podset.job, looked_at[key])
+
+    def _tie_affinities(self) -> None:
+        """Tie who comes near others to all of these, wherever they are."""
+        instance = self._instance
+        if not instance.on(Rule.AFFINITY):
+            return
+        for near in instance.affinities:
+            if self._freedom.arrives[near.owner]:
+                elements = [self._job(instance.podsets[near.owner].job)]
+                for s in near.anchors:
+                    podset = instance.podsets[s]
+                    if self._bound[podset.job]:
+                        elements.append(self._job(podset.job))
+                    else:
+                        elements += [spot.node for spot in podset.current]
+                self._union.tie_all(elements)
 
     def _tie_budgets(self) -> None:
         instance = self._instance

@@ -20,12 +20,11 @@ _MORE = 1024
 def restless(instance: Instance) -> list[bool]:
     """Say of each pod set whether its pods may change places one by one.
 
-    Pods stay whose place matters to others: topology asked for, anti-affinity, spread, a
+    Pods stay whose place matters to others: topology asked for, affinity, spread, a
     disruption budget. Those that are not movable stay, too, and pods of gangs that wait.
     """
     tied = {s for need in instance.topology_needs for s in instance.jobs[need.job].podsets}
-    tied |= {s for term in instance.anti_affinities for s in (term.owner, *term.others)}
-    tied |= {s for spread in instance.spreads for s in (spread.owner, *spread.counted)}
+    tied |= instance.named
     return [
         podset.index not in tied
         and not podset.budgets

@@ -78,7 +78,10 @@ class Movers:
         if source.node in instance.held:
             return np.zeros_like(mask)
         if state.neighbours.concern(s):
+            # As if it had left: it is neither in its own way nor company to itself.
+            state.neighbours.add(s, source.node, -1, arrival=False)
             admitted = state.neighbours.admits(s)
+            state.neighbours.add(s, source.node, 1, arrival=False)
             if admitted is not None:
                 mask &= admitted
         podset = instance.podsets[s]

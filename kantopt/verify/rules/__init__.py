@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
+from kantopt.verify.rules.affinity import check_affinity
 from kantopt.verify.rules.anti_affinity import check_anti_affinity
 from kantopt.verify.rules.capacity import check_capacity
 from kantopt.verify.rules.devices import check_devices
@@ -40,6 +41,7 @@ CHECKS: dict[Rule, Callable[[Step], Iterator[Violation]]] = {
     Rule.GANG_VICTIMS: check_gang_victims,
     Rule.LIMITS: check_limits,
     Rule.REQUIRED: check_required,
+    Rule.AFFINITY: check_affinity,
 }
 
 STATE_RULES = (
@@ -52,6 +54,7 @@ STATE_RULES = (
     Rule.QUOTA,
     Rule.ANTI_AFFINITY,
     Rule.SPREAD,
+    Rule.AFFINITY,
 )
 """Rules that hold after every wave of a plan; the others judge the plan as a whole."""
 

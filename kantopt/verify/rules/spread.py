@@ -13,7 +13,7 @@ from kantopt.verify.step import Step, Violation
 def spread_domains(instance: Instance, spread: Spread) -> dict[str, tuple[int, ...]]:
     """Nodes that a spread constraint looks at, by domain."""
     domains: dict[str, list[int]] = {}
-    for n in sorted(instance.podsets[spread.owner].spread_over):
+    for n in sorted(spread.over):
         domain = instance.label_domain(n, spread.key)
         if domain is not None:
             domains.setdefault(domain, []).append(n)
@@ -34,7 +34,7 @@ def check_spread(step: Step) -> Iterator[Violation]:
         for s in spread.counted:
             for spot, pods in step.after.podsets[s].items():
                 domain = instance.label_domain(spot.node, spread.key)
-                if domain in counts and spot.node in podset.spread_over:
+                if domain in counts and spot.node in spread.over:
                     counts[domain] += pods
         least = min(counts.values()) if len(counts) >= spread.min_domains and counts else 0
         for domain in sorted({instance.label_domain(x.node, spread.key) or "" for x in arrivals}):

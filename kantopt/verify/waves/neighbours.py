@@ -156,7 +156,7 @@ def _judge_spread(
 
 def _counted(instance: Instance, spread: Spread, n: int) -> str | None:
     """Domain in which a node's pods count; ``None`` if they do not."""
-    if n not in instance.podsets[spread.owner].spread_over:
+    if n not in spread.over:
         return None
     return instance.label_domain(n, spread.key)
 

@@ -1,0 +1,82 @@
+"""Namespaces: which of them a selector selects, as far as the input tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from kantopt.formats.kubernetes_nodes import read_selector
+from kantopt.formats.objects import Objects
+from kantopt.formats.view import View
+from kantopt.schema.base import Expression
+
+_NAME = "kubernetes.io/metadata.name"
+"""The one label that each namespace has by itself."""
+
+
+class Namespaces:
+    """The namespaces of an input, with their labels where these are known.
+
+    Parameters
+    ----------
+    names
+        All namespaces with pods.
+    labels
+        Labels of those of which the input has the object.
+    """
+
+    def __init__(self, names: Iterable[str], labels: Mapping[str, Mapping[str, str]]) -> None:
+        self._labels = {
+            name: {**labels.get(name, {}), _NAME: name} for name in sorted({*names, *labels})
+        }
+        self._known = frozenset(labels)
+
+    @classmethod
+    def of(cls, objects: Objects) -> Namespaces:
+        """Read the namespaces of an input: its Namespace objects, and where its pods are."""
+        names = (
+            view.at("metadata").text("namespace") or "default" for view in objects.of("", "Pod")
+        )
+        labels = {
+            (metadata := view.at("metadata")).name(): metadata.words("labels")
+            for view in objects.of("", "Namespace")
+        }
+        return cls(names, labels)
+
+    def select(self, selector: View) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the namespaces that a selector selects, and those of which nobody can tell.
+
+        The latter are those without an object that no requirement on the name alone excludes.
+        """
+        wanted = read_selector(selector)
+        requirements = [
+            *(
+                Expression(key=key, operator="In", values=(value,))
+                for key, value in wanted.match_labels.items()
+            ),
+            *wanted.match_expressions,
+        ]
+        selected: list[str] = []
+        doubtful: list[str] = []
+        for name, labels in self._labels.items():
+            told = [r for r in requirements if name in self._known or r.key == _NAME]
+            if all(_meets(r, labels) for r in told):
+                (selected if len(told) == len(requirements) else doubtful).append(name)
+        return tuple(selected), tuple(doubtful)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._labels)
+
+
+def _meets(requirement: Expression, labels: Mapping[str, str]) -> bool:
+    value = labels.get(requirement.key)
+    match requirement.operator:
+        case "In":
+            return value in requirement.values
+        case "NotIn":
+            return value not in requirement.values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case _:
+            return False  # the API server admits no other operator here

@@ -1,0 +1,88 @@
+"""R16 while waves run: is there a pod to be near when others arrive?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import Affinity
+from kantopt.schema.model import Rule
+from kantopt.verify.rules.affinity import keyed, message, unanchored
+from kantopt.verify.step import Violation
+from kantopt.verify.waves.most import Share, Sum
+from kantopt.verify.waves.order import Order
+
+
+def judge_affinity(instance: Instance, order: Order) -> Iterator[Violation]:
+    """Judge each wave in which pods arrive that must be near others, stop-overs included."""
+    owners = {near.owner for near in instance.affinities}
+    if not owners:
+        return
+    anchors = _Anchors(instance, order)
+    for p, wave in enumerate(order.waves):
+        arriving = {(a.podset, a.target.node) for a in wave.actions if a.target is not None}
+        if owners.isdisjoint(s for s, _ in arriving):
+            continue
+
+        def stays(near: Affinity, key: str, domain: str, p: int = p) -> bool:
+            return anchors.least(near, key, domain, p) > 0
+
+        def vacant(near: Affinity, p: int = p) -> bool:
+            return anchors.most(near, p) == 0
+
+        for near, n, key in unanchored(instance, arriving, stays, vacant):
+            podset = instance.podsets[near.owner]
+            subject = f"wave {wave.id}: job {instance.jobs[podset.job].name} pod set {podset.name}"
+            yield Violation(Rule.AFFINITY, subject, message(instance, n, key))
+
+
+class _Anchors:
+    """The pods that others must be near: how many there are at least, and at most."""
+
+    def __init__(self, instance: Instance, order: Order) -> None:
+        self._instance, self._order = instance, order
+
+    def least(self, near: Affinity, key: str, domain: str, p: int) -> int:
+        """Pods that are in a domain of a key before a wave, and still while it runs.
+
+        What comes counts from when its wave is done, what leaves only until its wave begins.
+        """
+        label = self._instance.label_domain
+        here = {node.index for node in self._instance.nodes if label(node.index, key) == domain}
+        shares: dict[int, Share] = {}
+        for q, source, target, pods in self._changes(near):
+            lost, won = pods * (source in here), pods * (target in here)
+            shares[q] = shares.get(q, Share()).plus(start=lost, done=-won)
+        now = sum(
+            pods
+            for s in near.anchors
+            for spot, pods in self._instance.podsets[s].current.items()
+            if spot.node in here
+        )
+        # The most that can be missing of those that run now.
+        missing = Sum(self._order, shares)
+        return now - missing.most_while(p, now - 1, shares.get(p, Share()).start)
+
+    def most(self, near: Affinity, p: int) -> int:
+        """Pods that may be in any of the domains before those of a wave arrive."""
+        shares: dict[int, Share] = {}
+        for q, source, target, pods in self._changes(near):
+            went = pods * (source is not None and keyed(self._instance, near, (source,)))
+            came = pods * (target is not None and keyed(self._instance, near, (target,)))
+            shares[q] = shares.get(q, Share()).plus(start=came, done=-went)
+        now = sum(
+            pods
+            for s in near.anchors
+            for spot, pods in self._instance.podsets[s].current.items()
+            if keyed(self._instance, near, (spot.node,))
+        )
+        return Sum(self._order, shares, now).most_while(p, 0, 0)
+
+    def _changes(self, near: Affinity) -> Iterator[tuple[int, int | None, int | None, int]]:
+        """Wave, node left, node come to and number of the pods that change."""
+        for q, wave in enumerate(self._order.waves):
+            for a in wave.actions:
+                if a.podset in near.anchors:
+                    source = None if a.source is None else a.source.node
+                    target = None if a.target is None else a.target.node
+                    yield q, source, target, a.pods

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kantopt.errors import BadDataError, Problem, UsageError
+from kantopt.planning.doubts import doubts
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.schema.base import Part
@@ -131,8 +132,8 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         raise BadDataError(problems)
     plan = next((doc for _, doc in pairs if isinstance(doc, Plan)), None)
     snapshot = snapshots[0][1]
-    if not (snapshot.nodes or foreign):
-        notes = ("the snapshot has no nodes",)
+    lists = [doc for _, doc in pairs if isinstance(doc, JobList)]
+    notes = (*notes, *doubts(snapshot, lists, imported=bool(foreign)))
     pending += [job for _, doc in pairs if isinstance(doc, JobList) for job in doc.jobs]
     if plan is not None:
         known = {(job.namespace, job.name) for job in (*snapshot.jobs, *pending)}

@@ -416,3 +416,27 @@ def test_of_a_job_that_runs_with_its_minimum_it_is_said_that_it_is_placed() -> N
         assert plan.summary.moved_pods == 0
     everybody = planned(asked, model("moves", required=["elastic"]), engine="fast").plan
     assert not any("runs with its minimum" in text for text in everybody.warnings)
+
+
+def test_a_job_that_may_evict_nobody_and_lacks_gpus_has_provably_no_place_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(together, "Exact", lambda *_: pytest.fail("the solver was started"))
+
+    def gpus(name: str, count: int, *on: str, **more: Any) -> dict[str, Any]:
+        podset = {"count": 1, "requests": {"nvidia.com/gpu": count}}
+        places = [{"node": n, "count": 1} for n in on]
+        podset |= {"count": len(places) or 1, "assignments": places}
+        return {"name": name, "podSets": [podset], **more}
+
+    offers = {"a": 8, "b": 8, "c": 2}
+    nodes = [{"name": n, "allocatable": {"nvidia.com/gpu": k}} for n, k in offers.items()]
+    asked = question(
+        nodes,
+        [gpus("victim", 8, "a", "b", priority=10)],
+        [gpus("never", 8, priority=50, preemptionPolicy="Never")],
+    )
+    result = planned(asked, model("unplaced", "evictions"), require=("default/never",))
+    assert result.infeasible
+    assert result.plan.solver.status == "INFEASIBLE"
+    assert [tier.status for tier in result.plan.objectives] == ["OPTIMAL"] * len(result.tiers)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from kantopt.problem.instance import Instance
@@ -101,7 +102,8 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
     required topology, the best domain's). What all nodes together have room for is in
     :mod:`kantopt.verify.shortage`, how many jobs make up what is missing in
     :mod:`kantopt.verify.left_out`. GPUs placed at the tier's priority are at most those of
-    the cluster less those that the tiers above, at their values, have placed.
+    the cluster less those that the tiers above, at their values, have placed, or that pods of
+    other priorities hold which nobody may evict.
     """
     if tier.surplus:
         return 0
@@ -140,7 +142,14 @@ def _room(instance: Instance, job: Job) -> list[int]:
 
 
 def never_placed(instance: Instance, job: Job) -> bool:
-    """Whether arithmetic alone shows that no plan places a job: there is not the room for it."""
+    """Whether arithmetic alone shows that no plan places a job: there is not the room for it.
+
+    Neither on an empty cluster nor, in GPUs, beside what nobody may evict.
+    """
+    if _gpus_are_limited(instance):
+        least = core(Tier(Metric.UNPLACED, "milli-GPU"), instance, job)
+        if least and least > _most_gpus(instance) - sum(_others(instance, job)):
+            return True
     room = _room(instance, job)
     if not job.is_gang:
         return any(k < role.count for k, role in zip(room, job.roles, strict=True))
@@ -192,7 +201,40 @@ def gpus_beside(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> in
             and other.priority != tier.priority
         ):
             taken[other.priority] = sum(_cores(other, instance)) - value
-    return max(0, _most_gpus(instance) - sum(taken.values()))
+    beside = 0
+    if tier.priority is not None:
+        stays: Counter[int] = Counter()
+        for j, gpus in _staying(instance).items():
+            stays[instance.jobs[j].priority] += gpus
+        others = {*stays, *taken} - {tier.priority}
+        beside = sum(max(stays[p], taken.get(p, 0)) for p in others)
+    return max(0, _most_gpus(instance) - beside)
+
+
+def _others(instance: Instance, job: Job) -> Iterator[int]:
+    """Milli-GPU that pods of each other job hold in every plan."""
+    return (gpus for j, gpus in _staying(instance).items() if j != job.index)
+
+
+@lru_cache(maxsize=4)
+def _staying(instance: Instance) -> dict[int, int]:
+    """Milli-GPU by job of the running pods that no plan evicts."""
+    limits = instance.model.limits
+    none_at_all = instance.on(Rule.LIMITS) and limits.evictions == 0
+    starting = [
+        job.priority
+        for job in instance.jobs
+        if job.may_preempt and any(not instance.podsets[s].running for s in job.podsets)
+    ]
+    most = max(starting, default=None)
+    found: dict[int, int] = {}
+    for podset in instance.podsets:
+        job = instance.jobs[podset.job]
+        pinned = instance.on(Rule.PINNED) and not podset.preemptible
+        safe = instance.strict and (most is None or most <= job.priority)
+        if podset.running and podset.gpu_milli and (pinned or safe or none_at_all):
+            found[job.index] = found.get(job.index, 0) + podset.count * podset.gpu_milli
+    return found
 
 
 @lru_cache(maxsize=4)

@@ -1,0 +1,104 @@
+"""What is allowed and hardly meant is told, and named; what is meant is not talked about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kantopt.planning.question import Question, question_of
+from kantopt.schema.base import API_VERSION
+from kantopt.schema.raw import RawDocument
+
+NODE = {"name": "a", "allocatable": {"cpu": 4, "memory": "16Gi", "nvidia.com/gpu": 8}}
+
+
+def pods(count: int = 1, **requests: Any) -> dict[str, Any]:
+    return {"count": count, "requests": {"cpu": 1, **requests}}
+
+
+def job(name: str, podset: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"name": name, "podSets": [podset], **more}
+
+
+def asked(jobs: list[dict[str, Any]], **snapshot: Any) -> Question:
+    head = {"apiVersion": API_VERSION}
+    return question_of(
+        [
+            RawDocument("s", 0, {**head, "kind": "ClusterSnapshot", "nodes": [NODE], **snapshot}),
+            RawDocument("j", 0, {**head, "kind": "JobList", "jobs": jobs}),
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("jobs", "snapshot", "expected"),
+    [
+        (
+            [job("x", pods(), queueName="q"), job("y", pods(), queueName="q")],
+            {},
+            "queue q of default/x and 1 more is unknown, for the snapshot lists none: it has no "
+            "quota",
+        ),
+        (
+            [job("x", pods(), priorityClassName="high")],
+            {},
+            "priority class high of default/x is unknown, for the snapshot lists none: it "
+            "counts as none",
+        ),
+        (
+            [job("x", pods(**{"nvidia.com/gpuu": 1}))],
+            {},
+            "nvidia.com/gpuu, which default/x asks for, is a resource that no node has "
+            "(did you mean nvidia.com/gpu?)",
+        ),
+        (
+            [job("x", {**pods(2), "assignments": [{"node": "a"}]})],
+            {},
+            "assignments of default/x stand in a JobList, which is for pending jobs: their pods "
+            "count as running",
+        ),
+        (
+            [job("x", pods(memory=64))],
+            {},
+            "memory: 64 of default/x is 64 without a unit for bytes, perhaps 64Gi is meant",
+        ),
+        (
+            [job("x", pods(memory="500m"))],
+            {},
+            "memory: 500m of default/x is 500m without a unit for bytes",
+        ),
+        (
+            [],
+            {"nodes": [{**NODE, "allocatable": {"memory": 512}}]},
+            "memory: 512 of node a is 512 without a unit for bytes, perhaps 512Gi is meant",
+        ),
+        ([], {"nodes": []}, "the snapshot has no nodes"),
+    ],
+)
+def test_it_is_named(jobs: list[Any], snapshot: dict[str, Any], expected: str) -> None:
+    assert asked(jobs, **snapshot).notes == (expected,)
+
+
+def test_what_is_meant_is_not_talked_about() -> None:
+    queue = {"name": "q", "resources": [{"name": "memory", "nominalQuota": "64Gi"}]}
+    classes = [{"name": "high", "value": 9}]
+    known = job("x", pods(memory="1Gi"), queueName="q", priorityClassName="high")
+    own = job("y", pods(memory=2**30, **{"nvidia.com/gpux": 0}), priority=3)
+    assert asked([known, own], queues=[queue], priorityClasses=classes).notes == ()
+
+
+def test_names_are_looked_up_in_what_was_imported_too() -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}, "status": {}}
+    node["status"] = {"allocatable": {"cpu": "4"}}
+    listed = {
+        "apiVersion": API_VERSION,
+        "kind": "JobList",
+        "jobs": [job("x", pods(), queueName="q", priorityClassName="high")],
+    }
+    notes = question_of([RawDocument("k", 0, node), RawDocument("j", 0, listed)]).notes
+    assert [note for note in notes if "default/x" in note] == [
+        "queue q of default/x is unknown, for the snapshot lists none: it has no quota",
+        "priority class high of default/x is unknown, for the snapshot lists none: it "
+        "counts as none",
+    ]

@@ -166,7 +166,7 @@ class _Run:
         self._begin = how.start
         self.state = State(instance, how.start)
         trims = how.strategy is Strategy.REVERSE_TRIM
-        self.placer = Placer(Scores(self.state, how.strategy))
+        self.placer = Placer(Scores(self.state, how.strategy, deadline.cuts))
         preemption = ReverseTrim if trims else Preemption
         self.preemption = preemption(self.placer) if how.preempt else None
         self.relocate = how.relocate and not trims

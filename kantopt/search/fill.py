@@ -28,7 +28,7 @@ def fill(scores: Scores, s: int, pods: int, within: Mask | None = None) -> int:
         mask = mask & within
     if pods == 1 or state.neighbours.concern(s):
         placed = 0
-        while placed < pods and _place_one(scores, s, mask):
+        while placed < pods and not _late(scores, placed) and _place_one(scores, s, mask):
             placed += 1
         return placed
     match scores.strategy:
@@ -57,6 +57,14 @@ def fill_alike(scores: Scores, podsets: Sequence[int]) -> int:
     if scores.fills_up:
         return _packed(scores, podsets, mask)
     return _one_by_one(scores, podsets, mask)
+
+
+CLOCK = 256
+"""Pods that are placed one by one between two looks at the clock."""
+
+
+def _late(scores: Scores, placed: int) -> bool:
+    return placed % CLOCK == CLOCK - 1 and scores.cut()
 
 
 def room_for(state: State, s: int, most: int, within: Mask | None = None) -> Ints:
@@ -161,7 +169,7 @@ def _one_by_one(scores: Scores, podsets: Sequence[int], mask: Mask) -> int:
     heap = list(zip((-score[nodes]).tolist(), nodes.tolist(), strict=True))
     heapq.heapify(heap)
     placed = 0
-    while heap and placed < len(podsets):
+    while heap and placed < len(podsets) and not _late(scores, placed):
         _, n = heapq.heappop(heap)
         if _place_on(scores, podsets[placed : placed + 1], n):
             placed += 1
@@ -179,7 +187,7 @@ def _by_replicas(scores: Scores, s: int, pods: int, mask: Mask) -> int:
     for n in np.flatnonzero(mask & fits).tolist():
         queue.push(there.get(n, 0), int(score[n]), n)
     placed = 0
-    while placed < pods and (best := queue.pop()) is not None:
+    while placed < pods and not _late(scores, placed) and (best := queue.pop()) is not None:
         n, replicas = best
         if _place_on(scores, [s], n):
             placed += 1

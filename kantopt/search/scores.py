@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,9 +34,13 @@ class _Known:
 class Scores:
     """Scores of a strategy, remembered per shape and renewed only for nodes that changed."""
 
-    def __init__(self, state: State, strategy: Strategy) -> None:
+    def __init__(
+        self, state: State, strategy: Strategy, cut: Callable[[], bool] = lambda: False
+    ) -> None:
         self.state = state
         self.strategy = strategy
+        self.cut = cut
+        """Whether the time is up: what places many pods one by one looks at it now and then."""
         self._known: dict[int, _Known] = {}
         names = state.instance.resources
         self._pods = names.index("pods") if "pods" in names else -1

@@ -29,6 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tests.one_truth.trial import Outcome, trial
 
 SAMPLE, FULL = 20, 700
+EVERY = 10
+"""Clusters between two lines about the progress."""
 
 
 def seeds_of(text: str) -> range:
@@ -62,8 +64,10 @@ def main() -> int:
     with ProcessPoolExecutor(max(1, args.workers), initializer=prepare) as pool:
         futures = [pool.submit(trial, seed) for seed in seeds]
         try:
-            for future in as_completed(futures):
+            for done, future in enumerate(as_completed(futures), 1):
                 outcome: Outcome = future.result()
+                if done % EVERY == 0:
+                    print(f"{done} of {len(seeds)} clusters", file=sys.stderr, flush=True)
                 counts += outcome.counts
                 faulty += bool(outcome.faults)
                 for fault in dict.fromkeys(outcome.faults):

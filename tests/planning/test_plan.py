@@ -22,7 +22,6 @@ from kantopt.planning.question import Question
 from kantopt.planning.run import Run
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.together import search_together
-from kantopt.planning.wanted import model_for
 from kantopt.problem.cluster import Spot
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
@@ -365,23 +364,6 @@ def test_a_plan_that_chains_bettered_names_them() -> None:
     assert result.plan.solver.strategy.endswith(" and chains")
 
 
-@pytest.mark.parametrize("engine", ["fast", "exact", "auto"])
-def test_a_queue_above_its_quota_exchanges_a_pod_for_one_of_a_more_important_job(
-    engine: str,
-) -> None:
-    queues = [{"name": "q", "resources": [{"name": "cpu", "nominalQuota": 0}]}]
-    asked = question(
-        [node("n", 4)],
-        [job("old", 3, "n", queueName="q")],
-        [job("new", 2, queueName="q", priority=9)],
-        queues=queues,
-    )
-    result = planned(asked, model(*PODS_FIRST), engine=engine)
-    assert [item.job for item in result.plan.assignments] == ["default/new"]
-    assert result.plan.solver.status == ("FEASIBLE" if engine == "fast" else "OPTIMAL")
-    assert result.plan.warnings == ()
-
-
 def test_of_a_job_without_a_place_the_rest_is_planned_at_once() -> None:
     """The search beside the exact one ends with it; the time is for the plan without the job."""
     gpu = "nvidia.com/gpu"
@@ -397,46 +379,3 @@ def test_of_a_job_without_a_place_the_rest_is_planned_at_once() -> None:
     assert result.infeasible
     assert {tier.status for tier in result.plan.objectives} == {"OPTIMAL"}
     assert not any("time" in warning for warning in result.plan.warnings)
-
-
-def test_of_a_job_that_runs_with_its_minimum_it_is_said_that_it_is_placed() -> None:
-    """``--for`` and ``fit`` have nothing to make room for: ``explain`` asks about the rest."""
-    elastic = {"count": 2, "minCount": 1, "requests": {"cpu": 4}, "assignments": [{"node": "a"}]}
-    asked = question(
-        [node("a", 4), node("b", 4)],
-        [{"name": "elastic", "podSets": [elastic]}, job("other", 1, "b")],
-        [],
-    )
-    for wanted in (
-        model_for(model("evictions", "moves"), "default/elastic"),
-        model({"unplaced": {"unit": "job", "target": 0}}, "moves", pending=["elastic"]),
-    ):
-        plan = planned(asked, wanted, engine="fast").plan
-        assert any("runs with its minimum" in text for text in plan.warnings)
-        assert plan.summary.moved_pods == 0
-    everybody = planned(asked, model("moves", required=["elastic"]), engine="fast").plan
-    assert not any("runs with its minimum" in text for text in everybody.warnings)
-
-
-def test_a_job_that_may_evict_nobody_and_lacks_gpus_has_provably_no_place_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(together, "Exact", lambda *_: pytest.fail("the solver was started"))
-
-    def gpus(name: str, count: int, *on: str, **more: Any) -> dict[str, Any]:
-        podset = {"count": 1, "requests": {"nvidia.com/gpu": count}}
-        places = [{"node": n, "count": 1} for n in on]
-        podset |= {"count": len(places) or 1, "assignments": places}
-        return {"name": name, "podSets": [podset], **more}
-
-    offers = {"a": 8, "b": 8, "c": 2}
-    nodes = [{"name": n, "allocatable": {"nvidia.com/gpu": k}} for n, k in offers.items()]
-    asked = question(
-        nodes,
-        [gpus("victim", 8, "a", "b", priority=10)],
-        [gpus("never", 8, priority=50, preemptionPolicy="Never")],
-    )
-    result = planned(asked, model("unplaced", "evictions"), require=("default/never",))
-    assert result.infeasible
-    assert result.plan.solver.status == "INFEASIBLE"
-    assert [tier.status for tier in result.plan.objectives] == ["OPTIMAL"] * len(result.tiers)

@@ -28,6 +28,7 @@ from kantopt.schema.validation import validate
 from tests.drafts import GPU, HIGH, LOW, MIDDLE, Document, Draft
 from tests.oracle import Value, best, job_options
 from tests.plants import PLANTS
+from tests.wishes import wish
 
 MOST_PLACEMENTS = 200_000
 MOST_JOBS = 6
@@ -97,6 +98,7 @@ OBJECTIVES: tuple[tuple[list[Any], str], ...] = (
             "waiting",
             "evictions",
             {"evictions": {"by": "all", "unit": "pod"}},
+            "preferences",
             "excess_nodes",
             "allocation",
         ],
@@ -130,6 +132,7 @@ OBJECTIVES: tuple[tuple[list[Any], str], ...] = (
             {"lost_gpu_seconds": {"by": "priority"}},
             "moves",
             {"domains_in_use": {"level": "rack", "selector": "topology/rack"}},
+            "preferences",
         ],
         "move",
     ),
@@ -220,6 +223,8 @@ def _document(d: Draft, objectives: list[Any]) -> tuple[Document, Document, Docu
             offered["pods"] = max(1, room["pods"])
         node["allocatable"] = offered
     _start(d)
+    if "preferences" in objectives:
+        wish(d)
     head = {"apiVersion": "kantopt/v1alpha1"}
     levels = [{"name": name, "nodeLabel": f"topology/{name}"} for name in ("block", "rack")]
     snapshot = {

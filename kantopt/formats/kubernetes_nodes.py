@@ -5,7 +5,7 @@ from __future__ import annotations
 from kantopt.formats.objects import Notes
 from kantopt.formats.view import View
 from kantopt.schema.base import Expression, LabelSelector
-from kantopt.schema.jobs import NodeSelectorTerm, Toleration
+from kantopt.schema.jobs import NodeSelectorTerm, PreferredNodes, Toleration
 from kantopt.schema.quantity import from_base, whole_number
 from kantopt.schema.snapshot import Node, Taint
 
@@ -87,6 +87,18 @@ def read_node_affinity(spec: View) -> tuple[NodeSelectorTerm, ...]:
     """Read the required node affinity of a pod; of its terms one must match."""
     required = spec.at("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     return tuple(read_term(term) for term in required.list("nodeSelectorTerms"))
+
+
+def read_preferred_nodes(spec: View) -> tuple[PreferredNodes, ...]:
+    """Read the preferred node affinity of a pod; a term that matches no node is worth nothing."""
+    preferred = spec.at("affinity", "nodeAffinity").list(
+        "preferredDuringSchedulingIgnoredDuringExecution"
+    )
+    return tuple(
+        PreferredNodes(weight=weight, preference=read_term(item.at("preference")))
+        for item in preferred
+        if (weight := item.integer("weight", 1, 100))
+    )
 
 
 def read_term(term: View) -> NodeSelectorTerm:

@@ -9,8 +9,14 @@ from kantopt.formats.namespaces import Namespaces
 from kantopt.formats.objects import Notes
 from kantopt.formats.view import View
 from kantopt.schema.base import Expression, LabelSelector
-from kantopt.schema.jobs import PodAffinityTerm, PodAntiAffinityTerm, TopologySpreadConstraint
+from kantopt.schema.jobs import (
+    PodAffinityTerm,
+    PodAntiAffinityTerm,
+    PreferredPods,
+    TopologySpreadConstraint,
+)
 
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -59,6 +65,30 @@ def read_affinity(
     return tuple(found), told
 
 
+def read_wishes(
+    spec: View, kind: str, namespace: str, labels: dict[str, str], namespaces: Namespaces
+) -> tuple[PreferredPods, ...]:
+    """Read the preferred pod affinity or anti-affinity (``kind``); who selects nobody is left out.
+
+    Of namespaces it means those that the input tells it means.
+    """
+    found = []
+    for item in spec.at("affinity", kind).list(PREFERRED):
+        term = item.at("podAffinityTerm")
+        named, _ = _namespaces_of(term, namespace, namespaces)
+        weight = item.integer("weight", 1, 100)
+        if weight and named and "labelSelector" in term:
+            found.append(
+                PreferredPods(
+                    weight=weight,
+                    topology_key=term.name("topologyKey") or "?",
+                    label_selector=_with_own(term, labels),
+                    namespaces=_but_own(set(named), namespace),
+                )
+            )
+    return tuple(found)
+
+
 def _namespaces_of(
     term: View, namespace: str, namespaces: Namespaces
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -74,10 +104,12 @@ def _but_own(names: set[str], namespace: str) -> tuple[str, ...]:
     return () if names == {namespace} else tuple(sorted(names))
 
 
-def read_spreads(spec: View, labels: dict[str, str]) -> Iterator[TopologySpreadConstraint]:
-    """Read the topology spread constraints that forbid (``DoNotSchedule``)."""
+def read_spreads(
+    spec: View, labels: dict[str, str], when: str = "DoNotSchedule"
+) -> Iterator[TopologySpreadConstraint]:
+    """Read the topology spread constraints that forbid, or those of ``ScheduleAnyway``."""
     for item in spec.list("topologySpreadConstraints"):
-        if item.text("whenUnsatisfiable", "DoNotSchedule") != "DoNotSchedule":
+        if item.text("whenUnsatisfiable", "DoNotSchedule") != when:
             continue
         yield TopologySpreadConstraint(
             max_skew=bounded(item.integer("maxSkew", 1) or 1),

@@ -10,12 +10,18 @@ from kantopt.formats.host_ports import read_host_ports
 from kantopt.formats.kubernetes_nodes import (
     bounded,
     read_node_affinity,
+    read_preferred_nodes,
     read_tolerations,
     selector_keys,
 )
 from kantopt.formats.namespaces import Namespaces
 from kantopt.formats.objects import Notes
-from kantopt.formats.pod_neighbours import read_affinity, read_anti_affinity, read_spreads
+from kantopt.formats.pod_neighbours import (
+    read_affinity,
+    read_anti_affinity,
+    read_spreads,
+    read_wishes,
+)
 from kantopt.formats.pod_requests import pod_requests
 from kantopt.formats.view import View
 from kantopt.schema.features import Feature
@@ -94,7 +100,17 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
     anti = read_anti_affinity(spec, namespace, labels, namespaces, notes)
     near, told = read_affinity(spec, namespace, labels, namespaces)
     spreads = tuple(read_spreads(spec, labels))
+    wishes = {
+        field: read_wishes(spec, kind, namespace, labels, namespaces)
+        for field, kind in (
+            ("preferred_pod_affinity", "podAffinity"),
+            ("preferred_pod_anti_affinity", "podAntiAffinity"),
+        )
+    }
+    evens = tuple(read_spreads(spec, labels, "ScheduleAnyway"))
     selectors = [item.label_selector for item in anti]
+    selectors += [item.label_selector for items in wishes.values() for item in items]
+    selectors += [item.label_selector for item in evens if item.label_selector is not None]
     selectors += [item.label_selector for item in near if item.label_selector is not None]
     selectors += [item.label_selector for item in spreads if item.label_selector is not None]
     return Pod(
@@ -136,6 +152,9 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
             "pod_affinity": near,
             "terminating": "deletionTimestamp" in metadata,
             "topology_spread_constraints": spreads,
+            "preferred_node_affinity": read_preferred_nodes(spec),
+            "preferred_topology_spread": evens,
+            **wishes,
             "not_modelled": not_modelled(spec, annotations, namespaces_told=told),
             "disruption_cost": None if (cost := disruption_cost(annotations)) == 1 else cost,
         },

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kantopt.problem.cluster import Budget, Node
@@ -10,6 +10,7 @@ from kantopt.problem.job import Affinity, AntiAffinity, PodSet, Spread
 from kantopt.problem.selectors import selector_matches, tolerates
 from kantopt.schema.base import LabelSelector
 from kantopt.schema.jobs import PodSet as PodSetDocument
+from kantopt.schema.jobs import TopologySpreadConstraint
 from kantopt.schema.snapshot import PodDisruptionBudget
 
 
@@ -22,7 +23,7 @@ class PodLabels:
     document: PodSetDocument
 
 
-class _Selections:
+class Selections:
     """Pod sets by selector and namespaces, each worked out once."""
 
     def __init__(self, labels: Sequence[PodLabels]) -> None:
@@ -48,7 +49,7 @@ class _Selections:
 
 def build_anti_affinities(labels: Sequence[PodLabels]) -> tuple[AntiAffinity, ...]:
     """Return who keeps away from whom; terms that select nobody are left out."""
-    selections = _Selections(labels)
+    selections = Selections(labels)
     found = []
     for item in labels:
         for term in item.document.pod_anti_affinity:
@@ -71,7 +72,7 @@ def build_affinities(
     to come near, yet as long as there are any nobody is the first of their like. ``pinned`` says
     whether preemptible and movable count.
     """
-    selections = _Selections(labels)
+    selections = Selections(labels)
     away = {item.podset for item in labels if item.document.terminating or item.document.nominated}
     found = []
     for item in labels:
@@ -97,55 +98,76 @@ def build_affinities(
 
 
 def _selected(
-    selections: _Selections, selector: LabelSelector | None, namespaces: Sequence[str]
+    selections: Selections, selector: LabelSelector | None, namespaces: Sequence[str]
 ) -> tuple[int, ...]:
     return () if selector is None else selections.select(selector, namespaces)
+
+
+class Spreads:
+    """Spread constraints as kube-scheduler counts them.
+
+    Only nodes that have the labels of all constraints of a pod, no pod that terminates, and nobody
+    where the selector is missing or empty.
+    """
+
+    def __init__(
+        self, labels: Sequence[PodLabels], podsets: Sequence[PodSet], nodes: Sequence[Node]
+    ) -> None:
+        self._selections = Selections(labels)
+        self._leaving = {item.podset for item in labels if item.document.terminating}
+        self._podsets, self._nodes = podsets, nodes
+        self._known: dict[Hashable, frozenset[int]] = {}
+
+    def of(
+        self, item: PodLabels, constraints: Sequence[TopologySpreadConstraint]
+    ) -> Iterator[Spread]:
+        """Yield constraints of a pod set, as many as it has."""
+        keys = {constraint.topology_key for constraint in constraints}
+        for constraint in constraints:
+            selector = constraint.label_selector
+            if selector is not None and not (selector.match_labels or selector.match_expressions):
+                selector = None
+            counted = _selected(self._selections, selector, (item.namespace,))
+            yield Spread(
+                owner=item.podset,
+                key=constraint.topology_key,
+                max_skew=constraint.max_skew,
+                min_domains=constraint.min_domains,
+                counted=tuple(s for s in counted if s not in self._leaving),
+                over=self._over(item, constraint, keys),
+            )
+
+    def _over(
+        self, item: PodLabels, constraint: TopologySpreadConstraint, keys: set[str]
+    ) -> frozenset[int]:
+        """Nodes on which pods are counted."""
+        podset = self._podsets[item.podset]
+        honours = constraint.node_affinity_policy == "Honor"
+        honours_taints = constraint.node_taints_policy == "Honor"
+        taints = item.document.tolerations if honours_taints else None
+        ask = honours and id(podset.spread_over), repr((taints, sorted(keys)))
+        if ask not in self._known:
+            self._known[ask] = frozenset(
+                node.index
+                for node in self._nodes
+                if keys <= node.labels.keys()
+                and (not honours or node.index in podset.spread_over)
+                and (taints is None or all(tolerates(taints, t) for t in node.taints))
+            )
+        return self._known[ask]
 
 
 def build_spreads(
     labels: Sequence[PodLabels], podsets: Sequence[PodSet], nodes: Sequence[Node]
 ) -> tuple[Spread, ...]:
-    """Return the spread constraints of pod sets that could arrive somewhere.
-
-    As kube-scheduler counts: only nodes that have the labels of all constraints of a pod, no pod
-    that terminates, and nobody where the selector is missing or empty.
-    """
-    selections = _Selections(labels)
-    leaving = {item.podset for item in labels if item.document.terminating}
-    known: dict[Hashable, frozenset[int]] = {}
-    found = []
-    for item in labels:
-        podset, document = podsets[item.podset], item.document
-        if podset.running and not podset.movable:
-            continue
-        keys = {c.topology_key for c in document.topology_spread_constraints}
-        for constraint in document.topology_spread_constraints:
-            honours = constraint.node_affinity_policy == "Honor"
-            taints = document.tolerations if constraint.node_taints_policy == "Honor" else None
-            ask = honours and id(podset.spread_over), repr((taints, sorted(keys)))
-            if ask not in known:
-                known[ask] = frozenset(
-                    node.index
-                    for node in nodes
-                    if keys <= node.labels.keys()
-                    and (not honours or node.index in podset.spread_over)
-                    and (taints is None or all(tolerates(taints, t) for t in node.taints))
-                )
-            selector = constraint.label_selector
-            if selector is not None and not (selector.match_labels or selector.match_expressions):
-                selector = None
-            counted = _selected(selections, selector, (item.namespace,))
-            found.append(
-                Spread(
-                    owner=item.podset,
-                    key=constraint.topology_key,
-                    max_skew=constraint.max_skew,
-                    min_domains=constraint.min_domains,
-                    counted=tuple(s for s in counted if s not in leaving),
-                    over=known[ask],
-                )
-            )
-    return tuple(found)
+    """Return the spread constraints of pod sets that could arrive somewhere."""
+    spreads = Spreads(labels, podsets, nodes)
+    return tuple(
+        spread
+        for item in labels
+        if not podsets[item.podset].running or podsets[item.podset].movable
+        for spread in spreads.of(item, item.document.topology_spread_constraints)
+    )
 
 
 def build_budgets(
@@ -161,7 +183,7 @@ def build_budgets(
     counts pending pods as well, also those that the question leaves ``aside``: of these the
     namespace and the pod set, with the pods that wait as its number.
     """
-    selections = _Selections(labels)
+    selections = Selections(labels)
     budgets = []
     for index, document in enumerate(documents):
         selected = selections.select(document.selector, (document.namespace,))

@@ -61,6 +61,8 @@ def after_plan(instance: Instance, placement: Placement) -> Instance:
         ),
         required=frozenset(),
         model=model,
+        wishes=(),
+        evens=(),
     )
 
 

@@ -24,6 +24,7 @@ from kantopt.problem.misnamed import Names
 from kantopt.problem.mix import commonest_shapes
 from kantopt.problem.not_modelled import why_not_placed
 from kantopt.problem.uses import NodeUses
+from kantopt.problem.preferences import build_evens, build_wishes
 from kantopt.schema import jobs as docs
 from kantopt.schema.hints import did_you_mean, quote
 from kantopt.schema.model import Model
@@ -121,6 +122,8 @@ def build_instance(
         mix=commonest_shapes(podsets, resources=len(offered)),
         required=required,
         model=model,
+        wishes=build_wishes(builder.labels),
+        evens=build_evens(builder.labels, podsets, nodes),
     )
 
 

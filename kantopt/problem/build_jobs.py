@@ -12,6 +12,7 @@ from kantopt.problem.chosen import is_exempt
 from kantopt.problem.cluster import Node, Queue, Quota, Spot, Topology
 from kantopt.problem.job import DeviceNeed, Job, PodSet, Role, TopologyNeed
 from kantopt.problem.not_modelled import is_left_alone
+from kantopt.problem.preferences import losses_of
 from kantopt.problem.selectors import affinity_matches, barriers, tolerates
 from kantopt.problem.uses import NodeUses
 from kantopt.schema import jobs as docs
@@ -26,6 +27,7 @@ class _Places:
 
     allowed: frozenset[int]
     spread_over: frozenset[int]
+    losses: Mapping[int, int]
 
 
 class JobsBuilder:
@@ -185,6 +187,7 @@ class JobsBuilder:
                 budgets=(),
                 daemon=job.daemon,
                 lost_gpu_seconds=lost,
+                losses=places.losses,
             )
         )
         self.labels.append(PodLabels(s, job.namespace, podset))
@@ -198,6 +201,7 @@ class JobsBuilder:
                 podset.node_affinity,
                 podset.volume_node_affinity,
                 podset.tolerations,
+                podset.preferred_node_affinity,
             )
         )
         if ask not in self._places:
@@ -207,14 +211,16 @@ class JobsBuilder:
                 if all(node.labels.get(k) == v for k, v in podset.node_selector.items())
                 and affinity_matches(podset.node_affinity, node)
             ]
-            allowed = (
+            allowed = frozenset(
                 node.index
                 for node in admitted
                 if not node.drained
                 and all(affinity_matches(terms, node) for terms in podset.volume_node_affinity)
                 and all(tolerates(podset.tolerations, taint) for taint in barriers(node))
             )
-            self._places[ask] = _Places(frozenset(allowed), frozenset(n.index for n in admitted))
+            over = frozenset(node.index for node in admitted)
+            losses = losses_of(podset, self._nodes, allowed)
+            self._places[ask] = _Places(allowed, over, losses)
         return self._places[ask]
 
 

@@ -126,6 +126,10 @@ class _Alone:
         ]
         self._any_by_job = any(_counts_jobs(tier) for tier in tiers)
         self._evictable = evictable(instance)
+        self._wished: set[int] = set()
+        if any(tier.metric is Metric.PREFERENCES for tier in tiers):
+            self._wished |= {s for wish in instance.wishes for s in (wish.owner, *wish.others)}
+            self._wished |= {s for even in instance.evens for s in even.counted}
         self._close = {need.job for need in instance.topology_needs}
 
     def keeps(self, podset: PodSet) -> bool:
@@ -136,6 +140,7 @@ class _Alone:
             len(job.podsets) > 1
             or (several and (job.is_gang or job.all_victims))
             or podset.index in instance.named
+            or podset.index in self._wished
             or job.index in self._close
             or job.index in instance.required
             or job.most_moves is not None
@@ -209,6 +214,7 @@ def _key(instance: Instance, podset: PodSet) -> Hashable:
         podset.daemon,
         None if instance.model.limits.moves_per_namespace is None else job.namespace,
         podset.lost_gpu_seconds,
+        tuple(podset.losses.items()),
     )
 
 
@@ -261,6 +267,11 @@ def _merged(instance: Instance, classes: Sequence[tuple[int, ...]]) -> Merged:
             replace(budget, podsets=indices(budget.podsets)) for budget in instance.budgets
         ),
         required=frozenset(new_job[j] for j in instance.required),
+        wishes=tuple(
+            replace(wish, owner=merged_of[wish.owner], others=indices(wish.others))
+            for wish in instance.wishes
+        ),
+        evens=tuple(replace(even, counted=indices(even.counted)) for even in instance.evens),
     )
     return Merged(instance, made, tuple(classes))
 

@@ -125,6 +125,8 @@ def condensed(question: Instance, j: int, gone: Callable[[PodSet], bool]) -> Con
             for near in (question.affinities[old] for old in affinities)
         ),
         budgets=(),
+        wishes=(),
+        evens=(),
         required=frozenset((0,)) if j in question.required else frozenset(),
     )
     numbers = {

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kantopt.problem.cluster import Budget, Node, Queue, Topology
-from kantopt.problem.job import Affinity, AntiAffinity, Job, PodSet, Spread, TopologyNeed
+from kantopt.problem.job import (
+    Affinity,
+    AntiAffinity,
+    Even,
+    Job,
+    PodSet,
+    Spread,
+    TopologyNeed,
+    Wish,
+)
 from kantopt.problem.mix import Shape
 from kantopt.problem.placement import Placement, Spots, nowhere
 from kantopt.problem.uses import is_thing
@@ -36,6 +45,8 @@ class Instance:
     required: frozenset[int]
     """Jobs that must be placed."""
     model: Model
+    wishes: tuple[Wish, ...] = ()
+    evens: tuple[Even, ...] = ()
 
     @cached_property
     def current(self) -> Placement:

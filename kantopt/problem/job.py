@@ -61,6 +61,34 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
+class Wish:
+    """A pod of ``owner`` would rather be in a domain of ``key`` with one of ``others``.
+
+    Or, if ``apart``, in one without. It loses ``weight`` where it is not so; itself does not count.
+    """
+
+    owner: int
+    key: str
+    others: tuple[int, ...]
+    weight: int
+    apart: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Even:
+    """Pods of ``counted`` would rather lie evenly over the domains of ``key`` on ``over``.
+
+    As :class:`Spread`, but what exceeds the emptiest domain by more than ``max_skew`` is counted.
+    """
+
+    key: str
+    max_skew: int
+    min_domains: int
+    counted: tuple[int, ...]
+    over: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
 class PodSet:
     """``count`` identical pods of one role of one job: either all running or all pending.
 
@@ -91,6 +119,8 @@ class PodSet:
     """Belongs to its node: a node with nothing else is empty."""
     lost_gpu_seconds: int = 0
     """Work of one running pod that is lost if it ends; 0 where the model does not ask."""
+    losses: Mapping[int, int] = field(default_factory=dict)
+    """What a pod loses on each node for labels and taints that it would rather have or not."""
     running: bool = field(init=False)
     """Whether the pods run now."""
 

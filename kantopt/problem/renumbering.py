@@ -125,6 +125,7 @@ class _Renumbering:
             budgets=tuple([self.budget_of[b] for b in podset.budgets]),
             daemon=podset.daemon,
             lost_gpu_seconds=podset.lost_gpu_seconds,
+            losses={self.local[n]: x for n, x in podset.losses.items() if n in self.local},
         )
 
     def _subset(self, nodes: frozenset[int]) -> frozenset[int]:

@@ -57,8 +57,10 @@ def tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
 
     One for some seconds covers no NoExecute taint: a pod placed there would be evicted after them.
     """
-    if taint.effect == "PreferNoSchedule":
-        return True
+    return taint.effect == "PreferNoSchedule" or _covers(tolerations, taint)
+
+
+def _covers(tolerations: Iterable[Toleration], taint: Taint) -> bool:
     return any(
         toleration.effect in ("", taint.effect)
         and not (toleration.toleration_seconds is not None and taint.effect == "NoExecute")
@@ -68,6 +70,15 @@ def tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
             else toleration.key == taint.key and toleration.value == taint.value
         )
         for toleration in tolerations
+    )
+
+
+def unwelcome(tolerations: Iterable[Toleration], node: Node) -> int:
+    """Count the taints that would rather keep a pod off a node and that it does not tolerate."""
+    tolerations = tuple(tolerations)
+    return sum(
+        taint.effect == "PreferNoSchedule" and not _covers(tolerations, taint)
+        for taint in node.taints
     )
 
 

@@ -182,7 +182,7 @@ def _expand(instance: Instance, model: Model) -> Iterator[Tier]:
             parameters = getattr(objective, objective.name)
             split = parameters.by == "priority"
             yield from _of_priority(instance, objective, instance.priorities if split else (None,))
-        else:
+        elif objective.preferences is None or _wishes(instance):
             yield _cluster_wide(instance, objective.name, getattr(objective, objective.name))
 
 
@@ -267,6 +267,13 @@ def _costs_one(instance: Instance, podset: PodSet) -> bool:
     if job.all_victims:
         return job.disruption_cost == 1 and sum(role.count for role in job.roles) == 1
     return podset.disruption_cost == 1
+
+
+def _wishes(instance: Instance) -> bool:
+    """Whether any pod would rather be somewhere."""
+    return bool(
+        instance.wishes or instance.evens or any(podset.losses for podset in instance.podsets)
+    )
 
 
 def _elastic(instance: Instance, j: int) -> bool:
@@ -365,6 +372,7 @@ _UNITS = {
     Metric.EXCESS_NODES: "nodes",
     Metric.WAITING: "seconds",
     Metric.UNDRAINED: "pods",
+    Metric.PREFERENCES: "points",
 }
 
 

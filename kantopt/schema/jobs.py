@@ -131,6 +131,27 @@ class TopologySpreadConstraint(Part):
     )
 
 
+Weight = Annotated[int, Field(ge=1, le=100)]
+
+
+class PreferredNodes(Part):
+    """Nodes that pods would rather run on."""
+
+    weight: Weight = Field(description="what it is worth, beside the others")
+    preference: NodeSelectorTerm = Field(description="the nodes, by labels")
+
+
+class PreferredPods(Part):
+    """Pods that others would rather share a topology domain with, or rather not."""
+
+    weight: Weight = Field(description="what it is worth, beside the others")
+    topology_key: str = Field(min_length=1, description="node label that makes the domains")
+    label_selector: LabelSelector = Field(description="the pods")
+    namespaces: tuple[str, ...] = Field(
+        default=(), description="namespaces of those pods; empty means the job's own"
+    )
+
+
 class PodRef(Part):
     """A pod by name; identity for the consumers of a plan."""
 
@@ -195,6 +216,18 @@ class PodSet(Part):
     )
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = Field(
         default=(), description="required topology spread"
+    )
+    preferred_node_affinity: tuple[PreferredNodes, ...] = Field(
+        default=(), description="wishes: nodes that the pods would rather run on"
+    )
+    preferred_pod_affinity: tuple[PreferredPods, ...] = Field(
+        default=(), description="wishes: pods that these would rather be near"
+    )
+    preferred_pod_anti_affinity: tuple[PreferredPods, ...] = Field(
+        default=(), description="wishes: pods that these would rather be away from"
+    )
+    preferred_topology_spread: tuple[TopologySpreadConstraint, ...] = Field(
+        default=(), description="wishes: spread (``ScheduleAnyway`` form)"
     )
     disruption_cost: Count | None = Field(
         default=None, description="cost of evicting one pod; default: the job's"

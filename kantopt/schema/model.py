@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 from kantopt.schema.base import ApiVersion, Count, Duration, Metadata, Part, PositiveCount, Quantity
 from kantopt.schema.features import Feature
 from kantopt.schema.jobs import DeviceRequest, Requests
+from kantopt.schema.schedule import Schedule
 
 
 class Rule(StrEnum):
@@ -52,6 +53,7 @@ class Metric(StrEnum):
     FRAGMENT_RATE = "fragment_rate"
     DOMAINS_IN_USE = "domains_in_use"
     UNDRAINED = "undrained"
+    PREFERENCES = "preferences"
 
 
 Switch = Literal["required", "off"]
@@ -285,6 +287,9 @@ class Objective(PriorityObjective):
     undrained: ClusterObjective | None = Field(
         default=None, description="pods that stay on the nodes to be emptied (see drain)"
     )
+    preferences: NoParameters | None = Field(
+        default=None, description="what pods lose by being where they would rather not be"
+    )
 
 
 class Limits(ModelPart):
@@ -317,30 +322,6 @@ class Limits(ModelPart):
         default=None,
         alias="minRuntime",
         description="pods that have run for less are not evicted, unless job or queue say other",
-    )
-
-
-class Window(Part):
-    """A time in which waves that disturb running pods may start."""
-
-    cron: str = Field(
-        description="when it opens: minute, hour, day of month, month, day of week, as in crontab"
-    )
-    timezone: str = Field(default="UTC", description="whose time that is: Europe/Berlin")
-    duration: Duration = Field(description="how long it stays open")
-
-
-class Schedule(ModelPart):
-    """What is known of when, and how fast, a plan is carried out. No say in what is planned."""
-
-    bandwidth: Quantity | None = Field(
-        default=None,
-        description="bytes of memory a second that a node can send, and as many that it can "
-        "receive, while pods move live",
-    )
-    windows: tuple[Window, ...] = Field(
-        default=(),
-        description="waves that evict or move pods start in one of these; default: at any time",
     )
 
 

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 from kantopt.errors import Problem
 from kantopt.schema.duration import duration_seconds
 from kantopt.schema.hints import quote
-from kantopt.schema.model import Schedule, Window
 from kantopt.schema.quantity import parse_quantity
+from kantopt.schema.schedule import Schedule, Window
 
 _FIELDS = (
     "a time that comes, in five fields: minute, hour, day of month, month, day of week, such as "

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from kantopt.schema.model import Window
+from kantopt.schema.schedule import Window
 from kantopt.schema.windows import next_opening
 
 

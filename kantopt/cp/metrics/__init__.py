@@ -23,6 +23,7 @@ from kantopt.cp.metrics.fragmented_nodes import fragmented_nodes_expr
 from kantopt.cp.metrics.lost_gpu_seconds import lost_gpu_seconds_expr
 from kantopt.cp.metrics.moves import moves_expr
 from kantopt.cp.metrics.nodes_in_use import nodes_in_use_expr
+from kantopt.cp.metrics.preferences import preferences_expr
 from kantopt.cp.metrics.stranded_gpus import stranded_gpus_expr
 from kantopt.cp.metrics.undrained import undrained_expr
 from kantopt.cp.metrics.unplaced import unplaced_expr
@@ -52,6 +53,7 @@ EXPRESSIONS: dict[Metric, Callable[[Variables, Tier], LinearExprT]] = {
     Metric.FRAGMENT_RATE: fragment_rate_expr,
     Metric.DOMAINS_IN_USE: domains_in_use_expr,
     Metric.UNDRAINED: undrained_expr,
+    Metric.PREFERENCES: preferences_expr,
 }
 
 

@@ -43,12 +43,15 @@ def parts_of(instance: Instance, tiers: Sequence[Tier]) -> tuple[Part, ...]:
 def summed(instance: Instance, tiers: Sequence[Tier]) -> int:
     """Return how many tiers, from the first on, are sums over nodes and jobs up to a constant.
 
-    Some need not be: what is above a target, domains, which may lie in several parts,
+    Some need not be: what is above a target, domains, which may lie in several parts, whom pods
+    would rather be near,
     ``fragment_rate``, which rounds a sum over all nodes, and ``allocation``, which counts no less
     than 0, as shows if pods hold more GPUs than there are.
     """
     for i, tier in enumerate(tiers):
         if tier.target or tier.metric in (Metric.FRAGMENT_RATE, Metric.DOMAINS_IN_USE):
+            return i
+        if tier.metric is Metric.PREFERENCES and (instance.wishes or instance.evens):
             return i
         if tier.metric is Metric.ALLOCATION and not _gpus_hold(instance):
             return i

@@ -33,6 +33,7 @@ from kantopt.verify.metrics.lost_gpu_seconds import (
 )
 from kantopt.verify.metrics.moves import bound_moves, measure_moves
 from kantopt.verify.metrics.nodes_in_use import bound_nodes_in_use, measure_nodes_in_use
+from kantopt.verify.metrics.preferences import bound_preferences, measure_preferences
 from kantopt.verify.metrics.stranded_gpus import bound_stranded_gpus, measure_stranded_gpus
 from kantopt.verify.metrics.undrained import bound_undrained, measure_undrained
 from kantopt.verify.metrics.unplaced import bound_unplaced, measure_unplaced
@@ -57,6 +58,7 @@ MEASURES: dict[Metric, Callable[[Tier, Step], int]] = {
     Metric.FRAGMENT_RATE: measure_fragment_rate,
     Metric.DOMAINS_IN_USE: measure_domains_in_use,
     Metric.UNDRAINED: measure_undrained,
+    Metric.PREFERENCES: measure_preferences,
 }
 
 Above = Mapping[Tier, int]
@@ -81,6 +83,7 @@ _BOUNDS: dict[Metric, Callable[[Tier, Instance, Above], int]] = {
     Metric.FRAGMENT_RATE: bound_fragment_rate,
     Metric.DOMAINS_IN_USE: bound_domains_in_use,
     Metric.UNDRAINED: bound_undrained,
+    Metric.PREFERENCES: bound_preferences,
 }
 
 

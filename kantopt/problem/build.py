@@ -23,8 +23,8 @@ from kantopt.problem.job import PodSet
 from kantopt.problem.misnamed import Names
 from kantopt.problem.mix import commonest_shapes
 from kantopt.problem.not_modelled import why_not_placed
-from kantopt.problem.uses import NodeUses
 from kantopt.problem.preferences import build_evens, build_wishes
+from kantopt.problem.uses import NodeUses
 from kantopt.schema import jobs as docs
 from kantopt.schema.hints import did_you_mean, quote
 from kantopt.schema.model import Model

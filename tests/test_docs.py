@@ -13,7 +13,6 @@ import typer
 from kantopt.bench.suites import SUITES
 from kantopt.cli.app import COMMANDS, command_line
 from kantopt.cli.bench import TRIALS
-from kantopt.schema.features import WORDS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [
@@ -103,9 +102,3 @@ def test_every_option_that_a_document_explains_is_one_of_some_command(document: 
 def test_every_benchmark_that_a_document_runs_is_a_suite(document: Path) -> None:
     runs = re.findall(r"\bkantopt bench ([a-z][a-z-]*)", "\n".join(lines_of(document)))
     assert not [suite for suite in runs if suite not in (*SUITES, *TRIALS)]
-
-
-def test_all_that_can_be_assumed_is_listed() -> None:
-    text = (ROOT / "docs" / "kubernetes.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| `([a-z][a-z-]*)` \| ([^|`]+) \|$", text, re.MULTILINE))
-    assert rows == WORDS

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kantopt.planning.preempted import raised
 from kantopt.planning.question import Import, Question, question_of
+from kantopt.planning.since import Since, since
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, Role
@@ -163,7 +164,7 @@ def between(
     Parameters
     ----------
     first, later
-        What was read of each by itself.
+        What was read of each by itself; of the later one no pods.
     raws, later_raws
         Their documents, Kubernetes objects among both.
     how
@@ -204,7 +205,7 @@ def became_of(
     after: Sequence[RawDocument],
     how: Import,
     model: Model,
-) -> Question | Between:
+) -> Question | Between | Since:
     """Read what became of a question: of two dumps all that they tell, else a later snapshot.
 
     Parameters
@@ -216,10 +217,21 @@ def became_of(
     how, model
         As for :func:`between`.
     """
-    later = question_of(after, how)
-    if question.imported and later.imported:
+    if question.imported and any(is_kubernetes(raw.data) for raw in after):
+        # Its pods are read with those of the first.
+        bare = replace(how, pending=())
+        later = question_of([_without_pods(raw) for raw in after], bare)
         return between(question, later, raws, after, how, model)
-    return later
+    return since(question, question_of(after, how))
+
+
+def _without_pods(raw: RawDocument) -> RawDocument:
+    from kantopt.formats.kubernetes import flatten
+
+    if not is_kubernetes(raw.data):
+        return raw
+    items = [item for item in flatten(raw.data) if item.get("kind") != "Pod"]
+    return replace(raw, data={"apiVersion": "v1", "kind": "List", "items": items})
 
 
 def _reading(

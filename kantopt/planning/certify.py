@@ -24,6 +24,7 @@ from kantopt.planning.preempted import broken
 from kantopt.planning.question import Question
 from kantopt.planning.run import Run
 from kantopt.planning.second_opinion import second_opinion
+from kantopt.planning.since import Since
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.tiers import tier_rows
 from kantopt.planning.witnesses import Witnesses
@@ -85,7 +86,7 @@ def certify(
     options: Options,
     deadline: Deadline,
     *,
-    later: Question | Between | None = None,
+    later: Question | Between | Since | None = None,
     cross_check: bool = False,
     tell: Tell = lambda _: None,
     solver: SolverProcess | None = None,
@@ -116,9 +117,10 @@ def certify(
     judged = judged_plan(question, model, later)
     history: History | None = None
     apart: tuple[Standing, ...] = ()
-    if isinstance(later, Between):
+    if isinstance(later, Between | Since):
         question, history = later.question, later.history
-        apart = broken(later.first, history, model)
+    if isinstance(later, Between):
+        apart = broken(later.first, later.history, model)
     certificate = Certificate(
         api_version=API_VERSION,
         kind="Certificate",

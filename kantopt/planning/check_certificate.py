@@ -56,7 +56,7 @@ def judge_certificate(
     """
     raw, certificate = _certificate(path)
     if certificate.history is not None and not after:
-        raise UsageError(f"{path}: it speaks of two dumps: give the later one with --after")
+        raise UsageError(f"{path}: it speaks of two snapshots: give the later one with --after")
     return check_certificate(certificate, raw, load_raw(paths), how, load_raw(after))
 
 
@@ -83,12 +83,12 @@ def _check_between(
     """Judge a certificate of two dumps: what they show is worked out again."""
     first, model = question_of(raws, how), certificate.model
     found = became_of(first, raws, after, how, model)
-    if not isinstance(found, Between):
-        raise UsageError("the certificate speaks of two dumps: found a document of another kind")
+    if isinstance(found, Question):
+        raise UsageError("--after: found a snapshot that still knows all jobs, expected another")
     judged = judged_plan(found.question, model, found)
     facts = {
         "history": found.history,
-        "apart": broken(found.first, found.history, model),
+        "apart": broken(found.first, found.history, model) if isinstance(found, Between) else (),
         "plan": judged.plan,
     }
     findings = [

@@ -11,6 +11,7 @@ from kantopt.planning.judge import judge_plan, verdict_of
 from kantopt.planning.later import placement_in
 from kantopt.planning.left import left_pending
 from kantopt.planning.question import Question
+from kantopt.planning.since import Since
 from kantopt.planning.tiers import tier_rows
 from kantopt.problem.actions import Wave
 from kantopt.problem.instance import Instance
@@ -37,7 +38,9 @@ class Judged:
     notes: tuple[str, ...]
 
 
-def judged_plan(question: Question, model: Model, later: Question | Between | None) -> Judged:
+def judged_plan(
+    question: Question, model: Model, later: Question | Between | Since | None
+) -> Judged:
     """Return what is to be certified.
 
     That is the plan among the documents; else what brought the cluster to a later snapshot; else
@@ -50,6 +53,8 @@ def judged_plan(question: Question, model: Model, later: Question | Between | No
     """
     if isinstance(later, Between):
         return _judged_between(later, model)
+    if isinstance(later, Since):
+        question, later = later.question, later.later
     notes: tuple[str, ...] = ()
     given: JudgedAs = "plan"
     plan = question.plan

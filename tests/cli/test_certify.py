@@ -273,3 +273,16 @@ def test_two_kubectl_dumps_say_what_a_scheduler_did(cli: Cli) -> None:
     done = cli("verify", "--certificate", "cert.yaml", "k1.json", "--after", "k2.json")
     assert done.code == 12
     assert "claims: history: stated something else, found what the two dumps show" in done.out
+
+
+def test_a_job_that_a_later_snapshot_does_not_know_is_no_eviction(cli: Cli) -> None:
+    later = yaml.safe_load(SNAPSHOT)
+    later["jobs"] = []
+    Path("later.yaml").write_text(yaml.safe_dump(later))
+    done = cli("certify", "snap.yaml", "--after", "later.yaml", "-O", "cert.yaml", *LONG)
+    assert done.code == 0, done.out
+    assert "team-b/b-0 on gpu-001: unknown (gone; the later snapshot has no job" in done.out
+    check = ("verify", "--certificate", "cert.yaml", "snap.yaml")
+    assert cli(*check, "--after", "later.yaml").code == 0
+    assert cli(*check).code == 64
+    assert cli(*check, "--after", "snap.yaml").code == 64

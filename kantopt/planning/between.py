@@ -225,12 +225,16 @@ def became_of(
     return since(question, question_of(after, how))
 
 
+def _is_pod(item: object) -> bool:
+    return isinstance(item, dict) and item.get("kind") == "Pod"
+
+
 def _without_pods(raw: RawDocument) -> RawDocument:
     from kantopt.formats.kubernetes import flatten
 
     if not is_kubernetes(raw.data):
         return raw
-    items = [item for item in flatten(raw.data) if item.get("kind") != "Pod"]
+    items = [item for item in flatten(raw.data) if not _is_pod(item)]
     return replace(raw, data={"apiVersion": "v1", "kind": "List", "items": items})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from known_instances import GPU, HIGH, LOW, PLACED, Known, Line, Mapping, job, node
+from known_instances import GPU, HIGH, LOW, MIDDLE, PLACED, Known, Line, Mapping, job, node
 
 
 def _freed_gpus(name: str, comment: str, tiers: Mapping, *, movable: bool) -> Known:
@@ -144,8 +144,66 @@ def one_slot() -> Known:
     )
 
 
+def gang_and_pretext() -> Known:
+    return Known(
+        "gang-that-is-no-pretext",
+        """
+        A gang holds two nodes; a small, important pod waits, and so does one that wants a whole node
+        and may evict nobody. The small one has a place on the third node. To put it where the gang
+        runs, so that the other finds a whole node free, would be a pretext.
+        """,
+        (),
+        [node("a"), node("b"), node("c", gpus=2)],
+        [
+            job("small-important", 1, 2, priority=MIDDLE),
+            job("never", 1, 8, priority=50, preemptionPolicy="Never"),
+        ],
+        [PLACED, "evictions", "moves"],
+        [job("victim", 2, 8, priority=LOW, at={"a": 1, "b": 1})],
+        tiers={
+            "unplaced[priority=100, milli-GPU]": 0,
+            "unplaced[priority=10, milli-GPU]": 0,
+            "evictions[priority=10]": 0,
+            "unplaced[priority=50, milli-GPU]": 8000,
+            "moves": 0,
+        },
+        placement={"small-important": {"c": 1}},
+    )
+
+
+def moved_into_a_victims_room() -> Known:
+    return Known(
+        "no-move-into-a-victims-room",
+        """
+        An important pod of one core has a place on n3. To evict r "for it", to move m where r was
+        and to place one that waits where m was would profit those who may evict nobody.
+        """,
+        (),
+        [node("n1", gpus=0, cpu=4), node("n2", gpus=0, cpu=5), node("n3", gpus=0, cpu=1)],
+        [
+            job("hi", 1, 0, priority=HIGH, cpu=1),
+            job("q1", 1, 0, priority=0, cpu=3),
+            job("q2", 1, 0, priority=0, cpu=3),
+        ],
+        [PLACED, "evictions", "moves"],
+        [
+            job("r", 1, 0, priority=0, cpu=4, at={"n1": 1}),
+            job("m", 1, 0, priority=0, cpu=4, at={"n2": 1}),
+        ],
+        tiers={
+            "unplaced[priority=1000, CPU-only pods]": 0,
+            "displaced[priority=0, CPU-only pods]": 0,
+            "evictions[priority=0]": 0,
+            "unplaced[priority=0, CPU-only pods]": 2,
+            "moves": 0,
+        },
+    )
+
+
 def reported() -> Iterator[Known]:
     yield scattered_victims()
     yield gathered_victims()
     yield pod_slots()
     yield one_slot()
+    yield gang_and_pretext()
+    yield moved_into_a_victims_room()

@@ -40,7 +40,7 @@ def test_the_readme_numbers_rules_and_metrics_in_the_order_of_the_code() -> None
     stated = README[README.index("## Rules") : README.index("## Tiers")]
     assert re.findall(r"\*\*R\d+\*\* `(\w+)`", stated) == [rule.value for rule in Rule]
     numbers = re.findall(r"\*\*([RM]\d+)\*\*", stated)
-    assert numbers == [f"R{i}" for i in range(1, 16)] + [f"M{i}" for i in range(1, len(Metric) + 1)]
+    assert numbers == [f"R{i}" for i in range(1, len(Rule) + 1)] + [f"M{i}" for i in range(1, len(Metric) + 1)]
 
 
 def test_the_readme_names_every_model() -> None:
@@ -76,14 +76,16 @@ def test_a_shipped_model_spells_out_into_tiers_on_the_quickstart(name: str) -> N
     )
 
 
-def test_all_placements_come_before_evictions_and_moves() -> None:
+def test_placements_come_before_evictions_and_moves_but_for_those_that_may_evict_nobody() -> None:
     instance = read_question(QUICKSTART).instance(load_model("placement-first"))
     tiers = [(tier.metric, tier.priority) for tier in tiers_of(instance) if not tier.surplus]
     assert tiers == [
         (Metric.UNPLACED, 1000),
+        (Metric.DISPLACED, 100),
         (Metric.UNPLACED, 100),
-        (Metric.UNPLACED, 10),
+        (Metric.DISPLACED, 10),
         (Metric.EVICTIONS, None),
+        (Metric.UNPLACED, 10),
         (Metric.MOVES, None),
     ]
 

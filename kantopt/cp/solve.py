@@ -33,6 +33,8 @@ class Budget:
     proving: float = 0.4
     log: str | None = None
     """File that CP-SAT's log is appended to."""
+    plain: bool = False
+    """Without presolve: CP-SAT has aborted in it before."""
 
     @property
     def threads(self) -> int:
@@ -244,6 +246,9 @@ class _Run:
         parameters = solver.parameters
         parameters.random_seed = self.budget.seed
         parameters.num_workers = self.budget.threads
+        if self.budget.plain:
+            parameters.cp_model_presolve = False
+            parameters.symmetry_level = 0
         if self.budget.log is not None:
             parameters.log_search_progress = True
             parameters.log_to_stdout = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Self
 
 from kantopt.clock import Deadline, elapsed
@@ -51,6 +52,7 @@ class Exact:
         self._process = process or SolverProcess()
         self._looked = 0.0
         self._deadline: Deadline | None = None
+        self._task: SearchTask | None = None
         self._alone = False
         self.open = True
         """The search goes on."""
@@ -78,8 +80,23 @@ class Exact:
     def begin(self, task: SearchTask) -> None:
         """Give the search its task."""
         self._deadline = task.deadline
+        self._task = task
         self._began = elapsed()
         self._process.begin(task)
+
+    def _again(self) -> bool:
+        """Begin anew without presolve, in which CP-SAT has aborted before; once."""
+        if self._task is None or self._task.plain or self._over():
+            return False
+        best = self._incumbents.best
+        start = None if best.missing else best.placement
+        self._task = replace(self._task, plain=True, start=start)
+        self._alone = False
+        self.warnings.append("the exact search has begun anew without presolve")
+        self._process.close()
+        self._process = SolverProcess()
+        self._process.begin(self._task)
+        return True
 
     def offer(self, placement: Placement) -> None:
         """Tell the search of a legal placement that was found elsewhere."""
@@ -148,7 +165,9 @@ class Exact:
                 self.infeasible = infeasible
                 self.open, self.ended = False, not clocked
                 self._done = elapsed()
-            case Failed(text):
+            case Failed(text, aborted):
                 self.warnings.append(text)
+                if aborted and self._again():
+                    return
                 self.open = False
                 self._done = elapsed()

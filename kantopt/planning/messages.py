@@ -40,6 +40,8 @@ class Failed:
     """The search broke down."""
 
     message: str
+    aborted: bool = False
+    """The solver gave up itself, for a fault of its own: another way may do."""
 
 
 Message = Started | Found | Bound | Note | Alone | Done | Failed
@@ -59,3 +61,5 @@ class SearchTask:
     work: float | None
     log: str | None = None
     """File that CP-SAT's log is appended to."""
+    plain: bool = False
+    """Search without presolve."""

@@ -91,9 +91,11 @@ class SolverProcess:
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("fork")
+        # A solver that aborts says so on stderr: that is kept and told as one line.
+        self._words = os.memfd_create("words") if hasattr(os, "memfd_create") else None
         self._line, far_end = context.Pipe()
         self._process = context.Process(
-            target=_run, args=(far_end, self._line, os.getpid()), daemon=True
+            target=_run, args=(far_end, self._line, os.getpid(), self._words), daemon=True
         )
         # Until the process has handlers of its own, no signal may end it the way of this one.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
@@ -116,6 +118,9 @@ class SolverProcess:
         self._process.join(_BURIAL)
         self._outbox.close()
         self._line.close()
+        if self._words is not None:
+            os.close(self._words)
+            self._words = None
 
     def begin(self, task: SearchTask) -> None:
         """Give the process its task; of one that is dead already, :meth:`messages` will tell."""
@@ -161,7 +166,15 @@ class SolverProcess:
             from kantopt.planning.messages import Failed
 
             self._process.join()
-            return Failed(self._ending())
+            aborted = self._process.exitcode == -signal.SIGABRT
+            return Failed(self._ending(), aborted)
+
+    def _last_words(self) -> str:
+        """Return the first line that the process wrote before its end, as far as it is short."""
+        if self._words is None:
+            return ""
+        text = os.pread(self._words, 4096, 0).decode(errors="replace")
+        return " ".join(text.partition("\n")[0].split())[:LONGEST]
 
     def _ending(self) -> str:
         code = self._process.exitcode
@@ -172,13 +185,17 @@ class SolverProcess:
             how = f"signal {-code}"
             with contextlib.suppress(ValueError):
                 how = f"signal {signal.Signals(-code).name}"
+            last = self._last_words()
+            how += f": {last}" if last else ""
         return f"the solver process ended unexpectedly ({how})"
 
 
-def _run(line: Connection, near_end: Connection, parent: int) -> None:
+def _run(line: Connection, near_end: Connection, parent: int, words: int | None) -> None:
     """Load the solver, wait for a task, search and send; the body of the process."""
     near_end.close()  # else the end of the parent would not be the end of the line
     _settle_in(parent)
+    if words is not None:
+        os.dup2(words, 2)
     gc.disable()  # what is loaded is kept
     from kantopt.planning.messages import Failed, SearchTask
 
@@ -316,7 +333,7 @@ def _search(task: SearchTask, line: _Far) -> Done:
         merged.tiers(task.tiers),
         None if task.start is None else merged.shrink(task.start),
         [merged.shrink(placement) for placement in task.forbidden],
-        Budget(task.deadline, task.seed, task.workers, task.work, log=task.log),
+        Budget(task.deadline, task.seed, task.workers, task.work, log=task.log, plain=task.plain),
         out,
     )
     infeasible = run_stages(desk)

@@ -122,6 +122,7 @@ _PODSET_FIELDS = {
     "minCount",
     "devices",
     "hostPorts",
+    "exclusiveClaims",
     "nodeSelector",
     "nodeAffinity",
     "tolerations",

@@ -30,3 +30,21 @@ def plant_ports(d: Draft) -> bool:
         d.wait([n], asked, confined=True, hostPorts=ports[0])
         d.wait([n], asked, confined=True, hostPorts=ports[1])
     return True
+
+
+def plant_claim(d: Draft, nodes: list[int]) -> bool:
+    """Two pods that would have room but for a claim that only one of them may use."""
+    n, asked = nodes[0], d.ask()
+    claim = [f"default/c{d.jobs}"]
+    shape = d.rng.randint(0, 2)
+    if shape == 0:
+        least = d.rng.choice((0, 2))
+        d.wait([n, n], asked, confined=d.chance(50), minCount=least, exclusiveClaims=claim)
+    elif shape == 1:
+        victim, asked = a_victim(d, [n], exclusiveClaims=claim)
+        an_evictor(d, n, victim, asked, exclusiveClaims=claim)
+        d.reserve(n, asked)
+    else:
+        d.wait([n], asked, exclusiveClaims=claim)
+        d.wait([n], asked, exclusiveClaims=claim)
+    return True

@@ -24,7 +24,7 @@ from tests.drafts import (
     plus,
 )
 from tests.near_plants import plant_affinity
-from tests.node_plants import plant_ports
+from tests.node_plants import plant_claim, plant_ports
 
 
 def plant_capacity(d: Draft) -> bool:
@@ -69,7 +69,11 @@ def plant_eligibility(d: Draft) -> bool:
         return False
     job = d.wait(nodes, d.ask(), confined=True)
     podset, node = job["podSets"][0], d.nodes[nodes[0]]
-    match d.rng.randint(0, 4):
+    match d.rng.randint(0, 5):
+        case 5:
+            here = {"matchExpressions": [{"key": "zone", "operator": "DoesNotExist"}]}
+            away = {"matchExpressions": [{"key": "zone", "operator": "Exists"}]}
+            podset["volumeNodeAffinity"] = [[here, away], [away]]
         case 0:
             podset["nodeSelector"] = {"zone": "x"}
         case 1:
@@ -183,6 +187,8 @@ def plant_anti_affinity(d: Draft) -> bool:
     nodes = d.pick()
     if not nodes:
         return False
+    if d.chance(30):
+        return plant_claim(d, nodes)
     n, asked, key = nodes[0], d.ask(), d.rng.choice((HOST, HOST, "topology/rack"))
     if key not in d.nodes[n]["labels"] and key != HOST:
         key = HOST

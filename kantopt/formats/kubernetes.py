@@ -26,6 +26,7 @@ from kantopt.formats.pod_groups import PodGroups
 from kantopt.formats.pods import Pod, read_pod
 from kantopt.formats.priorities import Priorities
 from kantopt.formats.view import View
+from kantopt.formats.volumes import Volumes
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.jobs import Job, JobList
 from kantopt.schema.snapshot import (
@@ -178,6 +179,7 @@ class _Import:
         namespaces = Namespaces.of(self._objects)
         members = []
         sidecar_ports = sidecars_count(self._objects.of("", "Node"))
+        volumes = Volumes(self._objects)
         for view in views:
             phase = view.at("status").text("phase")
             if phase in ("Succeeded", "Failed"):
@@ -186,6 +188,7 @@ class _Import:
                     self._count_ended(view)
                 continue
             pod = read_pod(view, namespaces, self._notes, sidecar_ports=sidecar_ports)
+            pod = volumes.into(pod, view)
             if pod.node and pod.node not in nodes:
                 text = "pods on nodes that are not in the input are left out"
                 self._notes.add(text, f"{pod.full_name} on {pod.node}")

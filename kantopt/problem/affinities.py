@@ -13,6 +13,9 @@ from kantopt.schema.jobs import PodSet as PodSetDocument
 from kantopt.schema.jobs import TopologySpreadConstraint
 from kantopt.schema.snapshot import PodDisruptionBudget
 
+CLUSTER = "the whole"
+"""Label that gives all nodes one domain; no label of Kubernetes has a space in it."""
+
 
 @dataclass(frozen=True, slots=True)
 class PodLabels:
@@ -56,7 +59,19 @@ def build_anti_affinities(labels: Sequence[PodLabels]) -> tuple[AntiAffinity, ..
             others = selections.select(term.label_selector, term.namespaces or (item.namespace,))
             if others:
                 found.append(AntiAffinity(item.podset, term.topology_key, others))
-    return tuple(found)
+    return (*found, *_exclusive(labels))
+
+
+def _exclusive(labels: Sequence[PodLabels]) -> Iterator[AntiAffinity]:
+    """Whoever uses a claim for one pod keeps away from all its users, anywhere in the cluster."""
+    users: dict[str, list[PodLabels]] = {}
+    for item in labels:
+        for claim in dict.fromkeys(item.document.exclusive_claims):
+            users.setdefault(claim, []).append(item)
+    for those in users.values():
+        if len(those) > 1 or those[0].document.count > 1:
+            others = tuple(item.podset for item in those)
+            yield from (AntiAffinity(s, CLUSTER, others) for s in others)
 
 
 def build_affinities(

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from kantopt.errors import BadDataError, Problem
 from kantopt.problem.affinities import (
+    CLUSTER,
     build_affinities,
     build_anti_affinities,
     build_budgets,
@@ -78,6 +79,8 @@ def build_instance(
     nodes = tuple(
         _node(i, node, resources, drained, uses.offer) for i, node in enumerate(snapshot.nodes)
     )
+    if any(podset.exclusive_claims for job in documents for podset in job.pod_sets):
+        nodes = tuple(replace(node, labels={**node.labels, CLUSTER: "cluster"}) for node in nodes)
     topology = _topology(snapshot, nodes)
     builder = JobsBuilder(snapshot, nodes, topology, resources, model, uses)
     for document in documents:

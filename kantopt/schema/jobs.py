@@ -203,6 +203,11 @@ class PodSet(Part):
         default=(),
         description="where its volumes and claims can be reached: of each list one term must match",
     )
+    exclusive_claims: tuple[Name, ...] = Field(
+        default=(),
+        description="claims, as NAMESPACE/NAME, that one pod of the cluster may use at a time "
+        "(ReadWriteOncePod)",
+    )
     tolerations: tuple[Toleration, ...] = Field(default=(), description="tolerated taints")
     topology_request: TopologyRequest | None = Field(
         default=None, description="closeness of this pod set's pods"

@@ -1,0 +1,178 @@
+"""Volumes: claims tie pods to nodes, one pod at a time or none at all, as kube-scheduler has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kantopt.clock import Deadline
+from kantopt.planning.options import Options
+from kantopt.planning.plan import Result, make_plan
+from kantopt.planning.question import question_of
+from kantopt.schema.extends import load_model
+from kantopt.schema.jobs import PodSet
+from kantopt.schema.raw import RawDocument
+from tests.formats.cluster_objects import Object, node, pod, read
+
+MIXED = load_model("mixed")
+ZONE = "topology.kubernetes.io/zone"
+
+
+def _nodes() -> list[Object]:
+    return [node("a", {ZONE: "z1"}), node("b", {ZONE: "z2"}), node("c")]
+
+
+def _claim(name: str = "data", *, volume: str = "", **more: Any) -> Object:
+    metadata: Object = {"name": name, "namespace": "default", **more.pop("metadata", {})}
+    if volume:
+        metadata["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "wait", "volumeName": volume}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": metadata,
+        "spec": {**spec, **more},
+        "status": {"phase": "Bound" if volume else "Pending"},
+    }
+
+
+def _volume(name: str, *zones: str, labels: Object | None = None, phase: str = "Bound") -> Object:
+    spec: Object = {"storageClassName": "wait"}
+    if zones:
+        term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": list(zones)}]}
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}
+    metadata = {"name": name, "labels": labels or {}}
+    status = {"phase": phase}
+    head = {"apiVersion": "v1", "kind": "PersistentVolume"}
+    return {**head, "metadata": metadata, "spec": spec, "status": status}
+
+
+def _class(mode: str = "WaitForFirstConsumer", *, by: str = "x.csi", **more: Any) -> Object:
+    head = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "wait"}}
+    return {**head, "provisioner": by, "volumeBindingMode": mode, **more}
+
+
+def _user(name: str = "p", claim: str = "data", **more: Any) -> Object:
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}]
+    return pod(name, volumes=volumes, requests={"cpu": "1"}, **more)
+
+
+def _plan(*objects: Object, **model: Any) -> Result:
+    dump = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+    question = question_of([RawDocument("dump.json", 0, dump)])
+    return make_plan(question, MIXED.model_copy(update=model), Options(), Deadline(20))
+
+
+def _podset(*objects: Object) -> PodSet:
+    (job,) = read(*objects).pending.jobs
+    return job.pod_sets[0]
+
+
+def _open(*objects: Object) -> list[str]:
+    """Nodes that a dump's one pending pod may go to."""
+    dump = {"apiVersion": "v1", "kind": "List", "items": [*_nodes(), *objects]}
+    instance = question_of([RawDocument("dump.json", 0, dump)]).instance(MIXED)
+    if not instance.podsets:
+        return ["left out"]
+    return sorted(instance.nodes[n].name for n in instance.podsets[-1].allowed)
+
+
+@pytest.mark.parametrize(
+    ("objects", "nodes"),
+    [
+        ([_claim(volume="pv"), _volume("pv")], "a b c"),
+        ([_claim(volume="pv"), _volume("pv", "z2")], "b"),
+        ([_claim(volume="pv"), _volume("pv", labels={ZONE: "z1__z3"})], "a c"),
+        ([_claim(volume="pv"), _volume("pv", "z1", "z2", labels={ZONE: "z1"})], "a"),
+        ([_claim(volume="gone"), _volume("pv")], ""),
+        ([_claim(volume="gone")], "left out"),
+        ([], "left out"),
+        ([_claim()], "left out"),
+        ([_claim(), _class()], "a b c"),
+        ([_claim(), _class("Immediate")], ""),
+        ([_claim(), _class(by="kubernetes.io/no-provisioner")], ""),
+        (
+            [
+                _claim(),
+                _class(by="kubernetes.io/no-provisioner"),
+                _volume("pv", "z1", phase="Available"),
+            ],
+            "left out",
+        ),
+        (
+            [
+                _claim(),
+                _class(
+                    allowedTopologies=[
+                        {"matchLabelExpressions": [{"key": ZONE, "values": ["z2", "z3"]}]}
+                    ]
+                ),
+            ],
+            "b",
+        ),
+        (
+            [
+                _claim(
+                    metadata={"annotations": {"volume.kubernetes.io/selected-node": "b"}},
+                ),
+                _class(),
+            ],
+            "b",
+        ),
+        ([_claim(volume="pv", metadata={"deletionTimestamp": "now"}), _volume("pv")], ""),
+    ],
+)
+def test_a_pod_may_go_where_its_claim_can_be_mounted(objects: list[Object], nodes: str) -> None:
+    assert " ".join(_open(_user(), *objects)) == nodes
+
+
+def test_a_pod_of_several_claims_goes_only_where_all_of_them_can_be_mounted() -> None:
+    volumes = [
+        {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in ("one", "two")
+    ]
+    claims = [_claim("one", volume="pv1"), _claim("two", volume="pv2")]
+
+    both = [*claims, _volume("pv1", "z1", "z2"), _volume("pv2", "z2", "z3")]
+    assert _open(pod("p", volumes=volumes), *both) == ["b"]
+
+
+def test_a_pod_moves_only_to_where_its_volume_is() -> None:
+    running = _user(on="a", owner="StatefulSet/db")
+    blocked = pod("q", requests={"cpu": "8"}, nodeSelector={ZONE: "z1"}, priority=0)
+    tied = [_claim(volume="pv"), _volume("pv", "z1"), running, blocked]
+    free = [_claim(volume="pv"), _volume("pv"), running, blocked]
+
+    assert _plan(*_nodes(), *tied).plan.moves == ()
+    assert [move.from_node for move in _plan(*_nodes(), *free).plan.moves] == ["a"]
+
+
+def test_of_two_pods_with_a_claim_for_one_pod_one_is_bound_anywhere() -> None:
+    claim = _claim(volume="pv", accessModes=["ReadWriteOncePod"])
+    dump = [*_nodes(), claim, _volume("pv"), _user("p"), _user("q")]
+
+    assert _podset(*dump).exclusive_claims == ("default/data",)
+    assert sum(item.count for item in _plan(*dump).plan.assignments) == 1
+    assert _plan(*dump, _user("r", on="a")).plan.assignments == ()
+
+
+def test_a_pod_with_an_ephemeral_volume_stays_unless_told() -> None:
+    owners = [{"uid": "u-p", "kind": "Pod", "name": "p"}]
+    claim = _claim("p-v", volume="pv", metadata={"ownerReferences": owners})
+    safe = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}
+
+    def movable(**more: Any) -> bool:
+        volumes = [{"name": "v", "ephemeral": {}}]
+        running = pod("p", on="a", volumes=volumes, metadata={"uid": "u-p"}, **more)
+        (job,) = read(*_nodes(), claim, _volume("pv"), running).snapshot.jobs
+        assert job.pod_sets[0].not_modelled == ()
+        return job.movable
+
+    assert not movable()
+    assert movable(annotations=safe)
+
+
+def test_an_ephemeral_claim_of_another_pod_is_mounted_nowhere() -> None:
+    claim = _claim("p-v", volume="pv", metadata={"ownerReferences": [{"uid": "other"}]})
+
+    assert _open(pod("p", volumes=[{"name": "v", "ephemeral": {}}]), claim, _volume("pv")) == []

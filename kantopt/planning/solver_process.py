@@ -71,7 +71,8 @@ class _Outbox:
 
     def _work(self, task: SearchTask | tuple[SearchTask, ...]) -> None:
         item: SearchTask | tuple[SearchTask, ...] | Found = task
-        with contextlib.suppress(OSError, ValueError):
+        # A line that is closed while a large task is on its way: its number has become None.
+        with contextlib.suppress(OSError, ValueError, TypeError):
             while True:
                 self._line.send(item)
                 with self._changed:

@@ -40,7 +40,9 @@ def test_the_readme_numbers_rules_and_metrics_in_the_order_of_the_code() -> None
     stated = README[README.index("## Rules") : README.index("## Tiers")]
     assert re.findall(r"\*\*R\d+\*\* `(\w+)`", stated) == [rule.value for rule in Rule]
     numbers = re.findall(r"\*\*([RM]\d+)\*\*", stated)
-    assert numbers == [f"R{i}" for i in range(1, len(Rule) + 1)] + [f"M{i}" for i in range(1, len(Metric) + 1)]
+    assert numbers == [f"R{i}" for i in range(1, len(Rule) + 1)] + [
+        f"M{i}" for i in range(1, len(Metric) + 1)
+    ]
 
 
 def test_the_readme_names_every_model() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from kantopt import memory
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning.messages import Done, Failed, Message, SearchTask, Started
-from kantopt.planning.solver_process import SolverProcess
+from kantopt.planning.solver_process import SolverProcess, _Outbox
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -68,6 +69,24 @@ def test_an_easy_search_sends_a_placement_and_ends_by_itself() -> None:
     assert any(isinstance(message, Found) for message in messages)
     assert Bound(0, 1, (), "relaxation-search") in messages
     assert isinstance(messages[-1], Done)
+
+
+def test_a_line_that_is_closed_while_a_task_is_sent_leaves_no_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A task larger than the line holds, and nobody listens: it is on its way at the end."""
+    faults: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", faults.append)
+    near, far = multiprocessing.get_context("fork").Pipe()
+    outbox = _Outbox(near)
+    outbox.begin([bytes(10**6)] * 40)  # type: ignore[arg-type]
+    assert far.poll(10.0)
+    near.close()
+    while far.poll(0.2) and len(os.read(far.fileno(), 10**7)):
+        pass
+    outbox.close()
+    far.close()
+    assert faults == []
 
 
 def test_a_killed_search_says_by_which_signal() -> None:

@@ -148,9 +148,9 @@ def gang_and_pretext() -> Known:
     return Known(
         "gang-that-is-no-pretext",
         """
-        A gang holds two nodes; a small, important pod waits, and so does one that wants a whole node
-        and may evict nobody. The small one has a place on the third node. To put it where the gang
-        runs, so that the other finds a whole node free, would be a pretext.
+        A gang holds two nodes; a small, important pod waits, and so does one that wants a whole
+        node and may evict nobody. The small one has a place on the third node. To put it where the
+        gang runs, so that the other finds a whole node free, would be a pretext.
         """,
         (),
         [node("a"), node("b"), node("c", gpus=2)],

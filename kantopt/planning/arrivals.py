@@ -14,7 +14,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.selectors import selector_matches
 from kantopt.schema.jobs import PodSet
-from kantopt.schema.model import Model, Rule
+from kantopt.schema.model import Metric, Model, Rule
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.verify.rules import CHECKS, STATE_RULES, check
 from kantopt.verify.step import Step, Violation
@@ -44,6 +44,15 @@ def judge_arrivals(between: Between, model: Model) -> tuple[list[Violation], lis
         else:
             kept.append(fault)
     return kept, unsaid
+
+
+def without_wishes(model: Model) -> Model:
+    """Return a model that does not ask for what pods would rather have.
+
+    Each scheduler weighs that in its own way, and by what was there at its time.
+    """
+    kept = tuple(o for o in model.objectives or () if o.name != Metric.PREFERENCES.value)
+    return model.model_copy(update={"objectives": kept})
 
 
 def _faults(

@@ -48,6 +48,7 @@ def _not_modelled(plan: Plan) -> Iterator[str]:
 def _between(history: History) -> Iterator[str]:
     rules = ", ".join(rule.value for rule in LATER_RULES)
     yield f"what another scheduler need not keep: {rules}; it is asked of better plans only"
+    yield "wishes of pods (preferences): each scheduler weighs them in its own way"
     yield "what came and went between the dumps, and the order in which things happened"
     if history.gone:
         yield (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import kantopt
 from kantopt.clock import Deadline
 from kantopt.planning.actions import waves_of
-from kantopt.planning.arrivals import with_victims_back
+from kantopt.planning.arrivals import with_victims_back, without_wishes
 from kantopt.planning.assumed import assumed
 from kantopt.planning.between import Between
 from kantopt.planning.document import plan_document
@@ -114,6 +114,8 @@ def certify(
     """
     required = tuple(dict.fromkeys((*model.required, *options.require)))
     model = model.model_copy(update={"required": required})
+    if isinstance(later, Between):
+        model = without_wishes(model)
     judged = judged_plan(question, model, later)
     history: History | None = None
     apart: tuple[Standing, ...] = ()

@@ -39,7 +39,25 @@ AGENT = p("agent", "a", "4", owner="DaemonSet/agent")
 DEPLOYMENT = made("Deployment", "web", replicas=1)
 DB_AGAIN = p("db-0", "b", "4", owner="StatefulSet/db", metadata={"uid": "again"})
 
+WISH = {
+    "nodeAffinity": {
+        "preferredDuringSchedulingIgnoredDuringExecution": [
+            {
+                "weight": 100,
+                "preference": {
+                    "matchExpressions": [{"key": "pool", "operator": "In", "values": ["x"]}]
+                },
+            }
+        ]
+    }
+}
+
 TWISTS = [
+    DumpPair(
+        "a pod on a node that it would rather not be on",
+        [POOL, B, p("w", affinity=WISH)],
+        [POOL, B, p("w", "b", affinity=WISH)],
+    ),
     DumpPair("a node cordoned after a pod came", [A, waits(WEB)], [SHUT, WEB]),
     DumpPair("a node opened before a pod came", [SHUT, waits(WEB)], [A, WEB]),
     DumpPair("a node labelled anew since a pod came", [POOL, PICKY], [A, on(PICKY, "a")]),

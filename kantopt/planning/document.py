@@ -30,7 +30,7 @@ from kantopt.schema.base import API_VERSION
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.model import Model
 from kantopt.search.cascade import Cascade
-from kantopt.verify.rules.priority import preemptor
+from kantopt.verify.preemptors import Preemptors
 from kantopt.verify.step import Step, Violation
 
 _NOBODY: Mapping[str, tuple[PodRef, ...]] = MappingProxyType({})
@@ -114,14 +114,14 @@ def documented_actions(
     named: Mapping[str, tuple[PodRef, ...]] = _NOBODY,
 ) -> tuple[tuple[docs.Binding, ...], tuple[docs.Eviction, ...], tuple[docs.Move, ...]]:
     """Write the actions of some waves down, with the names of the pods they act on."""
-    step = Step(instance, instance.current, placement)
+    preemptors = Preemptors(Step(instance, instance.current, placement))
     pods = _Pods(question, instance, named)
     assignments, evictions, moves = [], [], []
     for action in (action for wave in waves for action in wave.actions):
         if action.kind == "bind":
             assignments.append(_binding(instance, action, pods))
         elif action.kind == "evict":
-            evictions.append(_eviction(instance, action, pods, step))
+            evictions.append(_eviction(instance, action, pods, preemptors))
         else:
             moves.append(_move(instance, action, pods))
     return tuple(assignments), tuple(evictions), tuple(moves)
@@ -243,9 +243,11 @@ def _binding(instance: Instance, action: Action, pods: _Pods) -> docs.Binding:
     )
 
 
-def _eviction(instance: Instance, action: Action, pods: _Pods, step: Step) -> docs.Eviction:
+def _eviction(
+    instance: Instance, action: Action, pods: _Pods, preemptors: Preemptors
+) -> docs.Eviction:
     source, job = _spot(action.source), instance.job_of(action.podset)
-    beneficiary = preemptor(step, job)
+    beneficiary = preemptors.of(action.podset, source)
     return docs.Eviction(
         id=action.id,
         job=job.name,

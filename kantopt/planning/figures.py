@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from kantopt.planning.claims import claim, listed
 from kantopt.planning.goals import goal_rows
+from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.memory import memory_of
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.plan import Eviction, Move, Plan, Standing
 from kantopt.verify.metrics import bound_of, bounds, measure
-from kantopt.verify.rules.priority import preemptor
+from kantopt.verify.preemptors import Preemptors
 from kantopt.verify.step import Step, Violation
 
 
@@ -106,7 +107,7 @@ def _unplaced(instance: Instance, plan: Plan, final: Placement) -> Iterator[Stan
 
 def _victims(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standing]:
     step = Step(instance, instance.current, final)
-    reasons: dict[int, str | None] = {}
+    preemptors = Preemptors(step)
     items: tuple[Eviction | Move, ...] = (*plan.evictions, *plan.moves)
     for item in items:
         job = instance.jobs[instance.job_index[item.job]]
@@ -126,12 +127,11 @@ def _victims(instance: Instance, plan: Plan, final: Placement) -> Iterator[Stand
             continue
         if item.priority != job.priority:
             yield claim(f"{item.id} priority", item.priority, job.priority)
-        if job.index not in reasons:
-            other = preemptor(step, job)
-            reasons[job.index] = None if other is None else other.name
-        if item.for_job != reasons[job.index]:
+        spot = Spot(instance.node_index[item.node], item.devices)
+        other = preemptors.of(podset.index, spot)
+        if item.for_job != (None if other is None else other.name):
             yield claim(
-                f"{item.id} for", item.for_job or "nothing", reasons[job.index] or "nothing"
+                f"{item.id} for", item.for_job or "nothing", other.name if other else "nothing"
             )
 
 

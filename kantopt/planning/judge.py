@@ -11,6 +11,8 @@ from kantopt.planning.figures import false_figures, false_standing
 from kantopt.planning.named import false_jobs, false_names
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.planning.unchecked import unchecked_claims
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.certificate import Certificate
 from kantopt.schema.consistency import check_documents
@@ -24,7 +26,8 @@ from kantopt.schema.reports import Verdict
 from kantopt.schema.validation import validate_all
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check_standing
-from kantopt.verify.step import Violation
+from kantopt.verify.spared import could_be_spared
+from kantopt.verify.step import Step, Violation
 
 
 def judge(paths: Sequence[str], model: str | None = None, how: Import | None = None) -> Verdict:
@@ -66,6 +69,7 @@ def verdict_of(
     notes: Sequence[str],
     unchecked: Sequence[str] = (),
     certificate: Certificate | None = None,
+    spared: Sequence[Standing] = (),
 ) -> Verdict:
     """Write a verdict down; of a certificate with what that says."""
     return Verdict.model_validate(
@@ -74,6 +78,7 @@ def verdict_of(
             "kind": "Verdict",
             "judged": judged,
             "findings": tuple(findings),
+            "could_be_spared": tuple(spared),
             "pre_existing": tuple(_standing(violation) for violation in standing),
             "unchecked": tuple(unchecked),
             "notes": tuple(notes),
@@ -157,9 +162,19 @@ def judge_plan(question: Question, plan: Plan, model: Model | None, label: str) 
             findings.append(_standing(violation))
     findings += false_figures(own_instance, plan, final)
     findings += false_names(question, plan)
-    return verdict_of(
-        "plan", findings, standing, notes, tuple(unchecked_claims(own_instance, plan))
-    )
+    unchecked = tuple(unchecked_claims(own_instance, plan))
+    spared = _spared(instance, final)
+    return verdict_of("plan", findings, standing, notes, unchecked, spared=spared)
+
+
+def _spared(instance: Instance, final: Placement) -> list[Standing]:
+    """Victims that could have stayed. Of a plan with other faults as well: it may be another's."""
+    step = Step(instance, instance.current, final)
+    found = dict.fromkeys((each.job.name, str(each)) for each in could_be_spared(step))
+    return [
+        Standing(rule=Rule.PRIORITY.value, subject=f"job {name}", message=text)
+        for name, text in found
+    ]
 
 
 def _found(problem: Problem) -> str:

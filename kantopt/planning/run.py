@@ -209,7 +209,21 @@ class Run:
             best = incumbents.best
             self.incumbents = Incumbents(self.instance, self.tiers, best.placement, best.by)
             return self.search()
+        self._spare(incumbents, deadline)
         return incumbents
+
+    def _spare(self, incumbents: Incumbents, deadline: Deadline) -> None:
+        """Let victims stay that a look at free places can save; what is proved has none of them."""
+        from kantopt.search.cascade import evicts
+
+        best = incumbents.best
+        if incumbents.optimal or not evicts(self.instance, best.placement):
+            return
+        from kantopt.verify.spared import with_victims_spared
+
+        for placement in with_victims_spared(self.instance, best.placement, deadline.cuts):
+            if incumbents.offer(placement, "spared") is None:
+                self._tell()
 
     def _begun(self) -> None:
         """Load what the ending needs while the exact search is at work."""
@@ -300,7 +314,11 @@ class Run:
 
     def _strategy(self) -> str:
         """Name what made the fast path's plan: a strategy, and the moves that bettered it."""
-        by = [name for name in ("tidy", "chains", "repair") if name in self.incumbents.finders]
+        by = [
+            name
+            for name in ("tidy", "chains", "repair", "spared")
+            if name in self.incumbents.finders
+        ]
         return " and ".join([self.strategy, *by])
 
     def _why(self, placement: Placement, j: int, examined: bool) -> tuple[str, str]:

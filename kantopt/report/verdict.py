@@ -14,6 +14,9 @@ def verdict_blocks(verdict: Verdict) -> list[Block]:
     blocks: list[Block] = [_headline(verdict)]
     if verdict.findings:
         blocks.append(Listing("FINDINGS", tuple(map(line, verdict.findings)), "bad"))
+    if verdict.could_be_spared:
+        spared = tuple(f"{item.subject} {item.message}" for item in verdict.could_be_spared)
+        blocks.append(Listing("EVICTED WITHOUT NEED, though legal", spared, "warn"))
     if verdict.pre_existing and verdict.judged == "snapshot":
         blocks.append(Listing("", tuple(map(line, verdict.pre_existing))))
     elif verdict.pre_existing:

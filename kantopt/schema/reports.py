@@ -80,6 +80,10 @@ class Verdict(Part):
         "and that needs no search"
     )
     findings: tuple[Standing, ...] = Field(default=(), description="what is wrong with the plan")
+    could_be_spared: tuple[Standing, ...] = Field(
+        default=(),
+        description="victims that could have stayed, and who has a place elsewhere: not illegal",
+    )
     pre_existing: tuple[Standing, ...] = Field(
         default=(), description="what is wrong with the snapshot as it stands"
     )

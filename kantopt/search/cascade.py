@@ -10,7 +10,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.search.construct import construct
 from kantopt.search.strategy import Strategy
-from kantopt.verify.rules.priority import preemptor
+from kantopt.verify.preemptors import Preemptors
 from kantopt.verify.step import Step
 
 MOST_ROUNDS = 8
@@ -82,6 +82,7 @@ def _round(step: Step) -> Round:
     instance = step.instance
     returned = waiting = 0
     evicted = []
+    preemptors = Preemptors(step)
     for podset in instance.podsets:
         if not podset.running:
             bound = step.bound(podset.index)
@@ -89,7 +90,7 @@ def _round(step: Step) -> Round:
     for job in step.changed_jobs:
         gone = sum(step.evicted(s) for s in job.podsets if instance.podsets[s].running)
         if gone:
-            other = preemptor(step, job)
+            other = preemptors.of_job(job)
             by = None if other is None else other.name
             evicted.append(Pushed(job.name, job.priority, gone, by))
     return Round(returned, waiting, tuple(evicted))

@@ -13,7 +13,7 @@ from kantopt.search.difference import Kind, difference
 from kantopt.search.order.detours import way_round
 from kantopt.search.order.run import Run
 from kantopt.search.order.stopovers import with_stopovers
-from kantopt.search.order.units import Unit, paired_anew, units_of
+from kantopt.search.order.units import Unit, after_evictions, paired_anew, units_of
 from kantopt.search.order.waves import in_a_row, one_wave, widest
 from kantopt.verify.replay import replay
 
@@ -45,6 +45,8 @@ def sequence(
     units = units_of(instance, changes)
     if not units:
         return ()
+    if changes.evictions and changes.binds and instance.strict:
+        units = after_evictions(instance, placement, units)
     closest: dict[Kind | None, tuple[Run, list[Unit]]] = {}
     for attempt, last in _attempts(instance, units):
         run = Run(instance, attempt, last)

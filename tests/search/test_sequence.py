@@ -9,6 +9,7 @@ from kantopt.schema.model import Rule
 from kantopt.search.sequence import sequence
 from kantopt.search.strategy import Strategy
 from kantopt.verify.replay import replay
+from kantopt.verify.waves.order import Order
 from tests.generate import random_instance
 from tests.oracle import best
 from tests.search.helpers import built
@@ -31,6 +32,24 @@ def test_an_eviction_comes_before_the_bind_that_needs_its_room() -> None:
     jobs = [job("r", pods(cpu=4, on=["a"])), job("j", pods(cpu=4), priority=9)]
     instance = question([node("a")], jobs)
     assert told(sequence(instance, placed(instance, r=[], j=["a"]))) == [["e1"], ["b1"]]
+
+
+def test_a_bind_waits_for_the_eviction_that_is_for_it_though_there_be_room_before() -> None:
+    jobs = [
+        job("r", pods(cpu=2, on=["a"])),
+        job("j", pods(cpu=2), priority=9),
+        job("k", pods(cpu=2), priority=8),
+    ]
+    instance = question([node("a")], jobs)
+    placement = placed(instance, r=[], j=["a"], k=["a"])
+    waves = sequence(instance, placement)
+    assert waves is not None
+    assert not replay(instance, waves)[0]
+    order = Order(waves)
+    at = {action.podset: p for p, wave in enumerate(waves) for action in wave.actions}
+    job_of = {podset.index: instance.job_of(podset.index).name for podset in instance.podsets}
+    where = {job_of[s]: p for s, p in at.items()}
+    assert order.precedes(where["default/r"], where["default/j"])
 
 
 def test_binds_alone_share_one_wave_a_gang_all_the_more() -> None:

@@ -184,8 +184,13 @@ class View:
         return self._has_room(unit) and self._welcome(unit)
 
     def admits_atom(self, i: int) -> bool:
-        """Whether a unit may be done now; binds wait for evictions that give them their quota."""
+        """Whether a unit may be done now; binds wait for evictions that give them room or quota."""
         rooms, unit = self._rooms, self._rooms.atoms[i]
+        if any(
+            other in unit.first and not self._state.done >> j & 1
+            for j, other in enumerate(rooms.atoms)
+        ):
+            return False
         groups = {
             rooms.quotas[q]
             for q in queues_of(rooms.instance, unit.changes, "bind")

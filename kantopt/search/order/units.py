@@ -11,9 +11,11 @@ from random import Random
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import TopologyNeed
+from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.search.difference import Change, Difference, Kind
-from kantopt.verify.step import standing_loads
+from kantopt.verify.preemptors import Preemptors
+from kantopt.verify.step import Step, standing_loads
 
 Key = tuple[str, int, int, int]
 """Something of which there is only so much.
@@ -33,7 +35,8 @@ class Unit:
     instance: Instance
     changes: tuple[Change, ...]
     first: tuple[Unit, ...] = ()
-    """The stop-overs that bring pods to where this unit takes them from."""
+    """What it waits for, with or without room: of a move the stop-overs that bring its pods, of a
+    bind the evictions that are for it."""
 
     @cached_property
     def moves(self) -> int:
@@ -132,6 +135,37 @@ def units_of(instance: Instance, changes: Difference) -> list[Unit]:
         group.append(change)
     groups = iter(together.values())
     return [Unit(instance, unit or tuple(next(groups))) for unit in units]
+
+
+def after_evictions(instance: Instance, placement: Placement, units: Sequence[Unit]) -> list[Unit]:
+    """Let binds wait for the evictions that are for them, though there be room before.
+
+    On the victim's node if the job has pods there, else all its binds.
+    """
+    preemptors = Preemptors(Step(instance, instance.current, placement))
+    targets: dict[int, set[int]] = {}
+    waiting: dict[tuple[int, int | None], list[Unit]] = {}
+    for unit in units:
+        for change in unit.changes if unit.kind == "bind" else ():
+            assert change.target is not None
+            targets.setdefault(instance.podsets[change.podset].job, set()).add(change.target.node)
+    for unit in units:
+        for change in unit.changes if unit.kind == "evict" else ():
+            assert change.source is not None
+            job = preemptors.of(change.podset, change.source)
+            if job is not None:
+                n = change.source.node
+                key = job.index, n if n in targets[job.index] else None
+                waiting.setdefault(key, []).append(unit)
+    found = []
+    for unit in units:
+        first: list[Unit] = []
+        for change in unit.changes if unit.kind == "bind" else ():
+            assert change.target is not None
+            j = instance.podsets[change.podset].job
+            first += waiting.get((j, None), []) + waiting.get((j, change.target.node), [])
+        found.append(replace(unit, first=tuple(dict.fromkeys(first))) if first else unit)
+    return found
 
 
 def paired_anew(units: Sequence[Unit], rng: Random) -> list[Unit]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
@@ -52,7 +52,7 @@ def check_priority(step: Step) -> Iterator[Violation]:
         if not victims:
             continue
         subject = f"job {job.name}"
-        if preemptor(step, job) is None:
+        if not any(instance.may_evict_for(other.index, job.index) for other in step.started):
             pods = sum(step.evicted(s) for s in victims)
             yield Violation(
                 Rule.PRIORITY, subject, f"{pods} of 0 pods evicted without a more important job"
@@ -60,9 +60,9 @@ def check_priority(step: Step) -> Iterator[Violation]:
             continue
         gone.add(job.priority)
         if job.priority not in remaining:
-            remaining[job.priority] = _without_lesser(step, job)
-        for unit in _units(step, job, victims):
-            if _fits_back(step, remaining[job.priority], unit):
+            remaining[job.priority] = without_lesser(step, job)
+        for unit in victim_units(step, job):
+            if not in_the_way(step, remaining[job.priority], unit):
                 nodes = sorted({instance.nodes[spot.node].name for _, spot in unit})
                 yield Violation(
                     Rule.PRIORITY,
@@ -99,17 +99,11 @@ def _with_victims_kept(step: Step, priority: int) -> Placement:
     return step.after.replace(changes)
 
 
-def preemptor(step: Step, victim: Job) -> Job | None:
-    """Return the most important newly placed job that may evict a victim's pods, if any."""
-    for job in step.started:
-        if step.instance.may_evict_for(job.index, victim.index):
-            return job
-    return None
-
-
-def _units(step: Step, job: Job, victims: list[int]) -> Iterator[Pods]:
+def victim_units(step: Step, job: Job) -> Iterator[Pods]:
+    """What is put back together of a job's pods: all of a gang that is gone, else single pods."""
+    victims = [s for s in job.podsets if step.evicted(s)]
     whole = (job.is_gang or job.all_victims) and not any(step.placed[s] for s in job.podsets)
-    if whole:
+    if whole and victims:
         yield {(s, spot): k for s in victims for spot, k in step.before.podsets[s].items()}
     else:
         for s in victims:
@@ -117,7 +111,7 @@ def _units(step: Step, job: Job, victims: list[int]) -> Iterator[Pods]:
                 yield {(s, spot): 1}
 
 
-def _without_lesser(step: Step, victim: Job) -> tuple[Loads, Pods]:
+def without_lesser(step: Step, victim: Job) -> tuple[Loads, Pods]:
     """Loads after the step without the arrivals, new or moved, that may not evict the victim.
 
     And the other pods, as far as anti-affinity names them.
@@ -138,21 +132,20 @@ def _without_lesser(step: Step, victim: Job) -> tuple[Loads, Pods]:
     return loads, pods
 
 
-def _fits_back(step: Step, remaining: tuple[Loads, Pods], unit: Pods) -> bool:
+def in_the_way(step: Step, remaining: tuple[Loads, Pods], unit: Pods) -> list[Rule]:
+    """Rules that keep some pods from going back beside what remains."""
     instance = step.instance
     loads, pods = remaining
     for (s, spot), k in unit.items():
         loads.add(s, spot, k)
+    blocked: dict[Rule, Callable[[], bool]] = {
+        Rule.CAPACITY: lambda: _node_full(loads, unit),
+        Rule.DEVICES: lambda: _device_full(loads, unit),
+        Rule.QUOTA: lambda: _quota_full(loads, unit),
+        Rule.ANTI_AFFINITY: lambda: _repelled(step, pods, unit),
+    }
     try:
-        return not any(
-            instance.on(rule) and blocked
-            for rule, blocked in (
-                (Rule.CAPACITY, _node_full(loads, unit)),
-                (Rule.DEVICES, _device_full(loads, unit)),
-                (Rule.QUOTA, _quota_full(loads, unit)),
-                (Rule.ANTI_AFFINITY, _repelled(step, pods, unit)),
-            )
-        )
+        return [rule for rule, full in blocked.items() if instance.on(rule) and full()]
     finally:
         for (s, spot), k in unit.items():
             loads.add(s, spot, -k)

@@ -1,0 +1,193 @@
+"""Other places for a few pods of a placement, and who could stay if they went there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement, Spots
+from kantopt.schema.model import Rule
+from kantopt.verify.rules import CHECKS, STATE_RULES, check
+from kantopt.verify.rules.priority import ROOM_RULES, Pods, victim_units
+from kantopt.verify.step import Loads, Step
+
+MOST_NODES = 8
+"""Nodes with room that are looked at for each pod."""
+MOST_TRIED = 32
+"""Ways to place some pods that are judged, at most."""
+_REST = tuple(rule for rule in Rule if rule not in (Rule.PRIORITY, Rule.REQUIRED))
+
+
+class Elsewhere:
+    """Finds other places for pods that arrived, all else being as it is after a step."""
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        self._free: dict[int, bool] = {}
+
+    def place(
+        self, pods: Sequence[tuple[int, Spot]], back: Pods, tried: int = MOST_TRIED
+    ) -> Placement | None:
+        """Place some pods elsewhere.
+
+        Only some ways are tried, always the same: ``None`` does not say that there is none.
+
+        Parameters
+        ----------
+        pods
+            Pod set and spot of each pod that is to have another place.
+        back
+            Evicted pods that are to be back where they were. Others that fit back then are put
+            back as well, and the whole is judged by all rules. If there are none to be back,
+            evictions keep their reasons: the rule of priority is left out.
+        tried
+            Ways that are judged, at most.
+        """
+        if not pods or not all(self._somewhere(s) for s, _ in pods):
+            return None
+        ways = _Ways(self.step, pods, back)
+        for spots in islice(ways.all(), tried) if ways.roomy() else ():
+            placement = ways.judged(spots)
+            if placement is not None:
+                return placement
+        return None
+
+    def _somewhere(self, s: int) -> bool:
+        """Whether any node has room for one more pod of a pod set, as things are."""
+        if s not in self._free:
+            nodes = range(len(self.step.instance.nodes))
+            spots = free_spots(self.step.instance, self.step.loads, s, nodes)
+            self._free[s] = next(spots, None) is not None
+        return self._free[s]
+
+
+def free_spots(instance: Instance, loads: Loads, s: int, nodes: Iterable[int]) -> Iterator[Spot]:
+    """Spots with room for one more pod of a pod set beside what there is: on each node one."""
+    podset = instance.podsets[s]
+    for n in nodes:
+        if n not in podset.allowed:
+            continue
+        node = instance.nodes[n]
+        amounts = zip(podset.requests, loads.node[n], node.capacity, strict=True)
+        if any(a and c is not None and used + a > c for a, used, c in amounts):
+            continue
+        devices: list[int] = []
+        for need in podset.devices:
+            free = [
+                d
+                for d in node.devices_of(need.device_class)
+                if all(
+                    not a or used + a <= c
+                    for a, used, c in zip(
+                        need.request, loads.device[n][d], node.devices[d].capacity, strict=True
+                    )
+                )
+            ]
+            if len(free) < need.count:
+                break
+            devices += free[: need.count]
+        else:
+            yield Spot(n, tuple(sorted(devices)))
+
+
+class _Ways:
+    """Ways to place some pods elsewhere."""
+
+    def __init__(self, step: Step, pods: Sequence[tuple[int, Spot]], back: Pods) -> None:
+        self.step, self.back = step, back
+        self.instance = step.instance
+        self.pods = sorted(pods)
+        leaving = {at: -k for at, k in Counter(self.pods).items()}
+        self.base = _changed(_changed(step.after, leaving), back)
+        self.loads = Loads.of(self.instance, self.base)
+
+    def roomy(self) -> bool:
+        """Whether those who are to be back have room without the others."""
+        return not self.back or self._room(self.step.after, self.base, ROOM_RULES)
+
+    def _room(self, before: Placement, after: Placement, rules: Iterable[Rule]) -> bool:
+        step = Step(self.instance, before, after)
+        return not any(
+            next(iter(CHECKS[rule](step)), None) for rule in rules if self.instance.on(rule)
+        )
+
+    def all(self) -> Iterator[tuple[Spot, ...]]:
+        """Spots for the pods in turn, those with required closeness domain by domain."""
+        for nodes in self._regions():
+            yield from self._from(0, nodes)
+
+    def _regions(self) -> Iterator[Sequence[int]]:
+        jobs = {self.instance.podsets[s].job for s, _ in self.pods}
+        levels = {
+            need.required
+            for need in self.instance.topology_needs
+            if need.job in jobs and need.required is not None
+        }
+        for level in sorted(levels):
+            for domain in self.instance.topology.domains[level]:
+                yield sorted(domain.nodes)
+        if not levels:
+            yield range(len(self.instance.nodes))
+
+    def _from(self, i: int, nodes: Sequence[int]) -> Iterator[tuple[Spot, ...]]:
+        if i == len(self.pods):
+            yield ()
+            return
+        s, old = self.pods[i]
+        spots = (x for x in free_spots(self.instance, self.loads, s, nodes) if x != old)
+        for spot in list(islice(spots, MOST_NODES)):
+            self.loads.add(s, spot, 1)
+            for rest in self._from(i + 1, nodes):
+                yield (spot, *rest)
+            self.loads.add(s, spot, -1)
+
+    def judged(self, spots: tuple[Spot, ...]) -> Placement | None:
+        """Return the placement with the pods there, if it is legal."""
+        arrive = Counter((s, x) for (s, _), x in zip(self.pods, spots, strict=True))
+        placement = _changed(self.base, arrive)
+        if not self._room(self.step.after, placement, STATE_RULES):
+            return None
+        if not self.back:
+            return None if check(self.instance, placement, _REST) else placement
+        placement = self._with_more_back(placement)
+        faults = check(self.instance, placement)
+        return None if any(fault.rule != Rule.REQUIRED for fault in faults) else placement
+
+    def _with_more_back(self, placement: Placement) -> Placement:
+        """Put back whoever else went for the same pods: they take that room no more."""
+        nodes = {old.node for _, old in self.pods} | {spot.node for _, spot in self.back}
+        step = Step(self.instance, self.step.before, placement)
+        units = [
+            unit
+            for job in sorted(step.changed_jobs, key=lambda job: -job.priority)
+            for unit in victim_units(step, job)
+            if any(spot.node in nodes for _, spot in unit)
+        ]
+        for unit in units:
+            more = _changed(placement, unit)
+            while not self._too_many(more, unit) and self._room(placement, more, STATE_RULES):
+                placement = more
+                more = _changed(placement, unit)
+        return placement
+
+    def _too_many(self, placement: Placement, unit: Pods) -> bool:
+        """Whether more pods of a unit are where they were than there were."""
+        before = self.step.before
+        return any(
+            placement.podsets[s].get(x, 0) > before.podsets[s].get(x, 0)
+            or placement.placed(s) > before.placed(s)
+            for s, x in unit
+        )
+
+
+def _changed(placement: Placement, pods: Pods) -> Placement:
+    """Return a placement with more pods, or with fewer where the number is negative."""
+    changes: dict[int, dict[Spot, int]] = {}
+    for (s, spot), k in pods.items():
+        spots: Spots = placement.podsets[s]
+        now = changes.setdefault(s, dict(spots))
+        now[spot] = now.get(spot, 0) + k
+    return placement.replace(changes)

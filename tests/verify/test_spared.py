@@ -1,0 +1,149 @@
+"""For whom victims give way, and which of them could have stayed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kantopt.clock import Deadline
+from kantopt.problem.instance import Instance
+from kantopt.schema.model import Rule
+from kantopt.search.construct import construct
+from kantopt.search.strategy import Strategy
+from kantopt.verify.elsewhere import Elsewhere
+from kantopt.verify.preemptors import Preemptors
+from kantopt.verify.rules import check
+from kantopt.verify.spared import could_be_spared, with_victims_spared
+from kantopt.verify.step import Step
+from tests.generate import random_instance
+from tests.verify.world import job, node, pods, put, question
+
+NODES = [node("a"), node("b"), node("c", cpu=2)]
+
+
+def step(instance: Instance, **where: Any) -> Step:
+    return Step(instance, instance.current, put(instance, where))
+
+
+def running(name: str, *on: str, cpu: int = 4, **more: Any) -> dict[str, Any]:
+    return job(name, pods(count=len(on), cpu=cpu, on=list(on)), priority=10, **more)
+
+
+def pending(name: str, cpu: int = 4, priority: int = 100, count: int = 1) -> dict[str, Any]:
+    return job(name, pods(count=count, cpu=cpu), priority=priority)
+
+
+def named(made: Step) -> dict[str, str | None]:
+    preemptors = Preemptors(made)
+    found = {}
+    for victim in made.changed_jobs:
+        if any(made.evicted(s) for s in victim.podsets):
+            other = preemptors.of_job(victim)
+            found[victim.name.partition("/")[2]] = other and other.name.partition("/")[2]
+    return found
+
+
+def test_a_victim_gives_way_to_the_job_on_its_node() -> None:
+    nodes = [node("a"), node("b")]
+    jobs = [running("r", "a"), pending("first", priority=200), pending("second", priority=100)]
+    made = step(question(nodes, jobs), r=[], first=["b"], second=["a"])
+    assert named(made) == {"r": "second"}
+
+
+def test_a_job_with_a_free_place_is_not_what_a_victim_gives_way_to() -> None:
+    nodes = [node("a", cpu=6), node("c", cpu=2)]
+    jobs = [running("r", "a"), pending("small", cpu=2, priority=200), pending("large")]
+    made = step(question(nodes, jobs), r=[], small=["a"], large=["a"])
+    assert named(made) == {"r": "large"}
+
+
+def test_a_victim_gives_way_to_whom_moved_pods_made_room_for() -> None:
+    nodes = [node("a"), node("b", cpu=5)]
+    jobs = [
+        running("r", "a"),
+        job("m", pods(cpu=4, on=["b"]), priority=50, movable=True),
+        pending("big", cpu=5),
+    ]
+    made = step(question(nodes, jobs), r=[], m=["a"], big=["b"])
+    assert named(made) == {"r": "big"}
+
+
+def test_a_victim_could_be_spared_where_its_preemptor_has_a_free_place() -> None:
+    made = step(question(NODES, [running("r", "a"), pending("j")]), r=[], j=["a"])
+    (found,) = could_be_spared(made)
+    assert str(found) == "could have been spared: default/j has a place on node b"
+    assert not check(made.instance, found.placement)
+
+
+def test_all_victims_of_one_pod_are_spared_together() -> None:
+    jobs = [running("r", "a", "a", cpu=2), pending("j")]
+    instance = question([node("a"), node("b")], jobs)
+    placement = put(instance, {"r": [], "j": ["a"]})
+    *_, last = with_victims_spared(instance, placement, lambda: False)
+    assert last.podsets == put(instance, {"r": ["a", "a"], "j": ["b"]}).podsets
+
+
+def test_two_pods_in_the_room_of_one_victim_go_elsewhere_together() -> None:
+    jobs = [running("r", "a"), pending("j", cpu=2, count=2)]
+    made = step(question([node("a"), node("b", cpu=2), node("c", cpu=2)], jobs), r=[], j=["a", "a"])
+    (found,) = could_be_spared(made)
+    assert {n for _, n in found.elsewhere} == {"b", "c"}
+
+
+def test_a_gang_is_spared_whole_or_not_at_all() -> None:
+    gang = job("g", pods(count=2, minCount=2, cpu=4, on=["a", "b"]), priority=10)
+    jobs = [gang, pending("j"), pending("k", cpu=2)]
+    nodes = [node("a"), node("b"), node("c", cpu=2)]
+    both = step(question(nodes, jobs), g=[], j=["a"], k=["b"])
+    assert not list(could_be_spared(both))
+    only = step(question(nodes, [gang, pending("k", cpu=2)]), g=[], k=["b"])
+    (found,) = could_be_spared(only)
+    assert str(found) == "could have been spared: default/k has a place on node c"
+
+
+def test_who_has_no_other_place_spares_nobody() -> None:
+    jobs = [running("r", "a"), pending("j"), pending("k")]
+    assert not list(could_be_spared(step(question(NODES, jobs), r=[], j=["a"], k=["b"])))
+
+
+@pytest.mark.parametrize("seeds", [range(150), range(150, 300)])
+def test_what_a_look_finds_is_legal_and_has_fewer_victims(seeds: range) -> None:
+    """And whoever a victim is said to be for has no free place that would spare it."""
+    spared = victims = 0
+    for seed in seeds:
+        instance = random_instance(seed)
+        placement = construct(instance, Deadline(None, deterministic=True), Strategy.BEST_FIT)
+        made = Step(instance, instance.current, placement)
+        if any(v.rule != Rule.REQUIRED for v in check(instance, placement)):
+            continue
+        for found in could_be_spared(made):
+            spared += 1
+            after = Step(instance, instance.current, found.placement)
+            assert not [v for v in check(instance, found.placement) if v.rule != Rule.REQUIRED]
+            assert sum(map(after.evicted, after.changed)) < sum(map(made.evicted, made.changed))
+            assert [sum(x.values()) for x in found.placement.podsets] >= [
+                sum(x.values()) if not instance.podsets[s].running else 0
+                for s, x in enumerate(placement.podsets)
+            ]
+        *_, last = (placement, *with_victims_spared(instance, placement, lambda: False))
+        final = Step(instance, instance.current, last)
+        preemptors = Preemptors(final)
+        free = Elsewhere(final)
+        for s in final.changed:
+            for spot in final.departures[s] if final.evicted(s) else ():
+                other = preemptors.of(s, spot)
+                victims += 1
+                if not instance.strict:
+                    continue
+                assert other is not None
+                pods = [
+                    (t, x)
+                    for t in other.podsets
+                    if not instance.podsets[t].running
+                    for x, k in final.arrivals[t].items()
+                    if x.node == spot.node
+                    for _ in range(k)
+                ]
+                assert free.place(pods, {(s, spot): 1}) is None
+    assert victims > 10

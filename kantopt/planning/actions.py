@@ -77,7 +77,9 @@ def action_of(instance: Instance, item: Item) -> Action:
     if isinstance(item, Binding):
         assert role.pending is not None
         target = Spot(index[item.node], item.devices)
-        return Action(item.id, "bind", role.pending, item.count, None, target)
+        return Action(
+            item.id, "bind", role.pending, item.count, None, target, leftover=item.leftover
+        )
     assert role.running is not None
     if isinstance(item, Eviction):
         source = Spot(index[item.node], item.devices)

@@ -28,6 +28,7 @@ from kantopt.planning.since import Since
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.tiers import tier_rows
 from kantopt.planning.witnesses import Witnesses
+from kantopt.problem.actions import without_leftovers
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
@@ -151,7 +152,7 @@ def certify(
         return Certified(sealed(certificate), ())
     instance = question.instance(model)
     waves, _ = waves_of(instance, judged.plan, "the plan")
-    final = replay(instance, waves)[1]
+    final = without_leftovers(replay(instance, waves)[1], waves)
     run = _Certification(question, instance, final, options, deadline, cross_check)
     return Certified(sealed(run.complete(certificate, tell, solver)), run.tiers)
 

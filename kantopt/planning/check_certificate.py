@@ -16,6 +16,7 @@ from kantopt.planning.judged import Judged, judged_plan
 from kantopt.planning.preempted import broken
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.planning.unchecked import hopeless, unchecked_claims
+from kantopt.problem.actions import without_leftovers
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.certificate import Certificate, CertifiedTier
@@ -204,7 +205,7 @@ class _Judge:
     def _values(self, instance: Instance, plan: Plan) -> tuple[int, ...]:
         """Required jobs that a plan leaves out, and its values."""
         waves, _ = waves_of(instance, plan, "the plan")
-        final = replay(instance, waves)[1]
+        final = without_leftovers(replay(instance, waves)[1], waves)
         lacking = len(check(instance, final, (Rule.REQUIRED,)))
         return (lacking, *measure(instance, final, tiers_of(instance)))
 

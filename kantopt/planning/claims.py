@@ -55,6 +55,8 @@ def _summary(plan: Plan) -> Iterator[Standing]:
         "evicted_pods": evicted,
         "moved_pods": moved,
         "stopovers": sum(item.count for item in plan.moves if item.stopover),
+        "leftover_pods": sum(item.count for item in plan.assignments if item.leftover),
+        "leftover_jobs": len({item.job for item in plan.assignments if item.leftover}),
         "changes": bool(placed or evicted or moved),
     }
     for name, fact in facts.items():

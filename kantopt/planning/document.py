@@ -18,7 +18,7 @@ from kantopt.planning.identity import (
 )
 from kantopt.planning.question import Question
 from kantopt.planning.timing import timed
-from kantopt.problem.actions import Action, Wave
+from kantopt.problem.actions import Action, Wave, without_leftovers
 from kantopt.problem.chosen import asked_for, running_only
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
@@ -75,7 +75,7 @@ def plan_document(
             kantopt_version=kantopt.__version__,
             snapshot=snapshot_ref(question),
         ),
-        summary=_summary(instance, step, moves),
+        summary=_summary(instance, step, assignments, moves),
         solver=answer.solver,
         objectives=answer.tiers,
         goals=goal_rows(instance, answer.placement),
@@ -114,7 +114,8 @@ def documented_actions(
     named: Mapping[str, tuple[PodRef, ...]] = _NOBODY,
 ) -> tuple[tuple[docs.Binding, ...], tuple[docs.Eviction, ...], tuple[docs.Move, ...]]:
     """Write the actions of some waves down, with the names of the pods they act on."""
-    preemptors = Preemptors(Step(instance, instance.current, placement))
+    asked = without_leftovers(placement, waves)
+    preemptors = Preemptors(Step(instance, instance.current, asked))
     pods = _Pods(question, instance, named)
     assignments, evictions, moves = [], [], []
     for action in (action for wave in waves for action in wave.actions):
@@ -162,7 +163,12 @@ def _cascade(found: Cascade) -> docs.Cascade:
     )
 
 
-def _summary(instance: Instance, step: Step, moves: Sequence[docs.Move]) -> docs.Summary:
+def _summary(
+    instance: Instance,
+    step: Step,
+    binds: Sequence[docs.Binding],
+    moves: Sequence[docs.Move],
+) -> docs.Summary:
     pending = [podset for podset in instance.podsets if not podset.running]
     bound = {podset.index: step.bound(podset.index) for podset in pending}
     running = [podset.index for podset in instance.podsets if podset.running]
@@ -177,6 +183,8 @@ def _summary(instance: Instance, step: Step, moves: Sequence[docs.Move]) -> docs
         evicted_pods=evicted,
         moved_pods=moved,
         stopovers=sum(move.count for move in moves if move.stopover),
+        leftover_pods=sum(bind.count for bind in binds if bind.leftover),
+        leftover_jobs=len({bind.job for bind in binds if bind.leftover}),
         changes=bool(placed or evicted or moved),
     )
 
@@ -240,6 +248,7 @@ def _binding(instance: Instance, action: Action, pods: _Pods) -> docs.Binding:
         devices=target.devices,
         count=action.pods,
         pods=pods.take(action),
+        leftover=action.leftover,
     )
 
 

@@ -18,7 +18,9 @@ from kantopt.verify.preemptors import Preemptors
 from kantopt.verify.step import Step, Violation
 
 
-def false_figures(instance: Instance, plan: Plan, final: Placement) -> list[Standing]:
+def false_figures(
+    instance: Instance, plan: Plan, final: Placement, asked: Placement
+) -> list[Standing]:
     """Find what a plan says wrongly of the cluster: values, victims, what stays unplaced.
 
     Parameters
@@ -27,12 +29,14 @@ def false_figures(instance: Instance, plan: Plan, final: Placement) -> list[Stan
         The question under the plan's own model.
     final
         The placement that the plan ends with.
+    asked
+        The same without what fills left-over room: what its objectives are about.
     """
     return [
-        *_tiers(instance, plan, final),
+        *_tiers(instance, plan, asked),
         *_goals(instance, plan, final),
         *_unplaced(instance, plan, final),
-        *_victims(instance, plan, final),
+        *_victims(instance, plan, asked),
         *_cascade(instance, plan),
     ]
 

@@ -13,7 +13,7 @@ from kantopt.planning.prefix import LegalPrefix, Outline, Steps, longest_legal_p
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.planning.still_there import StillThere
 from kantopt.planning.tiers import tier_rows
-from kantopt.problem.actions import Action
+from kantopt.problem.actions import Action, without_leftovers
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.dump import canonical_digest
@@ -160,7 +160,7 @@ def _rest(
     rows = tier_rows(
         tiers,
         measure(instance, instance.current, tiers),
-        measure(instance, final, tiers),
+        measure(instance, without_leftovers(final, prefix.waves), tiers),
         None,
     )
     warnings = [*question.notes]

@@ -11,6 +11,7 @@ from kantopt.planning.figures import false_figures, false_standing
 from kantopt.planning.named import false_jobs, false_names
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.planning.unchecked import unchecked_claims
+from kantopt.problem.actions import without_leftovers
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.base import API_VERSION
@@ -154,16 +155,17 @@ def judge_plan(question: Question, plan: Plan, model: Model | None, label: str) 
         ]
         return verdict_of("plan", findings, standing, notes)
     violations, final = replay(instance, waves)
+    asked_for = without_leftovers(final, waves)
     for violation in dict.fromkeys(violations):
         # A plan may miss what is required, unless it claims that nothing is better.
         if violation.rule == Rule.REQUIRED and plan.solver.status != "OPTIMAL":
             notes.append(f"{violation}, as the plan says")
         else:
             findings.append(_standing(violation))
-    findings += false_figures(own_instance, plan, final)
+    findings += false_figures(own_instance, plan, final, asked_for)
     findings += false_names(question, plan)
     unchecked = tuple(unchecked_claims(own_instance, plan))
-    spared = _spared(instance, final)
+    spared = _spared(instance, asked_for)
     return verdict_of("plan", findings, standing, notes, unchecked, spared=spared)
 
 

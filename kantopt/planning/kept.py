@@ -7,6 +7,7 @@ from kantopt.planning.guard import outline_of, steps_today
 from kantopt.planning.prefix import longest_legal_prefix
 from kantopt.planning.question import Question
 from kantopt.planning.still_there import StillThere
+from kantopt.problem.actions import without_leftovers
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.plan import Plan
@@ -33,4 +34,4 @@ def still_legal(
     until = deadline.less(deadline.remaining() * (1 - _SHARE))
     steps = steps_today(instance, plan, StillThere(question, plan))
     prefix = longest_legal_prefix(instance, outline_of(plan), steps, until.cuts)
-    return apply(instance.current, prefix.waves)
+    return without_leftovers(apply(instance.current, prefix.waves), prefix.waves)

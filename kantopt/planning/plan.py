@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kantopt.clock import Deadline
 from kantopt.planning.ended import not_examined
 from kantopt.planning.executable import executable
+from kantopt.planning.leftovers import with_leftovers
 from kantopt.planning.news import Tell
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
@@ -81,7 +82,8 @@ def make_plan(
             run.keep(still_legal(question, instance, last, run.deadline))
         run.construct()
         run.search()
-        answer = run.answer(*executable(run), examined=True)
+        placement, waves = executable(run)
+        answer = run.answer(placement, with_leftovers(run, placement, waves), examined=True)
     from kantopt.planning.document import plan_document
 
     plan = plan_document(question, instance, answer)

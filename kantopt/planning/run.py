@@ -27,6 +27,7 @@ from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.unplaced import never_placed
 from kantopt.verify.rules import check, check_standing
+from kantopt.verify.waves.groups import apply
 
 if TYPE_CHECKING:
     from kantopt.planning.document import Answer
@@ -142,8 +143,8 @@ class Run:
         from kantopt.search.cascade import evicts
 
         if evicts(self.instance, placement):
-            # What the victims would do next takes about as long again.
-            self.reserve += min(elapsed() - began, 0.05 * self.deadline.remaining())
+            # What the victims would do next takes about as long again, and what fills their room.
+            self.reserve += min(2 * (elapsed() - began), 0.1 * self.deadline.remaining())
 
     def _left_to_repair(self) -> bool:
         """Whether the search by repair follows and does all that more strategies might do."""
@@ -239,7 +240,7 @@ class Run:
         self.tell(News(elapsed(), best.by, best.values, known, tuple(self.tiers)))
 
     def answer(self, placement: Placement, waves: tuple[Wave, ...], *, examined: bool) -> Answer:
-        """Gather what the plan document says."""
+        """Gather what the plan document says; ``placement`` is what answers the question."""
         from kantopt.planning.document import Answer
 
         known = self.incumbents.known
@@ -267,11 +268,12 @@ class Run:
         finder = next(
             (one.by for one in self.incumbents.history if one.placement is placement), "cp-sat"
         )
-        follows = self._cascade(placement)
+        final = apply(self.instance.current, waves) if examined else placement
+        follows = self._cascade(final)
         end = self.search_end or self.deadline.less(self.reserve)
         ended = what_ended(self.deadline, end, open_and_cut=self.cut and not proved)
         return Answer(
-            placement=placement,
+            placement=final,
             waves=waves,
             tiers=rows,
             solver=docs.Solver(
@@ -285,9 +287,7 @@ class Run:
                 and (self.deadline.deterministic or not self.ortools_version),
                 ortools_version=self.ortools_version,
             ),
-            unplaced=left_pending(
-                self.instance, placement, lambda j: self._why(placement, j, examined)
-            ),
+            unplaced=left_pending(self.instance, final, lambda j: self._why(final, j, examined)),
             standing=self.standing,
             warnings=(*ended, *self.starved(proved=proved), *self.warnings),
             cascade=follows,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.placement import Placement
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
     """Bind pending pods to a spot, evict running ones from one, or move them.
 
-    A move may be a stop-over: its pods go on from there in a later wave.
+    A move may be a stop-over: its pods go on from there in a later wave. A bind may be of the
+    second question: it fills what the rest of the plan leaves over.
     """
 
     id: str
@@ -22,6 +25,7 @@ class Action:
     source: Spot | None
     target: Spot | None
     stopover: bool = False
+    leftover: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +39,13 @@ class Wave:
     id: int
     after: tuple[int, ...]
     actions: tuple[Action, ...]
+
+
+def without_leftovers(placement: Placement, waves: Iterable[Wave]) -> Placement:
+    """Return where a plan leads without what fills left-over room: the answer to its question."""
+    changes: dict[int, dict[Spot, int]] = {}
+    for action in (action for wave in waves for action in wave.actions if action.leftover):
+        assert action.target is not None
+        spots = changes.setdefault(action.podset, dict(placement.podsets[action.podset]))
+        spots[action.target] = spots.get(action.target, 0) - action.pods
+    return placement.replace(changes) if changes else placement

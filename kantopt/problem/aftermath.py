@@ -1,4 +1,4 @@
-"""What comes after a plan: a cluster in which it is done and its victims wait."""
+"""What comes after a plan: a cluster in which it is done and its victims wait, or others do."""
 
 from __future__ import annotations
 
@@ -19,8 +19,29 @@ def after_plan(instance: Instance, placement: Placement) -> Instance:
     pods that wait are left out: they had their turn in the plan. Budgets have less left. Nothing is
     required, and pods are not moved, as no scheduler would move them.
     """
-    build = _After(instance, placement)
-    model = instance.model.model_copy(update={"limits": Limits(moves=0), "required": ()})
+    return _question(_After(instance, placement), Limits(moves=0))
+
+
+def leftover_question(instance: Instance, placement: Placement) -> tuple[Instance, dict[int, int]]:
+    """Return the question what fills the room that a plan leaves over.
+
+    What the plan placed runs, its victims are gone, and pods that it leaves pending wait, but for
+    those of jobs that lost pods. Nobody is evicted or moved.
+
+    Returns
+    -------
+    tuple[Instance, dict[int, int]]
+        The question, and for each of its pending pod sets the one of the plan's question.
+    """
+    build = _After(instance, placement, others=True)
+    after = _question(build, Limits(moves=0, evictions=0))
+    podsets = tuple(replace(p, preemptible=False, movable=False) for p in after.podsets)
+    return replace(after, podsets=podsets), build.pending_of
+
+
+def _question(build: _After, limits: Limits) -> Instance:
+    instance = build.instance
+    model = instance.model.model_copy(update={"limits": limits, "required": ()})
     return replace(
         instance,
         jobs=tuple(build.jobs),
@@ -69,8 +90,12 @@ def after_plan(instance: Instance, placement: Placement) -> Instance:
 class _After:
     """Numbers jobs and pod sets anew; roles keep their places in their jobs."""
 
-    def __init__(self, instance: Instance, placement: Placement) -> None:
+    def __init__(self, instance: Instance, placement: Placement, *, others: bool = False) -> None:
         self.instance = instance
+        self.others = others
+        """Whether other pods wait than those of victims."""
+        self.pending_of: dict[int, int] = {}
+        """Pending pod sets as they were, by what they are now."""
         self.placement = placement
         self.jobs: list[Job] = []
         self.podsets: list[PodSet] = []
@@ -79,8 +104,9 @@ class _After:
         """Pod sets that the pods of one are in now: of a role, all of it."""
         for job in instance.jobs:
             victim = any(map(self.lost, job.podsets))
-            if victim or any(placement.podsets[s] for s in job.podsets):
-                self._add(job, victim=victim)
+            waits = victim is not others
+            if waits or any(placement.podsets[s] for s in job.podsets):
+                self._add(job, waits=waits)
 
     def lost(self, s: int) -> int:
         """Pods of a running pod set that the plan evicts."""
@@ -91,24 +117,26 @@ class _After:
         """Return the pod sets that the pods of some are in now."""
         return tuple(dict.fromkeys(new for s in podsets for new in self._new.get(s, ())))
 
-    def _add(self, job: Job, *, victim: bool) -> None:
+    def _add(self, job: Job, *, waits: bool) -> None:
         j = self.new_job[job.index] = len(self.jobs)
-        roles = tuple(self._role(j, i, role, victim=victim) for i, role in enumerate(job.roles))
+        roles = tuple(self._role(j, i, role, waits=waits) for i, role in enumerate(job.roles))
         count = sum(role.count for role in roles)
         self.jobs.append(replace(job, index=j, roles=roles, min_count=min(job.min_count, count)))
 
-    def _role(self, j: int, i: int, role: Role, *, victim: bool) -> Role:
+    def _role(self, j: int, i: int, role: Role, *, waits: bool) -> Role:
         spots: dict[Spot, int] = {}
         for s in role.podsets:
             for spot, pods in self.placement.podsets[s].items():
                 spots[spot] = spots.get(spot, 0) + pods
         placed = sum(spots.values())
-        waiting = role.count - placed if victim else 0
+        waiting = role.count - placed if waits else 0
         first = len(self.podsets)
         running = self._podset(j, i, role, spots, placed) if placed else None
         pending = self._podset(j, i, role, {}, waiting) if waiting else None
         for s in role.podsets:
             self._new[s] = tuple(range(first, len(self.podsets)))
+        if pending is not None and role.pending is not None:
+            self.pending_of[pending] = role.pending
         count = placed + waiting
         return Role(role.name, count, min(role.min_count, count), running, pending)
 

@@ -87,7 +87,8 @@ def _by_id(plan: Plan) -> dict[str, Action]:
 def _parts(action: Action) -> tuple[str, str, str]:
     """Kind, place left and place taken of an action."""
     if isinstance(action, Binding):
-        return "bind", "", on_devices(action.node, action.devices)
+        kind = "fill" if action.leftover else "bind"
+        return kind, "", on_devices(action.node, action.devices)
     if isinstance(action, Eviction):
         return "evict", on_devices(action.node, action.devices), ""
     source = on_devices(action.from_node, action.from_devices)

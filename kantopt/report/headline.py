@@ -27,10 +27,13 @@ def headline(plan: Plan, scales: Mapping[str, int]) -> Iterator[Paragraph]:
         parts.append(f"move {plural(summary.moved_pods, 'pod')}{live}{aside}")
     todo = ", ".join(parts) if parts else "nothing to do"
     left = ""
+    if summary.leftover_pods:
+        pods, jobs = plural(summary.leftover_pods, "pod"), plural(summary.leftover_jobs, "job")
+        left = f"; fills what is left over of victims' room: {pods} of {jobs}"
     if summary.unplaced_pods:
         stay = "stays" if summary.unplaced_jobs == 1 else "stay"
         jobs = plural(summary.unplaced_jobs, "job")
-        left = f"; {jobs} ({plural(summary.unplaced_pods, 'pod')}) {stay} pending"
+        left += f"; {jobs} ({plural(summary.unplaced_pods, 'pod')}) {stay} pending"
     yield Paragraph(f"{todo[0].upper()}{todo[1:]}{left}.", "title")
     yield _quality(plan, scales)
     snapshot = plan.metadata.snapshot

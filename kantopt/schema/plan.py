@@ -58,6 +58,10 @@ class Summary(Part):
     stopovers: Count = Field(
         default=0, description="moves beyond that: pods that step aside and go on later"
     )
+    leftover_pods: Count = Field(
+        default=0, description="of the pods bound the ones that fill what is left over"
+    )
+    leftover_jobs: Count = Field(default=0, description="jobs that these are of")
     changes: bool = Field(description="whether there is anything to do")
 
 
@@ -132,6 +136,12 @@ class PodsOnNode(Part):
 
 class Binding(PodsOnNode):
     """Pending pods of one pod set bound to one node."""
+
+    leftover: bool = Field(
+        default=False,
+        description="fills room that is left over once all else is done: no eviction is for it, "
+        "and no objective or bound of the plan counts it",
+    )
 
 
 class Eviction(PodsOnNode):

@@ -88,12 +88,13 @@ def _question(build: _After, limits: Limits) -> Instance:
 
 
 class _After:
-    """Numbers jobs and pod sets anew; roles keep their places in their jobs."""
+    """Numbers jobs and pod sets anew; roles keep their places in their jobs.
+
+    Pods of victims wait; with ``others`` those of all other jobs do.
+    """
 
     def __init__(self, instance: Instance, placement: Placement, *, others: bool = False) -> None:
         self.instance = instance
-        self.others = others
-        """Whether other pods wait than those of victims."""
         self.pending_of: dict[int, int] = {}
         """Pending pod sets as they were, by what they are now."""
         self.placement = placement

@@ -261,8 +261,8 @@ def test_objectives_may_name_only_levels_and_resources_that_there_are() -> None:
         {"fragment_rate": {"resource": "cpus", "size": 1}},
     ]
     assert problems_of([job("j")], objectives=objectives) == [
-        "objectives[0].excess_groups.level: found rak, expected one of block, rack",
-        "objectives[1].fragment_rate.resource: found cpus, expected one of cpu, pods",
+        'objectives[0].excess_groups.level: found "rak", expected block or rack',
+        'objectives[1].fragment_rate.resource: found "cpus", expected cpu',
     ]
 
 

@@ -24,11 +24,34 @@ def names(*objectives: Any) -> list[str]:
 def test_priorities_go_from_high_to_low_and_spare_members_come_last() -> None:
     assert names("unplaced", "moves") == [
         "unplaced[priority=9, milli-GPU]",
+        "displaced[priority=1, milli-GPU]",
         "unplaced[priority=1, milli-GPU]",
         "unplaced[priority=1, CPU-only pods]",
         "unplaced[priority=1, milli-GPU, above minCount]",
         "unplaced[priority=1, CPU-only pods, above minCount]",
         "moves",
+    ]
+
+
+def test_who_may_evict_nobody_comes_after_evictions() -> None:
+    assert names("unplaced", "evictions", "moves") == [
+        "unplaced[priority=9, milli-GPU]",
+        "displaced[priority=1, milli-GPU]",
+        "evictions[priority=1]",
+        "unplaced[priority=1, milli-GPU]",
+        "unplaced[priority=1, CPU-only pods]",
+        "unplaced[priority=1, milli-GPU, above minCount]",
+        "unplaced[priority=1, CPU-only pods, above minCount]",
+        "moves",
+    ]
+
+
+def test_where_nobody_may_evict_the_order_is_the_models() -> None:
+    jobs = [{**JOBS[0], "preemptionPolicy": "Never"}, *JOBS[1:]]
+    found = tiers_of(question(NODES, jobs, objectives=["unplaced", "evictions"]))
+    assert [tier.name for tier in found][:2] == [
+        "unplaced[priority=9, milli-GPU]",
+        "unplaced[priority=1, milli-GPU]",
     ]
 
 
@@ -67,8 +90,9 @@ def test_one_tier_over_all_priorities_can_be_asked_for(metric: str) -> None:
 def test_tier_by_tier_works_through_each_priority() -> None:
     assert names({"each_priority": [{"unplaced": {"unit": "pod"}}, "evictions", "moves"]}) == [
         "unplaced[priority=9, pods]",
-        "unplaced[priority=1, pods]",
+        "displaced[priority=1, pods]",
         "evictions[priority=1]",
+        "unplaced[priority=1, pods]",
         "moves[priority=1]",
         "unplaced[priority=1, pods, above minCount]",
     ]

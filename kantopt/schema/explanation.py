@@ -53,7 +53,9 @@ class Answer(Part):
         "found in the time"
     )
     least: bool = Field(
-        default=False, description="whether the plan found provably disturbs as little as any"
+        default=False,
+        description="whether the plan found provably disturbs as little as any: in cost of "
+        "evictions, the highest priority of a victim first, then in pods moved",
     )
     message: str = Field(description="the answer in words")
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kantopt.errors import BadDataError, UsageError
+from kantopt.planning.explain import verdict as verdicts
+from kantopt.problem.focus import focused
 from kantopt.schema.explanation import Explanation
-from tests.explain.helpers import asked, explained
+from kantopt.search.explain.decide import Decision
+from tests.explain.helpers import asked, explained, model_of
 from tests.verify.world import GPU, Document, job, node, pods
 
 RACKS = [node(f"n{i}", cpu=9, gpu=8, rack=f"b/{i // 2}") for i in range(4)]
@@ -141,6 +144,24 @@ def test_who_fits_alone_may_wait_beside_others() -> None:
         "planned together with 4 other pending jobs it stays pending: 4 jobs of priority 1 or "
         "more are placed first (kantopt plan)",
     )
+
+
+def test_one_victim_is_the_least_only_where_no_lesser_one_is_to_be_had() -> None:
+    """Found without a proof: of two priorities the one evicted may not be the lower one."""
+    both = [
+        job("low", pods(gpu=8, on=["n0"]), priority=1, movable=False),
+        job("high", pods(gpu=8, on=["n1"]), priority=2, movable=False),
+        job("j", pods(gpu=8), priority=9),
+    ]
+    for jobs, least in ((both, False), (both[1:], True)):
+        question = asked(RACKS[:2] if jobs is both else RACKS[1:2], jobs)
+        instance = question.instance(model_of(question))
+        j = instance.job_index["default/j"]
+        whole = focused(instance, j)
+        s, r = (instance.jobs[instance.job_index[f"default/{x}"]].podsets[0] for x in ("high", "j"))
+        high = dict(instance.podsets[s].current)
+        decision = Decision(instance.current.replace({s: {}, r: high}))
+        assert verdicts._no_less(whole, j, decision) is least
 
 
 def test_who_waits_alone_may_have_a_place_beside_others() -> None:

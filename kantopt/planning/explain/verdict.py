@@ -12,7 +12,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.explanation import Answer, Asked, Status, Verdict
 from kantopt.schema.model import Limits, Rule
-from kantopt.search.explain.decide import Decision, decide, on_empty
+from kantopt.search.explain.decide import Decision, decide, on_empty, victims
 from kantopt.verify.step import Step
 
 
@@ -55,8 +55,8 @@ def climb(question: Instance, j: int, deadline: Deadline) -> Iterator[Ladder]:
         if last is not None and asked.model.limits == last.model.limits:
             continue  # the model allows no more than was asked about already
         decision = decide(asked, j, deadline)
-        if sum(disturbance(asked, decision)) == 1 and refused is last is not None:
-            decision = replace(decision, least=True)  # one is the least where none is not enough
+        if refused is last is not None and _no_less(asked, j, decision):
+            decision = replace(decision, least=True)
         answers.append(_answer(asked, j, decision))
         if decision.placement is not None:
             message = _fits(question, j, status, decision)
@@ -73,6 +73,15 @@ def climb(question: Instance, j: int, deadline: Deadline) -> Iterator[Ladder]:
             text = "Not decided in the time beyond that it does not fit as asked so far."
             yield Ladder(_verdict("OPEN", text, False, answers), Decision(), refused)
     yield _blocked(question, j, deadline, answers, refused)
+
+
+def _no_less(asked: Instance, j: int, decision: Decision) -> bool:
+    """Whether a plan disturbs one pod where none is not enough, and no other one would be better.
+
+    One that is evicted may be more important than others that could be, or cost more.
+    """
+    evicted, moved = disturbance(asked, decision)
+    return evicted + moved == 1 and (moved == 1 or len(victims(asked, j)) == 1)
 
 
 def _blocked(

@@ -55,7 +55,8 @@ class Decision:
     impossible
         There provably is no legal plan that does.
     least
-        No plan evicts fewer pods, or as many and moves fewer.
+        No plan disturbs less: in cost of evictions, the highest priority of a victim first, then in
+        pods moved.
     """
 
     placement: Placement | None = None
@@ -136,7 +137,20 @@ def _merged(question: Instance, j: int, found: Decision | None, deadline: Deadli
     ):
         return found
     plan = legal_plan(question, j, placement)
-    return Decision() if plan is None else replace(plan, least=fewest)
+    if plan is None:
+        return Decision()
+    # Evictions were added up; where victims of several priorities are to be had that is no order.
+    ordered = not _cost(question, placement, tiers)[0] or len(dict(victims(question, j))) < 2
+    return replace(plan, least=fewest and ordered)
+
+
+def victims(question: Instance, j: int) -> frozenset[tuple[int, int]]:
+    """Return the priorities of pods that may be evicted for a job, with what one of them costs."""
+    return frozenset(
+        (question.job_of(podset.index).priority, podset.disruption_cost)
+        for podset in question.podsets
+        if may_be_evicted(question, podset, j)
+    )
 
 
 def _displaced(

@@ -87,6 +87,7 @@ def defrag(
     workers: lim.Workers = None,
     gated: opt.Gated = False,
     topology: opt.Levels = None,
+    disturb: opt.Disturb = None,
     assume: opt.Assume = None,
     output: opt.PlanForm = None,
     output_file: opt.PlanFile = None,
@@ -126,14 +127,20 @@ def defrag(
             solver = None if engine == "fast" else ending.enter_context(solver_of(context))
             from kantopt.planning.defrag import Wish, asked, defragment
             from kantopt.planning.options import Options
-            from kantopt.planning.question import Import, exempt_keys, read_question
+            from kantopt.planning.question import Import, exempt_keys, lifted, read_question
             from kantopt.schema.extends import load_model
             from kantopt.schema.model import Limits
 
             chosen = None if model is None else load_model(model)
             keys = frozenset(mark.partition("=")[0] for mark in marks)
             keys |= frozenset() if chosen is None else exempt_keys(chosen)
-            how = Import(gated, (), tuple(topology or ()), keys, tuple(assume or ()))
+            how = Import(
+                gated,
+                levels=tuple(topology or ()),
+                labels=keys,
+                disturb=lifted(disturb or (), model),
+                assume=tuple(assume or ()),
+            )
             question = read_question(files, how)
             run.check_age(question)
             progress.reach("planning")

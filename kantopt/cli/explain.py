@@ -48,6 +48,7 @@ def explain(
     gated: opt.Gated = False,
     pending: opt.Pending = None,
     topology: opt.Levels = None,
+    disturb: opt.Disturb = None,
     assume: opt.Assume = None,
     output: Annotated[
         opt.Form | None, opt.output_as("wide: every node by name; name: the verdict in one word.")
@@ -79,9 +80,15 @@ def explain(
     with stop_on_signals(deadline), progress:
         from kantopt.planning.explain.process import explain_apart
         from kantopt.planning.explain.run import find_job
-        from kantopt.planning.question import Import, chosen_model, read_question
+        from kantopt.planning.question import Import, chosen_model, lifted, read_question
 
-        how = Import(gated, tuple(pending or ()), tuple(topology or ()), assume=tuple(assume or ()))
+        how = Import(
+            gated,
+            tuple(pending or ()),
+            tuple(topology or ()),
+            disturb=lifted(disturb or (), model),
+            assume=tuple(assume or ()),
+        )
         question = read_question(files, how)
         name = name or find_job(question, None)
         progress.reach("explaining")

@@ -97,6 +97,15 @@ Pending = Annotated[
         help="Only these NAMESPACE/NAME pods or jobs count as pending (* and ? match). Repeatable.",
     ),
 ]
+Disturb = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--disturb",
+        metavar="NAME",
+        help="Pods of Kubernetes that stay by default may be moved and evicted all the same: "
+        "annotated, group, kube-system, local-storage, no-controller, system-critical. Repeatable.",
+    ),
+]
 Assume = Annotated[
     list[str] | None,
     typer.Option(

@@ -61,6 +61,7 @@ def plan(
     gated: opt.Gated = False,
     pending: opt.Pending = None,
     topology: opt.Levels = None,
+    disturb: opt.Disturb = None,
     assume: opt.Assume = None,
     output: opt.PlanForm = None,
     output_file: opt.PlanFile = None,
@@ -103,7 +104,7 @@ def plan(
                 solver = None if engine == "fast" else ending.enter_context(solver_of(context))
                 from kantopt.planning.options import Options
                 from kantopt.planning.plan import make_plan
-                from kantopt.planning.question import Import, chosen_model, read_question
+                from kantopt.planning.question import Import, chosen_model, lifted, read_question
                 from kantopt.planning.wanted import (
                     model_for,
                     model_pending,
@@ -113,7 +114,11 @@ def plan(
                 from kantopt.search.strategy import Strategy
 
                 how = Import(
-                    gated, tuple(pending or ()), tuple(topology or ()), assume=tuple(assume or ())
+                    gated,
+                    tuple(pending or ()),
+                    tuple(topology or ()),
+                    disturb=lifted(disturb or (), model),
+                    assume=tuple(assume or ()),
                 )
                 question = read_question(files, how)
             run.check_age(question)

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 
 from kantopt.formats.kubernetes_nodes import bounded, read_selector
 from kantopt.formats.objects import Notes
 from kantopt.formats.view import View
 from kantopt.schema.snapshot import PodDisruptionBudget
+from kantopt.schema.stays import Cause, Fixed
 
 _MIRROR = "kubernetes.io/config.mirror"
 _SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 _SAFE_VOLUMES = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 _COST = "controller.kubernetes.io/pod-deletion-cost"
+LASTING = "karpenter.sh/do-not-disrupt"
+"""Leaves a pod alone: ``true`` for good, a duration until the pod is that old."""
 _NEVER = {
-    "karpenter.sh/do-not-disrupt": "true",
-    "karpenter.sh/do-not-evict": "true",
-    _SAFE: "false",
-    "volcano.sh/preemptable": "false",
+    LASTING: ("true",),
+    "karpenter.sh/do-not-evict": ("true",),
+    _SAFE: ("false", "on-completion"),
+    "volcano.sh/preemptable": ("false",),
 }
+_EVICT = "descheduler.alpha.kubernetes.io/evict"
+_PREFERS = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
+
+
+class _Anything:
+    """Every value, but not that there is none."""
+
+    def __contains__(self, value: object) -> bool:
+        return value is not None
+
+
+CONSENTS: dict[str, Container[str | None]] = {_SAFE: ("true",), _EVICT: _Anything()}
+"""Annotations by which somebody agrees that a pod is disturbed, whatever else speaks against it."""
 _PERCENT = re.compile(r"\d{1,2}%|100%")
 
 
@@ -28,29 +45,30 @@ def owner_of(metadata: View) -> View | None:
     return next((owner for owner in owners if owner.flag("controller")), next(iter(owners), None))
 
 
-def why_pinned(pod: View) -> str:
-    """Say why a pod may be neither evicted nor moved; empty if nothing speaks against it."""
+def causes_of(pod: View) -> tuple[Cause | Fixed, ...]:
+    """Say why a pod may be neither evicted nor moved, as far as itself tells; empty: it may."""
     metadata, spec = pod.at("metadata"), pod.at("spec")
     annotations = metadata.words("annotations")
     owner = owner_of(metadata)
     kind = "" if owner is None else owner.text("kind")
     if "deletionTimestamp" in metadata:
-        return "is terminating"
+        return ("terminating",)
     if kind == "DaemonSet":
-        return "belongs to a DaemonSet"
+        return ("daemon",)
     if _MIRROR in annotations or kind == "Node":
-        return "is a static pod"
-    for name, value in _NEVER.items():
-        if annotations.get(name) == value:
-            return f"is annotated {name}={value}"
-    # The autoscaler's explicit consent also covers what it would not dare by itself.
-    if annotations.get(_SAFE) == "true":
-        return ""
-    if owner is None:
-        return "has no owner that would replace it"
-    if _has_local_storage(spec, annotations):
-        return "has local storage"
-    return ""
+        return ("static",)
+    found: list[Cause] = []
+    if any(annotations.get(name) in values for name, values in _NEVER.items()):
+        found.append("annotated")
+    # Explicit consent also covers what nobody would dare by itself.
+    elif not any(annotations.get(name) in values for name, values in CONSENTS.items()):
+        if _PREFERS in annotations:
+            found.append("annotated")
+        if owner is None or not owner.flag("controller"):
+            found.append("no-controller")
+        if _has_local_storage(spec, annotations):
+            found.append("local-storage")
+    return tuple(found)
 
 
 def _has_local_storage(spec: View, annotations: dict[str, str]) -> bool:
@@ -80,6 +98,8 @@ def read_budget(budget: View, notes: Notes) -> PodDisruptionBudget | None:
         notes.add("disruption budgets without selector protect nothing and are left out", name)
         return None
     allowed = status.integer("disruptionsAllowed")
+    if (metadata.integer("generation") or 0) > (status.integer("observedGeneration") or 0) > 0:
+        allowed = 0  # what it allows was worked out for an older spec: evictions are refused
     least = most = None
     if allowed is None:
         most = _share(spec, "maxUnavailable")

@@ -25,6 +25,7 @@ from kantopt.formats.objects import Notes, Objects, flatten
 from kantopt.formats.pod_groups import PodGroups
 from kantopt.formats.pods import Pod, read_pod
 from kantopt.formats.priorities import Priorities
+from kantopt.formats.stays import Stays
 from kantopt.formats.view import View
 from kantopt.formats.volumes import Volumes
 from kantopt.schema.base import API_VERSION
@@ -56,6 +57,7 @@ def import_kubernetes(
     pending: Sequence[str] = (),
     levels: Sequence[str] = (),
     labels: frozenset[str] = frozenset(),
+    disturb: Sequence[str] = (),
 ) -> Imported:
     """Read Kubernetes objects as a snapshot and a list of pending jobs.
 
@@ -73,6 +75,8 @@ def import_kubernetes(
         Node labels from coarse to fine to use as topology instead of what the input describes.
     labels
         Pod labels to keep, beside those that a selector of the input looks at.
+    disturb
+        Causes that keep no pod where it is, by name.
 
     Raises
     ------
@@ -82,7 +86,7 @@ def import_kubernetes(
         If one of the patterns matches nothing that is pending.
     """
     found = Objects(objects, file)
-    run = _Import(found, gated, pending, labels)
+    run = _Import(found, gated, pending, labels, disturb)
     try:
         imported = run.run(levels, newest_moment(objects))
     except ValidationError as error:
@@ -103,10 +107,16 @@ class _Import:
     """One run over the objects."""
 
     def __init__(
-        self, objects: Objects, gated: bool, pending: Sequence[str], labels: frozenset[str]
+        self,
+        objects: Objects,
+        gated: bool,
+        pending: Sequence[str],
+        labels: frozenset[str],
+        disturb: Sequence[str],
     ) -> None:
         self._objects = objects
         self._labels = labels
+        self._disturb = disturb
         self._gated = gated
         self._patterns = pending
         self._matched: set[str] = set()
@@ -130,6 +140,8 @@ class _Import:
         priorities = Priorities(objects)
         members = self._members({node.name for node in nodes})
         pods = with_rooms([member.pod for member in members], nodes, priorities)
+        stays = Stays(kept, priorities, captured_at, self._disturb)
+        pods = [stays.settle(pod) for pod in pods]
         members = [replace(m, pod=pod) for m, pod in zip(members, pods, strict=True)]
         reader = JobsReader(
             PodGroups(objects, notes),
@@ -156,7 +168,7 @@ class _Import:
             pod_disruption_budgets=tuple(kept),
         )
         pending = JobList(api_version=API_VERSION, kind="JobList", jobs=tuple(waiting))
-        lines = notes.lines()
+        lines = (*filter(None, [stays.line()]), *notes.lines())
         if not nodes:
             lines = (_NO_NODES, *lines)
         elif not objects.of("", "Pod"):
@@ -253,7 +265,9 @@ class _Import:
                 count = bounded(item.integer("count", 0) or 0)
                 if count and not pod.node:
                     ref = GangRef(Dialect.KUEUE, namespace, name, role)
-                    waiting = replace(pod, pinned="", owner_uid=next(iter(sorted(uids)), ""))
+                    waiting = replace(
+                        pod, stays=(), pinned="", owner_uid=next(iter(sorted(uids)), "")
+                    )
                     yield Member(waiting, ref, count, exists=False)
 
     def _jobs(self, reader: JobsReader, members: Sequence[Member]) -> tuple[list[Job], list[Job]]:

@@ -89,6 +89,9 @@ class JobsReader:
         created = sorted(pod.created for pod in pods if pod.created)
         started = sorted(pod.started for pod in pods if pod.started and pod.node)
         whole = all(pinned)
+        stays = all(
+            fixed or member.pod.homebound for fixed, member in zip(pinned, members, strict=True)
+        )
         return Job(
             name=name,
             namespace=first.namespace,
@@ -98,7 +101,7 @@ class JobsReader:
             priority_class_name=self._priorities.known(gang.priority_class or first.priority_class),
             preemption_policy=gang.preemption_policy or first.preemption_policy,  # type: ignore[arg-type]
             preemptible=not whole,
-            movable=not whole,
+            movable=not stays,
             daemon=all(pod.owner_kind in _DAEMONS for pod in pods),
             disruption_mode=gang.disruption,
             min_count=minimum if len(sets) > 1 and minimum else None,
@@ -107,7 +110,7 @@ class JobsReader:
             start_time=started[0] if started else None,
             last_checkpoint_time=last_checkpoint(pods, self._notes),
             min_runtime=min_runtime(pods, self._notes),
-            pod_sets=self._documents(sets, whole, first),
+            pod_sets=self._documents(sets, whole, stays, first),
         )
 
     def _priority(self, gang: Gang, pods: Sequence[Pod]) -> int:
@@ -160,10 +163,18 @@ class JobsReader:
             if not wish and ref is not None and ref.dialect is Dialect.KUEUE:
                 wish = level_wish(pod)
             selected = {k: v for k, v in sorted(pod.labels.items()) if k in self._selected}
-            key = repr((role, fixed, selected, sorted(wish.items()), pod.shape))
+            home = fixed or pod.homebound
+            key = repr((role, fixed, home, selected, sorted(wish.items()), pod.shape))
             fields = alike.setdefault(
                 key,
-                {"role": role, "pinned": fixed, "wish": wish, "shape": pod.shape, "members": []},
+                {
+                    "role": role,
+                    "pinned": fixed,
+                    "home": home,
+                    "wish": wish,
+                    "shape": pod.shape,
+                    "members": [],
+                },
             )
             fields["members"].append(member)
         sets = list(alike.values())
@@ -185,7 +196,7 @@ class JobsReader:
         return sets
 
     def _documents(
-        self, sets: Iterable[dict[str, Any]], whole: bool, first: Pod
+        self, sets: Iterable[dict[str, Any]], whole: bool, stays: bool, first: Pod
     ) -> tuple[PodSet, ...]:
         taken: list[str] = []
         documents = []
@@ -206,7 +217,7 @@ class JobsReader:
                     labels=_common([member.pod.labels for member in members]),
                     topology_request=self._request(fields["wish"], fields["count"], first),
                     preemptible=False if apart else None,
-                    movable=False if apart else None,
+                    movable=False if fields["home"] and not stays else None,
                     assignments=tuple(
                         Assignment(node=node, count=len(pods), pods=tuple(pod.ref for pod in pods))
                         for node, pods in sorted(by_node.items())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kantopt.formats.disruption import disruption_cost, owner_of, why_pinned
+from kantopt.formats.disruption import causes_of, disruption_cost, owner_of
 from kantopt.formats.host_ports import read_host_ports
 from kantopt.formats.kubernetes_nodes import (
     bounded,
@@ -27,6 +27,7 @@ from kantopt.formats.view import View
 from kantopt.schema.features import Feature
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.quantity import from_base
+from kantopt.schema.stays import Cause, Fixed
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,14 @@ class Pod:
     created: str | None
     started: str | None
     terminating: bool
+    restarts: str
+    """What becomes of its containers when they end: ``restartPolicy``."""
+    stays: tuple[Cause | Fixed, ...]
+    """What speaks against disturbing it, as far as itself tells."""
     pinned: str
+    """What keeps it from being evicted or moved, once all is known."""
+    homebound: bool
+    """Whether it is not moved; it may be evicted with others where ``pinned`` is empty."""
     group_name: str
     workload: WorkloadRef | None
     shape: dict[str, Any]
@@ -136,7 +144,10 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
         created=metadata.time("creationTimestamp"),
         started=status.time("startTime"),
         terminating="deletionTimestamp" in metadata,
-        pinned=why_pinned(pod),
+        restarts=spec.text("restartPolicy"),
+        stays=(stays := causes_of(pod)),
+        pinned=next(iter(stays), ""),
+        homebound=bool(stays),
         group_name=spec.at("schedulingGroup").text("podGroupName"),
         workload=_workload(spec.at("workloadRef")),
         shape={

@@ -33,7 +33,7 @@ def min_runtime(pods: Sequence[Pod], notes: Notes) -> str | None:
     found = []
     for pod in pods:
         text = _first(pod.labels) or _first(pod.annotations)
-        seconds = _seconds(text)
+        seconds = duration_seconds(text)
         if text and seconds is None:
             notes.add("cooldown times that are no durations are left out", pod.full_name)
         elif seconds:
@@ -44,7 +44,7 @@ def min_runtime(pods: Sequence[Pod], notes: Notes) -> str | None:
 def queue_runtime(spec: View, key: str) -> str | None:
     """Read a queue's time for which the pods of its jobs are not evicted."""
     text = spec.text(key)
-    seconds = _seconds(text)
+    seconds = duration_seconds(text)
     if text and seconds is None:
         spec.problem(key, "a duration such as 10m or 1h30m")
     return f"{seconds}s" if seconds else None
@@ -70,7 +70,7 @@ def _first(words: Mapping[str, str]) -> str:
     return next((words[key] for key in _COOLDOWN if words.get(key)), "")
 
 
-def _seconds(text: str) -> int | None:
+def duration_seconds(text: str) -> int | None:
     """Read a duration as Go writes it, in whole seconds, rounded up; ``None`` for other text."""
     if not text or _PART.sub("", text):
         return None

@@ -12,9 +12,9 @@ from dataclasses import replace
 from kantopt.planning.between import Between, Reading
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.problem.selectors import selector_matches
 from kantopt.schema.jobs import PodSet
 from kantopt.schema.model import Metric, Model, Rule
+from kantopt.schema.selection import selector_matches
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.verify.rules import CHECKS, STATE_RULES, check
 from kantopt.verify.step import Step, Violation

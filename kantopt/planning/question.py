@@ -22,6 +22,7 @@ from kantopt.schema.model import Model
 from kantopt.schema.plan import Plan
 from kantopt.schema.raw import RawDocument, is_kubernetes
 from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.schema.stays import CAUSES, Cause
 from kantopt.schema.validation import validate_all
 
 
@@ -37,6 +38,8 @@ class Import:
     """Node labels of the topology, coarse to fine; none: found out."""
     labels: frozenset[str] = frozenset()
     """Pod labels to keep, beside those that something selects."""
+    disturb: tuple[str, ...] = ()
+    """Causes that keep no pod where it is, by name."""
     assume: tuple[str, ...] = ()
     """Names of what is not modelled and taken for granted: of Kubernetes objects or not."""
 
@@ -56,6 +59,8 @@ class Question:
     """Whether the snapshot was made of another system's objects."""
     assume: tuple[Feature, ...] = ()
     """What is not modelled and taken for granted, whatever the model says."""
+    disturb: tuple[Cause, ...] = ()
+    """Causes that kept no pod where it is when Kubernetes objects were read."""
     annotated: tuple[str, ...] = ()
     """Annotations that importing took at their word, with how many pods have them."""
 
@@ -74,6 +79,8 @@ class Question:
         if self.assume:
             assumed = tuple(f for f in FEATURES if f in (*model.assume, *self.assume))
             model = model.model_copy(update={"assume": assumed})
+        if self.disturb:
+            model = model.model_copy(update={"disturb": self.disturb})
         with kept():
             return build_instance(self.snapshot, self.pending, model, source=self.source)
 
@@ -106,6 +113,7 @@ def question_of(raws: Sequence[RawDocument], how: Import = Import()) -> Question
 
 def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     assume = _features(how.assume)
+    disturb: tuple[Cause, ...] = ()
     native = [raw for raw in raws if not is_kubernetes(raw.data)]
     foreign = [raw for raw in raws if is_kubernetes(raw.data)]
     pairs, problems = validate_all(native)
@@ -118,8 +126,9 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         problems = check_documents(pairs)
     if foreign and not problems:
         keys = {key for raw, doc in pairs for key in _exempt_keys(doc, raw.file)}
+        disturb = _causes((*how.disturb, *(c for raw, doc in pairs for c in _lifts(doc, raw.file))))
         snapshot, listed, notes, annotated = _imported(
-            foreign, replace(how, labels=how.labels | keys)
+            foreign, replace(how, labels=how.labels | keys, disturb=disturb)
         )
         file = foreign[0].file
         imported = [(file, (*snapshot.jobs, *listed.jobs))]
@@ -156,8 +165,20 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         notes=notes,
         imported=bool(foreign),
         assume=assume,
+        disturb=disturb,
         annotated=annotated,
     )
+
+
+def _causes(names: Iterable[str]) -> tuple[Cause, ...]:
+    """Tell the causes that are to keep nobody, by name."""
+    named = tuple(names)
+    for name in named:
+        if name not in CAUSES:
+            hint = did_you_mean(name, CAUSES)
+            expected = one_of(CAUSES) + (f" ({hint})" if hint else "")
+            raise UsageError(f"--disturb: found {quote(name)}, expected {expected}")
+    return tuple(cause for cause in CAUSES if cause in named)
 
 
 def _features(names: Iterable[str]) -> tuple[Feature, ...]:
@@ -169,6 +190,11 @@ def _features(names: Iterable[str]) -> tuple[Feature, ...]:
             expected = one_of(FEATURES) + (f" ({hint})" if hint else "")
             raise UsageError(f"--assume: found {quote(name)}, expected {expected}")
     return tuple(known[name] for name in names)
+
+
+def lifted(names: Iterable[str], model: str | None) -> tuple[str, ...]:
+    """Return the causes that a command line lifts, and the model that it names."""
+    return (*names, *(() if model is None else load_model(model).disturb))
 
 
 def chosen_model(question: Question, name: str | None) -> Model:
@@ -198,6 +224,15 @@ def _exempt_keys(document: Part, file: str) -> frozenset[str]:
     return frozenset()
 
 
+def _lifts(document: Part, file: str) -> tuple[str, ...]:
+    """Causes that a model, or the model of a plan, lifts."""
+    if isinstance(document, Plan):
+        return document.model.disturb
+    if isinstance(document, Model):
+        return resolve_model(document, file).disturb
+    return ()
+
+
 def _imported(
     raws: Sequence[RawDocument], how: Import
 ) -> tuple[ClusterSnapshot, JobList, tuple[str, ...], tuple[str, ...]]:
@@ -212,6 +247,7 @@ def _imported(
         pending=how.pending,
         levels=how.levels,
         labels=how.labels,
+        disturb=how.disturb,
     )
     return imported.snapshot, imported.pending, imported.notes, annotations_read(objects)
 

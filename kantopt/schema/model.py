@@ -10,6 +10,7 @@ from kantopt.schema.base import ApiVersion, Count, Duration, Metadata, Part, Pos
 from kantopt.schema.features import Feature
 from kantopt.schema.jobs import DeviceRequest, Requests
 from kantopt.schema.schedule import Schedule
+from kantopt.schema.stays import Cause
 
 
 class Rule(StrEnum):
@@ -182,7 +183,6 @@ class StrandedObjective(ModelPart):
         default=None,
         description="a goal, in GPUs: this much is good enough, and only what is above it counts",
     )
-
     mix: tuple[MixShape, ...] = Field(
         default=(), description="shapes of pods; default: the commonest GPU pods of the instance"
     )
@@ -363,6 +363,9 @@ class Model(Part):
         default=(),
         description="nodes to be emptied: nothing comes to them, and pods may move off them even "
         "if they are not ready",
+    )
+    disturb: tuple[Cause, ...] = Field(
+        default=(), description="causes that keep no imported pod where it is, as they else do"
     )
     exempt: tuple[Selector, ...] = Field(
         default=(),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Cli
+from tests.formats.cluster_objects import node, pod
 
 SNAPSHOT = """\
 apiVersion: kantopt/v1alpha1
@@ -103,3 +104,21 @@ def test_a_node_that_is_not_there_is_bad_data(cli: Cli) -> None:
         "apiVersion: kantopt/v1alpha1\nkind: Model\nextends: defrag\ndrain: [n9]\n"
     )
     assert cli("plan", "snap.yaml", "-m", "model.yaml").code == 65
+
+
+def test_a_plan_remembers_which_causes_it_has_lifted(cli: Cli) -> None:
+    nodes = [node("a"), node("b")]
+    subject = pod("p", on="a", namespace="kube-system")
+    Path("dump.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, subject]}))
+    kept = cli("drain", "a", "-f", "dump.json")
+    assert "1 pod stays: 1 of kube-system without a budget (--disturb kube-system)" in kept.out
+    assert "stays on a: kube-system/app/main, not movable" in kept.out
+    arguments = ("--disturb", "kube-system", "-o", "json", "-O", "plan.json")
+    assert cli("drain", "a", "-f", "dump.json", *arguments).code == 0
+    plan = json.loads(Path("plan.json").read_text())
+    assert plan["summary"]["movedPods"] == 1
+    assert plan["model"]["disturb"] == ["kube-system"]
+    assert cli("verify", "dump.json", "plan.json").code == 0
+    wrong = cli("drain", "a", "-f", "dump.json", "--disturb", "kubesystem")
+    assert wrong.code == 64
+    assert "did you mean kube-system?" in wrong.err

@@ -36,7 +36,7 @@ def test_every_bound_pod_that_has_not_ended_keeps_its_room() -> None:
     # Nothing is subtracted from the node: the pods above are what takes its room.
     assert imported.snapshot.nodes[0].allocatable["cpu"] == 8
     assert noted(imported, "have ended").endswith(": 2")
-    assert "default/leaving" in noted(imported, "terminating")
+    assert "default/leaving" in noted(imported, "pods that are terminating")
 
 
 def test_requests_are_those_of_the_hungriest_moment_of_a_pod() -> None:

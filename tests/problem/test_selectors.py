@@ -5,14 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kantopt.problem.cluster import Node, Taint
-from kantopt.problem.selectors import (
-    affinity_matches,
-    expression_matches,
-    selector_matches,
-    tolerates,
-)
+from kantopt.problem.selectors import affinity_matches, tolerates
 from kantopt.schema.base import Expression, LabelSelector
 from kantopt.schema.jobs import NodeSelectorTerm, Toleration
+from kantopt.schema.selection import expression_matches, selector_matches
 
 LABELS = {"zone": "x", "cores": "16", "empty": "", "word": "many"}
 

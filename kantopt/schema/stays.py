@@ -1,0 +1,30 @@
+"""Why pods of a Kubernetes cluster are left where they are unless asked otherwise."""
+
+from typing import Literal, get_args
+
+Cause = Literal[
+    "annotated",
+    "group",
+    "kube-system",
+    "local-storage",
+    "no-controller",
+    "system-critical",
+]
+CAUSES: tuple[Cause, ...] = get_args(Cause)
+"""Causes that can be lifted, by the names that models and the command line have for them."""
+
+Fixed = Literal["daemon", "static", "terminating"]
+"""Causes that nothing lifts: such pods belong to their nodes, or are going anyway."""
+
+WORDS: dict[Cause | Fixed, str] = {
+    "annotated": "annotated to stay",
+    "group": "whose group or job would end with them",
+    "kube-system": "of kube-system without a budget",
+    "local-storage": "with local storage",
+    "no-controller": "without a controller",
+    "system-critical": "of system-critical priority",
+    "daemon": "of daemons",
+    "static": "static",
+    "terminating": "terminating",
+}
+"""What comes behind a number of pods."""

@@ -1,0 +1,124 @@
+"""Which pods of a cluster stay by default, what that is called, and what lifts it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.formats.cluster_objects import node, noted, pod, read, thing
+
+SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+EVICT = "descheduler.alpha.kubernetes.io/evict"
+PREFER = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
+LASTING = "karpenter.sh/do-not-disrupt"
+LWS = {"leaderworkerset.sigs.k8s.io/name": "serve"}
+TAS = {"kueue.x-k8s.io/queue-name": "q", "kueue.x-k8s.io/tas": "true"}
+UNOWNED = {"ownerReferences": [{"kind": "Thing", "name": "t", "uid": "u"}]}
+
+
+def kept(*objects: dict[str, Any], **options: Any) -> tuple[bool, bool]:
+    """Whether the pods of the only job are neither evicted, nor moved."""
+    (found,) = read(node("a"), *objects, **options).snapshot.jobs
+    return not found.preemptible, not found.movable
+
+
+@pytest.mark.parametrize(
+    ("cause", "both", "fields"),
+    [
+        ("system-critical", True, {"priorityClassName": "system-node-critical"}),
+        ("system-critical", True, {"priority": 2_000_000_000}),
+        ("kube-system", True, {"namespace": "kube-system"}),
+        ("no-controller", True, {"metadata": UNOWNED}),
+        ("annotated", True, {"annotations": {SAFE: "on-completion"}}),
+        ("annotated", True, {"annotations": {PREFER: "true"}}),
+        ("group", True, {"labels": LWS}),
+        ("group", False, {"labels": {"ray.io/node-type": "head"}, "owner": "RayCluster/r"}),
+        ("group", False, {"owner": "PyTorchJob/p", "restartPolicy": "Never"}),
+        ("group", False, {"owner": "Job/j", "labels": TAS}),
+    ],
+)
+def test_a_cause_keeps_a_pod_is_told_and_can_be_lifted(
+    cause: str, both: bool, fields: dict[str, Any]
+) -> None:
+    subject = pod("p", on="a", **fields)
+    assert kept(subject) == (both, True)
+    assert f"(--disturb {cause})" in noted(read(node("a"), subject), "1 pod stays: 1 ")
+    assert kept(subject, disturb=[cause]) == (False, False)
+    if cause != "annotated":
+        fields = {**fields, "annotations": {SAFE: "true"}}
+        assert kept(pod("p", on="a", **fields)) == (False, False)
+        fields = {**fields, "annotations": {EVICT: ""}}
+        assert kept(pod("p", on="a", **fields)) == (False, False)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"priority": 1_999_999_999},
+        {"owner": "PyTorchJob/p", "restartPolicy": "OnFailure"},
+        {"owner": "Job/j", "restartPolicy": "Never"},
+        {"labels": {"ray.io/node-type": "worker"}, "owner": "RayCluster/r"},
+    ],
+)
+def test_others_like_them_may_go(fields: dict[str, Any]) -> None:
+    assert kept(pod("p", on="a", **fields)) == (False, False)
+
+
+def test_a_budget_makes_pods_of_kube_system_movable() -> None:
+    budget = thing("policy/v1", "PodDisruptionBudget", "b", "kube-system", maxUnavailable=1)
+    budget["spec"]["selector"] = {"matchLabels": {"app": "dns"}}
+    dns = pod("p", on="a", namespace="kube-system", labels={"app": "dns"})
+    other = pod("p", on="a", namespace="kube-system", labels={"app": "other"})
+    assert kept(budget, dns) == (False, False)
+    assert kept(budget, other) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "stays"), [("30m", True), ("10m", False), ("true", True), ("soon", False)]
+)
+def test_a_duration_keeps_a_pod_until_it_is_that_old(text: str, stays: bool) -> None:
+    subject = pod("p", on="a", annotations={LASTING: text})
+    subject["status"]["startTime"] = "2026-09-01T00:00:00Z"
+    later = pod("q", on="a", owner="DaemonSet/d")
+    later["metadata"]["creationTimestamp"] = "2026-09-01T00:20:00Z"
+    jobs = read(node("a"), subject, later).snapshot.jobs
+    assert [job.movable for job in jobs if not job.daemon] == [not stays]
+
+
+def test_one_line_counts_all_that_stay_and_names_what_lifts_it() -> None:
+    pods = [
+        *(pod(f"d{i}", on="a", owner="DaemonSet/d") for i in range(3)),
+        *(pod(f"s{i}", on="a", namespace="kube-system") for i in range(2)),
+        pod("alone", on="a", owner=""),
+        pod("free", on="a"),
+        pod("waits", owner=""),
+    ]
+    assert noted(read(node("a"), *pods), "stay:") == (
+        "6 pods stay: 3 of daemons, 2 of kube-system without a budget, 1 without a controller "
+        "(--disturb kube-system, no-controller)"
+    )
+
+
+def test_only_daemons_and_static_pods_are_beyond_lifting() -> None:
+    causes = [
+        *("annotated", "group", "kube-system"),
+        *("local-storage", "no-controller", "system-critical"),
+    ]
+    for owner in ("DaemonSet/d", "Node/a"):
+        assert kept(pod("p", on="a", owner=owner), disturb=causes) == (True, True)
+
+
+def test_a_lifted_cause_leaves_the_others() -> None:
+    subject = pod("p", on="a", namespace="kube-system", owner="")
+    assert kept(subject, disturb=["kube-system"]) == (True, True)
+    assert kept(subject, disturb=["kube-system", "no-controller"]) == (False, False)
+
+
+def test_a_budget_whose_spec_is_newer_than_its_status_allows_nothing() -> None:
+    budget = thing("policy/v1", "PodDisruptionBudget", "b", selector={}, maxUnavailable=1)
+    budget["metadata"]["generation"] = 2
+    for seen, allowed in ((1, 0), (2, 3)):
+        budget["status"] = {"disruptionsAllowed": 3, "observedGeneration": seen}
+        (found,) = read(node("a"), budget, pod("p", on="a")).snapshot.pod_disruption_budgets
+        assert found.disruptions_allowed == allowed

@@ -220,7 +220,7 @@ def _kubectl(path: str, **pods: tuple[str, str | None, str]) -> None:
             "name": name,
             "namespace": "d",
             "uid": name,
-            "ownerReferences": [{**kind, "name": owner, "uid": owner}],
+            "ownerReferences": [{**kind, "name": owner, "uid": owner, "controller": True}],
         }
         spec = {"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]}
         placed = {} if node is None else {"nodeName": node}

@@ -109,7 +109,9 @@ def test_a_node_that_is_not_there_is_bad_data(cli: Cli) -> None:
 def test_a_plan_remembers_which_causes_it_has_lifted(cli: Cli) -> None:
     nodes = [node("a"), node("b")]
     subject = pod("p", on="a", namespace="kube-system")
-    Path("dump.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, subject]}))
+    Path("dump.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, subject]})
+    )
     kept = cli("drain", "a", "-f", "dump.json")
     assert "1 pod stays: 1 of kube-system without a budget (--disturb kube-system)" in kept.out
     assert "stays on a: kube-system/app/main, not movable" in kept.out

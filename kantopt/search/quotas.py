@@ -94,12 +94,12 @@ class Quotas:
             r = quota.resource
             if not extra[r]:
                 continue
-            limit = queue_limit(owner, quota)
+            limit = self._most[queue][r]
             if limit is not None and back[queue][r] > limit:
                 return False
             if owner.cohort:
                 members = self._cohorts[owner.cohort, r]
-                if shared_use(members, back) > shared_limit(members):
+                if shared_use(members, back) > self._most_shared[owner.cohort, r]:
                     return False
         return True
 

@@ -297,3 +297,12 @@ def test_a_required_gang_below_its_minimum_is_missed_though_it_was_so_before() -
     instance = question(NODES, [running(on=["a"], cpu=1, count=2, minCount=2)], required=["r"])
     assert said(instance, Rule.REQUIRED, {}) == ["job default/r: 1 of 2 pods placed"]
     assert said(instance, Rule.REQUIRED, {"r+": ["a"]}) == []
+
+
+def test_a_queue_that_is_above_its_quota_already_is_no_reason_to_evict() -> None:
+    queues = [{"name": "q", "resources": [{"name": "cpu", "nominalQuota": 2}]}]
+    jobs = [running(cpu=4, queueName="q"), pending(cpu=4)]
+    instance = question(NODES, jobs, queues=queues)
+    assert broken(instance, Rule.PRIORITY, r=[], j=["b"]) == [
+        "job default/r: 1 of 0 pods evicted that fit back on a"
+    ]

@@ -12,7 +12,7 @@ from kantopt.cp.variables import Terms, Variables, weighted, within
 from kantopt.problem.cluster import Queue, Quota, Spot
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
-from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit
+from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
 
 Unit = dict[tuple[int, Spot], int]
 """Pods that are put back together, by pod set and spot."""
@@ -151,7 +151,7 @@ def _use_without_lesser(m: Variables, q: int, r: int, job: Job) -> LinearExprT:
 def _quota_full(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
     assert job.queue is not None
     queue = m.instance.queues[job.queue]
-    shared = cohorts(m.instance)
+    shared, standing = cohorts(m.instance), m.standing.queue
     for quota in queue.quotas:
         r = quota.resource
         added = sum(k * m.instance.podsets[s].demand[r] for (s, _), k in unit.items())
@@ -161,7 +161,7 @@ def _quota_full(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
         if limit is not None:
             use = _use_without_lesser(m, queue.index, r, job)
             key = ("queue", queue.index, r, job.priority, added)
-            yield _exceeds(m, key, use, limit - added)
+            yield _exceeds(m, key, use, max(limit, standing[queue.index][r]) - added)
         if queue.cohort:
             members = shared[queue.cohort, r]
             beyond = [
@@ -169,7 +169,8 @@ def _quota_full(m: Variables, job: Job, unit: Unit) -> Iterator[IntVar]:
                 for other, of in members
             ]
             cohort = ("cohort", queue.index, r, job.priority, added)
-            yield _exceeds(m, cohort, weighted(beyond), shared_limit(members))
+            most = max(shared_limit(members), shared_use(members, standing))
+            yield _exceeds(m, cohort, weighted(beyond), most)
 
 
 def _beyond(m: Variables, queue: Queue, quota: Quota, job: Job, added: int) -> LinearExprT:

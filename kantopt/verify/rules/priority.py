@@ -141,7 +141,7 @@ def in_the_way(step: Step, remaining: tuple[Loads, Pods], unit: Pods) -> list[Ru
     blocked: dict[Rule, Callable[[], bool]] = {
         Rule.CAPACITY: lambda: _node_full(loads, unit),
         Rule.DEVICES: lambda: _device_full(loads, unit),
-        Rule.QUOTA: lambda: _quota_full(loads, unit),
+        Rule.QUOTA: lambda: _quota_full(loads, step.loads_before, unit),
         Rule.ANTI_AFFINITY: lambda: _repelled(step, pods, unit),
     }
     try:
@@ -177,7 +177,8 @@ def _device_full(loads: Loads, unit: Pods) -> bool:
     )
 
 
-def _quota_full(loads: Loads, unit: Pods) -> bool:
+def _quota_full(loads: Loads, before: Loads, unit: Pods) -> bool:
+    """Whether a queue would use more than it may: what it used beyond that before is no reason."""
     instance = loads.instance
     demanded: dict[int, set[int]] = {}
     for s, _ in unit:
@@ -189,11 +190,12 @@ def _quota_full(loads: Loads, unit: Pods) -> bool:
         queue = instance.queues[q]
         for quota in queue.quotas:
             limit = queue_limit(queue, quota)
-            used = loads.queue[q][quota.resource]
-            if quota.resource in resources and limit is not None and used > limit:
+            used, had = loads.queue[q][quota.resource], before.queue[q][quota.resource]
+            if quota.resource in resources and limit is not None and used > max(limit, had):
                 return True
     return any(
-        shared_use(members, loads.queue) > shared_limit(members)
+        shared_use(members, loads.queue)
+        > max(shared_limit(members), shared_use(members, before.queue))
         for (_, r), members in cohorts(instance).items()
         if any(r in demanded.get(queue.index, ()) for queue, _ in members)
     )

@@ -72,12 +72,16 @@ def causes_of(pod: View) -> tuple[Cause | Fixed, ...]:
 
 
 def _has_local_storage(spec: View, annotations: dict[str, str]) -> bool:
-    """Whether evicting would lose files: hostPath, or emptyDir on disk (as the autoscaler)."""
+    """Whether evicting would lose files: hostPath, emptyDir on disk, or a claim of its own.
+
+    The autoscaler minds the first two; an ephemeral volume's claim ends with its pod as well.
+    """
     safe = {name.strip() for name in annotations.get(_SAFE_VOLUMES, "").split(",")}
     return any(
         volume.text("name") not in safe
         and (
             "hostPath" in volume
+            or "ephemeral" in volume
             or ("emptyDir" in volume and volume.at("emptyDir").text("medium") != "Memory")
         )
         for volume in spec.list("volumes")

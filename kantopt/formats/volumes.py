@@ -17,7 +17,6 @@ _NOWHERE: _Terms = (NodeSelectorTerm(),)
 _BOUND = "pv.kubernetes.io/bind-completed"
 _CHOSEN = "volume.kubernetes.io/selected-node"
 _OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
-_SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 _STATIC = ("", "kubernetes.io/no-provisioner")
 _BETA = "failure-domain.beta.kubernetes.io"
 _ALIAS = {
@@ -57,13 +56,11 @@ class Volumes:
 
         Of a claim that is bound that is the volume's node affinity and its zones; of one that
         waits for its first consumer what its class can provision; any other is mounted nowhere.
-        A pod with an ephemeral volume of a claim would lose what is on it, so it stays.
         """
-        found = list(view.at("spec").list("volumes"))
         lists: list[_Terms] = []
         exclusive: set[str] = set()
         try:
-            for volume in found:
+            for volume in view.at("spec").list("volumes"):
                 if any(kind in volume for kind in _DISKS):
                     raise _UnexplainedError
                 if "persistentVolumeClaim" in volume:
@@ -83,9 +80,6 @@ class Volumes:
             return _with(pod, not_modelled=_both(pod, "claims"))
         if not (lists or exclusive or "claims" in pod.shape["not_modelled"]):
             return pod
-        loses = any("ephemeral" in volume for volume in found)
-        if loses and not pod.pinned and pod.annotations.get(_SAFE) != "true":
-            pod = replace(pod, pinned="has an ephemeral volume")
         return _with(
             pod,
             volume_node_affinity=tuple(dict.fromkeys(lists)),

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from kantopt.errors import BadDataError, Problem, UsageError
+from kantopt.formats.attachments import Attachments
 from kantopt.formats.disruption import read_budget
 from kantopt.formats.gangs import Dialect, GangRef, gang_of
 from kantopt.formats.host_ports import sidecars_count
@@ -25,6 +26,7 @@ from kantopt.formats.objects import Notes, Objects, flatten
 from kantopt.formats.pod_groups import PodGroups
 from kantopt.formats.pods import Pod, read_pod
 from kantopt.formats.priorities import Priorities
+from kantopt.formats.resource_claims import ResourceClaims
 from kantopt.formats.stays import Stays
 from kantopt.formats.view import View
 from kantopt.formats.volumes import Volumes
@@ -123,6 +125,7 @@ class _Import:
         self._held: set[str] = set()
         """Names of the pods that gates hold back, and of their jobs."""
         self._notes = Notes()
+        self._attachments = Attachments(objects, self._notes)
         self._ended: Counter[GangRef] = Counter()
 
     def run(self, chosen: Sequence[str], captured_at: str | None) -> Imported:
@@ -135,6 +138,7 @@ class _Import:
             else node
             for node in nodes
         ]
+        nodes = [self._attachments.onto(node) for node in nodes]
         budgets = [read_budget(view, notes) for view in objects.of("policy", "PodDisruptionBudget")]
         kept = [budget for budget in budgets if budget is not None]
         priorities = Priorities(objects)
@@ -192,6 +196,7 @@ class _Import:
         members = []
         sidecar_ports = sidecars_count(self._objects.of("", "Node"))
         volumes = Volumes(self._objects)
+        claims = ResourceClaims(self._objects)
         for view in views:
             phase = view.at("status").text("phase")
             if phase in ("Succeeded", "Failed"):
@@ -200,7 +205,7 @@ class _Import:
                     self._count_ended(view)
                 continue
             pod = read_pod(view, namespaces, self._notes, sidecar_ports=sidecar_ports)
-            pod = volumes.into(pod, view)
+            pod = claims.into(self._attachments.into(volumes.into(pod, view)), view)
             if pod.node and pod.node not in nodes:
                 text = "pods on nodes that are not in the input are left out"
                 self._notes.add(text, f"{pod.full_name} on {pod.node}")

@@ -1,0 +1,86 @@
+"""Resource claims of a pod: where those that are allocated can be used."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from kantopt.formats.kubernetes_nodes import read_term
+from kantopt.formats.objects import Objects
+from kantopt.formats.pods import Pod
+from kantopt.formats.view import View
+from kantopt.schema.jobs import NodeSelectorTerm
+
+_Terms = tuple[NodeSelectorTerm, ...]
+_NOWHERE: _Terms = (NodeSelectorTerm(),)
+"""A term without requirements matches no node."""
+_MOST_USERS = 256
+"""Pods that a claim can be reserved for."""
+
+
+class ResourceClaims:
+    """Reads the resource claims of pods that wait, by the claims of a dump."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._claims = objects.by_name("resource.k8s.io", "ResourceClaim")
+        self._users: Counter[tuple[str, str]] = Counter()
+        """Pods that wait for an allocated claim beside those that it is reserved for."""
+
+    def into(self, pod: Pod, view: View) -> Pod:
+        """Return a pod with what its allocated claims ask of nodes; as it was otherwise.
+
+        A pod with a node stays as it was: elsewhere its claims would have to be allocated anew.
+        So does a pod with any claim that is missing, not generated yet or not allocated.
+        """
+        asked = list(view.at("spec").list("resourceClaims"))
+        if not asked or pod.node:
+            return pod
+        generated = {
+            item.text("name"): item.text("resourceClaimName")
+            for item in view.at("status").list("resourceClaimStatuses")
+        }
+        lists: list[_Terms] = []
+        for item in asked:
+            name = item.text("resourceClaimName")
+            own = not name and "resourceClaimTemplateName" in item
+            if own and generated.get(item.text("name")) == "":
+                continue  # Its template turned out to need no claim.
+            key = (pod.namespace, generated.get(item.text("name"), "") if own else name)
+            if key not in self._claims:
+                return pod
+            found = self._reach(pod, key, own=own)
+            if found is None:
+                return pod
+            lists += found
+        shape = {
+            **pod.shape,
+            "volume_node_affinity": tuple(
+                dict.fromkeys((*pod.shape.get("volume_node_affinity", ()), *lists))
+            ),
+            "not_modelled": tuple(
+                name for name in pod.shape["not_modelled"] if name != "resource-claims"
+            ),
+        }
+        return replace(pod, shape=shape)
+
+    def _reach(self, pod: Pod, key: tuple[str, str], *, own: bool) -> list[_Terms] | None:
+        """Lists of terms of which a node must match one each; ``None`` if it is not allocated."""
+        claim = self._claims[key]
+        metadata, status = claim.at("metadata"), claim.at("status")
+        owners = metadata.list("ownerReferences")
+        owned = any(o.text("uid") == pod.ref.uid and o.flag("controller") for o in owners)
+        if "deletionTimestamp" in metadata or (own and not owned):
+            return [_NOWHERE]
+        if "allocation" not in status:
+            return None
+        users = {user.text("uid") for user in status.list("reservedFor")}
+        if pod.ref.uid not in users:
+            if len(users) >= _MOST_USERS:
+                return [_NOWHERE]
+            if len(users) + self._users[key] >= _MOST_USERS:
+                return None
+            self._users[key] += 1
+        if "nodeSelector" not in status.at("allocation"):
+            return []
+        terms = status.at("allocation", "nodeSelector").list("nodeSelectorTerms")
+        return [tuple(read_term(term) for term in terms) or _NOWHERE]

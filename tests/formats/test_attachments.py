@@ -1,0 +1,162 @@
+"""Nodes attach so many volumes of a driver at a time, as kube-scheduler counts them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kantopt.clock import Deadline
+from kantopt.formats.kubernetes import Imported
+from kantopt.planning.options import Options
+from kantopt.planning.plan import make_plan
+from kantopt.planning.question import question_of
+from kantopt.schema.extends import load_model
+from kantopt.schema.raw import RawDocument
+from tests.formats.cluster_objects import Object, node, pod, read
+
+MIXED = load_model("mixed")
+ROOM = "attachable-volumes-csi-x.csi"
+
+
+def _volume(name: str, driver: str = "x.csi", **spec: Any) -> list[Object]:
+    """A volume and the claim bound to it."""
+    annotations = {"pv.kubernetes.io/bind-completed": "yes"}
+    source = spec or {"csi": {"driver": driver, "volumeHandle": f"h-{name}"}}
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": f"pv-{name}"},
+            "spec": source,
+            "status": {"phase": "Bound"},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": name, "namespace": "default", "annotations": annotations},
+            "spec": {"volumeName": f"pv-{name}", "accessModes": ["ReadWriteOnce"]},
+            "status": {"phase": "Bound"},
+        },
+    ]
+
+
+def _user(name: str, *claims: str, **more: Any) -> Object:
+    volumes = [{"name": c, "persistentVolumeClaim": {"claimName": c}} for c in claims]
+    return pod(name, volumes=volumes, owner=f"StatefulSet/{name}", **more)
+
+
+def _csi(name: str, count: int | None, driver: str = "x.csi") -> Object:
+    allocatable = {} if count is None else {"allocatable": {"count": count}}
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSINode",
+        "metadata": {"name": name},
+        "spec": {"drivers": [{"name": driver, "nodeID": name, **allocatable}]},
+    }
+
+
+def _attached(volume: str, on: str) -> Object:
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "VolumeAttachment",
+        "metadata": {"name": f"{volume}-{on}"},
+        "spec": {
+            "attacher": "x.csi",
+            "nodeName": on,
+            "source": {"persistentVolumeName": volume},
+        },
+    }
+
+
+def _bound(*objects: Object) -> dict[str, str]:
+    """Where a plan places the pods of a dump that wait."""
+    dump = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+    question = question_of([RawDocument("dump.json", 0, dump)])
+    plan = make_plan(question, MIXED, Options(), Deadline(20)).plan
+    return {item.job: item.node for item in plan.assignments}
+
+
+def _room(imported: Imported) -> dict[str, int | str]:
+    return {
+        item.name: item.allocatable[ROOM]
+        for item in imported.snapshot.nodes
+        if ROOM in item.allocatable
+    }
+
+
+TWO = [*_volume("one"), *_volume("two"), _user("p", "one"), _user("q", "two")]
+
+
+def test_a_node_takes_no_more_volumes_of_a_driver_than_it_can_attach() -> None:
+    assert len(_bound(node("a"), _csi("a", 2), *TWO)) == 2
+    assert len(_bound(node("a"), _csi("a", 1), *TWO)) == 1
+    assert _bound(node("a"), _csi("a", 0), *TWO) == {}
+    assert len(_bound(node("a"), _csi("a", 0, "y.csi"), *TWO)) == 2
+
+
+def test_a_node_that_tells_no_limit_has_none() -> None:
+    for other in ([], [_csi("b", None)]):
+        imported = read(node("a"), node("b"), _csi("a", 1), *other, *TWO)
+        assert _room(imported) == {"a": 1, "b": 2}
+
+
+def test_limits_that_all_volumes_keep_are_not_asked_for() -> None:
+    imported = read(node("a"), _csi("a", 2), *TWO)
+    assert _room(imported) == {}
+    assert all(ROOM not in item.pod_sets[0].requests for item in imported.pending.jobs)
+
+
+def test_volumes_of_pods_that_run_take_room() -> None:
+    running = [*_volume("old"), _user("r", "old", on="a", priority=9)]
+    assert len(_bound(node("a"), _csi("a", 2), *running, *TWO)) == 1
+    ended = [*_volume("old"), _user("r", "old", on="a", phase="Succeeded")]
+    assert len(_bound(node("a"), _csi("a", 2), *ended, *TWO)) == 2
+
+
+def test_a_pod_asks_for_its_distinct_volumes_by_driver() -> None:
+    volumes = [*_volume("one"), *_volume("two"), *_volume("far", "y.csi")]
+    (job,) = read(
+        node("a"), _csi("a", 1), *volumes, _user("p", "one", "one", "two", "far")
+    ).pending.jobs
+    requests = job.pod_sets[0].requests
+    assert requests[ROOM] == 2
+    assert not any("y.csi" in name for name in requests)
+
+
+def test_a_claim_that_waits_counts_for_the_driver_of_its_class() -> None:
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "new", "namespace": "default"},
+        "spec": {"storageClassName": "wait"},
+        "status": {"phase": "Pending"},
+    }
+    head = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "wait"}}
+    wait = {**head, "volumeBindingMode": "WaitForFirstConsumer", "provisioner": "x.csi"}
+    user = _user("p", "new")
+    assert _bound(node("a"), _csi("a", 0), claim, wait, user) == {}
+    far = {**wait, "provisioner": "y.csi"}
+    assert _bound(node("a"), _csi("a", 0), claim, far, user) == {"default/p": "a"}
+
+
+def test_volumes_of_an_old_plugin_count_for_the_driver_that_took_over() -> None:
+    disk = _volume("disk", awsElasticBlockStore={"volumeID": "v"})
+    limits = _csi("a", 0, "ebs.csi.aws.com")
+    assert _bound(node("a"), limits, *disk, _user("p", "disk")) == {}
+    assert _bound(node("a"), _csi("a", 0), *disk, _user("p", "disk")) == {"default/p": "a"}
+
+
+def test_a_volume_that_is_still_attached_takes_room_until_it_is_detached() -> None:
+    left = [*_volume("left"), _attached("pv-left", "a")]
+    assert len(_bound(node("a"), _csi("a", 2), *TWO, *left)) == 1
+    assert len(_bound(node("a"), _csi("a", 3), *TWO, *left)) == 2
+    held = [*_volume("held"), _user("r", "held", on="a"), _attached("pv-held", "a")]
+    assert len(_bound(node("a"), _csi("a", 3), *TWO, *held)) == 2
+
+
+def test_a_volume_that_several_pods_use_counts_for_each_and_that_is_said() -> None:
+    shared = [*_volume("one"), _user("p", "one"), _user("q", "one")]
+    dump = [node("a"), _csi("a", 1), *shared]
+    assert len(_bound(*dump)) == 1
+    (line,) = [line for line in read(*dump).notes if "attach limits" in line]
+    assert line.endswith(": 1 (h-one)")
+    assert not any("attach" in line for line in read(node("a"), _csi("a", 1), *TWO).notes)

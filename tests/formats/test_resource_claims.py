@@ -1,0 +1,119 @@
+"""Resource claims that are allocated tie the pods that wait for them to where the devices are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kantopt.clock import Deadline
+from kantopt.planning.options import Options
+from kantopt.planning.plan import make_plan
+from kantopt.planning.question import question_of
+from kantopt.schema.extends import load_model
+from kantopt.schema.raw import RawDocument
+from tests.formats.cluster_objects import Object, job, node, pod, read
+
+MIXED = load_model("mixed")
+RACK = "example.org/rack"
+OWNER = [{"kind": "Pod", "name": "p", "uid": "uid-p", "controller": True}]
+NODES = [node("a", {RACK: "r1"}), node("b", {RACK: "r2"}), node("c")]
+
+
+def _claim(name: str = "gpu", allocation: Object | None = None, **metadata: Any) -> Object:
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": name, "namespace": "default", **metadata},
+        "spec": {},
+        "status": {} if allocation is None else {"allocation": allocation},
+    }
+
+
+def _on(*names: str) -> Object:
+    field = {"key": "metadata.name", "operator": "In", "values": list(names)}
+    return {"nodeSelector": {"nodeSelectorTerms": [{"matchFields": [field]}]}}
+
+
+def _in(rack: str) -> Object:
+    label = {"key": RACK, "operator": "In", "values": [rack]}
+    return {"nodeSelector": {"nodeSelectorTerms": [{"matchExpressions": [label]}]}}
+
+
+def _reserved(claim: Object, *uids: str) -> Object:
+    users = [{"resource": "pods", "name": uid, "uid": uid} for uid in uids]
+    return {**claim, "status": {**claim["status"], "reservedFor": users}}
+
+
+def _named(*names: str, **more: Any) -> Object:
+    claims = [{"name": f"c-{name}", "resourceClaimName": name} for name in names]
+    return pod("p", resourceClaims=claims, **more)
+
+
+def _templated(generated: str | None = "p-gpu", *, told: bool = True) -> Object:
+    made = pod("p", resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "one"}])
+    if told:
+        made["status"]["resourceClaimStatuses"] = [{"name": "gpu", "resourceClaimName": generated}]
+    return made
+
+
+def _open(*objects: Object) -> str:
+    """Nodes that a dump's one pending pod may go to."""
+    dump = {"apiVersion": "v1", "kind": "List", "items": [*NODES, *objects]}
+    instance = question_of([RawDocument("dump.json", 0, dump)]).instance(MIXED)
+    if not instance.podsets:
+        return "left out"
+    return " ".join(sorted(instance.nodes[n].name for n in instance.podsets[-1].allowed))
+
+
+FULL = [f"u{i}" for i in range(256)]
+
+
+@pytest.mark.parametrize(
+    ("objects", "nodes"),
+    [
+        ([_named("gpu"), _claim("gpu", _on("b"))], "b"),
+        ([_named("gpu"), _claim("gpu", _in("r1"))], "a"),
+        ([_named("gpu"), _claim("gpu", {})], "a b c"),
+        ([_named("gpu"), _claim("gpu", {"nodeSelector": {"nodeSelectorTerms": []}})], ""),
+        ([_named("x", "y"), _claim("x", _on("a", "b")), _claim("y", _on("b", "c"))], "b"),
+        ([_named("gpu")], "left out"),
+        ([_named("gpu"), _claim("gpu")], "left out"),
+        ([_named("x", "y"), _claim("x", _on("a")), _claim("y")], "left out"),
+        ([_named("gpu"), _claim("gpu", _on("b"), deletionTimestamp="now")], ""),
+        ([_named("gpu"), _reserved(_claim("gpu", _on("b")), *FULL)], ""),
+        ([_named("gpu"), _reserved(_claim("gpu", _on("b")), *FULL[1:], "uid-p")], "b"),
+        ([_named("gpu"), _claim("gpu", _on("b"), namespace="other")], "left out"),
+        ([_templated(), _claim("p-gpu", _on("c"), ownerReferences=OWNER)], "c"),
+        ([_templated(), _claim("p-gpu", _on("c"))], ""),
+        ([_templated(), _claim("p-gpu", _on("c"), ownerReferences=[{"uid": "uid-q"}])], ""),
+        ([_templated(told=False), _claim("p-gpu", _on("c"), ownerReferences=OWNER)], "left out"),
+        ([_templated(None)], "a b c"),
+    ],
+)
+def test_a_pod_may_go_where_its_claims_are_allocated(objects: list[Object], nodes: str) -> None:
+    assert _open(*objects) == nodes
+
+
+def test_a_claim_is_shared_by_256_pods_at_most() -> None:
+    claim = _reserved(_claim("gpu", _on("b")), *FULL[:255])
+    claims = [{"name": "c", "resourceClaimName": "gpu"}]
+    two = [pod(name, resourceClaims=claims, owner=f"ReplicaSet/{name}") for name in ("p", "q")]
+
+    jobs = read(*NODES, claim, *two).pending.jobs
+    assert job(jobs, "p").pod_sets[0].not_modelled == ()
+    assert job(jobs, "q").pod_sets[0].not_modelled == ("resource-claims",)
+
+
+def test_a_pod_that_runs_with_a_claim_is_neither_moved_nor_evicted() -> None:
+    held = _named("gpu", on="a", requests={"cpu": "8"}, priority=0)
+    eager = pod("q", requests={"cpu": "8"}, nodeSelector={RACK: "r1"}, priority=9)
+
+    def disturbed(*objects: Object) -> int:
+        dump = {"apiVersion": "v1", "kind": "List", "items": [*NODES, eager, *objects]}
+        question = question_of([RawDocument("dump.json", 0, dump)])
+        plan = make_plan(question, MIXED, Options(), Deadline(20)).plan
+        return len(plan.moves) + len(plan.evictions)
+
+    assert disturbed(held, _claim("gpu", _on("a"))) == 0
+    assert disturbed(pod("p", on="a", requests={"cpu": "8"}, priority=0)) > 0

@@ -110,6 +110,7 @@ def test_volumes_of_pods_that_run_take_room() -> None:
     assert len(_bound(node("a"), _csi("a", 2), *running, *TWO)) == 1
     ended = [*_volume("old"), _user("r", "old", on="a", phase="Succeeded")]
     assert len(_bound(node("a"), _csi("a", 2), *ended, *TWO)) == 2
+    assert _room(read(node("a"), _csi("a", 2), *ended, *TWO)) == {}
 
 
 def test_a_pod_asks_for_its_distinct_volumes_by_driver() -> None:
@@ -136,6 +137,17 @@ def test_a_claim_that_waits_counts_for_the_driver_of_its_class() -> None:
     assert _bound(node("a"), _csi("a", 0), claim, wait, user) == {}
     far = {**wait, "provisioner": "y.csi"}
     assert _bound(node("a"), _csi("a", 0), claim, far, user) == {"default/p": "a"}
+    old = {**wait, "provisioner": "kubernetes.io/aws-ebs"}
+    assert _bound(node("a"), _csi("a", 0, "ebs.csi.aws.com"), claim, old, user) == {}
+
+
+def test_the_claim_of_an_ephemeral_volume_counts() -> None:
+    volume, claim = _volume("p-scratch")
+    owners = [{"kind": "Pod", "name": "p", "uid": "uid-p", "controller": True}]
+    claim["metadata"]["ownerReferences"] = owners
+    user = pod("p", volumes=[{"name": "scratch", "ephemeral": {}}])
+    assert _bound(node("a"), _csi("a", 0), volume, claim, user) == {}
+    assert _bound(node("a"), _csi("a", 1), volume, claim, user) == {"default/app": "a"}
 
 
 def test_volumes_of_an_old_plugin_count_for_the_driver_that_took_over() -> None:

@@ -15,8 +15,8 @@ ALLOWED_WRONGLY: dict[str, int] = {}
 REFUSED_WRONGLY: dict[str, int] = {}
 """Rules of ours that refuse what the scheduler allows, with the most pairs of each."""
 
-LEFT_OUT = {"nominated", "claims", "resource-claims"}
-"""What pods ask for that are left out: of them nothing is compared, and none is planned."""
+LEFT_OUT = {"nominated": 1, "claims": 29, "resource-claims": 76}
+"""Pods that are left out, by what they ask for: nothing of them is compared, none is planned."""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_no_pod_is_kept_from_where_the_scheduler_admits_it(told: Tally) -> None:
 
 @pytest.mark.data
 def test_pods_are_left_out_for_what_is_listed_only(told: Tally) -> None:
-    assert {name for reason in told.left_out for name in reason.split(", ")} == LEFT_OUT
+    assert told.left_out == LEFT_OUT, "where fewer are, strike them off the list"
 
 
 @pytest.mark.data

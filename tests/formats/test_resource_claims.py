@@ -87,6 +87,13 @@ FULL = [f"u{i}" for i in range(256)]
         ([_templated(), _claim("p-gpu", _on("c"), ownerReferences=OWNER)], "c"),
         ([_templated(), _claim("p-gpu", _on("c"))], ""),
         ([_templated(), _claim("p-gpu", _on("c"), ownerReferences=[{"uid": "uid-q"}])], ""),
+        (
+            [
+                _templated(),
+                _claim("p-gpu", _on("c"), ownerReferences=[{"kind": "Pod", "uid": "uid-p"}]),
+            ],
+            "",
+        ),
         ([_templated(told=False), _claim("p-gpu", _on("c"), ownerReferences=OWNER)], "left out"),
         ([_templated(None)], "a b c"),
     ],

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import random
+import sys
 from itertools import product
+from types import FrameType
+from typing import Any
+
+import pytest
 
 from kantopt.problem.actions import Wave
 from kantopt.verify.waves.most import Share, Sum
@@ -68,5 +73,35 @@ def test_waves_are_apart_if_none_of_one_part_waits_for_the_other() -> None:
         Wave(5, (4,), ()),
     ]
     order = Order(waves)
-    assert order.apart(range(5)) == [[1], [0, 2], [3, 4]]
-    assert order.apart([2, 3]) == [[2], [3]]
+    assert list(order.apart(0b11111)) == [0b00101, 0b00010, 0b11000]
+    assert list(order.apart(0b01100)) == [0b00100, 0b01000]
+
+
+def exchange(count: int, after: tuple[int, ...]) -> int:
+    """Waves that each bring a pod before another leaves: lines run to judge them all."""
+    waves = [Wave(i, after if i >= len(after) else (), ()) for i in range(count)]
+    total = Sum(Order(waves), {p: Share(start=1, done=-1) for p in range(count)}, count)
+    lines = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return trace if "kantopt" in frame.f_code.co_filename else None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        found = [total.most_while(p, count, 1) for p in range(count)]
+    finally:
+        sys.settrace(before)
+    first = len(after)
+    assert found[first:] == [2 * count - first] * (count - first)
+    return lines
+
+
+@pytest.mark.parametrize("after", [(), (0,), (0, 1, 2)])
+def test_waves_side_by_side_cost_about_as_much_each_however_many_they_are(
+    after: tuple[int, ...],
+) -> None:
+    few, many = exchange(60, after), exchange(240, after)
+    assert many < 5 * few

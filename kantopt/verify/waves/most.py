@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kantopt.verify.waves.order import Order
+from kantopt.verify.waves.order import Order, bits_of
 
 
 class Share(NamedTuple):
@@ -55,7 +55,11 @@ class Sum:
         self.shares = shares
         self.base = base
         self.listed = sorted(shares)
-        self._chain = order.is_chain(self.listed)
+        self._all = sum(1 << p for p in self.listed)
+        self._done: dict[int, int] = {0: 0}
+        self._peaks: dict[int, int] = {}
+        self._most: dict[int, int] = {}
+        self._parts: dict[int, int] = {}
 
     def can_exceed(self, limit: int) -> bool:
         """Whether adding up all that could ever come exceeds a limit: if not, no order does."""
@@ -67,30 +71,46 @@ class Sum:
         Nothing that waits for ``p`` has begun, all that ``p`` waits for is done, and every other
         wave is at any stage that its own order allows. ``own`` is what ``p`` adds by then.
         """
-        if self._chain and p in self.shares:
-            return self.base + own + sum(self.shares[q].total for q in self.listed if q < p)
-        fixed = self.base + own
-        beside = []
-        for q in self.listed:
-            if self.order.precedes(q, p):
-                fixed += self.shares[q].total
-            elif q != p and not self.order.precedes(p, q):
-                beside.append(q)
-        easy = fixed + sum(self.shares[q].peak for q in beside)
+        fixed = self.base + own + self._done_of(self.order.before[p] & self._all)
+        # No wave beside ``p`` waits for it or is waited for by it, so that what ``p`` could come
+        # to is a term of its own; and waves with the same others before and after share the rest.
+        if p in self.shares:
+            fixed -= self.shares[p].peak
+        beside = self._all & ~self.order.related(p)
+        if beside not in self._peaks:
+            self._peaks[beside] = sum(self.shares[q].peak for q in bits_of(beside))
+        easy = fixed + self._peaks[beside]
         return easy if easy <= limit else fixed + self._most_of(beside)
 
     def most(self) -> int:
         """Return the most it can be in any state."""
-        return self.base + self._most_of(self.listed)
+        return self.base + self._most_of(self._all)
 
-    def _most_of(self, among: Sequence[int]) -> int:
+    def _done_of(self, mask: int) -> int:
+        """Return what some waves have added once they are done."""
+        total, rest = 0, mask
+        while rest not in self._done:
+            last = rest.bit_length() - 1
+            total += self.shares[last].total
+            rest ^= 1 << last
+        self._done[mask] = total + self._done[rest]
+        return self._done[mask]
+
+    def _most_of(self, mask: int) -> int:
         """Return the most that some waves add, each begun only after those it waits for."""
-        return sum(
-            self._most_of_chain(part)
-            if self.order.is_chain(part)
-            else _largest_closure(self.order, self.shares, part)
-            for part in ([among] if self._chain else self.order.apart(among))
-        )
+        if mask not in self._most:
+            self._most[mask] = sum(map(self._most_of_part, self.order.apart(mask)))
+        return self._most[mask]
+
+    def _most_of_part(self, mask: int) -> int:
+        if mask not in self._parts:
+            among = list(bits_of(mask))
+            self._parts[mask] = (
+                self._most_of_chain(among)
+                if self.order.is_chain(among)
+                else _largest_closure(self.order, self.shares, among)
+            )
+        return self._parts[mask]
 
     def _most_of_chain(self, among: Sequence[int]) -> int:
         best = reached = 0
@@ -113,6 +133,7 @@ def _largest_closure(order: Order, shares: Shares, among: Sequence[int]) -> int:
         return gain
     import networkx as nx  # here, since it takes longer to load than most plans to order
 
+    everyone = sum(1 << q for q in among)
     graph: nx.DiGraph[object] = nx.DiGraph()
     for q in among:
         share = shares[q]
@@ -123,17 +144,15 @@ def _largest_closure(order: Order, shares: Shares, among: Sequence[int]) -> int:
                 graph.add_edge((q, stage), "sink", capacity=-weight)
         graph.add_edge((q, 1), (q, 0))
         graph.add_edge((q, 2), (q, 1))
-        for other in _latest_before(order, q, among):
+        for other in _latest_before(order, q, everyone):
             graph.add_edge((q, 0), (other, 2))
     return gain - int(nx.minimum_cut_value(graph, "source", "sink"))
 
 
-def _latest_before(order: Order, q: int, among: Iterable[int]) -> list[int]:
+def _latest_before(order: Order, q: int, among: int) -> Iterator[int]:
     """Waves that ``q`` waits for, less those that another of them waits for."""
-    latest: list[int] = []
-    covered = 0
-    for other in sorted((p for p in among if order.precedes(p, q)), reverse=True):
-        if not covered >> other & 1:
-            latest.append(other)
-            covered |= order.before[other]
-    return latest
+    rest = order.before[q] & among
+    while rest:
+        last = rest.bit_length() - 1
+        yield last
+        rest &= ~(order.before[last] | 1 << last)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 
 from kantopt.problem.actions import Wave
@@ -31,20 +32,41 @@ class Order:
         """Whether wave ``q`` is done before wave ``p`` starts."""
         return bool(self.before[p] >> q & 1)
 
-    def apart(self, among: Iterable[int]) -> list[list[int]]:
-        """Split some waves into parts of which none waits for a wave of another."""
-        parts: list[list[int]] = []
-        for p in sorted(among):
-            joined = [p]
-            rest = []
-            for part in parts:
-                if any(self.precedes(q, p) for q in part):
-                    joined += part
-                else:
-                    rest.append(part)
-            parts = [*rest, sorted(joined)]
-        return parts
+    @cached_property
+    def following(self) -> list[int]:
+        """Bit ``p`` of ``following[q]`` is set if wave ``p`` starts only after ``q`` is done."""
+        masks = [0] * len(self.waves)
+        position = {wave.id: p for p, wave in enumerate(self.waves)}
+        for p in reversed(range(len(self.waves))):
+            for other in self.waves[p].after:
+                q = position.get(other)
+                if q is not None and q < p:
+                    masks[q] |= masks[p] | (1 << p)
+        return masks
+
+    def related(self, p: int) -> int:
+        """Return the waves that are never under way together with ``p``, as bits."""
+        return self.before[p] | self.following[p]
+
+    def apart(self, among: int) -> Iterator[int]:
+        """Split some waves, given as bits, into parts of which none waits for one of another."""
+        while among:
+            part, reached = 0, among & -among
+            while reached:
+                p = reached.bit_length() - 1
+                part |= 1 << p
+                reached = (reached | self.related(p) & among) & ~part
+            yield part
+            among &= ~part
 
     def is_chain(self, among: Sequence[int]) -> bool:
         """Whether each of some waves, in the order listed, waits for the one before it."""
         return all(self.precedes(q, p) for q, p in pairwise(among))
+
+
+def bits_of(mask: int) -> Iterator[int]:
+    """List the positions that are set, from the first."""
+    while mask:
+        p = (mask & -mask).bit_length() - 1
+        yield p
+        mask &= mask - 1

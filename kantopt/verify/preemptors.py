@@ -18,6 +18,8 @@ MOST_TRIED = 6_000
 """Ways to place pods elsewhere that are judged for all victims of a plan together."""
 EACH = 12
 """The same for one job and one victim."""
+MOST_BEHIND = 8
+"""Less important jobs of which it is asked whether they have another's place."""
 _FAR = 1_000
 """Distance of a job that took none of the room."""
 
@@ -26,7 +28,8 @@ class Preemptors:
     """Names for each victim of a plan the newly placed job that it gives way to.
 
     Of the jobs that may evict it that is one of those that took its room, directly before
-    indirectly (by way of pods that moved into it and left theirs), and that has no place otherwise.
+    indirectly (by way of pods that moved into it and left theirs), and that has no place otherwise;
+    or a less important one that has the place which that one would have had.
     """
 
     def __init__(self, step: Step) -> None:
@@ -76,8 +79,28 @@ class Preemptors:
         for back in ({}, unit):  # no place at all but this; no place that would spare the victim
             for job in jobs:
                 if not self._has_place(room, job, back):
-                    return job
+                    return self._behind(room, job, may)
         return jobs[0]
+
+    def _behind(self, room: _Room, job: Job, may: list[Job]) -> Job:
+        """Return the least important job that has the place which another would have had.
+
+        Who comes first in the queue takes a free place first, of equals who is listed first. Where
+        one who comes later has that place, the victim goes so that both are placed: for the later.
+        """
+        pods = room.pods_of(job)
+        behind = [x for x in may if (-x.priority, x.index) > (-job.priority, job.index)]
+        behind.sort(key=lambda x: (x.priority, -x.index))
+        for other in behind[:MOST_BEHIND]:
+            if self._tried >= MOST_TRIED:
+                break
+            bound = [s for s in other.podsets if not self.step.instance.podsets[s].running]
+            without = self.step.after.replace({s: {} for s in bound})
+            step = Step(self.step.instance, self.step.before, without)
+            self._tried += EACH
+            if Elsewhere(step).place(pods, {}, EACH) is not None:
+                return other
+        return job
 
     def _has_place(self, room: _Room, job: Job, back: Pods) -> bool:
         """Whether what a job has in the room would find another place."""

@@ -12,7 +12,7 @@ from tests.kube_preemption import FILE, Beside, compare, records
 SAMPLE = 12
 """Every so many dumps one is looked at: ``scripts/kube_preemption.py`` looks at all."""
 
-PRETEXTS = {"bcpu_0036", "bgpu_0308"}
+PRETEXTS = {"bgpu_0308"}
 """Dumps with a victim for a job that the scheduler, which leaves more pods out, places without."""
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ortools.sat.python import cp_model
 
 from kantopt.clock import Deadline
+from kantopt.cp.kept_room import add_kept_room
 from kantopt.cp.rules import CONSTRAINTS
 from kantopt.cp.rules.pinned import beside_held
 from kantopt.cp.variables import Subject, Variables, weighted
@@ -157,6 +158,14 @@ class Switches:
                 if other is rule:
                     constraints[i].enforcement_literal.append(literal.index)
 
+    def _guard_all(self, first: int, literal: cp_model.IntVar) -> None:
+        """Have constraints hold only if a literal is true, but those that define variables."""
+        constraints = self.m.cp.proto.constraints
+        defined = {i for start, end in self.m.definitions for i in range(start, end)}
+        for i in range(first, len(constraints)):
+            if i not in defined:
+                constraints[i].enforcement_literal.append(literal.index)
+
     def _eligibility(self) -> None:
         for podset in self.question.podsets:
             for n, var in self.m.arrive[podset.index].items():
@@ -182,10 +191,14 @@ class Switches:
                 self.m.cp.add(beside_held(self.m, podset) <= most).only_enforce_if(literal)
 
     def _priority(self) -> None:
-        """Nobody is evicted for a job that is not more important.
+        """Nobody is evicted for a job that is not more important, and its room is that job's.
 
         That a victim must be in the way is left out: whoever is not can be put back.
         """
+        first = len(self.m.cp.proto.constraints)
+        add_kept_room(self.m)
+        literal = self._literal(Rule.PRIORITY, ("priority", self.question.jobs[self.j].priority))
+        self._guard_all(first, literal)
         for j in self._running():
             if not self.question.may_evict_for(self.j, j):
                 job = self.question.jobs[j]

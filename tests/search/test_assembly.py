@@ -18,8 +18,8 @@ from tests.verify.world import job, node, placed, pods, question
 
 
 def outsiders() -> tuple[Instance, tuple[Part, ...]]:
-    """In pool a, a victim could go if a pod moved to its place; only pool b has a preemptor."""
-    nodes = [node("a1", labels=POOLS["a"]), node("a2", labels=POOLS["a"]), NODES[1]]
+    """In pool a, a victim is on a node that is overfull; only pool b has a preemptor."""
+    nodes = [node("a1", cpu=0, labels=POOLS["a"]), node("a2", labels=POOLS["a"]), NODES[1]]
     stays = {"movable": False}
     jobs = [
         running("victim", "a1", priority=1, **stays),
@@ -43,8 +43,7 @@ def test_a_job_elsewhere_is_in_the_part_whose_pods_might_be_evicted_for_it() -> 
 def test_an_eviction_for_a_job_elsewhere_is_legal_if_that_is_placed() -> None:
     instance, parts = outsiders()
     tiers = tiers_of(instance)
-    swap = {"victim": [], "mover": ["a1"], "modest": ["a2"]}
-    alone, together = placed(instance, **swap), placed(instance, **swap, boss=["b1"])
+    alone, together = placed(instance, victim=[]), placed(instance, victim=[], boss=["b1"])
     assert [v.rule for v in check(instance, alone)] == ["priority"]
     assert check(instance, together) == []
     for placement, legal in ((alone, False), (together, True)):

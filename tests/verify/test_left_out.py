@@ -10,6 +10,9 @@ from tests.gang_questions import OBJECTIVES, gang_question
 from tests.oracle import best
 from tests.verify.world import Document, job, node, pods, question
 
+COUNTS = {"priority": "counts"}
+"""Equals may evict each other."""
+
 
 def gang(name: str, count: int, *on: str, **more: object) -> Document:
     """A gang of whole nodes; ``on``: it runs."""
@@ -26,7 +29,7 @@ def test_gangs_that_run_must_go_where_no_sum_of_those_that_wait_is_left_out() ->
     on = [f"n{k}" for k in range(8)]
     five = job("five", pods(count=5, minCount=5, cpu=0, gpu=8, on=on[:5], disruptionCost=2))
     jobs = [five, gang("three", 3, *on[5:]), gang("six", 6), gang("four", 4)]
-    instance = question(nodes, jobs, objectives=OBJECTIVES)
+    instance = question(nodes, jobs, objectives=OBJECTIVES, rules=COUNTS)
     tiers = tiers_of(instance)
     assert [tier.name for tier in tiers] == [
         "unplaced[priority=0, milli-GPU]",
@@ -47,14 +50,14 @@ def test_a_job_that_goes_as_a_whole_costs_once() -> None:
     nodes: list[Document] = [node(f"n{k}", gpu=8) for k in range(4)]
     taken = {"disruptionMode": "all", "disruptionCost": 7}
     jobs = [gang("a", 3, "n0", "n1", "n2", **taken), gang("b", 1, "n3"), gang("c", 4)]
-    instance = question(nodes, jobs, objectives=OBJECTIVES)
+    instance = question(nodes, jobs, objectives=OBJECTIVES, rules=COUNTS)
     gpus, count, cost, victims = tiers_of(instance)
     assert bound_of(gpus, instance, {}) == 32_000
     # four of eight: the gang itself, or both that run
     assert bound_of(count, instance, {gpus: 32_000}) == 1
     assert bound_of(cost, instance, {gpus: 32_000, count: 2}) == 0
     # three of eight would do with two GPUs more: only the job that goes as a whole is three
-    wide = question([*nodes, node("n4", gpu=8)], jobs, objectives=OBJECTIVES)
+    wide = question([*nodes, node("n4", gpu=8)], jobs, objectives=OBJECTIVES, rules=COUNTS)
     gpus, count, cost, victims = tiers_of(wide)
     assert bound_of(gpus, wide, {}) == 24_000
     assert bound_of(cost, wide, {gpus: 24_000, count: 1}) == 7

@@ -16,6 +16,7 @@ from kantopt.clock import Deadline
 from kantopt.cp.kept_room import add_kept_room
 from kantopt.cp.rules import CONSTRAINTS
 from kantopt.cp.rules.pinned import beside_held
+from kantopt.cp.rules.priority import add_victim
 from kantopt.cp.variables import Subject, Variables, weighted
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
@@ -191,14 +192,15 @@ class Switches:
                 self.m.cp.add(beside_held(self.m, podset) <= most).only_enforce_if(literal)
 
     def _priority(self) -> None:
-        """Nobody is evicted for a job that is not more important, and its room is that job's.
-
-        That a victim must be in the way is left out: whoever is not can be put back.
-        """
+        """Nobody is evicted for a job that is not more important, or does not need the room."""
         first = len(self.m.cp.proto.constraints)
-        add_kept_room(self.m)
-        literal = self._literal(Rule.PRIORITY, ("priority", self.question.jobs[self.j].priority))
-        self._guard_all(first, literal)
+        if self.question.strict:
+            add_kept_room(self.m)
+            for j in self._running():
+                if self.question.may_evict_for(self.j, j):
+                    add_victim(self.m, self.question.jobs[j])
+        if len(self.m.cp.proto.constraints) > first:
+            self._guard_all(first, self._literal(Rule.PRIORITY, ("room",)))
         for j in self._running():
             if not self.question.may_evict_for(self.j, j):
                 job = self.question.jobs[j]

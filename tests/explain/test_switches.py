@@ -52,4 +52,8 @@ def test_without_a_rule_they_decide_like_the_encoding_without_it(seed: int) -> N
             plain = reach(question, j, [other for other in rules if other is not rule], FOREVER)
             if rule is Rule.GANG and question.jobs[j].is_gang:
                 continue  # the encoding still requires the whole job
+            if rule is Rule.ELIGIBILITY and plain.placement is not None:
+                waiting = {p.index for p in question.podsets if not p.running and p.job != j}
+                if any(plain.placement.placed(s) for s in waiting):
+                    continue  # eligibility keeps other pending pods out: the job stands alone
             assert (core.contradiction is not None) == plain.impossible, rule

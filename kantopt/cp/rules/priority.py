@@ -28,12 +28,14 @@ def add_priority(m: Variables) -> None:
         return
     add_kept_room(m)
     for job in m.instance.jobs:
-        running = [s for s in job.podsets if m.may_lose(m.instance.podsets[s])]
-        if running:
-            _add_victim(m, job, running)
+        add_victim(m, job)
 
 
-def _add_victim(m: Variables, job: Job, running: list[int]) -> None:
+def add_victim(m: Variables, job: Job) -> None:
+    """Pods of a job are evicted only for one that may evict them, and where they do not fit back."""
+    running = [s for s in job.podsets if m.may_lose(m.instance.podsets[s])]
+    if not running:
+        return
     preemptors = [
         m.starts(other.index)
         for other in m.instance.jobs

@@ -166,14 +166,24 @@ class Wording:
 
     def _priorities(self, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:
         question, own = self.question, self.question.jobs[self.j]
-        levels = [int(subject[1]) for subject in subjects] or sorted(
-            {
-                job.priority
-                for job in question.jobs
-                if not question.may_evict_for(self.j, job.index) and _runs(question, job.podsets)
-            },
-            reverse=True,
-        )
+        levels = [int(subject[1]) for subject in subjects if len(subject) > 1]
+        if len(levels) < len(subjects):
+            yield ConflictItem(
+                rule=Rule.PRIORITY.value,
+                subject=f"job {own.name}",
+                message="evicts only pods whose room it needs, and nobody else moves into that",
+                jobs=(own.name,),
+            )
+        elif not subjects:
+            levels = sorted(
+                {
+                    job.priority
+                    for job in question.jobs
+                    if not question.may_evict_for(self.j, job.index)
+                    and _runs(question, job.podsets)
+                },
+                reverse=True,
+            )
         for level in levels:
             jobs = [
                 job

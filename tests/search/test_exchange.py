@@ -93,7 +93,7 @@ def test_tiny_clusters_lose_nothing(seed: int) -> None:
 
 
 def test_a_cluster_places_many_more_jobs_with_as_many_gpus() -> None:
-    documents = kant(96, 0.85, 1, None)
+    documents = kant(96, 0.85, 3, None)
     model = load_model("training")
     instance = build_instance(documents.snapshot, documents.pending, model, source="made")
     first = construct(instance, Deadline(None), Strategy.E_BINPACK, relocate=True)

@@ -32,7 +32,7 @@ def add_priority(m: Variables) -> None:
 
 
 def add_victim(m: Variables, job: Job) -> None:
-    """Pods of a job are evicted only for one that may evict them, and where they do not fit back."""
+    """Pods of a job are evicted only for one that may evict them, if they do not fit back."""
     running = [s for s in job.podsets if m.may_lose(m.instance.podsets[s])]
     if not running:
         return

@@ -27,7 +27,7 @@ _INSTEAD = ("files", "goal", "min_benefit")
 
 
 def drain(nodes: list[str], files: list[str] | None = None, **options: Any) -> int:
-    """Plan where the pods of nodes go before a maintenance, in legal waves.
+    """Plan where pods of nodes go before maintenance, in legal waves.
 
     The nodes receive nothing, and pods may move off them even if they are not ready; daemons stay.
     Pods that cannot go are named with the reason. Nobody is evicted unless --max-evictions says so.

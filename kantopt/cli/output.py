@@ -84,7 +84,7 @@ def complain(kind: str, messages: Iterable[str], form: LogForm = "text") -> None
     except OSError:  # no file can be opened any more
 
         def escaped(text: str) -> str:
-            return text.encode("unicode_escape").decode()
+            return ascii(text)[1:-1]  # built in: a codec would be loaded from a file too
 
     with contextlib.suppress(OSError, ValueError):
         for message in messages:

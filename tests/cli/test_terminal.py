@@ -152,7 +152,7 @@ def test_the_line_names_objectives_as_the_table_does_and_is_cut_between_parts(
         (("convert", "--from", "openb", "snap.yaml"), "kantopt.planning.convert.convert"),
         (("render", "--to", "svg", "snap.yaml"), "kantopt.planning.question.read_question"),
         (("plan", "snap.yaml"), "kantopt.planning.question.read_question"),
-        (("certify", "snap.yaml"), "kantopt.planning.question.read_question"),
+        (("certify", "snap.yaml"), "kantopt.planning.question.question_of"),
         (("defrag", "snap.yaml"), "kantopt.planning.question.read_question"),
     ],
 )

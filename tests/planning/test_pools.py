@@ -55,7 +55,7 @@ def test_a_plan_for_two_pools_is_proved_optimal_and_true_in_what_it_says() -> No
         waves, problems = waves_of(result.instance, plan, "plan")
         violations, final = replay(result.instance, waves)
         assert (problems, violations) == ([], [])
-        assert false_figures(result.instance, plan, final) == []
+        assert false_figures(result.instance, plan, final, final) == []
         assert false_names(asked, plan) == []
 
 

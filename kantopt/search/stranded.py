@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from kantopt.problem.counted import counted_nodes
 from kantopt.problem.mix import Shape
 from kantopt.search.increase import Increase
-from kantopt.search.shapes import Ints, Mask
+from kantopt.search.shapes import Ints, Mask, PodShape
 from kantopt.search.state import UNLIMITED, State
 
 
@@ -17,6 +18,8 @@ class Stranded(Increase):
 
     def __init__(self, state: State, mix: Sequence[Shape]) -> None:
         super().__init__(state)
+        self._counted: Mask = np.zeros(state.size, dtype=np.bool_)
+        self._counted[list(counted_nodes(state.instance))] = True
         self._weights: Ints = np.array([shape.weight for shape in mix], dtype=np.int64)
         resources = len(state.instance.resources)
         self._asks: Ints = np.array([shape.requests for shape in mix]).reshape(-1, resources)
@@ -37,6 +40,10 @@ class Stranded(Increase):
                 known = set(state.device_resources)
                 if any(a for r, a in enumerate(need.request) if r not in known):
                     self._hopeless[t] = True
+
+    def increase(self, shape: PodShape, nodes: Ints) -> Ints:
+        """As of every measure; nothing on nodes that the metric does not count."""
+        return np.where(self._counted[nodes], super().increase(shape, nodes), 0)
 
     def measure(self, free: Ints, devices: Ints, classes: Ints) -> Ints:
         """Stranded milli-GPU for each column of ``free`` with its devices."""

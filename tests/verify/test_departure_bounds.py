@@ -64,7 +64,7 @@ def test_as_many_nodes_stay_in_use_as_hold_what_must_stay() -> None:
 
 
 def test_a_node_of_a_pod_that_stays_is_never_empty() -> None:
-    nodes = [*NODES, node("d", cpu=9)]
+    nodes = [*NODES, node("d", cpu=9, gpu=4)]
     stays = job("d", pods(on=["d"]), movable=False, preemptible=False)
     instance = question(
         nodes, [*running(), stays], objectives=["nodes_in_use"], rules={"priority": "counts"}

@@ -27,6 +27,7 @@ from kantopt.formats.pod_groups import PodGroups
 from kantopt.formats.pods import Pod, read_pod
 from kantopt.formats.priorities import Priorities
 from kantopt.formats.resource_claims import ResourceClaims
+from kantopt.formats.restarts import Restarts
 from kantopt.formats.stays import Stays
 from kantopt.formats.view import View
 from kantopt.formats.volumes import Volumes
@@ -147,8 +148,10 @@ class _Import:
         stays = Stays(kept, priorities, captured_at, self._disturb)
         pods = [stays.settle(pod) for pod in pods]
         members = [replace(m, pod=pod) for m, pod in zip(members, pods, strict=True)]
+        restarts = Restarts(objects, self._disturb)
         reader = JobsReader(
             PodGroups(objects, notes),
+            restarts,
             priorities,
             queues := Queues(objects, notes),
             found,
@@ -172,7 +175,7 @@ class _Import:
             pod_disruption_budgets=tuple(kept),
         )
         pending = JobList(api_version=API_VERSION, kind="JobList", jobs=tuple(waiting))
-        lines = (*filter(None, [stays.line()]), *notes.lines())
+        lines = (*filter(None, [stays.line(), restarts.line()]), *notes.lines())
         if not nodes:
             lines = (_NO_NODES, *lines)
         elif not objects.of("", "Pod"):

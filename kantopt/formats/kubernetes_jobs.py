@@ -13,6 +13,7 @@ from kantopt.formats.objects import Notes
 from kantopt.formats.pod_groups import Gang, PodGroups, Wish
 from kantopt.formats.pods import Pod
 from kantopt.formats.priorities import Priorities
+from kantopt.formats.restarts import Restarts
 from kantopt.formats.runtime import last_checkpoint, min_runtime
 from kantopt.schema.jobs import Assignment, Job, PodSet, TopologyRequest
 
@@ -36,6 +37,7 @@ class JobsReader:
     def __init__(
         self,
         groups: PodGroups,
+        restarts: Restarts,
         priorities: Priorities,
         queues: Queues,
         levels: Levels,
@@ -44,6 +46,7 @@ class JobsReader:
     ) -> None:
         self.levels = levels
         self._groups = groups
+        self._restarts = restarts
         self._priorities = priorities
         self._queues = queues
         self._selected = selected_labels
@@ -88,6 +91,7 @@ class JobsReader:
         owners = {pod.owner_uid for pod in pods}
         created = sorted(pod.created for pod in pods if pod.created)
         started = sorted(pod.started for pod in pods if pod.started and pod.node)
+        bearable = self._restarts.of(pods)
         whole = all(pinned)
         stays = all(
             fixed or member.pod.homebound for fixed, member in zip(pinned, members, strict=True)
@@ -103,6 +107,8 @@ class JobsReader:
             preemptible=not whole,
             movable=not stays,
             daemon=all(pod.owner_kind in _DAEMONS for pod in pods),
+            max_moves=bearable.moves,
+            max_moves_at_once=bearable.at_once,
             disruption_mode=gang.disruption,
             min_count=minimum if len(sets) > 1 and minimum else None,
             topology_request=self._request(wish, seen, first),

@@ -22,7 +22,7 @@ from kantopt.schema.model import Model
 from kantopt.schema.plan import Plan
 from kantopt.schema.raw import RawDocument, is_kubernetes
 from kantopt.schema.snapshot import ClusterSnapshot
-from kantopt.schema.stays import CAUSES, Cause
+from kantopt.schema.stays import LIFTABLE, Liftable
 from kantopt.schema.validation import validate_all
 
 
@@ -59,7 +59,7 @@ class Question:
     """Whether the snapshot was made of another system's objects."""
     assume: tuple[Feature, ...] = ()
     """What is not modelled and taken for granted, whatever the model says."""
-    disturb: tuple[Cause, ...] = ()
+    disturb: tuple[Liftable, ...] = ()
     """Causes that kept no pod where it is when Kubernetes objects were read."""
     annotated: tuple[str, ...] = ()
     """Annotations that importing took at their word, with how many pods have them."""
@@ -113,7 +113,7 @@ def question_of(raws: Sequence[RawDocument], how: Import = Import()) -> Question
 
 def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     assume = _features(how.assume)
-    disturb: tuple[Cause, ...] = ()
+    disturb: tuple[Liftable, ...] = ()
     native = [raw for raw in raws if not is_kubernetes(raw.data)]
     foreign = [raw for raw in raws if is_kubernetes(raw.data)]
     pairs, problems = validate_all(native)
@@ -170,15 +170,15 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     )
 
 
-def _causes(names: Iterable[str]) -> tuple[Cause, ...]:
+def _causes(names: Iterable[str]) -> tuple[Liftable, ...]:
     """Tell the causes that are to keep nobody, by name."""
     named = tuple(names)
     for name in named:
-        if name not in CAUSES:
-            hint = did_you_mean(name, CAUSES)
-            expected = one_of(CAUSES) + (f" ({hint})" if hint else "")
+        if name not in LIFTABLE:
+            hint = did_you_mean(name, LIFTABLE)
+            expected = one_of(LIFTABLE) + (f" ({hint})" if hint else "")
             raise UsageError(f"--disturb: found {quote(name)}, expected {expected}")
-    return tuple(cause for cause in CAUSES if cause in named)
+    return tuple(cause for cause in LIFTABLE if cause in named)
 
 
 def _features(names: Iterable[str]) -> tuple[Feature, ...]:

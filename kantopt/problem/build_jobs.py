@@ -73,7 +73,9 @@ class JobsBuilder:
             self._role(j, role, document, podset) for role, podset in enumerate(document.pod_sets)
         )
         running = sum(place.count for podset in document.pod_sets for place in podset.assignments)
-        most = self._moves_per_job
+        bounds = [n for n in (self._moves_per_job, document.max_moves) if n is not None]
+        most = min(bounds, default=None)
+        at_once = document.max_moves_at_once
         self.jobs.append(
             Job(
                 index=j,
@@ -86,7 +88,9 @@ class JobsBuilder:
                 move_mode=document.move_mode,
                 all_victims=document.disruption_mode == "all",
                 disruption_cost=document.disruption_cost,
+                max_moves=document.max_moves,
                 most_moves=None if most is None or most >= running else most,
+                moves_at_once=None if at_once is None or at_once >= running else at_once,
                 waited_seconds=self._ages.waited(document),
                 ran_seconds=self._ages.ran(document),
             )

@@ -165,8 +165,12 @@ class Job:
     waited_seconds: int
     ran_seconds: int = 0
     """Since its start; of interest only to those who evict the latest first."""
+    max_moves: int | None = None
+    """Most moves of its pods that it bears itself, stop-overs included."""
     most_moves: int | None = None
-    """Most of its pods that may move, if not all of them may."""
+    """Most of its pods that it and the model let move, if not all of them may."""
+    moves_at_once: int | None = None
+    """Most of its pods that may be on the move together, if not all of them may."""
     podsets: tuple[int, ...] = field(init=False)
     """Indices of the pod sets of all roles."""
     is_gang: bool = field(init=False)
@@ -176,6 +180,10 @@ class Job:
     def namespace(self) -> str:
         """Namespace of the job."""
         return self.name.partition("/")[0]
+
+    def move_limit(self, per_job: int | None) -> int | None:
+        """Return the most moves of its pods where a model limits those of each job."""
+        return min((n for n in (self.max_moves, per_job) if n is not None), default=None)
 
     def __post_init__(self) -> None:
         # Asked for all the time: worked out once.

@@ -291,6 +291,13 @@ class Job(Part):
         default="restart",
         description="restart: gone before it is back; live: both places are held during the move",
     )
+    max_moves: Count | None = Field(
+        default=None,
+        description="most pods of the job that a plan moves, each stop-over counted as a move",
+    )
+    max_moves_at_once: PositiveCount | None = Field(
+        default=None, description="most pods of the job that are on the move at any one time"
+    )
     disruption_mode: Literal["single", "all"] = Field(
         default="single", description="all: evicting one pod evicts the whole job"
     )

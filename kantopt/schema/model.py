@@ -10,7 +10,7 @@ from kantopt.schema.base import ApiVersion, Count, Duration, Metadata, Part, Pos
 from kantopt.schema.features import Feature
 from kantopt.schema.jobs import DeviceRequest, Requests
 from kantopt.schema.schedule import Schedule
-from kantopt.schema.stays import Cause
+from kantopt.schema.stays import Liftable
 
 
 class Rule(StrEnum):
@@ -364,8 +364,10 @@ class Model(Part):
         description="nodes to be emptied: nothing comes to them, and pods may move off them even "
         "if they are not ready",
     )
-    disturb: tuple[Cause, ...] = Field(
-        default=(), description="causes that keep no imported pod where it is, as they else do"
+    disturb: tuple[Liftable, ...] = Field(
+        default=(),
+        description="causes that keep no imported pod where it is, and no owner from letting "
+        "more pods go, as they else do",
     )
     exempt: tuple[Selector, ...] = Field(
         default=(),

@@ -13,6 +13,17 @@ Cause = Literal[
 CAUSES: tuple[Cause, ...] = get_args(Cause)
 """Causes that can be lifted, by the names that models and the command line have for them."""
 
+Pace = Literal["backoff-limit", "ordered-ready"]
+PACES: dict[Pace, str] = {
+    "backoff-limit": "by their backoffLimit",
+    "ordered-ready": "one at a time by OrderedReady",
+}
+"""Why of some jobs not all pods are moved, or not together."""
+
+Liftable = Cause | Pace
+LIFTABLE: tuple[Liftable, ...] = (*CAUSES, *PACES)
+"""All that ``--disturb`` has a name for."""
+
 Fixed = Literal["daemon", "static", "terminating"]
 """Causes that nothing lifts: such pods belong to their nodes, or are going anyway."""
 

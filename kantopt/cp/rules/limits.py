@@ -34,8 +34,14 @@ def add_limits(m: Variables) -> None:
     _add(m, [evicted], limits.evictions)
     m.about("moves")
     _add(m, [moved], limits.moves)
-    m.about("moves_per_job")
-    _add(m, jobs.values(), limits.moves_per_job)
+    for j, terms in jobs.items():
+        own, most = instance.jobs[j].max_moves, limits.moves_per_job
+        if own is None or (most is not None and most <= own):
+            m.about("moves_per_job")
+            _add(m, [terms], most)
+        else:
+            m.about("max_moves", j)
+            _add(m, [terms], own)
     m.about("moves_per_namespace")
     _add(m, namespaces.values(), limits.moves_per_namespace)
     m.about("arrivals_per_node")

@@ -330,15 +330,23 @@ class Wording:
 
     def _limits(self, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:
         limits = self.question.model.limits
-        for kind in [str(subject[0]) for subject in subjects] or list(Limits.model_fields):
-            most = getattr(limits, kind)
+        every: list[tuple[str | int, ...]] = [(kind,) for kind in Limits.model_fields]
+        every += [("max_moves", job.index) for job in self.question.jobs if job.max_moves == 0]
+        for kind, *which in subjects or every:
+            if which:
+                job = self.question.jobs[int(which[0])]
+                text = f"at most {job.max_moves}, which its owner bears"
+                what = f"moves of job {job.name}"
+                yield ConflictItem(rule=Rule.LIMITS.value, subject=what, message=text)
+                continue
+            most = getattr(limits, str(kind))
             if most is None:
                 continue
-            own = getattr(self.allowed, kind) == most
+            own = getattr(self.allowed, str(kind)) == most
             whose = ", the model's limit" if own else " in this question"
             yield ConflictItem(
                 rule=Rule.LIMITS.value,
-                subject=kind.replace("_", " "),
+                subject=str(kind).replace("_", " "),
                 message=f"at most {most}{whose}",
             )
 

@@ -144,23 +144,33 @@ class CountedPuzzle(Puzzle):
                 for kind in Limits.model_fields:
                     if getattr(question.model.limits, kind) is not None:
                         yield rule, (kind,)
+                for job in question.jobs:
+                    if job.max_moves is not None and job.most_moves is not None:
+                        yield rule, ("max_moves", job.index)
 
     def _eased(self, groups: Collection[Group]) -> Instance:
         """Return the question without some limits, with jobs of some priorities below the job's."""
         question = self.question
-        lifted = {str(subject[0]): None for rule, subject in groups if rule is Rule.LIMITS}
+        named = {subject for rule, subject in groups if rule is Rule.LIMITS}
+        free = {subject[1] for subject in named if subject[0] == "max_moves"}
+        if free:
+            jobs = tuple(
+                replace(job, max_moves=None) if job.index in free else job for job in question.jobs
+            )
+            question = replace(question, jobs=jobs)
+        lifted = {str(subject[0]): None for subject in named if subject[0] != "max_moves"}
         if lifted:
             limits = question.model.limits.model_copy(update=lifted)
             question = with_model(question, limits=limits)
         below = {subject[1] for rule, subject in groups if rule is Rule.PRIORITY}
         if below:
             own = question.jobs[self.j]
-            jobs = [
+            eased = [
                 replace(job, priority=own.priority - 1) if job.priority in below else job
                 for job in question.jobs
             ]
-            jobs[self.j] = replace(own, may_preempt=True)
-            question = replace(question, jobs=tuple(jobs))
+            eased[self.j] = replace(own, may_preempt=True)
+            question = replace(question, jobs=tuple(eased))
         return question
 
     def _leaving(self, question: Instance, rules: Sequence[Rule]) -> Gone:

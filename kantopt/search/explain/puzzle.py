@@ -95,7 +95,8 @@ class Puzzle:
             case Rule.DISRUPTION:
                 return not self.empty and bool(question.budgets)
             case Rule.LIMITS:
-                return not self.empty and question.model.limits != Limits()
+                owners = any(job.max_moves is not None for job in question.jobs)
+                return not self.empty and (owners or question.model.limits != Limits())
         return True
 
     def ask(self, rules: Sequence[Rule]) -> tuple[Reached, bool]:

@@ -39,6 +39,10 @@ class Ledger:
         kind, i, d, r = key
         if kind == "budget":
             return self.instance.budgets[i].allowed
+        if kind == "job":
+            most = self.instance.jobs[i].moves_at_once
+            assert most is not None, "only where there is a limit"
+            return most
         loads, node = standing_loads(self.instance), self.instance.nodes[i]
         if kind == "device":
             return node.devices[d].capacity[r] - loads.device[i][d][r]

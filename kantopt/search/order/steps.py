@@ -53,7 +53,6 @@ class Counted:
         self._instance, self._podsets = instance, podsets
         limits = instance.model.limits
         self._limits = {
-            "job": limits.moves_per_job,
             "namespace": limits.moves_per_namespace,
             "to": limits.arrivals_per_node,
             "from": limits.departures_per_node,
@@ -76,8 +75,14 @@ class Counted:
             if target is not None:
                 found += [("job", job.index), ("namespace", job.namespace), ("to", target.node)]
         for kind, what in found:
-            if self._limits[kind] is not None:
+            if self._limit(kind, what) is not None:
                 yield kind, what
+
+    def _limit(self, kind: str, what: object) -> int | None:
+        if isinstance(what, int) and kind == "job":
+            per_job = self._instance.model.limits.moves_per_job
+            return self._instance.jobs[what].move_limit(per_job)
+        return self._limits[kind]
 
     def after(self, counts: tuple[int, ...], step: Step) -> tuple[int, ...] | None:
         """Return the counts after a step, ``None`` if that is beyond a limit."""
@@ -91,7 +96,7 @@ class Counted:
             i = self._index.setdefault(name, len(self._index))
             then += [0] * (i + 1 - len(then))
             then[i] += pods
-            limit = self._limits[name[0]]
+            limit = self._limit(*name)
             if limit is not None and then[i] + self._before[name] > limit:
                 return None
         return tuple(then)

@@ -20,7 +20,8 @@ from kantopt.verify.step import Step, standing_loads
 Key = tuple[str, int, int, int]
 """Something of which there is only so much.
 
-``("node", n, 0, r)``, ``("device", n, d, r)`` or ``("budget", b, 0, 0)``.
+``("node", n, 0, r)``, ``("device", n, d, r)``, ``("budget", b, 0, 0)`` or ``("job", j, 0, 0)``:
+pods of a job that may be on the move together.
 """
 
 
@@ -82,6 +83,11 @@ class Unit:
                         needs["budget", b, 0, 0] += change.pods
                         if restarting:
                             frees["budget", b, 0, 0] += change.pods
+        for change in self.changes:
+            job = self.instance.job_of(change.podset)
+            if change.kind == "move" and job.moves_at_once is not None:
+                needs["job", job.index, 0, 0] += change.pods
+                frees["job", job.index, 0, 0] += change.pods
         return dict(sorted(needs.items())), dict(sorted(frees.items()))
 
     @property

@@ -12,7 +12,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.verify.rules.devices import as_wanted
-from kantopt.verify.rules.limits import beyond
+from kantopt.verify.rules.limits import beyond, beyond_jobs
 from kantopt.verify.step import Step, Violation
 from kantopt.verify.waves.most import Share, Sum
 from kantopt.verify.waves.order import Order
@@ -84,7 +84,7 @@ def beyond_limits(instance: Instance, actions: Sequence[Action]) -> Iterator[Vio
     """Each stop-over counts as a move of its own, and as an arrival and a departure."""
     limits, counts = instance.model.limits, _move_counts(instance, actions)
     yield from beyond(counts.total, limits.moves)
-    yield from beyond(counts.jobs, limits.moves_per_job)
+    yield from beyond_jobs(instance, counts.jobs, "moves with stop-overs")
     yield from beyond(counts.namespaces, limits.moves_per_namespace)
     yield from beyond(counts.arrivals, limits.arrivals_per_node)
     yield from beyond(counts.departures, limits.departures_per_node)
@@ -94,7 +94,7 @@ class _Counts(NamedTuple):
     """Pods that move, stop-overs included, by what limits look at."""
 
     total: Counter[str]
-    jobs: Counter[str]
+    jobs: Counter[int]
     namespaces: Counter[str]
     arrivals: Counter[str]
     departures: Counter[str]
@@ -107,7 +107,7 @@ def _move_counts(instance: Instance, actions: Iterable[Action]) -> _Counts:
         job, pods = instance.job_of(action.podset), action.pods
         if action.kind == "move" and action.target is not None:
             counts.total["moves with stop-overs"] += pods
-            counts.jobs[f"job {job.name}: moves with stop-overs"] += pods
+            counts.jobs[job.index] += pods
             counts.namespaces[f"namespace {job.namespace}: moves with stop-overs"] += pods
             node = instance.nodes[action.target.node].name
             counts.arrivals[f"node {node}: arrivals with stop-overs"] += pods

@@ -39,17 +39,28 @@ def judge_budgets(instance: Instance, order: Order) -> Iterator[Violation]:
 
 
 def judge_moves_at_once(instance: Instance, order: Order) -> Iterator[Violation]:
-    """At no time are more pods on the move than the model lets a wave move."""
+    """At no time are more pods on the move than the model lets a wave move, or a job bears."""
     limit = instance.model.limits.moves_per_wave
-    if limit is None:
-        return
-    moving = {}
+    moving: dict[int, dict[int, Share]] = {}
     for p, wave in enumerate(order.waves):
-        pods = sum(action.pods for action in wave.actions if action.kind == "move")
-        if pods:
-            moving[p] = Share(start=pods, done=-pods)
-    for number, pods in _exceeding(Sum(order, moving), limit):
-        yield Violation(Rule.LIMITS, f"wave {number}: moves", f"{pods} of {limit} pods at once")
+        for action in wave.actions:
+            job = instance.job_of(action.podset)
+            if action.kind == "move":
+                for j, most in ((_ALL, limit), (job.index, job.moves_at_once)):
+                    if most is not None:
+                        at = moving.setdefault(j, {})
+                        at[p] = at.get(p, Share()).plus(start=action.pods, done=-action.pods)
+    for j, shares in sorted(moving.items()):
+        most = limit if j == _ALL else instance.jobs[j].moves_at_once
+        assert most is not None, "only what is limited is counted"
+        whose = "moves" if j == _ALL else f"moves of job {instance.jobs[j].name}"
+        for number, pods in _exceeding(Sum(order, shares), most):
+            said = f"{pods} of {most} pods at once"
+            yield Violation(Rule.LIMITS, f"wave {number}: {whose}", said)
+
+
+_ALL = -1
+"""In place of a job: all of them together."""
 
 
 def _exceeding(total: Sum, limit: int) -> Iterator[tuple[int, int]]:

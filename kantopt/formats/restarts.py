@@ -1,0 +1,99 @@
+"""How many pods an owner lets go: a Job's backoffLimit, the order of a StatefulSet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from kantopt.formats.kubernetes_nodes import bounded
+from kantopt.formats.objects import Objects
+from kantopt.formats.pods import Pod
+from kantopt.formats.view import View
+from kantopt.schema.stays import PACES, Pace
+
+_BACKOFF_LIMIT = 6
+"""What a Job bears that names no number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bearable:
+    """What the owners of a job's pods bear; ``None``: any number."""
+
+    moves: int | None = None
+    at_once: int | None = None
+
+
+class Restarts:
+    """Tells what the owners of pods bear, as objects of the input say, else by their defaults.
+
+    Parameters
+    ----------
+    objects
+        Those of the input.
+    lifted
+        Names of what is not to be kept to.
+    """
+
+    def __init__(self, objects: Objects, lifted: Collection[str]) -> None:
+        self._jobs = _by_uid(objects, "batch", "Job")
+        self._sets = _by_uid(objects, "apps", "StatefulSet")
+        self._lifted = frozenset(lifted)
+        self._counts: Counter[Pace] = Counter()
+
+    def of(self, pods: Sequence[Pod]) -> Bearable:
+        """Return what the owners of one job's pods bear; counts jobs that this slows down."""
+        owners = {(pod.owner_kind, pod.owner_uid) for pod in pods if pod.node}
+        movable = sum(bool(pod.node) and not pod.homebound for pod in pods)
+        moves = at_once = None
+        if "backoff-limit" not in self._lifted:
+            left = [self._left(uid) for kind, uid in owners if kind == "Job"]
+            moves = min((n for n in left if n is not None), default=None)
+            self._counts["backoff-limit"] += moves is not None and moves < movable
+        slow = any(kind == "StatefulSet" and self._ordered(uid) for kind, uid in owners)
+        if "ordered-ready" not in self._lifted and movable > 1 and slow:
+            at_once = 1
+            self._counts["ordered-ready"] += 1
+        return Bearable(moves, at_once)
+
+    def _left(self, uid: str) -> int | None:
+        """Pods of a Job that may yet fail, as every pod does that is deleted."""
+        job = self._jobs.get(uid)
+        if job is None:
+            return _BACKOFF_LIMIT
+        spec, status = job.at("spec"), job.at("status")
+        if any(map(_ignores_disruption, spec.at("podFailurePolicy").list("rules"))):
+            return None
+        by_index = spec.integer("backoffLimitPerIndex", 0)
+        if by_index == 0:
+            return 0
+        limit = spec.integer("backoffLimit", 0)
+        if limit is None:
+            if by_index is not None:
+                return None  # each pod is an index of its own
+            limit = _BACKOFF_LIMIT
+        return bounded(max(0, limit - (status.integer("failed", 0) or 0)))
+
+    def _ordered(self, uid: str) -> bool:
+        owner = self._sets.get(uid)
+        return owner is None or owner.at("spec").text("podManagementPolicy") != "Parallel"
+
+    def line(self) -> str:
+        """Say in one line of how many jobs this lets some pods go only; empty if of none."""
+        names = [pace for pace in PACES if self._counts[pace]]
+        if not names:
+            return ""
+        listed = ", ".join(f"{self._counts[pace]} {PACES[pace]}" for pace in names)
+        return f"jobs that let some pods go only: {listed} (--disturb {', '.join(names)})"
+
+
+def _ignores_disruption(rule: View) -> bool:
+    """Whether a pod that is disrupted does not count as failed."""
+    return rule.text("action") == "Ignore" and any(
+        pattern.text("type") == "DisruptionTarget" and pattern.text("status", "True") == "True"
+        for pattern in rule.list("onPodConditions")
+    )
+
+
+def _by_uid(objects: Objects, group: str, kind: str) -> dict[str, View]:
+    return {view.at("metadata").text("uid"): view for view in objects.of(group, kind)}

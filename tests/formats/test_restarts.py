@@ -1,0 +1,81 @@
+"""What the owners of pods let go: Jobs by their backoffLimit, StatefulSets one pod at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.formats.cluster_objects import node, noted, pod, read, thing
+
+IGNORED = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
+
+
+def owner(version: str, kind: str, status: dict[str, Any] | None = None, **spec: Any) -> Any:
+    """An owner of that kind, with the uid by which :func:`pods` name it."""
+    found = thing(version, kind, "o", **spec)
+    found["metadata"]["uid"] = f"{kind}/o"
+    return {**found, "status": status or {}}
+
+
+def pods(kind: str, count: int) -> list[Any]:
+    return [pod(f"p{i}", on="a", owner=f"{kind}/o") for i in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("moves", "status", "spec"),
+    [
+        (6, {}, {}),
+        (3, {}, {"backoffLimit": 3}),
+        (1, {"failed": 2}, {"backoffLimit": 3}),
+        (0, {"failed": 9}, {"backoffLimit": 3}),
+        (None, {}, {"backoffLimit": 3, "podFailurePolicy": IGNORED}),
+        (3, {}, {"backoffLimit": 3, "podFailurePolicy": {"rules": [{"action": "Count"}]}}),
+        (None, {}, {"backoffLimitPerIndex": 1}),
+        (0, {}, {"backoffLimitPerIndex": 0, "backoffLimit": 5}),
+        (5, {}, {"backoffLimitPerIndex": 1, "backoffLimit": 5}),
+    ],
+)
+def test_a_job_lets_as_many_pods_go_as_may_yet_fail(
+    moves: int | None, status: dict[str, Any], spec: dict[str, Any]
+) -> None:
+    found = read(node("a"), owner("batch/v1", "Job", status, **spec), *pods("Job", 2))
+    (job,) = found.snapshot.jobs
+    assert job.max_moves == moves
+    told = [line for line in found.notes if "--disturb backoff-limit" in line]
+    assert bool(told) == (moves is not None and moves < 2)
+
+
+def test_a_job_that_the_input_does_not_show_bears_six_failures() -> None:
+    (job,) = read(node("a"), *pods("Job", 7)).snapshot.jobs
+    assert job.max_moves == 6
+
+
+@pytest.mark.parametrize(
+    ("at_once", "count", "spec"),
+    [
+        (1, 2, {}),
+        (1, 2, {"podManagementPolicy": "OrderedReady"}),
+        (None, 2, {"podManagementPolicy": "Parallel"}),
+        (None, 1, {}),
+    ],
+)
+def test_a_stateful_set_in_order_lets_one_pod_go_at_a_time(
+    at_once: int | None, count: int, spec: dict[str, Any]
+) -> None:
+    found = read(node("a"), owner("apps/v1", "StatefulSet", **spec), *pods("StatefulSet", count))
+    (job,) = found.snapshot.jobs
+    assert job.max_moves_at_once == at_once
+    if at_once:
+        assert noted(found, "jobs that let some pods go only") == (
+            "jobs that let some pods go only: 1 one at a time by OrderedReady "
+            "(--disturb ordered-ready)"
+        )
+
+
+def test_both_can_be_lifted() -> None:
+    lifted = ["backoff-limit", "ordered-ready"]
+    (job,) = read(node("a"), *pods("Job", 7), disturb=lifted).snapshot.jobs
+    assert job.max_moves is None
+    (job,) = read(node("a"), *pods("StatefulSet", 2), disturb=lifted).snapshot.jobs
+    assert job.max_moves_at_once is None

@@ -24,6 +24,7 @@ from kantopt.search.stages.run import run_stages
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check
 from tests.agreement.test_encoding import admits
+from tests.campaign import some
 from tests.drafts import GPU
 from tests.generate import random_documents, random_instance
 from tests.oracle import Value, best
@@ -99,7 +100,7 @@ def with_goals(seed: int) -> Instance:
     return build_instance(snapshot, pending.jobs, model)
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("block", some(range(BLOCKS)))
 def test_all_that_search_proves_of_goals_holds(block: int) -> None:
     for seed in range(block, SEEDS, BLOCKS):
         instance = with_goals(seed)

@@ -16,6 +16,7 @@ from kantopt.search.recreate import recreate
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
+from tests.campaign import some
 from tests.generate import random_instance
 from tests.search.helpers import FOREVER, built, where
 from tests.verify.world import Document, job, node, pods, question
@@ -99,7 +100,7 @@ def test_no_time_changes_nothing() -> None:
     assert recreate(instance, first, tiers_of(instance), Deadline(0.0)) is first
 
 
-@pytest.mark.parametrize("seeds", [range(k, k + 20) for k in range(0, 100, 20)], ids=str)
+@pytest.mark.parametrize("seeds", [range(k, k + 20) for k in some(range(0, 100, 20))], ids=str)
 def test_what_comes_out_is_legal_never_worse_and_the_same_each_time(seeds: range) -> None:
     for seed in seeds:
         instance = random_instance(seed)

@@ -10,6 +10,7 @@ from kantopt.search.sequence import sequence
 from kantopt.search.strategy import Strategy
 from kantopt.verify.replay import replay
 from kantopt.verify.waves.order import Order
+from tests.campaign import some
 from tests.generate import random_instance
 from tests.oracle import best
 from tests.search.helpers import built
@@ -141,7 +142,7 @@ def test_moves_of_a_chain_use_the_room_that_the_one_before_gave_up() -> None:
     assert [wave.actions[0].podset for wave in waves] == [3, 2, 1, 0]
 
 
-@pytest.mark.parametrize("seeds", [range(k, k + 20) for k in range(0, 200, 20)], ids=str)
+@pytest.mark.parametrize("seeds", [range(k, k + 20) for k in some(range(0, 200, 20))], ids=str)
 def test_an_order_is_legal_and_arrives(seeds: range) -> None:
     for seed in seeds:
         instance = random_instance(seed)

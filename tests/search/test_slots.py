@@ -30,6 +30,7 @@ from kantopt.verify.slots.pieces import pieces_of
 from kantopt.verify.slots.pricing import Prices, Pricing
 from kantopt.verify.slots.program import Program, program_of
 from kantopt.verify.slots.rooms import Counts, Rooms, rooms_of
+from tests.campaign import some
 from tests.generate import random_instance
 from tests.oracle import best
 from tests.questions import model, question
@@ -77,7 +78,7 @@ def bounds(instance: Instance, values: tuple[int, ...]) -> Iterator[tuple[int, i
         yield t, generation.bound
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("block", some(range(BLOCKS)))
 def test_no_bound_on_virtual_machines_exceeds_the_optimum(block: int) -> None:
     tight = checked = 0
     for seed in range(block, SEEDS, BLOCKS):
@@ -91,7 +92,7 @@ def test_no_bound_on_virtual_machines_exceeds_the_optimum(block: int) -> None:
     assert tight >= 0.8 * checked
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("block", some(range(BLOCKS)))
 def test_no_bound_on_any_question_exceeds_the_optimum(block: int) -> None:
     checked = 0
     for seed in range(block, 600, BLOCKS):
@@ -108,7 +109,7 @@ def test_no_bound_on_any_question_exceeds_the_optimum(block: int) -> None:
     assert checked >= 10
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("block", some(range(BLOCKS)))
 def test_the_stage_finds_legal_placements_and_what_it_proves_is_the_optimum(block: int) -> None:
     proved = 0
     for seed in range(block, SEEDS, BLOCKS):
@@ -125,7 +126,7 @@ def test_the_stage_finds_legal_placements_and_what_it_proves_is_the_optimum(bloc
     assert proved >= 8
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("block", some(range(BLOCKS)))
 def test_the_whole_model_finds_what_brute_force_finds(block: int) -> None:
     """Slots per zone, with the rounding that tightens them, under every kind of limit."""
     for seed in range(block, SEEDS, BLOCKS):

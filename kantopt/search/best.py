@@ -73,12 +73,16 @@ class Best:
             on from it.
         """
         values = measure(self.instance, placement, self.tiers)
-        if values > self.values or (values == self.values and not as_good):
+        worse = values > self.values or (values == self.values and not as_good)
+        if worse and not self.missing:
             return False
         faults = check(self.instance, placement)
-        if len(faults) > self.missing or any(fault.rule != Rule.REQUIRED for fault in faults):
+        if any(fault.rule != Rule.REQUIRED for fault in faults):
             return False
-        if values < self.values:
+        key, known = (len(faults), values), (self.missing, self.values)
+        if key > known or (key == known and not as_good):
+            return False
+        if key < known:
             self.placement, self.values, self.missing = placement, values, len(faults)
             self._floors = None
             self._found(placement)

@@ -17,6 +17,8 @@ def test_a_plan_for_one_job_leaves_the_others_alone(cli: Cli) -> None:
     done = cli(*ASKED, "-o", "json")
     plan = json.loads(done.out)
     assert done.code == 0
+    assert plan["solver"]["status"] == "OPTIMAL"
+    assert "warnings" not in plan
     assert {item["job"].split("/")[1] for item in plan["assignments"]} == {"llm-8"}
     assert plan["model"]["metadata"]["name"] == "preemption"
     assert cli(*ASKED, "-m", "training", "-o", "name").code == 0

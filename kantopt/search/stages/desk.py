@@ -9,8 +9,10 @@ from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Rule
 from kantopt.search.known import Bound, Known, Numbers, Source
 from kantopt.verify.metrics import measure
+from kantopt.verify.rules import check
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +65,14 @@ class Desk:
         values = measure(self.instance, placement, self.tiers)
         if self.best is not None and values >= self.values:
             return False
+        if check(self.instance, placement, (Rule.REQUIRED,)):
+            return False  # it may look better for what it leaves out
         self.best, self.values = placement, values
         return True
 
     def found(self, placement: Placement) -> None:
-        """Take a legal placement that a stage has found, and pass it on if it is the best."""
+        """Take a placement that a stage has found, legal but for required jobs that it may
+        leave out, and pass it on if it is the best that leaves out none."""
         if self._take(placement):
             self._line.found(placement)
 

@@ -86,7 +86,8 @@ def improve(
     found
         Told each improvement; it was judged before.
     patience
-        Iterations without improvement after which to give up; ``None``: go on.
+        Iterations without improvement, or with none that the judge sees, after which to give up;
+        ``None``: go on.
     news
         Asked after each iteration for a better placement, judged, that someone else has found.
     enough
@@ -124,6 +125,8 @@ class _Run:
         self.seed = seed
         self.iterations = 0
         self.homeless = 0
+        self.refused = 0
+        """Times in a row that the judge has not seen the gain that the packing sees."""
         self.next_homecoming = 0
         first = [i for i, tier in enumerate(self.tiers, 1) if tier.metric in _DISRUPTION]
         self.disruption = min(first, default=len(self.tiers) + 1)
@@ -218,6 +221,8 @@ class _Run:
         while not self.over():
             spent = self.iterations + packing.looked // PAIRS_PER_ITERATION
             if (self.most is not None and spent >= self.most) or since == patience:
+                return
+            if patience is not None and self.refused * _JUDGED_EVERY >= patience:
                 return
             self.iterations += 1
             since += 1
@@ -342,7 +347,9 @@ class _Run:
             return
         if self.best.offer(self.packing.scope.placement(self.kept), as_good=True):
             self.judged, self.judged_counts = self.local, self.kept
+            self.refused = 0
             return
+        self.refused += 1
         self.local, self.kept = self.judged, self.judged_counts
         self._rest_on_best()
         self.packing.load(self.kept)

@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection
+from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from kantopt.memory import ENDED
@@ -51,8 +52,12 @@ class _Outbox:
         self._thread: threading.Thread | None = None
 
     def begin(self, task: SearchTask | tuple[SearchTask, ...]) -> None:
-        """Have the task sent."""
-        self._thread = threading.Thread(target=self._work, args=(task,), daemon=True)
+        """Have the task sent.
+
+        It is written out here: what it refers to grows while others work on the same question.
+        """
+        packed = bytes(ForkingPickler.dumps(task))
+        self._thread = threading.Thread(target=self._work, args=(packed,), daemon=True)
         self._thread.start()
 
     def offer(self, found: Found) -> None:
@@ -69,18 +74,18 @@ class _Outbox:
         if self._thread is not None:
             self._thread.join(_BURIAL)
 
-    def _work(self, task: SearchTask | tuple[SearchTask, ...]) -> None:
-        item: SearchTask | tuple[SearchTask, ...] | Found = task
+    def _work(self, packed: bytes) -> None:
         # A line that is closed while a large task is on its way: its number has become None.
         with contextlib.suppress(OSError, ValueError, TypeError):
             while True:
-                self._line.send(item)
+                self._line.send_bytes(packed)
                 with self._changed:
                     while self._open and self._waiting is None:
                         self._changed.wait()
                     if self._waiting is None or not self._open:
                         return
                     item, self._waiting = self._waiting, None
+                packed = bytes(ForkingPickler.dumps(item))
 
 
 class SolverProcess:

@@ -172,3 +172,20 @@ def test_a_placement_found_elsewhere_is_where_the_search_goes_on() -> None:
         process.offer(Placement(podsets))
         messages = list(messages_of(process, search.deadline))
     assert isinstance(messages[-1], Done)
+
+
+def test_a_task_is_written_out_before_others_go_on_with_what_it_refers_to() -> None:
+    """What is known of a question is kept in it: while it was sent, it grew under the sender."""
+    writers = []
+
+    class Asked:
+        def __reduce__(self) -> tuple[type[int], tuple[int]]:
+            writers.append(threading.current_thread())
+            return int, (7,)
+
+    near, far = multiprocessing.Pipe()
+    outbox = _Outbox(near)
+    outbox.begin(Asked())  # type: ignore[arg-type]
+    assert far.recv() == 7
+    outbox.close()
+    assert writers == [threading.current_thread()]

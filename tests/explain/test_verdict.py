@@ -207,3 +207,22 @@ def test_errors_cross_from_process_to_process() -> None:
 
     error = BadDataError([Problem("f", "p", "x", "y")])
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_who_lacks_only_the_balance_that_others_would_make_waits_and_is_not_hopeless() -> None:
+    """Nothing of its own may go to the second rack, but pods of others there would let it in."""
+    labels = {"app": "x"}
+    even = {"maxSkew": 1, "topologyKey": "rack", "labelSelector": {"matchLabels": labels}}
+    tainted = [{"key": "no", "effect": "NoSchedule"}]
+    nodes = [
+        node("a", cpu=9, labels={"rack": "a"}),
+        node("b", labels={"rack": "b"}, taints=tainted),
+    ]
+    jobs = [job("j", pods(count=2, labels=labels, topologySpreadConstraints=[even]))]
+    told = verdict(jobs, nodes)
+    assert told.verdict.status == "WAITS"
+    assert told.verdict.proved
+    (alone,) = [a for a in told.verdict.answers if a.question == "on an empty cluster"]
+    assert alone.answer == "no"
+    wide = verdict([job("j", pods(count=2, cpu=99, labels=labels))], nodes)
+    assert wide.verdict.status == "NEVER"

@@ -99,15 +99,20 @@ def _blocked(
     empty = on_empty(question, j, deadline)
     if empty.impossible:
         answers.append(Answer(question="on an empty cluster", answer="no", message=none))
-        text = f"NEVER on this hardware: {none} even if nothing else runs."
-        return Ladder(_verdict("NEVER", text, True, answers), Decision(), refused)
-    answers.append(
-        Answer(
-            question="on an empty cluster",
-            answer="yes" if empty.placement is not None else "open",
-            message=pods if empty.placement is not None else "not decided",
+        # It may be that nothing but the balance of domains is missing, which pods of others make.
+        beside = on_empty(question, j, deadline, spread=False)
+        if beside.impossible:
+            text = f"NEVER on this hardware: {none} even if nothing else runs."
+            return Ladder(_verdict("NEVER", text, True, answers), Decision(), refused)
+        empty = beside
+    else:
+        answers.append(
+            Answer(
+                question="on an empty cluster",
+                answer="yes" if empty.placement is not None else "open",
+                message=pods if empty.placement is not None else "not decided",
+            )
         )
-    )
     loose: tuple[tuple[Status, Instance, str], ...] = (
         (
             "OVER_QUOTA",

@@ -298,16 +298,17 @@ def _is_least(bounds: Sequence[TierBound], tiers: int) -> bool:
     return len(bounds) == tiers and all(row.bound >= row.value for row in bounds)
 
 
-def on_empty(question: Instance, j: int, deadline: Deadline) -> Decision:
+def on_empty(question: Instance, j: int, deadline: Deadline, *, spread: bool = True) -> Decision:
     """Decide whether a job could be placed if nothing else ran, quota left aside.
 
-    Its placement is that of the job alone; there is no plan that leads there.
+    Its placement is that of the job alone; there is no plan that leads there. Pods that it has to
+    be near need not run; without ``spread`` nor those that would balance domains.
     """
 
     def gone(podset: PodSet) -> bool:
         return podset.job != j
 
-    rules = [rule for rule in _OWN if question.on(rule)]
+    rules = [r for r in _OWN if question.on(r) and (spread or r is not Rule.SPREAD)]
     if countable(question, j):
         counted = Counting(question, j).placed(rules, gone)
         return Decision(counted, impossible=counted is None)

@@ -14,7 +14,7 @@ from kantopt.search.state import UNLIMITED, State
 
 
 class Stranded(Increase):
-    """Stranded milli-GPU of a job mix: the formula of ``stranded_on``, over arrays of nodes."""
+    """Stranded milli-GPU of a job mix: the formula of ``Stranding``, over arrays of nodes."""
 
     def __init__(self, state: State, mix: Sequence[Shape]) -> None:
         super().__init__(state)

@@ -119,7 +119,7 @@ def test_a_pod_does_not_move_to_the_node_that_it_is_on() -> None:
     slots: Any = {"fragment_rate": {"resource": GPU, "size": 4}}
     instance = asked([node(name, gpu=8) for name in "ab"], jobs, slots)
     looks = iter([False] * 20)
-    gains = Gains(State(instance, instance.current), tiers_of(instance)[0])
+    gains = Gains(State(instance, instance.current), tiers_of(instance)[0], lambda: False)
     assert gains.run(lambda: next(looks), None) == instance.current
     assert gains.movers.mark() == 0
 

@@ -10,7 +10,7 @@ from kantopt.problem.counted import counted
 from kantopt.problem.mix import Shape
 from kantopt.problem.tiers import Tier
 from kantopt.schema.quantity import gpu_milli
-from kantopt.verify.metrics.stranded_gpus import gpu_weights, stranded_on
+from kantopt.verify.metrics.stranded_gpus import Stranding
 
 
 def stranded_gpus_expr(m: Variables, tier: Tier) -> LinearExprT:
@@ -20,14 +20,14 @@ def stranded_gpus_expr(m: Variables, tier: Tier) -> LinearExprT:
     """
     terms: Terms = []
     constant = 0
-    weights = gpu_weights(m.instance.resources)
+    stranding = Stranding(m.instance.resources, tier.mix)
     for n in sorted(counted(m.instance, tier)):
         node = m.instance.nodes[n]
         if not node.gpu_milli:
             continue
         if _stays_as_it_is(m, node):
             load, devices = m.standing.node[node.index], m.standing.device[node.index]
-            constant += stranded_on(weights, node, load, devices, tier.mix)
+            constant += stranding.on(node, load, devices)
         else:
             terms += _free_gpus(m, node, sum(shape.weight for shape in tier.mix))
             for i, shape in enumerate(tier.mix):

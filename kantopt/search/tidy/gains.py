@@ -49,13 +49,18 @@ class Kind:
     arriving: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
+_MOST_CELLS = 200_000_000
+"""Most kinds of pods, times nodes, times shapes of a mix: about five seconds of work."""
+
+
 class Gains:
     """Moves the pod that lowers a tier most, again and again.
 
-    Pods that topology, neighbours or spreads tie are left where they are.
+    Pods that topology, neighbours or spreads tie are left where they are. So are, where no two pods
+    are alike, the rarest: what every kind gains on every node is worked out in advance.
     """
 
-    def __init__(self, state: State, tier: Tier) -> None:
+    def __init__(self, state: State, tier: Tier, over: Callable[[], bool]) -> None:
         self.state, self.movers, self._tier = state, Movers(state), tier
         self._measure = _of_counted(state, tier, _measure_of(state, tier))
         kinds: dict[Hashable, Kind] = {}
@@ -71,11 +76,18 @@ class Gains:
             kinds[key].sources += [
                 (s, spot) for spot in sorted(state.spots[s]) if spot.node not in held
             ]
-        self._kinds = list(kinds.values())
+        self._kinds: list[Kind] = []
         everywhere = np.arange(state.size)
-        for kind in self._kinds:
+        most = max(1, _MOST_CELLS // (state.size * max(1, len(tier.mix))))
+        chosen = list(kinds.values())
+        if len(chosen) > most:
+            chosen = sorted(chosen, key=lambda kind: -len(kind.sources))[:most]
+        for kind in chosen:
+            if over():
+                break
             kind.arriving = self._arriving(kind, everywhere)
             kind.leaving = self._leaving(kind, range(len(kind.sources)))
+            self._kinds.append(kind)
 
     def run(self, over: Callable[[], bool], wanted: int | None) -> Placement:
         """Move pods until nothing gains, or the tier has fallen by ``wanted``."""

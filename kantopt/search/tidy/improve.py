@@ -115,7 +115,7 @@ def _gain(
         return  # what is free would not be counted
     share = deadline.less(deadline.remaining() * (1 - LONGER))
     value = measure(instance, start, (tier,))[0]
-    gains = Gains(State(instance, start), tier)
+    gains = Gains(State(instance, start), tier, share.cuts)
     placement = gains.run(share.cuts, value if tier.target is not None else None)
     while not found(placement) and gains.movers.mark():
         # Supposes that what is illegal stays so with more moves.

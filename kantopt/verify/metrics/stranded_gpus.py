@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from kantopt.problem.cluster import Node
 from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
+from kantopt.problem.job import DeviceNeed
 from kantopt.problem.mix import Shape
 from kantopt.problem.tiers import Tier
 from kantopt.schema.quantity import gpu_milli
@@ -18,50 +21,55 @@ def gpu_weights(resources: Sequence[str]) -> tuple[int, ...]:
     return tuple(gpu_milli(name, 1) for name in resources)
 
 
-def stranded_on(
-    weights: Sequence[int],
-    node: Node,
-    load: Sequence[int],
-    device_load: Sequence[Sequence[int]],
-    mix: Sequence[Shape],
-) -> int:
-    """Milli-GPU free on a node that pods of a mix cannot use: sum of weight x F_n(m) of FGD.
+class Stranding:
+    """What is free on a node and of no use to a mix of pods: F_n(m) of FGD, one node at a time.
 
-    All that is free if the node cannot take one more pod of the shape; else, of GPUs that are
-    devices, those with less free than the pod takes of each.
+    All that is free if the node cannot take one more pod of a shape; else, of GPUs that are
+    devices, those with less free than the pod takes of each. Summed over the shapes by weight.
 
     Parameters
     ----------
-    weights
-        Of :func:`gpu_weights`.
-    node, load, device_load
-        The node and what is taken of it and of its devices, base units.
+    resources
+        Names of all resources.
     mix
         Shapes with their weights.
     """
-    free = [
-        None if limit is None else max(0, limit - used)
-        for limit, used in zip(node.capacity, load, strict=True)
-    ]
-    left = [
-        [max(0, have - used) for have, used in zip(device.capacity, taken, strict=True)]
-        for device, taken in zip(node.devices, device_load, strict=True)
-    ]
-    counted = sum(w * have for w, have in zip(weights, free, strict=True) if w and have)
-    shares = [sum(w * have for w, have in zip(weights, row, strict=True) if w) for row in left]
-    everything = counted + sum(shares)
-    if not everything:
-        return 0
-    total = 0
-    for shape in mix:
-        fitting = _fitting(node, free, left, shape)
-        if fitting is None:
-            total += shape.weight * everything
-            continue
-        usable = any(w and ask for w, ask in zip(weights, shape.requests, strict=True))
-        unfit = sum(share for d, share in enumerate(shares) if d not in fitting)
-        total += shape.weight * (unfit + (0 if usable else counted))
-    return total
+
+    def __init__(self, resources: Sequence[str], mix: Sequence[Shape]) -> None:
+        self._weights = gpu_weights(resources)
+        self._mix = mix
+        self._many = _Many(self._weights, mix) if len(mix) > _FEW else None
+
+    def on(self, node: Node, load: Sequence[int], device_load: Sequence[Sequence[int]]) -> int:
+        """Milli-GPU stranded on a node of which this much is taken, base units."""
+        weights = self._weights
+        free = [
+            None if limit is None else max(0, limit - used)
+            for limit, used in zip(node.capacity, load, strict=True)
+        ]
+        left = [
+            [max(0, have - used) for have, used in zip(device.capacity, taken, strict=True)]
+            for device, taken in zip(node.devices, device_load, strict=True)
+        ]
+        counted = sum(w * have for w, have in zip(weights, free, strict=True) if w and have)
+        shares = [sum(w * have for w, have in zip(weights, row, strict=True) if w) for row in left]
+        everything = counted + sum(shares)
+        if not everything:
+            return 0
+        if self._many is not None:
+            return everything * self._many.weight - self._many.used(
+                node, free, left, counted, shares
+            )
+        total = 0
+        for shape in self._mix:
+            fitting = _fitting(node, free, left, shape)
+            if fitting is None:
+                total += shape.weight * everything
+                continue
+            usable = any(w and ask for w, ask in zip(weights, shape.requests, strict=True))
+            unfit = sum(share for d, share in enumerate(shares) if d not in fitting)
+            total += shape.weight * (unfit + (0 if usable else counted))
+        return total
 
 
 def _fitting(
@@ -85,11 +93,67 @@ def _fitting(
     return fitting
 
 
+_FEW = 32
+"""Shapes that are looked at one by one; more are looked at all at once."""
+
+
+class _Many:
+    """Many shapes as arrays: of a mix in which no two pods are alike."""
+
+    def __init__(self, weights: Sequence[int], mix: Sequence[Shape]) -> None:
+        import numpy as np
+
+        self._weights = np.array([shape.weight for shape in mix], dtype=np.int64)
+        self._asks = np.array([shape.requests for shape in mix], dtype=np.int64).T
+        self._usable = (self._asks.T @ np.array(weights, dtype=np.int64)) > 0
+        self.weight = sum(shape.weight for shape in mix)
+        self._needs: list[tuple[str, Any, Any]] = []
+        """Needs of devices, one of each shape at most: class, devices and amounts of each."""
+        needs: dict[tuple[str, int], dict[int, DeviceNeed]] = {}
+        for t, shape in enumerate(mix):
+            seen: Counter[str] = Counter()
+            for need in shape.devices:
+                needs.setdefault((need.device_class, seen[need.device_class]), {})[t] = need
+                seen[need.device_class] += 1
+        for (name, _), of in needs.items():
+            counts = np.array([of[t].count if t in of else 0 for t in range(len(mix))])
+            none = (0,) * len(weights)
+            asks = np.array([of[t].request if t in of else none for t in range(len(mix))])
+            self._needs.append((name, counts, asks.astype(np.int64).T))
+
+    def used(
+        self,
+        node: Node,
+        free: Sequence[int | None],
+        left: Sequence[Sequence[int]],
+        counted: int,
+        shares: Sequence[int],
+    ) -> int:
+        """Milli-GPU that shapes can use on a node, summed by their weights."""
+        import numpy as np
+
+        fit = np.ones(len(self._weights), dtype=np.bool_)
+        for ask, have in zip(self._asks, free, strict=True):
+            if have is not None:
+                fit &= ask <= have
+        able = np.zeros((len(shares), len(fit)), dtype=np.bool_)
+        for name, counts, asks in self._needs:
+            found = np.zeros(len(fit), dtype=np.int64)
+            for d in node.devices_of(name):
+                room = (asks <= np.array(left[d], dtype=np.int64)[:, None]).all(axis=0)
+                room &= counts > 0
+                found += room
+                able[d] |= room
+            fit &= found >= counts
+        useful = np.where(self._usable, counted, 0) + np.array(shares, dtype=np.int64) @ able
+        return int((self._weights * np.where(fit, useful, 0)).sum())
+
+
 def measure_stranded_gpus(tier: Tier, step: Step) -> int:
     """Free GPUs of nodes that count, unusable for the job mix, summed over it by weight."""
-    weights, nodes = gpu_weights(step.instance.resources), step.instance.nodes
+    stranding, nodes = Stranding(step.instance.resources, tier.mix), step.instance.nodes
     return sum(
-        stranded_on(weights, nodes[n], step.loads.node[n], step.loads.device[n], tier.mix)
+        stranding.on(nodes[n], step.loads.node[n], step.loads.device[n])
         for n in counted(step.instance, tier)
         if nodes[n].gpu_milli
     )

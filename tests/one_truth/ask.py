@@ -12,8 +12,9 @@ from kantopt.planning.explain.run import explain
 from kantopt.planning.explain.trial import alone
 from kantopt.planning.options import Engine, Options
 from kantopt.planning.plan import Result, make_plan
+from kantopt.planning.prices import confined, price_list
 from kantopt.planning.question import Question
-from kantopt.planning.wanted import model_for
+from kantopt.planning.wanted import model_for, model_pending
 from kantopt.problem.focus import focused, limited
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
@@ -66,6 +67,34 @@ def plan_for(question: Question, name: str, engine: Engine) -> Said:
     """``kantopt plan --for JOB``."""
     model = model_for(question.model or load_model("preemption"), name)
     return _planned(question, model, engine, f"plan --for {name}")
+
+
+def plan_pending(question: Question, name: str, engine: Engine) -> Said:
+    """``kantopt plan --pending JOB``."""
+    model = model_pending(question, explaining(question).model_copy(update=_NONE), (name,))
+    return _planned(question, model, engine, f"plan --pending {name}")
+
+
+_NONE: dict[str, object] = {"required": (), "pending": None}
+
+
+def cleared(question: Question, name: str, engine: Engine, level: str) -> Iterator[Said]:
+    """``kantopt plan --for JOB --clear LEVEL``: what is said of each domain."""
+    model = model_for(question.model or load_model("preemption"), name)
+    prices = price_list(question, model, name, level, Options(engine=engine), deadline())
+    instance = question.instance(model)
+    job = instance.job_index[name]
+    for domain in instance.topology.domains[instance.topology.level(level)]:
+        price = next(price for price in prices.prices if price.domain == str(domain))
+        by = f"plan --for {name} --clear {level}={domain} ({engine})"
+        asked = confined(instance, job, domain)
+        claims: tuple[Claim, ...] = ()
+        if price.status == "IMPOSSIBLE":
+            claims = (NoPlan(by, asked),)
+        elif price.objectives:
+            claims = (Bounds(by, asked, price.objectives),)
+        steps = None if price.steps is None else as_plan(price.steps)
+        yield Said(by, asked, steps, claims, price.status == "IMPOSSIBLE")
 
 
 def plan_requiring(question: Question, name: str, engine: Engine) -> Said:

@@ -22,6 +22,7 @@ from tests.one_truth.claims import Claim, Found, contradictions
 from tests.oracle import best
 
 ENGINES: tuple[Engine, ...] = ("fast", "exact", "auto")
+LEVELS = ("block", "rack")
 REPEATED = 5
 """Of so many questions one is asked twice in the same way."""
 FITS = ("FITS_NOW", "FITS_AFTER_MOVING", "FITS_AFTER_PREEMPTING")
@@ -98,6 +99,14 @@ class Trial:
         wanted = [self.take(ask.plan_for(question, name, self.engine())) for _ in range(2)]
         required = self.take(ask.plan_requiring(question, name, self.engine()))
         room = self.take(ask.fit(question, name, self.engine()))
+        pending = self.take(ask.plan_pending(question, name, self.engine()))
+        assert pending.found is not None
+        self.legal(pending.found, required.asked)
+        level = LEVELS[self.turn % len(LEVELS)]
+        for one in map(self.take, ask.cleared(question, name, self.engine(), level)):
+            if one.found is not None:
+                self.outcome.counts["priced"] += 1
+                self.legal(one.found, wanted[0].asked)
         told = ask.explained(question, name)
         steps = [self.take(said) for said in ask.answers(question, told)]
         self.outcome.counts[told.verdict.status] += 1

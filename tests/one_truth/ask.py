@@ -133,10 +133,7 @@ def explaining(question: Question) -> Model:
 
 def answers(question: Question, told: Explanation) -> Iterator[Said]:
     """Each question about the cluster as it is that an explanation answers, and its answer."""
-    instance = alone(question, told.job).instance(
-        explaining(question).model_copy(update={"required": ()})
-    )
-    whole = focused(instance, instance.job_index[told.job])
+    whole = widest(question, told.job)
     steps = {
         "as it stands": limited(whole, evictions=0, moves=0),
         "after moves": limited(whole, evictions=0),
@@ -154,6 +151,14 @@ def answers(question: Question, told: Explanation) -> Iterator[Said]:
         elif answer.least and found is not None:
             claims = (Least(by, question_asked, disturbance(question_asked, Found(by, found))),)
         yield Said(by, question_asked, found, claims, answer.answer == "no")
+
+
+def widest(question: Question, name: str) -> Instance:
+    """Return the widest of these questions: all that the model lets be done for a job."""
+    instance = alone(question, name).instance(
+        explaining(question).model_copy(update={"required": ()})
+    )
+    return focused(instance, instance.job_index[name])
 
 
 def disturbance(instance: Instance, found: Found) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.search.chains.chain import settle
 from kantopt.search.chains.gather import gather, reunite
 from kantopt.search.chains.packing import Packing
-from kantopt.search.chains.pairs import carry_over, share_out
+from kantopt.search.chains.pairs import _meeting, carry_over, share_out
 from kantopt.search.chains.scope import scope_of
 from kantopt.search.chains.select import select
 from kantopt.search.shapes import Ints
@@ -160,3 +160,12 @@ def test_when_the_time_is_up_no_nodes_are_looked_at() -> None:
         settle(packing, [], 0.0, None, never)
         gather(packing, rng, always)
         assert packing.looked == 0
+
+
+def test_two_nodes_that_hold_more_than_they_have_share_nothing_out() -> None:
+    """What the first may hold at most is then below what it must hold at the least."""
+    ways = np.array([[0, 3, 6]], dtype=np.int64)
+    left, right, loads = _meeting(ways, ways, np.array([7]), np.array([2]))
+    assert (len(left), len(right), [len(load) for load in loads]) == (0, 0, [0])
+    left, right, loads = _meeting(ways, ways, np.array([5]), np.array([7]))
+    assert sorted(loads[0].tolist()) == [6, 6, 6]

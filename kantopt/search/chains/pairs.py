@@ -143,7 +143,8 @@ def _meeting(one: Ints, other: Ints, least: Ints, most: Ints) -> tuple[Ints, Int
     order = other[0].argsort()
     sums = other[0, order]
     low = sums.searchsorted(least[0] - one[0], "left")
-    pairs = sums.searchsorted(most[0] - one[0], "right") - low
+    # Of nodes that hold more than they have, the most that one may hold is below the least.
+    pairs = np.maximum(sums.searchsorted(most[0] - one[0], "right") - low, 0)
     rows = pairs.nonzero()[0]
     total = int(pairs.sum())
     if total > MOST_FITTING:

@@ -114,12 +114,21 @@ def read_budget(budget: View, notes: Notes) -> PodDisruptionBudget | None:
         name=name or "?",
         namespace=metadata.text("namespace") or "default",
         selector=read_selector(spec.at("selector")),
+        evict_unready=_lets_unready_go(spec, status),
         disruptions_allowed=None if allowed is None else bounded(allowed),
         min_available=least,
         max_unavailable=most,
         uid=metadata.text("uid"),
         resource_version=metadata.text("resourceVersion"),
     )
+
+
+def _lets_unready_go(spec: View, status: View) -> bool:
+    """Whether pods that are not ready may go in any number: if told, or enough others are ready."""
+    if spec.text("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        return True
+    wanted = status.integer("desiredHealthy", 0) or 0
+    return (status.integer("currentHealthy", 0) or 0) >= wanted > 0
 
 
 def _share(spec: View, key: str) -> int | str | None:

@@ -162,6 +162,7 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
             "pod_anti_affinity": anti,
             "pod_affinity": near,
             "terminating": "deletionTimestamp" in metadata,
+            "health": health_of(status) if bound else "ready",
             "topology_spread_constraints": spreads,
             "preferred_node_affinity": read_preferred_nodes(spec),
             "preferred_topology_spread": evens,
@@ -171,6 +172,14 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
         },
         selects=frozenset().union(*(selector_keys(item) for item in selectors)),
     )
+
+
+def health_of(status: View) -> str:
+    """Say whether a bound pod is ready, as the Eviction API sees it."""
+    if status.text("phase") == "Pending":
+        return "starting"
+    ready = [c.text("status") for c in status.list("conditions") if c.text("type") == "Ready"]
+    return "unready" if ready and ready[-1] != "True" else "ready"
 
 
 def _workload(ref: View) -> WorkloadRef | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -192,7 +193,10 @@ def build_budgets(
     podsets: Sequence[PodSet],
     aside: Sequence[tuple[str, PodSetDocument]] = (),
 ) -> tuple[Budget, ...]:
-    """Return the budgets with what they allow now.
+    """Return the budgets with what they allow now, each of the pods that it does not just let go.
+
+    Those are the ones that have not started, and, where the budget says so, those that are not
+    ready; but pods of two budgets the Eviction API refuses before it looks whether they are ready.
 
     Where ``disruptionsAllowed`` is not given it follows from the pods: those running less those
     that must stay, percentages rounded up, as Kubernetes' disruption controller has it. That
@@ -200,13 +204,21 @@ def build_budgets(
     namespace and the pod set, with the pods that wait as its number.
     """
     selections = Selections(labels)
+    health = {item.podset: item.document.health for item in labels}
+    every = [selections.select(document.selector, (document.namespace,)) for document in documents]
+    budgeted = Counter(s for selected in every for s in selected)
     budgets = []
-    for index, document in enumerate(documents):
-        selected = selections.select(document.selector, (document.namespace,))
+    for index, (document, selected) in enumerate(zip(documents, every, strict=True)):
         running = tuple(s for s in selected if podsets[s].running)
+        kept = tuple(
+            s
+            for s in running
+            if health[s] == "ready"
+            or (health[s] == "unready" and (budgeted[s] > 1 or not document.evict_unready))
+        )
         allowed = document.disruptions_allowed
         if allowed is None:
-            healthy = sum(podsets[s].count for s in running)
+            healthy = sum(podsets[s].count for s in running if health[s] == "ready")
             wanted = sum(podsets[s].count for s in selected)
             wanted += sum(
                 podset.count
@@ -220,7 +232,7 @@ def build_budgets(
                 away = _share(document.max_unavailable or 0, wanted)
                 allowed = away - (wanted - healthy)
         name = f"{document.namespace}/{document.name}"
-        budgets.append(Budget(index, name, max(0, allowed), running))
+        budgets.append(Budget(index, name, max(0, allowed), kept))
     return tuple(budgets)
 
 

@@ -129,7 +129,10 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A disruption budget: of these pod sets at most ``allowed`` pods may be away at once."""
+    """A disruption budget: of these pod sets at most ``allowed`` pods may be away at once.
+
+    Pods that it lets go in any number are none of its pod sets.
+    """
 
     index: int
     name: str

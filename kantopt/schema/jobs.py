@@ -253,6 +253,11 @@ class PodSet(Part):
         description="its running pods are on their way out: no spread counts them, nobody comes "
         "near them, but their room is taken",
     )
+    health: Literal["ready", "unready", "starting"] = Field(
+        default="ready",
+        description="of its running pods: budgets with evictUnready bear that unready ones go, "
+        "and every budget those that have not started yet",
+    )
     preemptible: bool | None = Field(default=None, description="overrides the job's")
     movable: bool | None = Field(default=None, description="overrides the job's")
     not_modelled: tuple[Feature, ...] = Field(

@@ -141,6 +141,9 @@ class PodDisruptionBudget(Part):
     max_unavailable: Count | Annotated[str, Field(pattern=r"^\d{1,3}%$")] | None = Field(
         default=None, description="pods, or percent of the wanted pods, that may be away"
     )
+    evict_unready: bool = Field(
+        default=False, description="pods that are not ready may go, and do not count"
+    )
     uid: str = Field(default="", description="uid of the budget object")
     resource_version: str = Field(default="", description="version of the budget object when read")
 

@@ -122,3 +122,39 @@ def test_a_budget_whose_spec_is_newer_than_its_status_allows_nothing() -> None:
         budget["status"] = {"disruptionsAllowed": 3, "observedGeneration": seen}
         (found,) = read(node("a"), budget, pod("p", on="a")).snapshot.pod_disruption_budgets
         assert found.disruptions_allowed == allowed
+
+
+@pytest.mark.parametrize(
+    ("health", "status"),
+    [
+        ("ready", {}),
+        ("ready", {"conditions": [{"type": "Ready", "status": "True"}]}),
+        ("unready", {"conditions": [{"type": "Ready", "status": "False"}]}),
+        ("starting", {"phase": "Pending"}),
+    ],
+)
+def test_a_running_pod_is_ready_or_not(health: str, status: dict[str, Any]) -> None:
+    subject = pod("p", on="a")
+    subject["status"].update(status)
+    (found,) = read(node("a"), subject).snapshot.jobs
+    assert found.pod_sets[0].health == health
+
+
+@pytest.mark.parametrize(
+    ("go", "spec", "status"),
+    [
+        (False, {}, {}),
+        (True, {"unhealthyPodEvictionPolicy": "AlwaysAllow"}, {}),
+        (True, {"unhealthyPodEvictionPolicy": "IfHealthyBudget"}, {"currentHealthy": 2}),
+        (True, {}, {"currentHealthy": 3}),
+        (False, {}, {"currentHealthy": 1}),
+        (False, {}, {"currentHealthy": 5, "desiredHealthy": 0}),
+    ],
+)
+def test_a_budget_lets_unready_pods_go_where_the_eviction_api_does(
+    go: bool, spec: dict[str, Any], status: dict[str, Any]
+) -> None:
+    budget = thing("policy/v1", "PodDisruptionBudget", "b", selector={}, minAvailable=2, **spec)
+    budget["status"] = {"disruptionsAllowed": 0, "desiredHealthy": 2, **status}
+    (found,) = read(node("a"), budget).snapshot.pod_disruption_budgets
+    assert found.evict_unready == go

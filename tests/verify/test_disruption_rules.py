@@ -306,3 +306,46 @@ def test_a_queue_that_is_above_its_quota_already_is_no_reason_to_evict() -> None
     assert broken(instance, Rule.PRIORITY, r=[], j=["b"]) == [
         "job default/r: 1 of 0 pods evicted that fit back on a"
     ]
+
+
+@pytest.mark.parametrize(
+    ("health", "unready_go", "budgets", "bound"),
+    [
+        ("ready", True, 1, True),
+        ("unready", True, 1, False),
+        ("unready", False, 1, True),
+        ("unready", True, 2, True),
+        ("starting", False, 1, False),
+        ("starting", False, 2, False),
+    ],
+)
+def test_a_budget_keeps_what_the_eviction_api_would_ask_it_about(
+    health: str, unready_go: bool, budgets: int, bound: bool
+) -> None:
+    documents = [
+        {
+            "name": f"b{i}",
+            "selector": {"matchLabels": {"job": "r"}},
+            "disruptionsAllowed": 0,
+            "evictUnready": unready_go,
+        }
+        for i in range(budgets)
+    ]
+    subject = job("r", pods(on=["a"], health=health))
+    instance = question(NODES, [subject], podDisruptionBudgets=documents)
+    assert bool(broken(instance, Rule.DISRUPTION, r=["b"])) == bound
+
+
+def test_pods_that_are_not_ready_are_no_healthy_ones() -> None:
+    """Of three wanted two must stay, and one of the three is not ready: none may go."""
+    budget = {"name": "b", "selector": {"matchLabels": {"app": "x"}}, "minAvailable": 2}
+    few = [
+        job("r", pods(count=2, minCount=0, on=["a", "a"], labels={"app": "x"})),
+        job("s", pods(on=["b"], labels={"app": "x"}, health="unready")),
+    ]
+    instance = question(NODES, few, podDisruptionBudgets=[budget])
+    assert broken(instance, Rule.DISRUPTION, r=["a", "b"]) != []
+    (first, second) = few
+    second["podSets"][0]["health"] = "ready"
+    instance = question(NODES, [first, second], podDisruptionBudgets=[budget])
+    assert broken(instance, Rule.DISRUPTION, r=["a", "b"]) == []

@@ -312,3 +312,18 @@ def test_a_bind_does_not_find_the_room_of_a_restart_in_its_own_wave() -> None:
     move, bind = act(instance, "r", "a", "b"), act(instance, "j", None, "a")
     assert said(instance, in_a_row([move], [bind])) == []
     assert said(instance, in_a_row([move, bind])) == ["capacity: wave 0: node a: 8000 of 4000 cpu"]
+
+
+def test_a_gang_that_comes_in_a_long_chain_of_waves_is_judged() -> None:
+    count = 600
+    jobs = [job("g", pods(count=count, cpu=1), minCount=1)]
+    instance = question([node("a", cpu=count)], jobs)
+    waves = in_a_row(*([act(instance, "g", None, "a")] for _ in range(count)))
+    assert said(instance, waves) == []
+
+
+def test_a_gang_whose_waves_have_no_order_is_refused_past_what_anyone_would_look_at() -> None:
+    jobs = [job("g", pods(count=12, cpu=1), minCount=1)]
+    instance = question([node("a", cpu=12)], jobs)
+    waves = at_once(*([act(instance, "g", None, "a")] for _ in range(12)))
+    assert [line for line in said(instance, waves) if "too many orders" in line]

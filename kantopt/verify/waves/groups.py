@@ -14,10 +14,13 @@ from kantopt.verify.rules.gang import check_gang
 from kantopt.verify.rules.slices import check_slices
 from kantopt.verify.rules.topology import check_topology
 from kantopt.verify.step import Step, Violation
-from kantopt.verify.waves.order import Order
+from kantopt.verify.waves.order import Order, bits_of
 
 MOST_STATES = 500
-"""Past so many states of one job its waves must wait for each other: nobody would look at more."""
+"""Past so many states more than it has waves, a job's waves must wait for each other.
+
+Nobody would look at more; a chain has one state for each wave, and is judged at any length.
+"""
 _CHECKS = {
     Rule.GANG: check_gang,
     Rule.TOPOLOGY: check_topology,
@@ -40,7 +43,7 @@ def judge_groups(instance: Instance, order: Order) -> Iterator[Violation]:
         ]
         found: dict[Violation, None] = {}
         for count, (before, after, p) in enumerate(_steps(instance, order, waves)):
-            if count > MOST_STATES:
+            if count > MOST_STATES + len(waves):
                 ids = ", ".join(str(order.waves[p].id) for p in sorted(waves))
                 found[
                     Violation(
@@ -91,25 +94,24 @@ def _crosses(instance: Instance, action: Action, need: TopologyNeed) -> bool:
 def _steps(
     instance: Instance, order: Order, waves: dict[int, list[Action]]
 ) -> Iterator[tuple[Placement, Placement, int]]:
-    """Each state that a job can be in, and each wave that can be the next to be done there."""
-    seen = {frozenset[int]()}
-    todo = [frozenset[int]()]
-    placements = {todo[0]: _with(instance, ())}
+    """Each state that a job can be in, and each wave that can be the next to be done there.
+
+    A state is known by the waves that are done in it, as bits.
+    """
+    listed = sum(1 << p for p in waves)
+    placements = {0: instance.current}
+    todo = [0]
     while todo:
         done = todo.pop()
-        for p in sorted(waves.keys() - done):
-            if any(q not in done and order.precedes(q, p) for q in waves):
+        before = placements[done]
+        for p in bits_of(listed & ~done):
+            if order.before[p] & listed & ~done:
                 continue
-            after = done | {p}
-            if after not in seen:
-                seen.add(after)
+            after = done | 1 << p
+            if after not in placements:
                 todo.append(after)
-                placements[after] = _with(instance, (a for q in after for a in waves[q]))
-            yield placements[done], placements[after], p
-
-
-def _with(instance: Instance, actions: Iterable[Action]) -> Placement:
-    return apply(instance.current, [Wave(0, (), tuple(actions))])
+                placements[after] = apply(before, [Wave(0, (), tuple(waves[p]))])
+            yield before, placements[after], p
 
 
 def apply(placement: Placement, waves: Iterable[Wave]) -> Placement:

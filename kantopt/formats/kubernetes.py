@@ -29,6 +29,7 @@ from kantopt.formats.priorities import Priorities
 from kantopt.formats.resource_claims import ResourceClaims
 from kantopt.formats.restarts import Restarts
 from kantopt.formats.stays import Stays
+from kantopt.formats.units import Units
 from kantopt.formats.view import View
 from kantopt.formats.volumes import Volumes
 from kantopt.schema.base import API_VERSION
@@ -200,6 +201,7 @@ class _Import:
         sidecar_ports = sidecars_count(self._objects.of("", "Node"))
         volumes = Volumes(self._objects)
         claims = ResourceClaims(self._objects)
+        units = Units(self._objects)
         for view in views:
             phase = view.at("status").text("phase")
             if phase in ("Succeeded", "Failed"):
@@ -209,6 +211,7 @@ class _Import:
                 continue
             pod = read_pod(view, namespaces, self._notes, sidecar_ports=sidecar_ports)
             pod = claims.into(self._attachments.into(volumes.into(pod, view)), view)
+            pod = units.into(pod)
             if pod.node and pod.node not in nodes:
                 text = "pods on nodes that are not in the input are left out"
                 self._notes.add(text, f"{pod.full_name} on {pod.node}")
@@ -362,7 +365,7 @@ def _group_key(member: Member) -> Hashable:
     if not pod.owner_name or pod.owner_kind == "Node":
         return (pod.namespace, pod.ref.name, pod.ref.uid)
     # Priority is a job's: pods of one owner made before and after a change are two jobs.
-    kind = (pod.owner_kind, pod.owner_name, pod.owner_uid)
+    kind = (pod.owner_kind, pod.owner_name, pod.owner_uid) if not pod.unit else ("unit", pod.unit)
     return (pod.namespace, kind, pod.priority, pod.priority_class, pod.preemption_policy)
 
 
@@ -370,6 +373,8 @@ def _job_name(member: Member) -> str:
     pod = member.pod
     if member.gang is not None:
         return member.gang.name
+    if pod.unit:
+        return pod.unit
     return pod.ref.name if not pod.owner_name or pod.owner_kind == "Node" else pod.owner_name
 
 

@@ -109,7 +109,7 @@ class JobsReader:
             daemon=all(pod.owner_kind in _DAEMONS for pod in pods),
             max_moves=bearable.moves,
             max_moves_at_once=bearable.at_once,
-            disruption_mode=gang.disruption,
+            disruption_mode="all" if any(pod.unit for pod in pods) else gang.disruption,
             min_count=minimum if len(sets) > 1 and minimum else None,
             topology_request=self._request(wish, seen, first),
             creation_time=created[0] if created else None,

@@ -34,6 +34,7 @@ KINDS = frozenset(
         ("scheduling.x-k8s.io", "PodGroup"),
         ("scheduling.sigs.k8s.io", "PodGroup"),
         ("topology.volcano.sh", "HyperNode"),
+        ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
         ("kai.scheduler", "Topology"),
         ("kueue.x-k8s.io", "Topology"),
         ("kueue.x-k8s.io", "ClusterQueue"),

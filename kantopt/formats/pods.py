@@ -72,6 +72,8 @@ class Pod:
     workload: WorkloadRef | None
     shape: dict[str, Any]
     selects: frozenset[str]
+    unit: str = ""
+    """Name of the pods that go together with it, if any do."""
 
     @property
     def full_name(self) -> str:

@@ -6,7 +6,6 @@ them.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -23,10 +22,8 @@ from kantopt.schema.stays import CAUSES, WORDS, Cause, Fixed
 
 SYSTEM_CRITICAL = 2_000_000_000
 """Least priority of what Kubernetes keeps for the system."""
-_TRAINING = re.compile(r"(PyTorch|MPI|TF|XGBoost|Paddle|JAX)Job")
 _TAS = "kueue.x-k8s.io/tas"
 _UNCONSTRAINED = "kueue.x-k8s.io/podset-unconstrained-topology"
-_LWS = "leaderworkerset.sigs.k8s.io/name"
 
 
 class Stays:
@@ -62,8 +59,8 @@ class Stays:
             return replace(pod, pinned="", homebound=False)
         if pod.node:
             self._counts[causes[0]] += 1
-        # A member of a group may be evicted with all of it, where evicting takes all of it.
-        only_moves = causes == ["group"] and _LWS not in pod.labels
+        # A member of a group may be evicted: with all of it, where evicting takes all of it.
+        only_moves = causes == ["group"]
         return replace(pod, pinned="" if only_moves else causes[0], homebound=True)
 
     def _more(self, pod: Pod) -> list[Cause]:
@@ -113,14 +110,11 @@ class Stays:
 def _goes_together(pod: Pod) -> bool:
     """Whether moving the pod takes others along, ends its job, or cannot be done at all.
 
-    A LeaderWorkerSet makes the whole group anew, Kueue sends a pod of a gang placed by topology
-    back to where it came from, a training job ends with a pod that is not restarted, a Ray cluster
-    with its head.
+    A unit ends or is made anew as a whole, Kueue sends a pod of a gang placed by topology back to
+    where it came from, a Ray cluster ends with its head.
     """
-    if _LWS in pod.labels or pod.labels.get("ray.io/node-type") == "head":
+    if pod.unit or pod.labels.get("ray.io/node-type") == "head":
         return True
     by_kueue = pod.labels.get("kueue.x-k8s.io/queue-name") or pod.labels.get(_TAS)
     placed = pod.labels.get(_TAS) == "true" or _UNCONSTRAINED in pod.annotations
-    if by_kueue and (placed or level_wish(pod)):
-        return True
-    return bool(_TRAINING.fullmatch(pod.owner_kind)) and pod.restarts == "Never"
+    return bool(by_kueue and (placed or level_wish(pod)))

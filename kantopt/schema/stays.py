@@ -29,7 +29,7 @@ Fixed = Literal["daemon", "static", "terminating"]
 
 WORDS: dict[Cause | Fixed, str] = {
     "annotated": "annotated to stay",
-    "group": "whose group or job would end with them",
+    "group": "not moved one by one, as their group or job would end with them",
     "kube-system": "of kube-system without a budget",
     "local-storage": "with local storage",
     "no-controller": "without a controller",

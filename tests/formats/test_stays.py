@@ -32,7 +32,7 @@ def kept(*objects: dict[str, Any], **options: Any) -> tuple[bool, bool]:
         ("no-controller", True, {"metadata": UNOWNED}),
         ("annotated", True, {"annotations": {SAFE: "on-completion"}}),
         ("annotated", True, {"annotations": {PREFER: "true"}}),
-        ("group", True, {"labels": LWS}),
+        ("group", False, {"labels": LWS}),
         ("group", False, {"labels": {"ray.io/node-type": "head"}, "owner": "RayCluster/r"}),
         ("group", False, {"owner": "PyTorchJob/p", "restartPolicy": "Never"}),
         ("group", False, {"owner": "Job/j", "labels": TAS}),

@@ -1,0 +1,76 @@
+"""Pods that go together: groups of a LeaderWorkerSet, training jobs that are never restarted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kantopt.problem.build import build_instance
+from kantopt.problem.placement import Placement
+from kantopt.schema.base import API_VERSION
+from kantopt.schema.model import Model, Rule
+from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.verify.rules import check
+from tests.formats.cluster_objects import node, pod, read, thing
+
+LWS = "leaderworkerset.sigs.k8s.io"
+
+
+def group(index: int, pods: int = 3) -> list[dict[str, Any]]:
+    """A leader of a set ``serve`` and its workers, each on a node."""
+    found = []
+    for i in range(pods):
+        name = f"serve-{index}" if i == 0 else f"serve-{index}-{i}"
+        owner = "StatefulSet/serve" if i == 0 else f"StatefulSet/serve-{index}"
+        labels = {f"{LWS}/name": "serve", f"{LWS}/group-index": str(index)}
+        found.append(pod(name, on="a", owner=owner, labels=labels))
+    return found
+
+
+def leaders(policy: str) -> dict[str, Any]:
+    return thing(
+        "leaderworkerset.x-k8s.io/v1",
+        "LeaderWorkerSet",
+        "serve",
+        leaderWorkerTemplate={"restartPolicy": policy},
+    )
+
+
+def jobs_of(*objects: dict[str, Any]) -> dict[str, str]:
+    """Disruption mode by name of each job."""
+    return {job.name: job.disruption_mode for job in read(node("a"), *objects).snapshot.jobs}
+
+
+def without(snapshot: ClusterSnapshot, gone: int) -> list[str]:
+    """What the judge says of evicting some pods of the first job."""
+    model = Model(api_version=API_VERSION, kind="Model", objectives=("unplaced",))
+    instance = build_instance(snapshot, (), model)
+    changes = {}
+    for s in instance.jobs[0].podsets:
+        spots = dict(instance.current.podsets[s])
+        for spot in list(spots):
+            taken = min(gone, spots[spot])
+            spots[spot] -= taken
+            gone -= taken
+        changes[s] = spots
+    final: Placement = instance.current.replace(changes)
+    return [str(v) for v in check(instance, final) if v.rule is Rule.GANG_VICTIMS]
+
+
+def test_a_group_of_a_leader_worker_set_is_one_job_that_goes_as_a_whole() -> None:
+    assert jobs_of(*group(0), *group(1)) == {"serve-0": "all", "serve-1": "all"}
+    snapshot = read(node("a"), *group(0)).snapshot
+    (found,) = snapshot.jobs
+    assert (found.preemptible, found.movable) == (True, False)
+    assert without(snapshot, 1)
+    assert without(snapshot, 3) == []
+
+
+def test_pods_of_a_leader_worker_set_that_restarts_them_one_by_one_are_no_unit() -> None:
+    assert jobs_of(leaders("None"), *group(0)) == {"serve": "single", "serve-0": "single"}
+    assert jobs_of(leaders("RecreateGroupOnPodRestart"), *group(0)) == {"serve-0": "all"}
+
+
+def test_a_training_job_that_is_never_restarted_ends_as_a_whole() -> None:
+    for policy, mode in (("Never", "all"), ("OnFailure", "single")):
+        pods = [pod(f"w{i}", on="a", owner="PyTorchJob/p", restartPolicy=policy) for i in range(2)]
+        assert jobs_of(*pods) == {"p": mode}

@@ -62,6 +62,12 @@ def search_together(
     ending = Ending()
     if incumbents.optimal:
         return ending
+    if deadline.over() and not deadline.deterministic:
+        # A task that nobody has time for is not even written out: of a large one that takes long.
+        ending.cut = True
+        if options.engine != "fast":
+            ending.warnings.append("the exact search did not begin: there was no time left for it")
+        return ending
     chained = options.engine != "exact" and not forbidden
     if options.engine == "fast":
         _chains(incumbents, options, deadline, bettered, ending)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import PodSet
+from kantopt.problem.job import Job, PodSet
 from kantopt.problem.mix import Shape, shape_of
 from kantopt.schema.model import (
     ClassObjective,
@@ -209,7 +210,7 @@ def _of_priority(
     surplus: list[Tier] = []
     for priority in priorities:
         tier = Tier(metric, "pods", priority)
-        jobs = [job for job in instance.jobs if priority in (None, job.priority)]
+        jobs = _jobs(instance, priority)
         if metric is Metric.DISPLACED:
             pods = [instance.podsets[s] for job in jobs for s in job.podsets]
             pods = [podset for podset in pods if podset.running]
@@ -236,6 +237,12 @@ def _of_priority(
             if any(_elastic(instance, job.index) for job in jobs):
                 surplus.append(replace(tier, unit=unit, surplus=True))
     yield from surplus
+
+
+@lru_cache(maxsize=64)
+def _jobs(instance: Instance, priority: int | None) -> list[Job]:
+    """Jobs of a priority, or all."""
+    return [job for job in instance.jobs if priority in (None, job.priority)]
 
 
 def _units(podsets: Iterable[PodSet], unit: str) -> Iterator[str]:
@@ -278,8 +285,10 @@ def _wishes(instance: Instance) -> bool:
 
 def _elastic(instance: Instance, j: int) -> bool:
     job = instance.jobs[j]
+    if not job.is_gang:
+        return False
     wanted = sum(role.count for role in job.roles)
-    return job.is_gang and wanted > max(job.min_count, sum(role.min_count for role in job.roles))
+    return wanted > max(job.min_count, sum(role.min_count for role in job.roles))
 
 
 def _cluster_wide(instance: Instance, name: str, parameters: object) -> Tier:

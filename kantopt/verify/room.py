@@ -120,15 +120,28 @@ def most_pods(instance: Instance, j: int, role: int) -> int:
             if len(domains_used(instance, need, need.required, instance.current)) < 2:
                 level = need.required
     allowed = podset.allowed if instance.on(Rule.ELIGIBILITY) else None
-    rooms = _rooms(instance, podset.requests, podset.devices, podset.count)
-    best = max(
+    best = _best_region(instance, podset.requests, podset.devices, podset.count, allowed, level)
+    return min(best, podset.count, _quota_room(instance, job, podset))
+
+
+@lru_cache(maxsize=4096)
+def _best_region(
+    instance: Instance,
+    requests: Amounts,
+    devices: tuple[DeviceNeed, ...],
+    most: int,
+    allowed: frozenset[int] | None,
+    level: int | None,
+) -> int:
+    """Pods of a shape that the roomiest domain of a level holds, or the whole cluster."""
+    rooms = _rooms(instance, requests, devices, most)
+    return max(
         (
             sum(number * rooms[kind] for kind, number in region.items())
             for region in _regions(instance, allowed, level)
         ),
         default=0,
     )
-    return min(best, podset.count, _quota_room(instance, job, podset))
 
 
 @lru_cache(maxsize=4)

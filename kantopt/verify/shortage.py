@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
@@ -27,6 +27,10 @@ class Item:
 
     weight: int
     asks: Amounts
+
+
+_Kind = tuple[tuple[int, int], int, int, Amounts]
+"""Job and role, weight, number and requests of pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +136,10 @@ def _offers(instance: Instance) -> tuple[int | None, ...]:
     return tuple(offers)
 
 
-def _kinds(tier: Tier, instance: Instance) -> Iterator[tuple[tuple[int, int], int, int, Amounts]]:
-    """Yield job and role, weight, number and requests of what a tier cannot do without."""
+@lru_cache(maxsize=256)
+def _kinds(tier: Tier, instance: Instance) -> tuple[_Kind, ...]:
+    """List what a tier cannot do without, by job and role."""
+    found: list[_Kind] = []
     for job in instance.jobs:
         if tier.priority not in (None, job.priority) or job.min_count:
             continue  # a minimum over all roles may be met in many ways
@@ -142,19 +148,26 @@ def _kinds(tier: Tier, instance: Instance) -> Iterator[tuple[tuple[int, int], in
             count = role.min_count if job.is_gang else role.count
             each = weight(tier, podset)
             if each and count:
-                yield (job.index, i), each, count, podset.requests
+                found.append(((job.index, i), each, count, podset.requests))
+    return tuple(found)
 
 
 @lru_cache(maxsize=256)
 def _items(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> tuple[tuple[Item, int], ...]:
     """Items of a tier and their number, without those that a tier above counts as well."""
-    others = {key for other in held for key, *_ in _kinds(other, instance)}
+    others = {
+        key
+        for other in held
+        if other.priority == tier.priority or None in (other.priority, tier.priority)
+        for key, *_ in _kinds(other, instance)
+    }
     counts: Counter[Item] = Counter()
     if tier.unit != "jobs":
+        alike: Counter[tuple[int, Amounts]] = Counter()
         for key, each, count, requests in _kinds(tier, instance):
             if key not in others:
-                counts[Item(each, requests)] += count
-        return tuple(counts.items())
+                alike[each, requests] += count
+        return tuple((Item(*kind), count) for kind, count in alike.items())
     whole: dict[int, list[int]] = {}
     for key, _, count, requests in _kinds(tier, instance):
         if key not in others:

@@ -317,6 +317,20 @@ def test_a_solver_that_is_given_no_processor_counts_as_waiting() -> None:
     assert ending.cpu.waited > 0.2
 
 
+def test_a_search_that_nobody_has_time_for_is_not_given_its_task(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def begin(*_: object) -> None:
+        raise AssertionError("a task was written out")
+
+    monkeypatch.setattr(SolverProcess, "begin", begin)
+    instance = hard_question().instance(model(*PODS_FIRST))
+    incumbents = Incumbents(instance, tiers_of(instance), instance.current, "nobody")
+    ending = search_together(incumbents, Options(), soon(0.0), lambda: None)
+    assert ending.cut
+    assert ["did not begin" in warning for warning in ending.warnings] == [True]
+
+
 def test_an_interrupted_plan_says_so() -> None:
     deadline = soon(60.0)
     timer = threading.Timer(1.5, lambda: setattr(deadline.stop, "signal", signal.SIGTERM))

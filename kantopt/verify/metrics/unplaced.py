@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 from kantopt.problem.instance import Instance
@@ -79,6 +80,29 @@ def _concerned(tier: Tier, instance: Instance) -> list[Job]:
     return [job for job in jobs if any(role_weights(tier, instance, job))]
 
 
+@dataclass(frozen=True, slots=True)
+class _Jobs:
+    """Jobs that a tier counts, told apart by what it takes to count them."""
+
+    plain: tuple[tuple[int, int, int], ...]
+    """Of those of one pod set: the set, weight of a pod, and pods that the job needs."""
+    rest: tuple[Job, ...]
+
+
+@lru_cache(maxsize=256)
+def _jobs(tier: Tier, instance: Instance) -> _Jobs:
+    plain: list[tuple[int, int, int]] = []
+    rest: list[Job] = []
+    for job in _concerned(tier, instance):
+        if len(job.podsets) == 1:
+            (s,), (role,) = job.podsets, job.roles
+            needed = max(job.min_count, role.min_count) if job.is_gang else role.count
+            plain.append((s, weight(tier, instance.podsets[s]), needed))
+        else:
+            rest.append(job)
+    return _Jobs(tuple(plain), tuple(rest))
+
+
 @lru_cache(maxsize=256)
 def _cores(tier: Tier, instance: Instance) -> list[int]:
     """Weight of what each job that a tier counts cannot do without, the heaviest first."""
@@ -87,12 +111,17 @@ def _cores(tier: Tier, instance: Instance) -> list[int]:
 
 def measure_unplaced(tier: Tier, step: Step) -> int:
     """What is wanted and not placed, running jobs that lose their place included."""
-    jobs = _concerned(tier, step.instance)
+    jobs, placed = _jobs(tier, step.instance), step.placed
     if tier.unit == "jobs":
-        return sum(not step.satisfied(job) for job in jobs)
-    if tier.surplus:
-        return sum(missing(tier, step, job) - missing_core(tier, step, job) for job in jobs)
-    return sum(missing_core(tier, step, job) for job in jobs)
+        short = sum(1 for s, _, needed in jobs.plain if placed[s] < needed)
+        return short + sum(not step.satisfied(job) for job in jobs.rest)
+    core = sum(w * (needed - placed[s]) for s, w, needed in jobs.plain if placed[s] < needed)
+    core += sum(missing_core(tier, step, job) for job in jobs.rest)
+    if not tier.surplus:
+        return core
+    sets = step.instance.podsets
+    every = sum(w * (sets[s].count - placed[s]) for s, w, _ in jobs.plain)
+    return every + sum(missing(tier, step, job) for job in jobs.rest) - core
 
 
 def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.formats.attachments import Attachments
+from kantopt.formats.claimed_devices import ClaimedDevices
 from kantopt.formats.disruption import read_budget
 from kantopt.formats.gangs import Dialect, GangRef, gang_of
 from kantopt.formats.host_ports import sidecars_count
@@ -128,6 +129,7 @@ class _Import:
         """Names of the pods that gates hold back, and of their jobs."""
         self._notes = Notes()
         self._attachments = Attachments(objects, self._notes)
+        self._devices = ClaimedDevices(objects, self._notes)
         self._ended: Counter[GangRef] = Counter()
 
     def run(self, chosen: Sequence[str], captured_at: str | None) -> Imported:
@@ -140,7 +142,7 @@ class _Import:
             else node
             for node in nodes
         ]
-        nodes = [self._attachments.onto(node) for node in nodes]
+        nodes = [self._devices.onto(self._attachments.onto(node)) for node in nodes]
         budgets = [read_budget(view, notes) for view in objects.of("policy", "PodDisruptionBudget")]
         kept = [budget for budget in budgets if budget is not None]
         priorities = Priorities(objects)
@@ -200,7 +202,7 @@ class _Import:
         members = []
         sidecar_ports = sidecars_count(self._objects.of("", "Node"))
         volumes = Volumes(self._objects)
-        claims = ResourceClaims(self._objects)
+        claims = ResourceClaims(self._objects, self._devices)
         units = Units(self._objects)
         for view in views:
             phase = view.at("status").text("phase")
@@ -211,7 +213,7 @@ class _Import:
                 continue
             pod = read_pod(view, namespaces, self._notes, sidecar_ports=sidecar_ports)
             pod = claims.into(self._attachments.into(volumes.into(pod, view)), view)
-            pod = units.into(pod)
+            pod = units.into(self._devices.into(pod))
             if pod.node and pod.node not in nodes:
                 text = "pods on nodes that are not in the input are left out"
                 self._notes.add(text, f"{pod.full_name} on {pod.node}")

@@ -21,6 +21,8 @@ KINDS = frozenset(
         ("storage.k8s.io", "CSINode"),
         ("storage.k8s.io", "VolumeAttachment"),
         ("resource.k8s.io", "ResourceClaim"),
+        ("resource.k8s.io", "ResourceSlice"),
+        ("resource.k8s.io", "DeviceClass"),
         ("apps", "StatefulSet"),
         ("batch", "Job"),
         ("policy", "PodDisruptionBudget"),

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from kantopt.formats.claimed_devices import ClaimedDevices
 from kantopt.formats.kubernetes_nodes import read_term
 from kantopt.formats.objects import Objects
+from kantopt.formats.pod_claims import claims_of
 from kantopt.formats.pods import Pod
 from kantopt.formats.view import View
 from kantopt.schema.jobs import NodeSelectorTerm
@@ -21,7 +23,8 @@ _MOST_USERS = 256
 class ResourceClaims:
     """Reads the resource claims of pods that wait, by the claims of a dump."""
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: Objects, devices: ClaimedDevices) -> None:
+        self._devices = devices
         self._claims = objects.by_name("resource.k8s.io", "ResourceClaim")
         self._users: Counter[tuple[str, str]] = Counter()
         """Pods that wait for an allocated claim beside those that it is reserved for."""
@@ -30,25 +33,16 @@ class ResourceClaims:
         """Return a pod with what its allocated claims ask of nodes; as it was otherwise.
 
         A pod with a node stays as it was: elsewhere its claims would have to be allocated anew.
-        So does a pod with any claim that is missing, not generated yet or not allocated.
+        So does a pod with any claim that is missing, not generated yet, or not allocated where it
+        is not known which devices suit it.
         """
-        asked = list(view.at("spec").list("resourceClaims"))
-        if not asked or pod.node:
+        if pod.node or "resource-claims" not in pod.shape["not_modelled"]:
             return pod
-        generated = {
-            item.text("name"): item.text("resourceClaimName")
-            for item in view.at("status").list("resourceClaimStatuses")
-        }
         lists: list[_Terms] = []
-        for item in asked:
-            name = item.text("resourceClaimName")
-            own = not name and "resourceClaimTemplateName" in item
-            if own and generated.get(item.text("name")) == "":
-                continue  # Its template turned out to need no claim.
-            key = (pod.namespace, generated.get(item.text("name"), "") if own else name)
-            if key not in self._claims:
+        for item in claims_of(view):
+            if item.key not in self._claims:
                 return pod
-            found = self._reach(pod, key, own=own)
+            found = self._reach(pod, item.key, own=item.own)
             if found is None:
                 return pod
             lists += found
@@ -64,7 +58,7 @@ class ResourceClaims:
         return replace(pod, shape=shape)
 
     def _reach(self, pod: Pod, key: tuple[str, str], *, own: bool) -> list[_Terms] | None:
-        """Lists of terms of which a node must match one each; ``None`` if it is not allocated."""
+        """Lists of terms of which a node must match one each; ``None`` if it is not known."""
         claim = self._claims[key]
         metadata, status = claim.at("metadata"), claim.at("status")
         owners = metadata.list("ownerReferences")
@@ -72,7 +66,9 @@ class ResourceClaims:
         if "deletionTimestamp" in metadata or (own and not owned):
             return [_NOWHERE]
         if "allocation" not in status:
-            return None
+            if self._devices.nowhere(pod):
+                return [_NOWHERE]
+            return [] if self._devices.explains(pod) else None
         users = {user.text("uid") for user in status.list("reservedFor")}
         if pod.ref.uid not in users:
             if len(users) >= _MOST_USERS:

@@ -1,0 +1,166 @@
+"""Devices that pods claim, as amounts of node resources."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from kantopt.formats.device_requests import DeviceClasses, NowhereError, Request, UnreadError
+from kantopt.formats.device_resources import DeviceResources, accepted, amounts
+from kantopt.formats.devices import DeviceId, read_devices
+from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.pod_claims import claims_of
+from kantopt.formats.pods import Pod
+from kantopt.formats.view import View
+from kantopt.schema.snapshot import Node
+
+_GROUP = "resource.k8s.io"
+_SHARED = "pods that claim devices which kube-scheduler may give to other claims first"
+_Key = tuple[str, str]
+"""Namespace and name of a pod or a claim."""
+
+
+class ClaimedDevices:
+    """What pods ask of devices, and what nodes offer.
+
+    Requests that accept the same devices are one kind. A node can serve its pods exactly if it
+    has, for each set of kinds, as many devices as are asked for; each set that must be looked at
+    is a resource (:mod:`kantopt.formats.hall`). Pods that run ask for the devices that their own
+    claims hold; devices that any other claim holds are taken off what the node offers.
+    """
+
+    def __init__(self, objects: Objects, notes: Notes) -> None:
+        self._asks: dict[_Key, Counter[str]] = {}
+        self._offers: dict[str, Counter[str]] = {}
+        self._names: frozenset[str] = frozenset()
+        self._nowhere: set[_Key] = set()
+        """Pods that wait with a claim for a class that is not there."""
+        classes = objects.by_name(_GROUP, "DeviceClass")
+        slices = objects.of(_GROUP, "ResourceSlice")
+        if not classes or not slices:
+            return
+        self._claims = objects.by_name(_GROUP, "ResourceClaim")
+        pods = [
+            pod
+            for pod in objects.of("", "Pod")
+            if pod.at("status").text("phase") not in ("Succeeded", "Failed")
+        ]
+        reader = DeviceClasses(classes)
+        wanted = self._wanted(pods, reader)
+        devices = read_devices(slices) if any(wanted.values()) else ()
+        if devices is None:
+            return
+        told = accepted({r for asks in wanted.values() for r in asks}, reader, devices)
+        wanted = {pod: asks for pod, asks in wanted.items() if asks.keys() <= told.keys()}
+        kinds = DeviceResources({r: told[r] for asks in wanted.values() for r in asks})
+        held = self._held(pods)
+        for device in devices:
+            names = kinds.of_device.get(device.id, ())
+            holder = held.get(device.id)
+            if holder is None or holder.node == device.node:
+                self._offers.setdefault(device.node, Counter()).update(names)
+            if holder is not None and holder.node == device.node:
+                self._asks.setdefault(holder.key, Counter()).update(names)
+        for key, requests in wanted.items():
+            if not kinds.excess.isdisjoint(requests):
+                continue
+            self._asks[key] = Counter()
+            for request, count in requests.items():
+                self._asks[key].update(dict.fromkeys(kinds.of_request[request], count))
+            if not kinds.shared.isdisjoint(requests):
+                notes.add(_SHARED, "/".join(key))
+            for words in sorted({kinds.where[r] for r in requests if r in kinds.where}):
+                notes.add(f"pods that claim {words}", "/".join(key))
+        self._names = frozenset(name for names in kinds.of_request.values() for name in names)
+
+    def explains(self, pod: Pod) -> bool:
+        """Whether it is known which devices suit the claims of a pod that are not allocated."""
+        return (pod.namespace, pod.ref.name) in self._asks
+
+    def nowhere(self, pod: Pod) -> bool:
+        """Whether a pod has a claim that asks for a class that is not there."""
+        return (pod.namespace, pod.ref.name) in self._nowhere
+
+    def into(self, pod: Pod) -> Pod:
+        """Return a pod that asks for the devices of its claims.
+
+        One that asks for a class by such a name itself, as for an extended resource, is left
+        alone: whether kube-scheduler looks at classes then depends on how it is set up.
+        """
+        shape = pod.shape
+        alone = "resource-claims" in shape["not_modelled"]
+        asked: Mapping[str, str | int] = shape["requests"]
+        if not self._names.isdisjoint(asked):
+            rest = {name: amount for name, amount in asked.items() if name not in self._names}
+            missing = tuple(sorted({*shape["not_modelled"], "resource-claims"}))
+            return replace(pod, shape={**shape, "requests": rest, "not_modelled": missing})
+        more = self._asks.get((pod.namespace, pod.ref.name))
+        if not more or (alone and not pod.node):
+            return pod
+        return replace(pod, shape={**shape, "requests": {**asked, **amounts(more)}})
+
+    def onto(self, node: Node) -> Node:
+        """Return a node with the devices that it offers, but those held otherwise."""
+        offers = self._offers.get(node.name)
+        if not offers:
+            return node
+        return node.model_copy(update={"allocatable": {**node.allocatable, **amounts(offers)}})
+
+    def _wanted(self, pods: Iterable[View], reader: DeviceClasses) -> dict[_Key, Counter[Request]]:
+        """Count what each pod that waits asks for, where all of it is read."""
+        users = Counter(claim.key for pod in pods for claim in claims_of(pod))
+        found = {}
+        for pod in pods:
+            if pod.at("spec").text("nodeName"):
+                continue
+            key, total = _key_of(pod), Counter[Request]()
+            read = True
+            for item in claims_of(pod):
+                claim = self._claims.get(item.key)
+                if claim is None:
+                    read = False
+                elif "allocation" not in claim.at("status"):
+                    try:
+                        total += reader.requests(claim)
+                    except NowhereError:
+                        self._nowhere.add(key)
+                    except UnreadError:
+                        read = False
+                    read = read and users[item.key] == 1
+            if read and key not in self._nowhere:
+                found[key] = total
+        return found
+
+    def _held(self, pods: Iterable[View]) -> dict[DeviceId, _Holder]:
+        """Who holds the devices that are allocated: the one running pod of a claim, if it is."""
+        runs = {
+            pod.at("metadata").text("uid"): (pod.at("spec").text("nodeName"), pod)
+            for pod in pods
+            if pod.at("spec").text("nodeName")
+        }
+        held: dict[DeviceId, _Holder] = {}
+        for key, claim in self._claims.items():
+            status = claim.at("status")
+            users = [user.text("uid") for user in status.list("reservedFor")]
+            node, pod = runs.get(users[0], ("", None)) if len(users) == 1 else ("", None)
+            mine = pod is not None and any(item.key == key for item in claims_of(pod))
+            holder = _Holder(node, _key_of(pod)) if mine and pod is not None else _Holder("", key)
+            for item in status.at("allocation", "devices").list("results"):
+                device = (item.text("driver"), item.text("pool"), item.text("device"))
+                if not item.flag("adminAccess"):
+                    held[device] = holder if device not in held else _Holder("", key)
+        return held
+
+
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """A pod that holds a device on its node; no node if it is not one pod alone."""
+
+    node: str
+    key: _Key
+
+
+def _key_of(pod: View) -> _Key:
+    metadata = pod.at("metadata")
+    return metadata.text("namespace") or "default", metadata.text("name")

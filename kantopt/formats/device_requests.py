@@ -1,0 +1,94 @@
+"""What a resource claim asks for that is not allocated yet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kantopt.formats.view import View
+
+MOST_DEVICES = 32
+"""Of one claim; kube-scheduler allocates no more."""
+_REQUEST = {"name", "exactly", "deviceClassName", "selectors", "allocationMode", "count"}
+_REQUEST |= {"adminAccess", "tolerations"}
+_CLASS = {"selectors", "config", "extendedResourceName"}
+
+
+class UnreadError(Exception):
+    """A claim asks for something that is not read."""
+
+
+class NowhereError(Exception):
+    """A claim asks for what no node has."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Request:
+    """Devices that a request accepts, whatever their number."""
+
+    device_class: str
+    selectors: tuple[str, ...]
+    """Its own expressions, beside those of the class."""
+    tolerant: bool
+    """Whether it tolerates any taint."""
+
+
+class DeviceClasses:
+    """Reads requests by the classes of a dump."""
+
+    def __init__(self, classes: Mapping[tuple[str, str], View]) -> None:
+        self._classes = {name: view.at("spec") for (_, name), view in classes.items()}
+
+    def expressions(self, request: Request) -> tuple[str, ...]:
+        """Return all that a device must be accepted by, in the order in which it is asked."""
+        found = self._classes[request.device_class]
+        return (*_selectors(found), *request.selectors)
+
+    def requests(self, claim: View) -> Counter[Request]:
+        """Count the devices that a claim asks for.
+
+        Raises
+        ------
+        NowhereError
+            If a class is not there: kube-scheduler refuses the pod on every node.
+        UnreadError
+            If it asks in a way that is not modelled, or for too many.
+        """
+        devices = claim.at("spec", "devices")
+        found: Counter[Request] = Counter()
+        bodies = [
+            (item, item.at("exactly") if "exactly" in item else item)
+            for item in devices.list("requests")
+        ]
+        for item, body in bodies:
+            name = body.text("deviceClassName")
+            if name and name not in self._classes and not item.raw.get("firstAvailable"):
+                raise NowhereError
+        if devices.raw.get("constraints") or _others(claim.at("spec"), {"devices"}):
+            raise UnreadError
+        for item, body in bodies:
+            if _others(item, _REQUEST) or _others(body, _REQUEST) or body.flag("adminAccess"):
+                raise UnreadError
+            count = 1 if "count" not in body else body.integer("count", 1, 2**63 - 1)
+            mode = body.text("allocationMode") or "ExactCount"
+            name = body.text("deviceClassName")
+            if mode != "ExactCount" or not count or name not in self._classes:
+                raise UnreadError
+            if _others(self._classes[name], _CLASS):
+                raise UnreadError
+            tolerant = bool(body.raw.get("tolerations"))
+            found[Request(name, _selectors(body), tolerant)] += count
+        if found.total() > MOST_DEVICES:
+            raise UnreadError
+        return found
+
+
+def _selectors(view: View) -> tuple[str, ...]:
+    """Expressions of a class or of a request; a selector of another kind is an empty one."""
+    return tuple(item.at("cel").text("expression") for item in view.list("selectors"))
+
+
+def _others(view: View, known: set[str]) -> bool:
+    """Whether anything is said in fields that are not read."""
+    return any(view.raw[key] for key in view.raw.keys() - known)

@@ -1,0 +1,143 @@
+"""Resources that stand for devices: which requests ask for them, which devices count for them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+
+from kantopt.formats.cel import Selector
+from kantopt.formats.cel_values import CelError
+from kantopt.formats.device_requests import DeviceClasses, Request, UnreadError
+from kantopt.formats.devices import Device, DeviceId
+from kantopt.formats.hall import Kinds, binding_sets
+from kantopt.formats.kubernetes_nodes import bounded
+
+_PREFIX = "deviceclass.resource.kubernetes.io/"
+_MOST_STEPS = 10_000_000
+"""Steps of all selectors over all devices: some seconds."""
+_LONGEST = 160
+"""Characters of selectors that are shown."""
+_Members = frozenset[DeviceId]
+
+
+def accepted(
+    requests: Iterable[Request], reader: DeviceClasses, devices: Sequence[Device]
+) -> dict[Request, _Members]:
+    """Return the devices that requests accept, of those requests where that can be told."""
+    found = {}
+    steps = _MOST_STEPS
+    for request in sorted(requests):
+        try:
+            selectors = [Selector(text) for text in reader.expressions(request)]
+            steps -= len(devices) * (1 + sum(selector.size for selector in selectors))
+            if steps >= 0:
+                found[request] = _members(request, selectors, devices)
+        except (CelError, UnreadError):
+            continue
+    return found
+
+
+def _members(request: Request, selectors: list[Selector], devices: Iterable[Device]) -> _Members:
+    found = set()
+    for device in devices:
+        if all(selector.accepts(device.facts) for selector in selectors):
+            if device.odd or (device.tainted and request.tolerant):
+                raise UnreadError
+            if not device.tainted:
+                found.add(device.id)
+    return frozenset(found)
+
+
+class DeviceResources:
+    """Resources that stand for sets of kinds of requests, and what they are called."""
+
+    def __init__(self, accepted: Mapping[Request, _Members]) -> None:
+        labels = _labels(accepted)
+        by_kind: dict[_Members | Request, list[Request]] = {}
+        for request in sorted(accepted):
+            # Requests for nothing that is there have nothing in common.
+            by_kind.setdefault(accepted[request] or request, []).append(request)
+        kinds = list(by_kind.values())
+        of_device: dict[DeviceId, set[int]] = {}
+        for kind, (first, *_) in enumerate(kinds):
+            for device in accepted[first]:
+                of_device.setdefault(device, set()).add(kind)
+        groups = {device: frozenset(found) for device, found in of_device.items()}
+        sets, excess = binding_sets(set(groups.values()))
+        self.excess = frozenset(request for kind in excess for request in kinds[kind])
+        """Requests that share devices with too many others."""
+        self.shared = frozenset(
+            request for group in sets if len(group) > 1 for kind in group for request in kinds[kind]
+        )
+        """Requests for devices that others ask for too, in another way."""
+        sets += tuple(frozenset([i]) for i, found in enumerate(kinds) if not accepted[found[0]])
+        names = {
+            group: _PREFIX + _name(group, kinds, set(groups.values()), labels) for group in sets
+        }
+        self.of_request = {
+            request: [names[group] for group in sets if kind in group]
+            for kind, found in enumerate(kinds)
+            for request in found
+        }
+        of_group = {
+            group: tuple(names[kept] for kept in sets if kept & group)
+            for group in set(groups.values())
+        }
+        self.where = {
+            request: f"{label}, where {_shortened(request.selectors)}"
+            for found in kinds
+            for request in found
+            if "#" in (label := _label(found, labels))
+        }
+        """What is meant by names that no class explains."""
+        self.of_device = {device: of_group[group] for device, group in groups.items()}
+
+
+def _labels(requests: Iterable[Request]) -> dict[Request, str]:
+    """Name requests: as their class, with a digest of their own selectors if they have any."""
+    digests = {
+        request: hashlib.sha256("\0".join(request.selectors).encode()).hexdigest()
+        for request in requests
+        if request.selectors
+    }
+    length = 6
+    while len({digest[:length] for digest in digests.values()}) < len(set(digests.values())):
+        length += 2
+    return {
+        request: f"{request.device_class}#{digests[request][:length]}"
+        if request.selectors
+        else request.device_class
+        for request in requests
+    }
+
+
+def _name(
+    group: Kinds,
+    kinds: Sequence[Sequence[Request]],
+    groups: set[Kinds],
+    labels: Mapping[Request, str],
+) -> str:
+    """Name a set of kinds: as the one that has all devices of it, or as the widest of them."""
+
+    def within(kind: int, other: int) -> bool:
+        return all(other in found for found in groups if kind in found)
+
+    widest = [k for k in group if not any(within(k, o) for o in group if o != k)]
+    return "+".join(sorted(_label(kinds[k], labels) for k in widest))
+
+
+def _label(requests: Sequence[Request], labels: Mapping[Request, str]) -> str:
+    """Name a kind: as all classes that have just its devices, or as one of its requests."""
+    plain = sorted({labels[request] for request in requests if not request.selectors})
+    return "|".join(plain) or min(labels[request] for request in requests)
+
+
+def _shortened(selectors: Iterable[str]) -> str:
+    text = " ".join(" && ".join(selectors).split())
+    shown = "".join(char if char.isprintable() else "?" for char in text)
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}..."
+
+
+def amounts(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return counts by resource as documents hold them."""
+    return {name: bounded(count) for name, count in sorted(counts.items())}

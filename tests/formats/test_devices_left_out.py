@@ -1,0 +1,186 @@
+"""Claims that are not read are left out with their pods; wrong types are reported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kantopt.errors import BadDataError
+from tests.formats.cluster_objects import Object, read
+from tests.formats.device_objects import (
+    BASE,
+    GPU,
+    NODES,
+    claim,
+    device,
+    device_class,
+    exactly,
+    left_out,
+    offered,
+    pair,
+    places,
+    resource_slice,
+    user,
+)
+
+
+def test_a_class_that_is_not_there_is_found_on_no_node() -> None:
+    claims = pair("p", exactly(name="lost"), exactly(None, allocationMode="All"))
+    assert places(*BASE, *claims) == {}
+    assert not left_out(*BASE, *claims)
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        pytest.param(pair("p", exactly(None, allocationMode="All")), id="all"),
+        pytest.param(pair("p", exactly(adminAccess=True)), id="administration"),
+        pytest.param(pair("p", {"firstAvailable": [exactly()]}), id="first available"),
+        pytest.param(pair("p", exactly(capacity={"requests": {"size": "1"}})), id="capacity"),
+        pytest.param(pair("p", exactly(later="x")), id="a field of a later version"),
+        pytest.param(
+            pair("p", exactly(2), constraints=[{"matchAttribute": "gpu.x/model"}]), id="match"
+        ),
+        pytest.param(pair("p", exactly(33)), id="33 devices"),
+        pytest.param(pair("p", exactly(1, "device.attributes['gpu.x'].lost == 1")), id="fails"),
+        pytest.param(pair("p", exactly(1, "1 + 1 == 2")), id="not read"),
+        pytest.param(pair("p", exactly(1, "")), id="empty"),
+        pytest.param([user("p"), user("q", "p"), claim("p")], id="two wait for it"),
+        pytest.param([user("p"), user("q", "p", on="a"), claim("p")], id="another has it"),
+        pytest.param([user("p", "p", "lost"), claim("p")], id="one is missing"),
+    ],
+)
+def test_what_is_not_read_is_left_out_and_nothing_else(claims: list[Object]) -> None:
+    left = left_out(*BASE, *claims, *pair("z"))
+    assert "p" in left
+    assert "z" not in left
+
+
+@pytest.mark.parametrize("missing", ["DeviceClass", "ResourceSlice"])
+def test_nothing_is_read_without_slices_or_classes(missing: str) -> None:
+    base = [item for item in BASE if item["kind"] != missing]
+    assert left_out(*base, *pair("p")) == {"p"}
+
+
+@pytest.mark.parametrize(
+    ("more", "spec"),
+    [
+        ({"consumesCounters": [{"counterSet": "c"}]}, {}),
+        ({"allowMultipleAllocations": True}, {}),
+        ({"bindsToNode": True}, {}),
+        ({"bindingConditions": ["ready"]}, {}),
+        ({"basic": {"consumesCounters": [{}]}}, {}),
+        ({}, {"nodeName": None, "allNodes": True}),
+        ({}, {"nodeName": None, "nodeSelector": {"nodeSelectorTerms": [{}]}}),
+        ({"nodeName": "b"}, {"nodeName": None, "perDeviceNodeSelection": True}),
+        ({}, {"nodeName": None}),
+    ],
+)
+def test_requests_that_an_odd_device_suits_are_left_out(more: Object, spec: Object) -> None:
+    pool = {"pool": {"name": "other"}}
+    odd = resource_slice("b", {"name": "odd", **more}, **pool, **spec)
+    named = "has(device.attributes['gpu.x'].model)"
+    claims = [*pair("p"), *pair("q", exactly(1, named))]
+    assert left_out(*BASE, odd, *claims) == {"p"}
+    plain = resource_slice("b", {"name": "odd", **dict.fromkeys(more)}, **pool, allNodes=False)
+    assert left_out(*BASE, plain, *claims) == set()
+
+
+def test_devices_with_taints_are_given_to_those_only_that_may_tolerate_them() -> None:
+    def offers(effect: str) -> list[Object]:
+        sick = device("g0", taints=[{"key": "sick", "effect": effect}])
+        return [*NODES, device_class(), resource_slice("a", sick)]
+
+    tolerant = pair("q", exactly(tolerations=[{"operator": "Exists"}]))
+    for effect in ("NoSchedule", "NoExecute"):
+        assert places(*offers(effect), *pair("p")) == {}
+        assert left_out(*offers(effect), *pair("p"), *tolerant) == {"q"}
+    assert places(*offers("None"), *pair("p")) == {"p": "a"}
+
+
+def test_of_a_pool_its_newest_slices_count() -> None:
+    old, new = resource_slice("a", "g0", "g1", "g2"), resource_slice("a", "g0", generation=2)
+    assert offered(read(*NODES, device_class(), old, new, *pair("p")))["a"] == {GPU: 1}
+    pool = {"name": "both"}
+    here = resource_slice("a", "g0", pool={**pool, "generation": 1})
+    there = resource_slice("b", "g1", pool={**pool, "generation": 2})
+    assert left_out(*NODES, device_class(), here, there, *pair("p")) == {"p"}
+
+
+def test_a_pool_that_names_a_device_twice_tells_nothing() -> None:
+    assert left_out(*BASE, resource_slice("a", "g0"), *pair("p")) == {"p"}
+
+
+def test_selectors_that_would_take_too_long_are_not_asked() -> None:
+    hard = " && ".join(["device.driver == 'gpu.x'"] * 300)
+    offers = resource_slice("a", *(device(f"g{i}") for i in range(9000)))
+    assert left_out(*NODES, device_class(), offers, *pair("p", exactly(1, hard)), *pair("q")) == {
+        "p"
+    }
+
+
+DEVICE = "spec.devices.0"
+REQUEST = "spec.devices.requests.0"
+WRONG: list[tuple[str, str, Any]] = [
+    ("slice", "spec", 7),
+    ("slice", "spec.driver", {}),
+    ("slice", "spec.nodeName", 5),
+    ("slice", "spec.pool", []),
+    ("slice", "spec.pool.generation", "one"),
+    ("slice", "spec.devices", "x"),
+    ("slice", DEVICE, "x"),
+    ("slice", f"{DEVICE}.name", 5),
+    ("slice", f"{DEVICE}.basic", 3),
+    ("slice", f"{DEVICE}.taints", {"a": 1}),
+    ("slice", f"{DEVICE}.taints", [{"effect": 1}]),
+    ("slice", f"{DEVICE}.attributes", []),
+    ("slice", f"{DEVICE}.attributes.model", "a"),
+    ("slice", f"{DEVICE}.attributes.model", {"int": "a"}),
+    ("slice", f"{DEVICE}.attributes.model", {"int": 2**63}),
+    ("slice", f"{DEVICE}.attributes.model", {"bool": 1}),
+    ("slice", f"{DEVICE}.capacity", 3),
+    ("slice", f"{DEVICE}.capacity.size", []),
+    ("slice", f"{DEVICE}.capacity.size", "lots"),
+    ("slice", f"{DEVICE}.capacity.size", {}),
+    ("slice", f"{DEVICE}.capacity.size", {"value": True}),
+    ("slice", f"{DEVICE}.capacity.size", {"value": "-1"}),
+    ("class", "spec", 7),
+    ("class", "spec.selectors", "x"),
+    ("class", "spec.selectors.0", "x"),
+    ("class", "spec.selectors.0.cel", "x"),
+    ("class", "spec.selectors.0.cel.expression", 5),
+    ("claim", "spec", 7),
+    ("claim", "spec.devices", []),
+    ("claim", "spec.devices.requests", {}),
+    ("claim", REQUEST, "x"),
+    ("claim", f"{REQUEST}.exactly", []),
+    ("claim", f"{REQUEST}.exactly.count", "2"),
+    ("claim", f"{REQUEST}.exactly.count", 0),
+    ("claim", f"{REQUEST}.exactly.deviceClassName", 5),
+    ("claim", f"{REQUEST}.exactly.allocationMode", 5),
+    ("claim", f"{REQUEST}.exactly.adminAccess", "no"),
+    ("claim", f"{REQUEST}.exactly.selectors", 1),
+    ("claim", "status", []),
+    ("claim", "status.reservedFor", "x"),
+    ("claim", "status.allocation", {"devices": 5}),
+    ("claim", "status.allocation", {"devices": {"results": "x"}}),
+    ("claim", "status.allocation", {"devices": {"results": [{"driver": 5}]}}),
+    ("claim", "status.allocation", {"devices": {"results": [{"adminAccess": "x"}]}}),
+]
+
+
+@pytest.mark.parametrize(("kind", "path", "value"), WRONG, ids=str)
+def test_what_has_the_wrong_type_is_reported_with_its_place(
+    kind: str, path: str, value: Any
+) -> None:
+    objects = {"slice": resource_slice("a", "g0"), "class": device_class(), "claim": claim("p")}
+    place: Any = objects[kind]
+    *steps, last = (int(step) if step.isdigit() else step for step in path.split("."))
+    for step in steps:
+        place = place[step]
+    place[last] = value
+    with pytest.raises(BadDataError) as raised:
+        read(*NODES, *objects.values(), user("p"), *pair("q"))
+    assert raised.value.problems
+    assert all(problem.path.startswith("items[") for problem in raised.value.problems)

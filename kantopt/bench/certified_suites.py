@@ -8,7 +8,8 @@ from functools import partial
 from kantopt.bench import gangs, golden, openb, preemption, priority_matters, vm_rescheduling
 from kantopt.bench.case import Case
 from kantopt.bench.crowded import KINDS, Crowd, crowded
-from kantopt.bench.suites import SUITES, Grid, Suite
+from kantopt.bench.grid import Grid
+from kantopt.bench.suites import SUITES, Suite
 from kantopt.errors import UsageError
 
 STRATEGIES_GRID = Grid((4, 8, 16), (4, 8), (1, 2, 4), (90, 95))

@@ -7,9 +7,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from statistics import median
 from typing import TypeVar
 
-from kantopt.bench.row import Row
-
 _K = TypeVar("_K", bound=Hashable)
+_R = TypeVar("_R")
 
 SHIFT_SECONDS = 1.0
 """Shift of the geometric mean; right for runs that take about a second."""
@@ -45,9 +44,9 @@ def mean(values: Sequence[int | None]) -> str:
     return f"{sum(known) / len(known):.1f}" if known else "-"
 
 
-def grouped(rows: Iterable[Row], key: Callable[[Row], _K]) -> list[tuple[_K, list[Row]]]:
+def grouped(rows: Iterable[_R], key: Callable[[_R], _K]) -> list[tuple[_K, list[_R]]]:
     """Put rows with the same key together, in the order in which keys come first."""
-    groups: dict[_K, list[Row]] = {}
+    groups: dict[_K, list[_R]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)
     return list(groups.items())

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kantopt.bench import gangs, golden, openb, priority_matters, vm_rescheduling
 from kantopt.bench.case import Case
+from kantopt.bench.features import suite as features
+from kantopt.bench.grid import Grid, seeds_of
 from kantopt.bench.models import MakeModel, shipped
-from kantopt.bench.published import SEEDS
 from kantopt.errors import UsageError
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """Part of a suite to run; empty means the suite's own choice."""
-
-    nodes: tuple[int, ...] = ()
-    pods_per_node: tuple[int, ...] = ()
-    priorities: tuple[int, ...] = ()
-    usage_percent: tuple[int, ...] = ()
-    seeds: int = 5
-    data: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +23,6 @@ class Suite:
     model: Callable[[str], MakeModel] = field(repr=False)
     """Raises :class:`UsageError` for a name that means nothing."""
     limits_seconds: tuple[float, ...]
-
-
-def seeds_of(count: int, data: Path | None) -> list[int]:
-    """Return that many seeds: those compared with, the other published ones, then any."""
-    seeds = list(SEEDS)
-    published = None if data is None else data / "priority_matters" / "seeds.txt"
-    if published is not None and published.exists():
-        seeds += map(int, published.read_text(encoding="ascii").split())
-    rng = random.Random(0)
-    seeds += [rng.randrange(2**63) for _ in range(count)]
-    return list(dict.fromkeys(seeds))[:count]
 
 
 def _priority_matters(grid: Grid) -> list[Case]:
@@ -108,4 +85,5 @@ SUITES = {
         vm_rescheduling.model,
         (5.0, 60.0),
     ),
+    features.SUITE: Suite(features.cases, (features.OWN,), features.model, (10.0,)),
 }

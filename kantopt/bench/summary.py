@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kantopt.bench.deadlines import deadline_blocks
+from kantopt.bench.features.compared import feature_blocks
+from kantopt.bench.features.suite import SUITE
 from kantopt.bench.figures import grouped, mean, seconds, share, shifted_geometric_mean
 from kantopt.bench.peer import ceiling_table, peer_table, slots_table
 from kantopt.bench.profiles import profile_tables
@@ -22,6 +24,8 @@ def summary_blocks(rows: Sequence[Row], records: Sequence[Record]) -> list[Block
     if not rows:
         return [Paragraph("No rows.")]
     ordered = sorted(rows, key=_setting)
+    if rows[0].suite == SUITE:
+        return [*feature_blocks(rows), *(Paragraph(text, "warn") for text in remarks(rows))]
     blocks: list[Block] = [outcome_table(ordered), cost_table(ordered), *deadline_blocks(ordered)]
     if rows[0].suite in _LISTED:
         blocks.append(run_table(ordered))

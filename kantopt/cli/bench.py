@@ -30,8 +30,8 @@ def bench(
         str,
         typer.Argument(
             metavar="SUITE",
-            help="priority-matters, gangs, golden, openb, openb-online, vm-rescheduling or "
-            "preemption; interruptions, determinism, certificates or explanations.",
+            help="priority-matters, gangs, golden, openb, openb-online, vm-rescheduling, features "
+            "or preemption; interruptions, determinism, certificates or explanations.",
             show_default=False,
         ),
     ],
@@ -83,12 +83,20 @@ def bench(
         int, typer.Option(metavar="N", min=1, max=256, help="Runs at the same time.")
     ] = 1,
     of: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="LIST",
-            help="Suites whose plans `certificates` certifies; preemption and golden, too.",
+            help="Suites whose plans `certificates` certifies, preemption and golden, too (default "
+            "priority-matters); those that `features` adds to (default: all it knows).",
+            show_default=False,
         ),
-    ] = "priority-matters",
+    ] = None,
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="`features`: only this one. Repeatable.", show_default=False
+        ),
+    ] = None,
     strategy: Annotated[
         list[opt.Strategy] | None,
         typer.Option(
@@ -131,10 +139,14 @@ def bench(
     `determinism` plans each question twice; `preemption` compares victims with those of
     reverse-trim; `certificates` certifies plans and checks the certificates; `explanations` asks
     why jobs of each kind are where they are: there, too, 1 if anything is not as documented.
+    `features` runs instances with and without what binds nobody, and shows what that costs.
     """
     from kantopt.bench.campaign import Campaign
+    from kantopt.bench.features import suite as featured
+    from kantopt.bench.features.compared import feature_faults
+    from kantopt.bench.grid import Grid
     from kantopt.bench.records import contradictions, merged, read_records, write_records
-    from kantopt.bench.suites import SUITES, Grid
+    from kantopt.bench.suites import SUITES
     from kantopt.bench.summary import remarks, summary_blocks
     from kantopt.bench.table import Table
     from kantopt.cli.screen import on_screen
@@ -185,6 +197,7 @@ def bench(
         _percents(usage),
         seeds,
         None if folder is None else Path(folder),
+        *(_words(of), tuple(feature or ())),
     )
     if suite == "certificates":
         from kantopt.cli.trials import certificates
@@ -192,9 +205,12 @@ def bench(
         limit = next(map(opt.parse_duration, _words(limits)), None)
         judged = [strategy.value for strategy in strategy or ()]
         return certificates(
-            *(_words(of), grid, _words(models), limit, judged, workers),
+            *(_words(of) or ("priority-matters",), grid, _words(models), limit, judged, workers),
             *(out, resume, color, quiet),
         )
+    if suite == featured.SUITE and featured.left_out(grid):
+        without = ", ".join(featured.left_out(grid))
+        complain("note", [f"{without}: left out, need data: give --data DIR or set KANTOPT_DATA"])
     chosen = SUITES[suite]
     if plot is not None:
         from kantopt.bench.plots import check_plotting
@@ -214,6 +230,8 @@ def bench(
     rows = _of_campaign(table.rows, campaign)
     emit(on_screen(summary_blocks(rows, known), color))
     faults = [*remarks(rows), *contradictions(rows, known)]
+    if suite == featured.SUITE:
+        faults += feature_faults(rows)
     complain("error", faults)
     if record is not None and not faults:
         write_records(Path(record), merged(known, rows))

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from kantopt.bench.certified_rows import Certified
     from kantopt.bench.determinism import Twice
     from kantopt.bench.explanations import Explained
+    from kantopt.bench.grid import Grid
     from kantopt.bench.interruptions import Trial
     from kantopt.bench.online_runs import OnlineRow
     from kantopt.bench.preemption import Contest
-    from kantopt.bench.suites import Grid
     from kantopt.report.blocks import Block
 
 _MODEL = "placement-first"
@@ -52,9 +52,9 @@ def determinism(
 ) -> int:
     """Plan questions of each size twice and show what differs; 1 if anything should not."""
     from kantopt.bench import determinism as twice
+    from kantopt.bench.grid import seeds_of
     from kantopt.bench.models import shipped
     from kantopt.bench.priority_matters import cases
-    from kantopt.bench.suites import seeds_of
 
     def fault(row: Twice) -> str:
         return row.fault and f"{row.instance} {row.seed} {row.engine}: {row.fault}"

@@ -15,12 +15,12 @@ import pytest
 
 from kantopt.bench.case import Documents
 from kantopt.bench.certified_suites import STRATEGIES_GRID, grid_of, suite_of
+from kantopt.bench.grid import Grid
 from kantopt.bench.models import bench_model
 from kantopt.bench.placed import emptied, placed_by
 from kantopt.bench.priority_matters import Cell, documents
 from kantopt.bench.process import Processes, Stopped, environment
 from kantopt.bench.published import SEEDS
-from kantopt.bench.suites import Grid
 from kantopt.cli.endings import run
 from kantopt.search.strategy import Strategy
 

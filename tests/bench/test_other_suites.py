@@ -10,9 +10,10 @@ import pytest
 from kantopt.bench import openb, vm_rescheduling
 from kantopt.bench.campaign import Campaign
 from kantopt.bench.case import Case, Documents
+from kantopt.bench.grid import Grid, seeds_of
 from kantopt.bench.peer import ceiling_table, slots_table
 from kantopt.bench.row import Bound
-from kantopt.bench.suites import SUITES, Grid, seeds_of
+from kantopt.bench.suites import SUITES
 from kantopt.bench.vm_rescheduling import walled
 from kantopt.errors import UsageError
 from kantopt.problem.build import build_instance

@@ -6,9 +6,10 @@ from math import log
 
 import pytest
 
+from kantopt.bench.grid import Grid
 from kantopt.bench.plots import cost_by_size, guide
 from kantopt.bench.row import Row
-from kantopt.bench.suites import SUITES, Grid
+from kantopt.bench.suites import SUITES
 from kantopt.errors import UsageError
 from tests.bench.rows import row
 

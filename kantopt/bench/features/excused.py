@@ -1,0 +1,47 @@
+"""Fields of the documents that no feature says anything in, each with the reason."""
+
+from __future__ import annotations
+
+_OTHER_QUESTION = "another metric, or another way to count one, is another question"
+_EVERYBODY = "it speaks of everybody who runs anywhere: without it other plans are legal"
+_NAME = "a name that nothing is looked up by in a question of one document of each kind"
+
+EXCUSED = {
+    # Names and forms of documents.
+    "JobList.api_version": _NAME,
+    "JobList.kind": _NAME,
+    "JobList.metadata": _NAME,
+    "JobList.jobs": "it is the list itself, which every question has",
+    "PodSet.name": "a name of a role, which jobs of one role have no use for",
+    "PodDisruptionBudget.namespace": "a budget of another namespace than a pod's is not its own",
+    "Model.extends": "what it is made of is read before there is a question",
+    # What is minimised.
+    "ClassObjective.offers": _OTHER_QUESTION,
+    "DisplacedObjective.by": _OTHER_QUESTION,
+    "DisplacedObjective.unit": _OTHER_QUESTION,
+    "DomainsObjective.level": _OTHER_QUESTION,
+    "FragmentObjective.resource": _OTHER_QUESTION,
+    "GroupsObjective.level": _OTHER_QUESTION,
+    "MixShape.count": _OTHER_QUESTION,
+    "MixShape.devices": _OTHER_QUESTION,
+    "MixShape.requests": _OTHER_QUESTION,
+    "NodesObjective.selector": _OTHER_QUESTION,
+    "Objective.allocation": _OTHER_QUESTION,
+    "Objective.domains_in_use": _OTHER_QUESTION,
+    "Objective.each_priority": _OTHER_QUESTION,
+    "Objective.excess_nodes": _OTHER_QUESTION,
+    "Objective.fragmented_nodes": _OTHER_QUESTION,
+    "PriorityObjective.displaced": _OTHER_QUESTION,
+    "StrandedObjective.mix": _OTHER_QUESTION,
+    "StrandedObjective.selector": _OTHER_QUESTION,
+    "StrandedObjective.target": _OTHER_QUESTION,
+    "TotalObjective.by": _OTHER_QUESTION,
+    "UnplacedObjective.target": _OTHER_QUESTION,
+    "Job.disruption_cost": "1 is the default, and any other cost is another value of evictions",
+    # Rules that are always about somebody.
+    "Rules.capacity": _EVERYBODY,
+    "Rules.eligibility": _EVERYBODY,
+    "Rules.gang": "jobs that nobody gave a minimum are gangs: without it other plans are legal",
+    "Rules.pinned": "pods that are not movable are what clusters have: it would set them free",
+}
+"""By class and field; every field is either here or in use by some question with a feature."""

@@ -14,7 +14,7 @@ from kantopt.bench.features.compared import (
     feature_faults,
     pairs_of,
     ratio,
-    worst,
+    steadiness,
 )
 from kantopt.bench.features.stated import NotHereError, Stated
 from kantopt.bench.features.suite import BASES, cases, featured, left_out, model
@@ -24,7 +24,7 @@ from kantopt.bench.row import Row
 from kantopt.bench.table import read_rows
 from kantopt.cli.endings import run
 from kantopt.errors import UsageError
-from kantopt.report.blocks import Table
+from kantopt.report.blocks import Paragraph, Table
 from tests.bench import tiny_questions
 from tests.bench.rows import row
 
@@ -108,12 +108,22 @@ def test_the_table_has_shares_proofs_and_ratios_and_names_the_worst() -> None:
         of(CONTROL, "featured", values=(0, 2, 0)),
     ]
     assert len(pairs_of(rows)) == 3
-    table = feature_blocks(rows)[0]
+    table, _, last = feature_blocks(rows)
     assert isinstance(table, Table)
     assert table.rows[0][3:] == (
         *("queue", "50.0 % (1/2)", "evictions", "1/2", "never", "1.00", "1.00"),
     )
-    assert worst(pairs_of(rows)) == "Worst features: queue (worse 1/2, proofs lost 1)."
+    assert last == Paragraph("Worst features: queue (worse 1/2, proofs lost 1).")
+
+
+def test_plain_runs_beside_each_other_say_what_chance_does() -> None:
+    rows = [
+        of("queue", "plain"),
+        of("queue", "featured"),
+        of("cohort", "plain", values=(0, 1, 5)),
+        of("cohort", "featured"),
+    ]
+    assert steadiness(pairs_of(rows)).endswith("priority-matters 50.0 % (1/2).")
 
 
 def test_medians_of_what_never_came_are_told_as_never() -> None:

@@ -88,7 +88,7 @@ def feature_blocks(rows: Sequence[Row]) -> list[Block]:
     pairs = [pair for pair in pairs_of(rows) if pair.judged]
     if not pairs:
         return [Paragraph("No pairs.")]
-    return [cost_table(pairs), Paragraph(worst(pairs))]
+    return [cost_table(pairs), Paragraph(steadiness(pairs)), Paragraph(worst(pairs))]
 
 
 def feature_faults(rows: Sequence[Row]) -> list[str]:
@@ -133,6 +133,18 @@ def cost_table(pairs: Sequence[Pair]) -> Table:
     return Table(title, columns, tuple(lines), frozenset({4, 7, 8, 9}))
 
 
+def steadiness(pairs: Sequence[Pair]) -> str:
+    """Say how often plain runs are as good as the best of the same question: what chance does."""
+    lines = []
+    for base, group in grouped([pair.plain for pair in pairs], lambda row: row.parameters[BASE]):
+        steady = 0
+        for _, same in grouped(group, _plain_question):
+            best = min(row.values for row in same)
+            steady += sum(row.values == best for row in same)
+        lines.append(f"{base} {share(steady, len(group))}")
+    return f"Runs without a feature that are as good as the best of them: {', '.join(lines)}."
+
+
 def worst(pairs: Sequence[Pair]) -> str:
     """Name the features that cost most: values first, then proofs, then time to proof."""
     costs = []
@@ -174,6 +186,11 @@ def _times(plain: float | None, featured: float | None) -> float | None:
 
 def _question(row: Row) -> tuple[str, int, str, float]:
     return row.instance.removesuffix(f"/{PLAIN}"), row.seed, row.engine, row.limit_seconds
+
+
+def _plain_question(row: Row) -> tuple[str, int, str, float]:
+    name = row.instance.removesuffix(f"/{row.parameters[FEATURE]}/{PLAIN}")
+    return name, row.seed, row.engine, row.limit_seconds
 
 
 def _setting(pair: Pair) -> tuple[str, str, str, str]:

@@ -11,6 +11,8 @@ from kantopt.formats.pods import Pod
 from kantopt.formats.view import View
 from kantopt.schema.snapshot import Node
 
+VOLUMES = "attachable-volumes-csi-"
+"""Begins the names of the resources that stand for volumes."""
 _Volume = tuple[str, str]
 """A driver and what it calls the volume."""
 _OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
@@ -31,7 +33,7 @@ _MIGRATED = {
 
 def resource_of(driver: str) -> str:
     """Name the resource that a node's room for volumes of a driver is."""
-    return f"attachable-volumes-csi-{driver}"
+    return VOLUMES + driver
 
 
 class Attachments:

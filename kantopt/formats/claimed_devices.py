@@ -58,8 +58,9 @@ class ClaimedDevices:
         for device in devices:
             names = kinds.of_device.get(device.id, ())
             holder = held.get(device.id)
-            if holder is None or holder.node == device.node:
-                self._offers.setdefault(device.node, Counter()).update(names)
+            mine = int(holder is None or holder.node == device.node)
+            # A node whose devices are all held offers none, which is not the same as nothing.
+            self._offers.setdefault(device.node, Counter()).update(dict.fromkeys(names, mine))
             if holder is not None and holder.node == device.node:
                 self._asks.setdefault(holder.key, Counter()).update(names)
         for key, requests in wanted.items():

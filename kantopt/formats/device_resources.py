@@ -12,7 +12,8 @@ from kantopt.formats.devices import Device, DeviceId
 from kantopt.formats.hall import Kinds, binding_sets
 from kantopt.formats.kubernetes_nodes import bounded
 
-_PREFIX = "deviceclass.resource.kubernetes.io/"
+DEVICES = "deviceclass.resource.kubernetes.io/"
+"""Begins the names of the resources that stand for devices."""
 _MOST_STEPS = 10_000_000
 """Steps of all selectors over all devices: some seconds."""
 _LONGEST = 160
@@ -72,7 +73,7 @@ class DeviceResources:
         """Requests for devices that others ask for too, in another way."""
         sets += tuple(frozenset([i]) for i, found in enumerate(kinds) if not accepted[found[0]])
         names = {
-            group: _PREFIX + _name(group, kinds, set(groups.values()), labels) for group in sets
+            group: DEVICES + _name(group, kinds, set(groups.values()), labels) for group in sets
         }
         self.of_request = {
             request: [names[group] for group in sets if kind in group]

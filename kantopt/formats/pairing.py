@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from kantopt.formats.claims_between import claims_between, is_claim
 from kantopt.formats.fates import terminal
 from kantopt.formats.history import Dumps, Key
 from kantopt.formats.objects import KINDS
@@ -108,7 +109,7 @@ class _Pairing:
             nodes_removed=tuple(sorted((names_before - names_after) | changed)),
         )
         return Pair(
-            objects=(*self._cluster(), *self._owned()),
+            objects=(*self._cluster(), *self._claims(), *self._owned()),
             places=self._places,
             given=frozenset(self._given),
             vanished=vanished,
@@ -160,7 +161,7 @@ class _Pairing:
                 self._objects.append(dict(_bare(pod)))
 
     def _cluster(self) -> list[Raw]:
-        """All but pods: as they are since; of the first dump also what is told of no pod."""
+        """All but pods and claims: as they are since; of the first also what is told of no pod."""
         found: dict[tuple[str, str, str, str], Raw] = {}
         for late, objects in ((False, self._d.before), (True, self._d.after)):
             for item in objects:
@@ -168,7 +169,11 @@ class _Pairing:
                 view = view_of(item)
                 metadata = view.at("metadata")
                 group = view.text("apiVersion").rpartition("/")[0]
-                if kind == "Pod" or (kind in _TOLD_BY and (group, kind) not in KINDS):
+                if (
+                    kind == "Pod"
+                    or is_claim(item)
+                    or (kind in _TOLD_BY and (group, kind) not in KINDS)
+                ):
                     continue
                 if not late and kind in ("Node", "Workload"):
                     continue
@@ -186,6 +191,17 @@ class _Pairing:
             or view_of(item).at("metadata").text("uid") in known
             or "admission" in view_of(item).at("status")
         ]
+
+    def _claims(self) -> Sequence[Raw]:
+        """Resource claims, as they were for the pods that are judged."""
+        pods = [view for view in map(view_of, self._objects) if not terminal(view)]
+        waiting = {key_of(pod)[2] for pod in pods if not pod.at("spec").text("nodeName")}
+        return claims_between(
+            self._d.before,
+            self._d.after,
+            waiting=waiting | {key[2] for key in self._replacing},
+            leaving={key[2] for key in self._victims},
+        )
 
     def _owned(self) -> list[Raw]:
         """The pods, those of one Deployment as its own where they are of several ReplicaSets."""
@@ -229,10 +245,11 @@ def _bare(pod: View) -> Raw:
 
 
 def _waiting(pod: View) -> Raw:
-    """A pod as it was before it had a node: no gate holds it back any more."""
+    """A pod as it was before it had a node: no gate holds it back, its claims are there."""
     spec = {
         key: value
         for key, value in pod.at("spec").raw.items()
         if key not in ("nodeName", "schedulingGates")
     }
-    return {**_bare(pod), "spec": spec, "status": {"phase": "Pending"}}
+    claims = {k: v for k, v in pod.at("status").raw.items() if k == "resourceClaimStatuses"}
+    return {**_bare(pod), "spec": spec, "status": {"phase": "Pending", **claims}}

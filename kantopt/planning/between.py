@@ -272,7 +272,9 @@ def _careful(reading: Reading, first: Question, later: Question, model: Model) -
     budgets = question.snapshot.pod_disruption_budgets
     snapshot = question.snapshot.model_copy(
         update={
-            "nodes": tuple(known.get(node.name, node) for node in question.snapshot.nodes),
+            "nodes": tuple(
+                _counted(known.get(node.name, node), node) for node in question.snapshot.nodes
+            ),
             "pod_disruption_budgets": raised(budgets, first, reading.pair.history, model),
         }
     )
@@ -310,7 +312,26 @@ def _terms(own: ClusterSnapshot, of: ClusterSnapshot) -> ClusterSnapshot:
     queues = {queue.name: queue for queue in of.queues}
     return own.model_copy(
         update={
-            "nodes": tuple(nodes.get((node.name, node.uid), node) for node in own.nodes),
+            "nodes": tuple(
+                _counted(nodes.get((node.name, node.uid), node), node) for node in own.nodes
+            ),
             "queues": tuple(queues.get(queue.name, queue) for queue in own.queues),
         }
     )
+
+
+def _counted(node: Node, own: Node) -> Node:
+    """A node of another snapshot with what the import counts by the pods that it reads.
+
+    Which of these resources there are, and what they are called, depends on all pods at once, so
+    neither dump by itself tells what those of both ask for.
+    """
+    from kantopt.formats.attachments import VOLUMES
+    from kantopt.formats.device_resources import DEVICES
+
+    def plain(name: str) -> bool:
+        return not name.startswith((VOLUMES, DEVICES))
+
+    known = {name: amount for name, amount in node.allocatable.items() if plain(name)}
+    told = {name: amount for name, amount in own.allocatable.items() if not plain(name)}
+    return node.model_copy(update={"allocatable": known | told})

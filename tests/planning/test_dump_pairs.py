@@ -16,6 +16,7 @@ from kantopt.schema.dump import dump_data
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument
 from tests.formats.cluster_objects import Object
+from tests.planning.dump_claims import CLAIMED
 from tests.planning.dump_faults import FAULTS
 from tests.planning.dump_histories import HISTORIES
 from tests.planning.dump_pairs import DumpPair
@@ -45,7 +46,9 @@ def certified(case: DumpPair) -> Certificate:
     return certificate
 
 
-@pytest.mark.parametrize("case", [*HISTORIES, *TWISTS, *FAULTS], ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [*HISTORIES, *TWISTS, *FAULTS, *CLAIMED], ids=lambda case: case.name
+)
 def test_what_happened_between_two_dumps_is_told_and_nobody_falsely_accused(
     case: DumpPair,
 ) -> None:

@@ -77,7 +77,7 @@ def _tokens(text: str) -> list[tuple[str, str]]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            raise CelError(f"not read: {text[at : at + 10]}")
+            raise CelError(f"{text[at : at + 10]} is not read")
         at = match.end()
         if match.lastgroup != "space":
             tokens.append((match.lastgroup or "", match[0]))
@@ -95,7 +95,7 @@ class _Parser:
     def whole(self) -> Run:
         found = self._either()
         if self._tokens[self._at][0] != "end":
-            raise CelError(f"not read: {self._tokens[self._at][1]}")
+            raise CelError(f"{self._tokens[self._at][1]} is not read")
         return found
 
     def _next(self, kind: str) -> str:
@@ -240,7 +240,7 @@ class _Parser:
     def _string(self) -> str:
         def plain(match: re.Match[str]) -> str:
             if match[1] not in _ESCAPES:
-                raise CelError(f"not read: {match[0]}")
+                raise CelError(f"{match[0]} is not read")
             return _ESCAPES[match[1]]
 
         return re.sub(r"\\(.)", plain, self._next("string")[1:-1])

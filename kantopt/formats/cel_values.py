@@ -75,7 +75,7 @@ def looked_up(field: str, name: Name) -> Run:
     def run(device: Facts) -> Value:
         found = device.table(field).get(name)
         if found is None or isinstance(found, Unread):
-            raise CelError(f"no {field} {name[0]}/{name[1]} to be read")
+            raise CelError(f"{name[0]}/{name[1]} is missing or not read")
         return found
 
     return run
@@ -128,7 +128,7 @@ def called(target: Run, method: str, argument: Run) -> Run:
         return lambda device: _TEXT[method](text_of(target(device)), text_of(argument(device)))
     if method in _AMOUNT:
         return lambda device: _AMOUNT[method](_amount(target(device)), _amount(argument(device)))
-    raise CelError(f"not read: {method}()")
+    raise CelError(f"{method}() is not read")
 
 
 def text_of(value: Value) -> str:

@@ -17,6 +17,8 @@ from kantopt.schema.snapshot import Node
 
 _GROUP = "resource.k8s.io"
 _SHARED = "pods that claim devices which kube-scheduler may give to other claims first"
+_UNREAD = "resource claims that are not read, because of {}"
+_NOTHING = "missing objects (kubectl get resourceslices,deviceclasses shows them)"
 _Key = tuple[str, str]
 """Namespace and name of a pod or a claim."""
 
@@ -36,23 +38,26 @@ class ClaimedDevices:
         self._names: frozenset[str] = frozenset()
         self._nowhere: set[_Key] = set()
         """Pods that wait with a claim for a class that is not there."""
+        self._notes = notes
+        self._claims = objects.by_name(_GROUP, "ResourceClaim")
         classes = objects.by_name(_GROUP, "DeviceClass")
         slices = objects.of(_GROUP, "ResourceSlice")
-        if not classes or not slices:
-            return
-        self._claims = objects.by_name(_GROUP, "ResourceClaim")
         pods = [
             pod
             for pod in objects.of("", "Pod")
             if pod.at("status").text("phase") not in ("Succeeded", "Failed")
         ]
         reader = DeviceClasses(classes)
-        wanted = self._wanted(pods, reader)
+        wanted = self._wanted(pods, reader if classes and slices else None)
         devices = read_devices(slices) if any(wanted.values()) else ()
         if devices is None:
+            notes.add(_UNREAD.format("devices of a pool that names one twice"))
             return
-        told = accepted({r for asks in wanted.values() for r in asks}, reader, devices)
-        wanted = {pod: asks for pod, asks in wanted.items() if asks.keys() <= told.keys()}
+        told, unread = accepted({r for asks in wanted.values() for r in asks}, reader, devices)
+        for key, asks in wanted.items():
+            for cause in sorted({unread[request] for request in asks if request in unread}):
+                notes.add(_UNREAD.format(cause), "/".join(key))
+        wanted = {key: asks for key, asks in wanted.items() if asks.keys() <= told.keys()}
         kinds = DeviceResources({r: told[r] for asks in wanted.values() for r in asks})
         held = self._held(pods)
         for device in devices:
@@ -65,6 +70,8 @@ class ClaimedDevices:
                 self._asks.setdefault(holder.key, Counter()).update(names)
         for key, requests in wanted.items():
             if not kinds.excess.isdisjoint(requests):
+                text = _UNREAD.format("devices that suit too many other kinds of claims")
+                notes.add(text, "/".join(key))
                 continue
             self._asks[key] = Counter()
             for request, count in requests.items():
@@ -108,27 +115,35 @@ class ClaimedDevices:
             return node
         return node.model_copy(update={"allocatable": {**node.allocatable, **amounts(offers)}})
 
-    def _wanted(self, pods: Iterable[View], reader: DeviceClasses) -> dict[_Key, Counter[Request]]:
-        """Count what each pod that waits asks for, where all of it is read."""
+    def _wanted(
+        self, pods: Iterable[View], reader: DeviceClasses | None
+    ) -> dict[_Key, Counter[Request]]:
+        """Count what each pod that waits asks for, where all of it is read; what is not is noted.
+
+        Without a reader nothing is.
+        """
         users = Counter(claim.key for pod in pods for claim in claims_of(pod))
         found = {}
         for pod in pods:
-            if pod.at("spec").text("nodeName"):
-                continue
             key, total = _key_of(pod), Counter[Request]()
+            keys = [claim.key for claim in claims_of(pod)]
+            if pod.at("spec").text("nodeName") or not self._claims.keys() >= set(keys):
+                continue
             read = True
-            for item in claims_of(pod):
-                claim = self._claims.get(item.key)
-                if claim is None:
+            for item in keys:
+                if "allocation" in self._claims[item].at("status"):
+                    continue
+                try:
+                    if reader is None:
+                        raise UnreadError(_NOTHING)
+                    total += reader.requests(self._claims[item])
+                    if users[item] > 1:
+                        raise UnreadError("several pods that use it")
+                except NowhereError:
+                    self._nowhere.add(key)
+                except UnreadError as error:
                     read = False
-                elif "allocation" not in claim.at("status"):
-                    try:
-                        total += reader.requests(claim)
-                    except NowhereError:
-                        self._nowhere.add(key)
-                    except UnreadError:
-                        read = False
-                    read = read and users[item.key] == 1
+                    self._notes.add(_UNREAD.format(error), "/".join(item))
             if read and key not in self._nowhere:
                 found[key] = total
         return found

@@ -12,11 +12,12 @@ MOST_DEVICES = 32
 """Of one claim; kube-scheduler allocates no more."""
 _REQUEST = {"name", "exactly", "deviceClassName", "selectors", "allocationMode", "count"}
 _REQUEST |= {"adminAccess", "tolerations"}
+_LATER = "a field or a value that is not known"
 _CLASS = {"selectors", "config", "extendedResourceName"}
 
 
 class UnreadError(Exception):
-    """A claim asks for something that is not read."""
+    """A claim asks for something that is not read; the message names it."""
 
 
 class NowhereError(Exception):
@@ -65,23 +66,36 @@ class DeviceClasses:
             name = body.text("deviceClassName")
             if name and name not in self._classes and not item.raw.get("firstAvailable"):
                 raise NowhereError
-        if devices.raw.get("constraints") or _others(claim.at("spec"), {"devices"}):
-            raise UnreadError
+        if devices.raw.get("constraints"):
+            raise UnreadError("constraints between devices")
+        if _others(claim.at("spec"), {"devices"}):
+            raise UnreadError(_LATER)
         for item, body in bodies:
-            if _others(item, _REQUEST) or _others(body, _REQUEST) or body.flag("adminAccess"):
-                raise UnreadError
-            count = 1 if "count" not in body else body.integer("count", 1, 2**63 - 1)
-            mode = body.text("allocationMode") or "ExactCount"
-            name = body.text("deviceClassName")
-            if mode != "ExactCount" or not count or name not in self._classes:
-                raise UnreadError
-            if _others(self._classes[name], _CLASS):
-                raise UnreadError
-            tolerant = bool(body.raw.get("tolerations"))
-            found[Request(name, _selectors(body), tolerant)] += count
+            found += self._devices(item, body)
         if found.total() > MOST_DEVICES:
-            raise UnreadError
+            raise UnreadError(f"more than {MOST_DEVICES} devices")
         return found
+
+    def _devices(self, item: View, body: View) -> Counter[Request]:
+        name, mode = body.text("deviceClassName"), body.text("allocationMode") or "ExactCount"
+        count = 1 if "count" not in body else body.integer("count", 1, 2**63 - 1)
+        if body.flag("adminAccess"):
+            raise UnreadError("adminAccess")
+        for field in ("firstAvailable", "capacity"):
+            if item.raw.get(field) or body.raw.get(field):
+                raise UnreadError(field)
+        if mode != "ExactCount":
+            raise UnreadError(f"allocationMode {mode}" if mode == "All" else _LATER)
+        known = self._classes.get(name)
+        if (
+            not count
+            or known is None
+            or _others(item, _REQUEST)
+            or _others(body, _REQUEST)
+            or _others(known, _CLASS)
+        ):
+            raise UnreadError(_LATER)
+        return Counter({Request(name, _selectors(body), bool(body.raw.get("tolerations"))): count})
 
 
 def _selectors(view: View) -> tuple[str, ...]:

@@ -23,27 +23,33 @@ _Members = frozenset[DeviceId]
 
 def accepted(
     requests: Iterable[Request], reader: DeviceClasses, devices: Sequence[Device]
-) -> dict[Request, _Members]:
-    """Return the devices that requests accept, of those requests where that can be told."""
-    found = {}
+) -> tuple[dict[Request, _Members], dict[Request, str]]:
+    """Return the devices that requests accept, and why that cannot be told of the others."""
+    found: dict[Request, _Members] = {}
+    unread: dict[Request, str] = {}
     steps = _MOST_STEPS
     for request in sorted(requests):
         try:
             selectors = [Selector(text) for text in reader.expressions(request)]
             steps -= len(devices) * (1 + sum(selector.size for selector in selectors))
-            if steps >= 0:
-                found[request] = _members(request, selectors, devices)
-        except (CelError, UnreadError):
-            continue
-    return found
+            if steps < 0:
+                raise UnreadError("selectors, of which there are too many")
+            found[request] = _members(request, selectors, devices)
+        except CelError as error:
+            unread[request] = f"a selector ({_shortened([str(error)])})"
+        except UnreadError as error:
+            unread[request] = str(error)
+    return found, unread
 
 
 def _members(request: Request, selectors: list[Selector], devices: Iterable[Device]) -> _Members:
     found = set()
     for device in devices:
         if all(selector.accepts(device.facts) for selector in selectors):
-            if device.odd or (device.tainted and request.tolerant):
-                raise UnreadError
+            if device.odd:
+                raise UnreadError("devices about which more than their node decides")
+            if device.tainted and request.tolerant:
+                raise UnreadError("tolerations of devices with taints")
             if not device.tainted:
                 found.add(device.id)
     return frozenset(found)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kantopt.errors import BadDataError
-from tests.formats.cluster_objects import Object, read
+from tests.formats.cluster_objects import Object, noted, read
 from tests.formats.device_objects import (
     BASE,
     GPU,
@@ -32,35 +32,43 @@ def test_a_class_that_is_not_there_is_found_on_no_node() -> None:
 
 
 @pytest.mark.parametrize(
-    "claims",
+    ("cause", "claims"),
     [
-        pytest.param(pair("p", exactly(None, allocationMode="All")), id="all"),
-        pytest.param(pair("p", exactly(adminAccess=True)), id="administration"),
-        pytest.param(pair("p", {"firstAvailable": [exactly()]}), id="first available"),
-        pytest.param(pair("p", exactly(capacity={"requests": {"size": "1"}})), id="capacity"),
-        pytest.param(pair("p", exactly(later="x")), id="a field of a later version"),
-        pytest.param(
-            pair("p", exactly(2), constraints=[{"matchAttribute": "gpu.x/model"}]), id="match"
+        ("allocationMode All", pair("p", exactly(None, allocationMode="All"))),
+        ("adminAccess", pair("p", exactly(adminAccess=True))),
+        ("firstAvailable", pair("p", {"firstAvailable": [exactly()]})),
+        ("capacity", pair("p", exactly(capacity={"requests": {"size": "1"}}))),
+        ("a field or a value", pair("p", exactly(later="x"))),
+        ("a field or a value", pair("p", exactly(allocationMode="Some"))),
+        ("constraints", pair("p", exactly(2), constraints=[{"matchAttribute": "gpu.x/model"}])),
+        ("more than 32 devices", pair("p", exactly(33))),
+        (
+            "a selector (gpu.x/lost is missing or not read)",
+            pair("p", exactly(1, "device.attributes['gpu.x'].lost == 1")),
         ),
-        pytest.param(pair("p", exactly(33)), id="33 devices"),
-        pytest.param(pair("p", exactly(1, "device.attributes['gpu.x'].lost == 1")), id="fails"),
-        pytest.param(pair("p", exactly(1, "1 + 1 == 2")), id="not read"),
-        pytest.param(pair("p", exactly(1, "")), id="empty"),
-        pytest.param([user("p"), user("q", "p"), claim("p")], id="two wait for it"),
-        pytest.param([user("p"), user("q", "p", on="a"), claim("p")], id="another has it"),
-        pytest.param([user("p", "p", "lost"), claim("p")], id="one is missing"),
+        ("a selector (+ 1 == 2 is not read)", pair("p", exactly(1, "1 + 1 == 2"))),
+        ("a selector", pair("p", exactly(1, ""))),
+        ("several pods", [user("p"), user("q", "p"), claim("p")]),
+        ("several pods", [user("p"), user("q", "p", on="a"), claim("p")]),
+        ("", [user("p", "p", "lost"), claim("p")]),
     ],
 )
-def test_what_is_not_read_is_left_out_and_nothing_else(claims: list[Object]) -> None:
-    left = left_out(*BASE, *claims, *pair("z"))
-    assert "p" in left
-    assert "z" not in left
+def test_what_is_not_read_is_left_out_with_its_cause_and_nothing_else(
+    cause: str, claims: list[Object]
+) -> None:
+    objects = [*BASE, *claims, *pair("z")]
+    assert "p" in left_out(*objects)
+    assert "z" not in left_out(*objects)
+    told = [line for line in read(*objects).notes if "not read, because of" in line]
+    assert bool(told) == bool(cause)
+    assert all(f"because of {cause}" in line for line in told)
 
 
 @pytest.mark.parametrize("missing", ["DeviceClass", "ResourceSlice"])
 def test_nothing_is_read_without_slices_or_classes(missing: str) -> None:
     base = [item for item in BASE if item["kind"] != missing]
     assert left_out(*base, *pair("p")) == {"p"}
+    assert noted(read(*base, *pair("p")), "kubectl get resourceslices,deviceclasses")
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,8 @@ from kantopt.formats.device_requests import DeviceClasses, Request, UnreadError
 from kantopt.formats.devices import Device, DeviceId
 from kantopt.formats.hall import Kinds, binding_sets
 from kantopt.formats.kubernetes_nodes import bounded
+from kantopt.schema.quantity import CLAIMED
 
-DEVICES = "deviceclass.resource.kubernetes.io/"
-"""Begins the names of the resources that stand for devices."""
 _MOST_STEPS = 10_000_000
 """Steps of all selectors over all devices: some seconds."""
 _LONGEST = 160
@@ -79,7 +78,7 @@ class DeviceResources:
         """Requests for devices that others ask for too, in another way."""
         sets += tuple(frozenset([i]) for i, found in enumerate(kinds) if not accepted[found[0]])
         names = {
-            group: DEVICES + _name(group, kinds, set(groups.values()), labels) for group in sets
+            group: CLAIMED + _name(group, kinds, set(groups.values()), labels) for group in sets
         }
         self.of_request = {
             request: [names[group] for group in sets if kind in group]

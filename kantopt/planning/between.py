@@ -17,7 +17,7 @@ from kantopt.problem.not_modelled import is_left_alone
 from kantopt.problem.placement import Placement
 from kantopt.schema.jobs import PodRef, PodSet
 from kantopt.schema.model import Model
-from kantopt.schema.quantity import to_base
+from kantopt.schema.quantity import CLAIMED, to_base
 from kantopt.schema.raw import RawDocument, is_kubernetes
 from kantopt.schema.snapshot import ClusterSnapshot, Node
 
@@ -327,10 +327,9 @@ def _counted(node: Node, own: Node) -> Node:
     neither dump by itself tells what those of both ask for.
     """
     from kantopt.formats.attachments import VOLUMES
-    from kantopt.formats.device_resources import DEVICES
 
     def plain(name: str) -> bool:
-        return not name.startswith((VOLUMES, DEVICES))
+        return not name.startswith((VOLUMES, CLAIMED))
 
     known = {name: amount for name, amount in node.allocatable.items() if plain(name)}
     told = {name: amount for name, amount in own.allocatable.items() if not plain(name)}

@@ -84,11 +84,19 @@ def is_bytes(resource: str) -> bool:
     )
 
 
+CLAIMED = "deviceclass.resource.kubernetes.io/"
+"""Begins the names of resources that stand for devices to be claimed."""
+
+
 def gpu_milli(resource: str, amount: int) -> int:
-    """Milli-GPU in an amount (base units) of a resource; 0 if it is not a GPU."""
+    """Milli-GPU in an amount (base units) of a resource; 0 if it is not a GPU.
+
+    Devices to be claimed are none, whatever their class is called: they may be of any sort, one
+    may count for several resources, and where nobody waits for them they are not counted.
+    """
     if resource == "gpu":
         return amount
-    return amount * 1000 if resource.endswith("/gpu") else 0
+    return amount * 1000 if resource.endswith("/gpu") and not resource.startswith(CLAIMED) else 0
 
 
 def to_base(resource: str, value: str | int, *, up: bool = True) -> int:

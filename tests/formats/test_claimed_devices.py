@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from kantopt.planning.question import question_of
+from kantopt.schema.raw import RawDocument
 from tests.formats.cluster_objects import Object, job, noted, pod, read
 from tests.formats.device_objects import (
     BASE,
     FIVE,
     GPU,
+    MIXED,
     NODES,
     PREFIX,
     asked,
@@ -226,3 +229,12 @@ def test_dumps_in_which_nobody_waits_for_devices_are_as_before() -> None:
     imported = read(*BASE, *running, pod("p"))
     assert not any(offered(imported).values())
     assert not asked(imported, "r")
+
+
+def test_devices_that_are_claimed_count_as_no_gpus_whatever_their_class_is_called() -> None:
+    dump = [*NODES, device_class("gpu"), resource_slice("a", "g0"), *pair("p", exactly(name="gpu"))]
+    assert asked(read(*dump), "p") == {"gpu": 1}
+    items = {"apiVersion": "v1", "kind": "List", "items": dump}
+    instance = question_of([RawDocument("dump.json", 0, items)]).instance(MIXED)
+    assert [podset.gpu_milli for podset in instance.podsets] == [0]
+    assert {item.gpu_milli for item in instance.nodes} == {8000}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from kantopt.formats.device_requests import DeviceClasses, NowhereError, Request, UnreadError
 from kantopt.formats.device_resources import DeviceResources, accepted, amounts
-from kantopt.formats.devices import DeviceId, read_devices
+from kantopt.formats.devices import Device, DeviceId, read_devices
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pod_claims import claims_of
 from kantopt.formats.pods import Pod
@@ -19,6 +19,8 @@ _GROUP = "resource.k8s.io"
 _SHARED = "pods that claim devices which kube-scheduler may give to other claims first"
 _UNREAD = "resource claims that are not read, because of {}"
 _NOTHING = "missing objects (kubectl get resourceslices,deviceclasses shows them)"
+_MOST_SHOWN = 10
+"""Names of resources that are explained by a warning each."""
 _Key = tuple[str, str]
 """Namespace and name of a pod or a claim."""
 
@@ -59,7 +61,22 @@ class ClaimedDevices:
                 notes.add(_UNREAD.format(cause), "/".join(key))
         wanted = {key: asks for key, asks in wanted.items() if asks.keys() <= told.keys()}
         kinds = DeviceResources({r: told[r] for asks in wanted.values() for r in asks})
-        held = self._held(pods)
+        self._names = frozenset(name for names in kinds.of_request.values() for name in names)
+        self._share(devices, kinds, self._held(pods))
+        for key, requests in wanted.items():
+            if kinds.excess.isdisjoint(requests):
+                self._asks[key] = Counter()
+                for request, count in requests.items():
+                    self._asks[key].update(dict.fromkeys(kinds.of_request[request], count))
+            else:
+                text = _UNREAD.format("devices that suit too many other kinds of claims")
+                notes.add(text, "/".join(key))
+        self._explain({key: asks for key, asks in wanted.items() if key in self._asks}, kinds)
+
+    def _share(
+        self, devices: Iterable[Device], kinds: DeviceResources, held: Mapping[DeviceId, _Holder]
+    ) -> None:
+        """Have nodes offer devices, and pods that run ask for those that they hold."""
         for device in devices:
             names = kinds.of_device.get(device.id, ())
             holder = held.get(device.id)
@@ -68,19 +85,18 @@ class ClaimedDevices:
             self._offers.setdefault(device.node, Counter()).update(dict.fromkeys(names, mine))
             if holder is not None and holder.node == device.node:
                 self._asks.setdefault(holder.key, Counter()).update(names)
+
+    def _explain(self, wanted: Mapping[_Key, Counter[Request]], kinds: DeviceResources) -> None:
+        """Note what names stand for, and whose devices may be given away."""
+        shown: set[str] = set()
         for key, requests in wanted.items():
-            if not kinds.excess.isdisjoint(requests):
-                text = _UNREAD.format("devices that suit too many other kinds of claims")
-                notes.add(text, "/".join(key))
-                continue
-            self._asks[key] = Counter()
-            for request, count in requests.items():
-                self._asks[key].update(dict.fromkeys(kinds.of_request[request], count))
             if not kinds.shared.isdisjoint(requests):
-                notes.add(_SHARED, "/".join(key))
+                self._notes.add(_SHARED, "/".join(key))
             for words in sorted({kinds.where[r] for r in requests if r in kinds.where}):
-                notes.add(f"pods that claim {words}", "/".join(key))
-        self._names = frozenset(name for names in kinds.of_request.values() for name in names)
+                if len(shown) < _MOST_SHOWN:
+                    shown.add(words)
+                text = words if words in shown else "devices by still other selectors"
+                self._notes.add(f"pods that claim {text}", "/".join(key))
 
     def explains(self, pod: Pod) -> bool:
         """Whether it is known which devices suit the claims of a pod that are not allocated."""

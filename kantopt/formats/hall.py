@@ -8,11 +8,13 @@ nothing that others do not say.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import combinations
 
 Kinds = frozenset[int]
 
 MOST_KINDS = 8
-"""Kinds that share devices, directly or by way of others; each set of them is looked at."""
+"""Kinds that share devices, directly or by way of others, and do not just lie within each other:
+each set of them is looked at."""
 MOST_SETS = 15
 """Sets that must be kept of such kinds: as many as any four kinds have."""
 
@@ -33,8 +35,11 @@ def binding_sets(groups: Collection[Kinds]) -> tuple[tuple[Kinds, ...], Kinds]:
     excess: Kinds = frozenset()
     for kinds in _components(distinct):
         inside = [group for group in distinct if group <= kinds]
-        sets = list(_needed(sorted(kinds), inside)) if len(kinds) <= MOST_KINDS else []
-        if 1 <= len(sets) <= MOST_SETS:
+        sets = _nested(sorted(kinds), inside)
+        if not sets and len(kinds) <= MOST_KINDS:
+            sets = list(_needed(sorted(kinds), inside))
+            sets = sets if len(sets) <= MOST_SETS else []
+        if sets:
             found += sets
         else:
             excess |= kinds
@@ -59,3 +64,19 @@ def _needed(kinds: list[int], groups: list[Kinds]) -> Iterator[Kinds]:
         reached = [group & chosen for group in groups if group & chosen]
         if closed == chosen and len(_components(reached)) == 1:
             yield chosen
+
+
+def _nested(kinds: list[int], groups: list[Kinds]) -> list[Kinds]:
+    """Return for each kind those within it, if of any two that share devices one is within.
+
+    No other sets are needed then: of kinds that hang together one has the devices of all.
+    """
+    members = {
+        kind: frozenset(i for i, group in enumerate(groups) if kind in group) for kind in kinds
+    }
+    for one, other in combinations(kinds, 2):
+        shared = members[one] & members[other]
+        if shared and shared != members[one] and shared != members[other]:
+            return []
+    within = (frozenset(k for k in kinds if members[k] <= members[kind]) for kind in kinds)
+    return list(dict.fromkeys(within))

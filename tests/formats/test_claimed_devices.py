@@ -231,6 +231,20 @@ def test_dumps_in_which_nobody_waits_for_devices_are_as_before() -> None:
     assert not asked(imported, "r")
 
 
+def test_models_of_one_class_are_told_apart_however_many_they_are() -> None:
+    models = [f"m{i}" for i in range(20)]
+    offers = resource_slice("a", *(device(f"g{model}", model=model) for model in models))
+    claims = [*pair("all", exactly(19))]
+    for model in models:
+        claims += pair(model, exactly(1, f"device.attributes['gpu.x'].model == '{model}'"))
+    imported = read(*NODES, device_class(), offers, *claims)
+    assert len(offered(imported)["a"]) == 21
+    assert asked(imported, "m3")[GPU] == 1
+    told = [line for line in imported.notes if line.startswith("pods that claim gpu.x#")]
+    assert len(told) == 10
+    assert noted(imported, "by still other selectors").endswith(": 10 (default/m10, ...)")
+
+
 def test_devices_that_are_claimed_count_as_no_gpus_whatever_their_class_is_called() -> None:
     dump = [*NODES, device_class("gpu"), resource_slice("a", "g0"), *pair("p", exactly(name="gpu"))]
     assert asked(read(*dump), "p") == {"gpu": 1}

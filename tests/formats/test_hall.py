@@ -8,7 +8,7 @@ import networkx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kantopt.formats.hall import MOST_SETS, Kinds, binding_sets
+from kantopt.formats.hall import MOST_SETS, Kinds, _needed, binding_sets
 
 GROUPS = st.lists(st.frozensets(st.integers(0, 4), min_size=1), min_size=1, max_size=12)
 
@@ -50,10 +50,20 @@ def test_a_kind_within_another_needs_no_sum_of_both_beside_the_wider() -> None:
 
 
 def test_kinds_within_one_class_need_a_sum_each_however_many_they_are() -> None:
-    devices = [frozenset([0, kind]) for kind in range(1, 8)]
+    devices = [frozenset([0, kind]) for kind in range(1, 100)]
     sets, excess = binding_sets([frozenset([0]), *devices])
-    assert len(sets) == 8
+    assert len(sets) == 100
     assert not excess
+
+
+@given(st.lists(st.sampled_from([[0], [0, 1], [0, 1, 2], [0, 3], [4], [4, 5]]), max_size=9))
+def test_kinds_within_each_other_need_what_looking_at_all_sets_finds(
+    chosen: list[list[int]],
+) -> None:
+    groups = [frozenset(group) for group in chosen]
+    sets, _ = binding_sets(groups)
+    kinds = sorted(frozenset().union(*groups))
+    assert set(sets) == set(_needed(kinds, list(set(groups))))
 
 
 def test_too_many_kinds_that_share_devices_are_named() -> None:

@@ -16,6 +16,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.schema.quantity import gpu_milli
+from kantopt.search.binding import binding_queues
 from kantopt.verify.step import Loads, Step
 from kantopt.verify.weight import weight
 
@@ -185,9 +186,8 @@ def _tied(instance: Instance) -> set[int]:
     """Jobs of which a rule says more than what their pods ask of a node."""
     tied = {need.job for need in instance.topology_needs} | instance.required
     tied |= {instance.podsets[s].job for s in instance.named}
-    if instance.on(Rule.QUOTA):
-        tied |= {job.index for job in instance.jobs if job.queue is not None}
-    return tied
+    queues = binding_queues(instance)
+    return tied | {job.index for job in instance.jobs if job.queue in queues}
 
 
 def _missing(tier: Tier, podset: PodSet, priority: int, single: bool) -> int:

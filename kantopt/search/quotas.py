@@ -103,6 +103,19 @@ class Quotas:
                     return False
         return True
 
+    def exceeded(self) -> int:
+        """Return how many limits are exceeded."""
+        own = (
+            most is not None and self.usage[queue][r] > most
+            for queue, limits in enumerate(self._most)
+            for r, most in limits.items()
+        )
+        shared = (
+            shared_use(self._cohorts[key], self.usage) > most
+            for key, most in self._most_shared.items()
+        )
+        return sum(own) + sum(shared)
+
     def rivals(self, queue: int) -> frozenset[int]:
         """Queues whose use can stand in the way of a queue: itself and its cohort."""
         cohort = self._queues[queue].cohort

@@ -11,6 +11,7 @@ import numpy as np
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
+from kantopt.search.binding import may_move
 from kantopt.search.fill import fill, room_for
 from kantopt.search.gangs import Placer, Want
 from kantopt.search.shapes import Ints, Mask
@@ -31,8 +32,8 @@ class Relocation:
     """Finds pods to move for jobs; nobody is evicted, and what cannot move stays.
 
     Only pods whose place matters to nobody else move: no topology asked for, no anti-affinity, no
-    spread, no disruption budget. Pods leave for nodes that are not being cleared, so that the moves
-    of one job can always be ordered: all of them first, then the job.
+    spread, no budget that bears no disruption. Pods leave for nodes that are not being cleared, so
+    that the moves of one job can always be ordered: all of them first, then the job.
     """
 
     def __init__(self, placer: Placer) -> None:
@@ -46,7 +47,7 @@ class Relocation:
             and podset.movable
             and not instance.on_held(podset)
             and podset.index not in tied
-            and not podset.budgets
+            and may_move(instance, podset)
             and not self.state.neighbours.concern(podset.index)
             for podset in instance.podsets
         ]

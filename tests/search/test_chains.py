@@ -166,6 +166,56 @@ def test_members_of_a_gang_move_but_none_is_left_out_or_added() -> None:
     assert improved(tight) == tight.current
 
 
+def test_members_of_a_gang_beyond_its_minimum_come_and_go() -> None:
+    nodes = [node("a", cpu=3)]
+    gang = job("gang", pods(count=3, cpu=1, on=["a"] * 3, minCount=1))
+    instance = ask(nodes, [gang, job("new", pods(cpu=2), priority=9)])
+    found = improved(instance)
+    assert where(instance, found, "gang") == {"a": 1}
+    assert where(instance, found, "new") == {"a": 1}
+    more = job("gang", pods(count=3, cpu=1, on=["a"], minCount=1))
+    instance = ask(nodes, [more])
+    assert measure(instance, improved(instance), tiers_of(instance)) == (0, 0, 0, 0)
+
+
+def test_a_gang_that_does_not_stand_is_begun_with_one_member_where_that_is_enough() -> None:
+    for least, placed_pods in ((1, 1), (2, 0)):
+        gang = job("gang", pods(count=3, cpu=1, minCount=least))
+        instance = ask([node("a", cpu=3)], [gang])
+        scope = scope_of(instance, instance.current)
+        assert [group.most for group in scope.groups] == [placed_pods]
+
+
+BUDGET = {"name": "b", "namespace": "default", "selector": {}}
+
+
+def test_pods_under_a_budget_that_bears_a_disruption_step_aside() -> None:
+    for allowed, moves in ((0, 0), (1, 3)):
+        budgets = [{**BUDGET, "disruptionsAllowed": allowed}]
+        instance = staircase(3, podDisruptionBudgets=budgets)
+        assert measure(instance, improved(instance), tiers_of(instance))[-1] == moves
+
+
+def test_no_more_pods_are_evicted_than_budgets_bear() -> None:
+    jobs = [job("low", pods(count=3, cpu=1, minCount=0, on=["a"] * 3))]
+    jobs += [job(f"high{i}", pods(cpu=1), priority=9) for i in range(3)]
+    for allowed in range(4):
+        budgets = [{**BUDGET, "disruptionsAllowed": allowed}]
+        instance = ask([node("a", cpu=3)], jobs, podDisruptionBudgets=budgets)
+        found = improved(instance)
+        assert sum(len(where(instance, found, f"high{i}")) for i in range(3)) == allowed
+
+
+def test_pods_under_quotas_change_places_and_no_more_come_than_quotas_admit() -> None:
+    """Three wait that have room once one has stepped aside; the queue admits some of them."""
+    for nominal, comes in ((3, 0), (4, 1), (5, 2), (90, 2)):
+        jobs = [job("old", pods(count=3, cpu=1, minCount=0, on=["a", "b", "b"]), queueName="q")]
+        jobs += [job("new", pods(count=3, cpu=1, minCount=0), queueName="q")]
+        queues = [{"name": "q", "resources": [{"name": "cpu", "nominalQuota": nominal}]}]
+        instance = ask([node("a", cpu=3), node("b", cpu=2)], jobs, queues=queues)
+        assert sum(where(instance, improved(instance), "new").values()) == comes
+
+
 def test_crumbs_of_room_on_two_nodes_become_room_for_one_more_pod() -> None:
     """One core is left on each node; no chain helps, but six cores for five do."""
     instance = ask(

@@ -227,7 +227,8 @@ def settle(
         hopeless = packing.allowed[g] is None and any(
             all(x >= y for x, y in zip(request, other, strict=True)) for other in failed
         )
-        if not hopeless and put(packing, g, noise):
+        admitted = packing.guards.none or packing.guards.admits(g)
+        if admitted and not hopeless and put(packing, g, noise):
             continue
         victims = None if hopeless else replace(packing, g, noise)
         if victims is not None:
@@ -235,7 +236,7 @@ def settle(
                 size = packing.size[i] * (1 + noise * tosses[i])
                 heapq.heappush(queue, (packing.effects[i].placing, False, -size, i))
             continue
-        if packing.allowed[g] is None and not hopeless:
+        if packing.allowed[g] is None and admitted and not hopeless:
             failed.append(request)
         if best is not None:
             for i, value in packing.effects[g].unplaced:

@@ -73,9 +73,8 @@ def improve(
 ) -> Placement:
     """Look for better placements near ``start`` until the time is up or nothing is left to gain.
 
-    Only pods that stand for themselves change places: those of jobs that are no gangs, without
-    devices, topology, spread, anti-affinity and budgets. Pods of gangs and under quotas move, but
-    are neither evicted nor bound.
+    Only pods that stand for themselves change places: those without devices, topology, spread and
+    affinity. Pods of gangs move; of one that stands, members beyond its minimum come and go, too.
 
     Parameters
     ----------

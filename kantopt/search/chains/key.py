@@ -44,10 +44,12 @@ def effects_of(instance: Instance, tiers: Sequence[Tier], group: Group) -> Effec
     for i, tier in enumerate(tiers, 1):
         if tier.priority not in (None, job.priority):
             continue
-        if tier.metric is Metric.UNPLACED and not tier.surplus:
+        if tier.metric is Metric.UNPLACED:
+            # Beyond a gang's minimum a pod is surplus, and none of the job's concern.
             if tier.unit == "jobs":
-                jobs.append(i)
-            elif pod := weight(tier, first):
+                if not group.surplus:
+                    jobs.append(i)
+            elif tier.surplus == group.surplus and (pod := weight(tier, first)):
                 unplaced.append((i, pod))
         elif tier.metric is Metric.DISPLACED and group.running:
             disruption.append((i, weight(tier, first), 0))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kantopt.problem.tiers import Tier
+from kantopt.search.chains.guards import Guards
 from kantopt.search.chains.key import effects_of
 from kantopt.search.chains.reach import Reach
 from kantopt.search.chains.rooms import Floats, Rooms
@@ -32,6 +33,7 @@ class Packing(Rooms):
         self.most = [group.most for group in groups]
         self.least = [group.least for group in groups]
         self.placed = [0] * self.count
+        self.guards = Guards(scope)
         self.changed = [sum(pods for _, pods in homes) for homes in self.homes_at]
         """Per node, by how many pods it differs from the snapshot."""
         self.journal: list[tuple[int, int, int]] = []
@@ -59,7 +61,14 @@ class Packing(Rooms):
         self._lesser: dict[tuple[int, int], tuple[int, ...]] = {}
         self._shares: dict[tuple[int, int, int, int], Ints] = {}
         limits = self.scope.instance.model.limits
-        self.limited = limits.evictions is not None or limits.moves is not None
+        counted = limits.evictions is not None or limits.moves is not None
+        self.limited = counted or not self.guards.none
+
+    def waits(self, g: int) -> bool:
+        """Whether a pod of a group waits that may be placed as far as amounts tell."""
+        if self.placed[g] >= self.most[g]:
+            return False
+        return self.guards.none or self.guards.admits(g)
 
     def shut_for(self, g: int) -> Mask:
         """Groups whose moves count more than placing a pod of group ``g``."""
@@ -136,6 +145,8 @@ class Packing(Rooms):
     def _may_evict(self, g: int, i: int) -> bool:
         if self.effects[i].evicting < self.effects[g].placing:
             return False
+        if not (self.guards.none or self.guards.lets_go(i)):
+            return False
         instance, groups = self.scope.instance, self.scope.groups
         if not instance.strict:
             return True
@@ -151,11 +162,13 @@ class Packing(Rooms):
         self._below = sum(self.least)
         self.key = [0, *base]
         self.lacking = [0] * len(scope.instance.jobs)
-        """Pods of each job that are not placed."""
+        """Pods of each job that are not placed, of a gang below its minimum."""
         active = {s for group in scope.groups for s in group.podsets}
         for podset in scope.instance.podsets:
             there = 0 if podset.index in active else scope.start.placed(podset.index)
             self.lacking[podset.job] += podset.count - there
+        for group in scope.groups:
+            self.lacking[group.job] -= group.beyond
         self._outside(active)
         counts = [group.start for group in scope.groups]
         self.load(counts)
@@ -209,6 +222,8 @@ class Packing(Rooms):
         moved = sign * (int(ran) - int(stays))
         self.evicted += evicted
         self.moved += moved
+        if not self.guards.none:
+            self.guards.count(g, sign, evicted)
         effects, key = self.effects[g], self.key
         for i, value in effects.unplaced:
             key[i] -= sign * value
@@ -225,7 +240,7 @@ class Packing(Rooms):
 
     def broken(self) -> int:
         """By how many pods limits and minima are broken."""
-        over = self._below
+        over = self._below + (0 if self.guards.none else self.guards.over())
         if self.limits.evictions is not None:
             over += max(0, self.evicted - self.limits.evictions)
         if self.limits.moves is not None:

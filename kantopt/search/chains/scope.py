@@ -9,6 +9,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, Role
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
+from kantopt.search.binding import may_move
 from kantopt.verify.step import Loads
 
 NO_LIMIT = 2**60
@@ -39,6 +40,10 @@ class Group:
     """Pods may be evicted and put back, but never run on a node where they do not run now."""
     least: int
     most: int
+    surplus: bool
+    """The pods that may come and go are members of a gang beyond its minimum."""
+    beyond: int
+    """Pods of a gang that are more than its minimum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +92,8 @@ class Scope:
         )
 
 
-def _bounds(group: Group) -> tuple[tuple[int, ...], int, int]:
-    return group.podsets, group.least, group.most
+def _bounds(group: Group) -> tuple[tuple[int, ...], int, int, bool]:
+    return group.podsets, group.least, group.most, group.surplus
 
 
 def scope_of(instance: Instance, start: Placement) -> Scope:
@@ -157,14 +162,10 @@ def _fixed_jobs(instance: Instance) -> set[int]:
     """Jobs of which as many pods stay placed as are: something else counts them together."""
     found = set()
     for job in instance.jobs:
-        limited = job.queue is not None and instance.on(Rule.QUOTA)
         single = sum(role.count for role in job.roles) == 1
         whole = job.all_victims and instance.on(Rule.GANG_VICTIMS)
-        if (
-            (limited and bool(instance.queues[job.queue or 0].quotas))
-            or (job.is_gang and not single)
-            or (whole and not single and any(instance.podsets[s].running for s in job.podsets))
-        ):
+        runs = any(instance.podsets[s].running for s in job.podsets)
+        if not single and ((job.is_gang and len(job.roles) > 1) or (whole and runs)):
             found.add(job.index)
     return found
 
@@ -180,7 +181,7 @@ def _parts(
         if not (
             s in concerned
             or podset.devices
-            or podset.budgets
+            or not may_move(instance, podset)
             or instance.on_held(podset)
             or any(spot.devices for spot in spots)
             or (podset.running and not podset.movable and not podset.preemptible)
@@ -208,11 +209,19 @@ def _group(
     for s in podsets:
         for spot, pods in start.podsets[s].items():
             counts[spot.node] = counts.get(spot.node, 0) + pods
-    least = 0
-    if fixed or job.index in instance.required:
+    count = sum(instance.podsets[s].count for s in podsets)
+    role = job.roles[first.role]
+    needed = max(job.min_count, role.min_count) if job.is_gang and role.count > 1 else 0
+    stands = 0 < needed <= placed
+    if needed and (set(podsets) != set(role.podsets) or (needed > 1 and not stands)):
+        fixed = True  # a gang that does not stand is placed as a whole, by others
+    least, most = (needed, count) if stands else (0, needed or count)
+    if fixed:
+        least = most = placed
+    elif job.index in instance.required:
         least = placed
     elif instance.on(Rule.PINNED) and not first.preemptible:
-        least = min(running, placed)
+        least = max(least, min(running, placed))
     request = tuple(first.requests[r] for r in kept)
     everywhere = not instance.on(Rule.ELIGIBILITY) or len(first.allowed) == len(instance.nodes)
     return Group(
@@ -226,5 +235,7 @@ def _group(
         allowed=None if everywhere else first.allowed,
         homebound=first.running and not first.movable and instance.on(Rule.PINNED),
         least=least,
-        most=placed if fixed else sum(instance.podsets[s].count for s in podsets),
+        most=most,
+        surplus=stands and not fixed,
+        beyond=count - needed if needed and not fixed else 0,
     )

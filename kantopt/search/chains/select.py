@@ -56,11 +56,7 @@ def select(packing: Packing, rng: random.Random, over: Callable[[], bool]) -> bo
 
 
 def _waits(packing: Packing, g: int) -> bool:
-    return (
-        packing.placed[g] < packing.most[g]
-        and packing.effects[g].placing < NEVER
-        and not packing.fixed_place[g]
-    )
+    return packing.waits(g) and packing.effects[g].placing < NEVER and not packing.fixed_place[g]
 
 
 def _kind(packing: Packing, g: int) -> tuple[int, int]:

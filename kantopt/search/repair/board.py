@@ -10,6 +10,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement
+from kantopt.search.binding import may_move
 from kantopt.search.shapes import Ints, Mask, PodShape
 from kantopt.search.state import Change, State
 
@@ -20,14 +21,14 @@ _MORE = 1024
 def restless(instance: Instance) -> list[bool]:
     """Say of each pod set whether its pods may change places one by one.
 
-    Pods stay whose place matters to others: topology asked for, affinity, spread, a
-    disruption budget. Those that are not movable stay, too, and pods of gangs that wait.
+    Pods stay whose place matters to others: topology asked for, affinity, spread, or whose budget
+    bears no disruption. Those that are not movable stay, too, and pods of gangs that wait.
     """
     tied = {s for need in instance.topology_needs for s in instance.jobs[need.job].podsets}
     tied |= instance.named
     return [
         podset.index not in tied
-        and not podset.budgets
+        and may_move(instance, podset)
         and not instance.on_held(podset)
         and (podset.movable if podset.running else _alone(instance.job_of(podset.index)))
         for podset in instance.podsets

@@ -1,0 +1,68 @@
+"""What rules bound across nodes, as amounts: evictions under a budget, use of quotas."""
+
+from __future__ import annotations
+
+from kantopt.search.binding import binding_budgets, binding_queues
+from kantopt.search.chains.scope import Scope
+from kantopt.search.quotas import Quotas
+
+
+class Guards:
+    """Amounts that change with the pods of the groups, and what they may be.
+
+    Begins with none of the groups' pods placed. Only budgets and quotas that some plan could
+    exceed are kept, so that groups without any cost nothing.
+
+    Attributes
+    ----------
+    none
+        Whether nothing is bounded.
+    """
+
+    def __init__(self, scope: Scope) -> None:
+        instance = scope.instance
+        self._budgets: list[tuple[int, ...]] = []
+        self._queue: list[int | None] = []
+        self._demand = [instance.podsets[group.podsets[0]].demand for group in scope.groups]
+        active = {s for group in scope.groups for s in group.podsets}
+        budgets, queues = binding_budgets(instance), binding_queues(instance)
+        self._left = {b: instance.budgets[b].allowed for b in sorted(budgets)}
+        """Evictions that each budget still bears."""
+        for podset in instance.podsets:
+            if podset.running:
+                inside = podset.index in active
+                gone = podset.count - (0 if inside else scope.start.placed(podset.index))
+                for b in budgets.intersection(podset.budgets):
+                    self._left[b] -= gone
+        for group in scope.groups:
+            running = instance.podsets[group.podsets[0]]
+            kept = budgets.intersection(running.budgets) if group.running else ()
+            queue = instance.jobs[group.job].queue
+            self._budgets.append(tuple(sorted(kept)))
+            self._queue.append(queue if queue in queues else None)
+        self._quotas = Quotas(instance)
+        if queues:
+            for podset in instance.podsets:
+                if podset.index not in active:
+                    queue = instance.jobs[podset.job].queue
+                    self._quotas.add(queue, podset.demand, scope.start.placed(podset.index))
+        self.none = not (any(self._budgets) or any(queue is not None for queue in self._queue))
+
+    def count(self, g: int, pods: int, evicted: int) -> None:
+        """Take note of pods of a group that come (or go, below 0), and how many are evicted."""
+        for b in self._budgets[g]:
+            self._left[b] -= evicted
+        if self._queue[g] is not None:
+            self._quotas.add(self._queue[g], self._demand[g], pods)
+
+    def over(self) -> int:
+        """By how many pods budgets are exceeded, and how many quotas are."""
+        return sum(-left for left in self._left.values() if left < 0) + self._quotas.exceeded()
+
+    def admits(self, g: int) -> bool:
+        """Whether quotas allow one more pod of a group."""
+        return self._queue[g] is None or self._quotas.allows(self._queue[g], self._demand[g])
+
+    def lets_go(self, g: int) -> bool:
+        """Whether budgets bear one more eviction of a group's pods."""
+        return all(self._left[b] > 0 for b in self._budgets[g])

@@ -1,0 +1,89 @@
+"""Presolve of budgets and quotas: what is called redundant no plan exceeds."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.schema.model import Rule
+from kantopt.search.binding import binding_budgets, binding_queues
+from kantopt.verify.rules import check
+from tests.campaign import some
+from tests.generate import random_instance
+from tests.verify.world import Document, job, node, pods, question
+
+
+def cpu(nominal: int, **more: int) -> list[Document]:
+    return [{"name": "cpu", "nominalQuota": nominal, **more}]
+
+
+def scattered(instance: Instance, rng: random.Random) -> Placement:
+    """Any pods anywhere, as many as a coin says: the rules that count ask only how many."""
+    changes = {}
+    for podset in instance.podsets:
+        share = rng.choice((0.0, 0.5, 1.0))
+        placed = sum(rng.random() < share for _ in range(podset.count))
+        changes[podset.index] = {Spot(0): placed} if placed else {}
+    return instance.current.replace(changes)
+
+
+@pytest.mark.parametrize("seeds", [range(k, k + 50) for k in some(range(0, 400, 50))], ids=str)
+def test_a_budget_or_queue_that_does_not_bind_is_never_exceeded(seeds: range) -> None:
+    for seed in seeds:
+        instance, rng = random_instance(seed), random.Random(seed)
+        if not instance.nodes:
+            continue
+        budgets = {instance.budgets[b].name for b in binding_budgets(instance)}
+        queues = {instance.queues[q].name for q in binding_queues(instance)}
+        cohorts = {instance.queues[q].cohort for q in binding_queues(instance)}
+        named = {f"queue {name}" for name in queues} | {f"cohort {name}" for name in cohorts}
+        named |= {f"budget {name}" for name in budgets}
+        for _ in range(5):
+            for fault in check(instance, scattered(instance, rng), (Rule.DISRUPTION, Rule.QUOTA)):
+                closed = " of 0 " in fault.message  # restarts of a budget that bears none at all
+                assert closed or fault.subject in named
+
+
+def test_budgets_bind_where_fewer_evictions_are_borne_than_pods_run() -> None:
+    for allowed, binds in ((2, True), (3, False)):
+        budget = {"name": "b", "namespace": "default", "selector": {}}
+        instance = question(
+            [node("a")],
+            [job("r", pods(count=3, on=["a"] * 3)), job("waits")],
+            podDisruptionBudgets=[{**budget, "disruptionsAllowed": allowed}],
+        )
+        assert bool(binding_budgets(instance)) == binds
+
+
+@pytest.mark.parametrize(
+    ("queues", "binds"),
+    [
+        ([{"name": "q", "resources": cpu(3)}], False),
+        ([{"name": "q", "resources": cpu(2)}], True),
+        ([{"name": "q", "cohort": "c", "resources": cpu(2)}], True),
+        (
+            [
+                {"name": "q", "cohort": "c", "resources": cpu(2)},
+                {"name": "other", "cohort": "c", "resources": cpu(1)},
+            ],
+            False,
+        ),
+        (
+            [
+                {"name": "q", "cohort": "c", "resources": cpu(2, borrowingLimit=0)},
+                {"name": "other", "cohort": "c", "resources": cpu(1)},
+            ],
+            True,
+        ),
+    ],
+    ids=str,
+)
+def test_queues_bind_where_all_their_pods_would_exceed_what_they_may_use(
+    queues: list[Document], binds: bool
+) -> None:
+    jobs = [job("j", pods(count=3, cpu=1), queueName="q")]
+    assert (0 in binding_queues(question([node("a")], jobs, queues=queues))) == binds

@@ -18,7 +18,7 @@ from kantopt.schema.snapshot import Node
 _GROUP = "resource.k8s.io"
 _SHARED = "pods that claim devices which kube-scheduler may give to other claims first"
 _UNREAD = "resource claims that are not read, because of {}"
-_NOTHING = "missing objects (kubectl get resourceslices,deviceclasses shows them)"
+_NOTHING = "missing objects (kubectl get resourceclaims,resourceslices,deviceclasses -A shows them)"
 _MOST_SHOWN = 10
 """Names of resources that are explained by a warning each."""
 _Key = tuple[str, str]
@@ -143,7 +143,11 @@ class ClaimedDevices:
         for pod in pods:
             key, total = _key_of(pod), Counter[Request]()
             keys = [claim.key for claim in claims_of(pod)]
-            if pod.at("spec").text("nodeName") or not self._claims.keys() >= set(keys):
+            if pod.at("spec").text("nodeName"):
+                continue
+            if not self._claims.keys() >= set(keys):
+                if not self._claims and any(name for _, name in keys):
+                    self._notes.add(_UNREAD.format(_NOTHING), "/".join(key))
                 continue
             read = True
             for item in keys:

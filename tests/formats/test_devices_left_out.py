@@ -64,11 +64,11 @@ def test_what_is_not_read_is_left_out_with_its_cause_and_nothing_else(
     assert all(f"because of {cause}" in line for line in told)
 
 
-@pytest.mark.parametrize("missing", ["DeviceClass", "ResourceSlice"])
-def test_nothing_is_read_without_slices_or_classes(missing: str) -> None:
-    base = [item for item in BASE if item["kind"] != missing]
-    assert left_out(*base, *pair("p")) == {"p"}
-    assert noted(read(*base, *pair("p")), "kubectl get resourceslices,deviceclasses")
+@pytest.mark.parametrize("missing", ["DeviceClass", "ResourceSlice", "ResourceClaim"])
+def test_nothing_is_read_without_slices_classes_or_claims(missing: str) -> None:
+    objects = [item for item in [*BASE, *pair("p")] if item["kind"] != missing]
+    assert left_out(*objects) == {"p"}
+    assert noted(read(*objects), "kubectl get resourceclaims,resourceslices,deviceclasses")
 
 
 @pytest.mark.parametrize(

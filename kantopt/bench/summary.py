@@ -25,7 +25,8 @@ def summary_blocks(rows: Sequence[Row], records: Sequence[Record]) -> list[Block
         return [Paragraph("No rows.")]
     ordered = sorted(rows, key=_setting)
     if rows[0].suite == SUITE:
-        return [*feature_blocks(rows), *(Paragraph(text, "warn") for text in remarks(rows))]
+        told = [*deadline_blocks(ordered), *(Paragraph(text, "warn") for text in remarks(rows))]
+        return [*feature_blocks(rows), *told]
     blocks: list[Block] = [outcome_table(ordered), cost_table(ordered), *deadline_blocks(ordered)]
     if rows[0].suite in _LISTED:
         blocks.append(run_table(ordered))

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kantopt.bench.deadlines import deadline_blocks
 from kantopt.bench.features.compared import (
     Pair,
     feature_blocks,
@@ -21,10 +22,11 @@ from kantopt.bench.features.suite import BASES, cases, featured, left_out, model
 from kantopt.bench.features.table import CONTROL, FEATURES
 from kantopt.bench.grid import Grid
 from kantopt.bench.row import Row
+from kantopt.bench.summary import summary_blocks
 from kantopt.bench.table import read_rows
 from kantopt.cli.endings import run
 from kantopt.errors import UsageError
-from kantopt.report.blocks import Paragraph, Table
+from kantopt.report.blocks import Paragraph, Screen, Table, render
 from tests.bench import tiny_questions
 from tests.bench.rows import row
 
@@ -124,6 +126,20 @@ def test_plain_runs_beside_each_other_say_what_chance_does() -> None:
         of("cohort", "featured"),
     ]
     assert steadiness(pairs_of(rows)).endswith("priority-matters 50.0 % (1/2).")
+
+
+def test_a_first_plan_that_never_comes_is_told() -> None:
+    rows = [of("queue", "plain"), of("queue", "featured", first_seconds=None)]
+    table = feature_blocks(rows)[0]
+    assert isinstance(table, Table)
+    assert table.rows[0][-1] == "never"
+
+
+def test_the_summary_says_of_features_too_whether_deadlines_were_kept() -> None:
+    late = of("queue", "featured", wall_seconds=9.0, overrun_seconds=8.0)
+    said = render(summary_blocks([of("queue", "plain"), late], []), Screen())
+    assert "Worst features" in said
+    assert render(deadline_blocks([of("queue", "plain"), late]), Screen()) in said
 
 
 def test_medians_of_what_never_came_are_told_as_never() -> None:

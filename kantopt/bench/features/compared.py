@@ -175,13 +175,14 @@ def _proofs(pairs: Sequence[Pair]) -> str:
 
 
 def _proof_ratio(pair: Pair) -> float | None:
-    if pair.plain.proof_seconds is not None and pair.featured.proof_seconds is None:
-        return math.inf
     return _times(pair.plain.proof_seconds, pair.featured.proof_seconds)
 
 
 def _times(plain: float | None, featured: float | None) -> float | None:
-    return featured / plain if plain and featured is not None else None
+    """How many times as long it takes with the feature; infinite if it never comes to it."""
+    if not plain:
+        return None
+    return math.inf if featured is None else featured / plain
 
 
 def _question(row: Row) -> tuple[str, int, str, float]:

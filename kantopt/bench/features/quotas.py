@@ -14,7 +14,7 @@ from kantopt.bench.features.stated import (
     wanted,
     with_snapshot,
 )
-from kantopt.schema.base import Expression, LabelSelector
+from kantopt.schema.base import LabelSelector
 from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import PodDisruptionBudget, Queue, QueueResource
 
@@ -61,8 +61,7 @@ def labelled(stated: Stated) -> Stated:
 
 def of_job(name: str) -> LabelSelector:
     """Select the pods that :func:`labelled` has labelled."""
-    is_own = Expression(key=OWNER, operator="In", values=(name,))
-    return LabelSelector(match_expressions=(is_own,))
+    return LabelSelector(match_labels={OWNER: name})
 
 
 def queue(stated: Stated) -> Stated:

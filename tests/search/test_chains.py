@@ -178,12 +178,12 @@ def test_members_of_a_gang_beyond_its_minimum_come_and_go() -> None:
     assert measure(instance, improved(instance), tiers_of(instance)) == (0, 0, 0, 0)
 
 
-def test_a_gang_that_does_not_stand_is_begun_with_one_member_where_that_is_enough() -> None:
-    for least, placed_pods in ((1, 1), (2, 0)):
+def test_a_gang_that_does_not_stand_is_begun_only_where_one_member_is_enough() -> None:
+    for least, most in ((1, 3), (2, 0)):
         gang = job("gang", pods(count=3, cpu=1, minCount=least))
         instance = ask([node("a", cpu=3)], [gang])
         scope = scope_of(instance, instance.current)
-        assert [group.most for group in scope.groups] == [placed_pods]
+        assert [group.most for group in scope.groups] == [most]
 
 
 BUDGET = {"name": "b", "namespace": "default", "selector": {}}

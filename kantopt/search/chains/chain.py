@@ -159,7 +159,7 @@ def _loss(packing: Packing, slot: int, shift: float) -> tuple[int, bool, float]:
     """How bad it is to leave out the pod of a slot: important ones, evictions, large ones are."""
     i = int(packing.group_at[slot])
     evicted = packing.placed[i] <= packing.running[i]
-    return -packing.effects[i].placing, evicted, packing.size[i] + shift * packing.mean_size
+    return -packing.leaving[i].placing, evicted, packing.size[i] + shift * packing.mean_size
 
 
 def _several(packing: Packing, g: int, lesser: Mask) -> list[tuple[int, int]]:
@@ -172,7 +172,7 @@ def _several(packing: Packing, g: int, lesser: Mask) -> list[tuple[int, int]]:
             continue
         able = sorted(
             (i for i in slots if lesser[i]),
-            key=lambda i: (-packing.effects[i].placing, packing.size[i], i),
+            key=lambda i: (-packing.leaving[i].placing, packing.size[i], i),
         )
         lack = ask - packing.free[:, n]
         taken: list[tuple[int, int]] = []
@@ -184,8 +184,8 @@ def _several(packing: Packing, g: int, lesser: Mask) -> list[tuple[int, int]]:
                     lack = lack - packing.ask[i]
         if taken and not (lack > 0).any():
             # The fewest of the most important of them decide.
-            worst = min(packing.effects[i].placing for _, i in taken)
-            rank = (-worst, sum(packing.effects[i].placing == worst for _, i in taken))
+            worst = min(packing.leaving[i].placing for _, i in taken)
+            rank = (-worst, sum(packing.leaving[i].placing == worst for _, i in taken))
             if best is None or rank < best[0]:
                 best = rank, taken
     return best[1] if best else []
@@ -211,8 +211,9 @@ def settle(
         displaced[g] = displaced.get(g, 0) + 1
     for g in range(packing.count):
         waiting = packing.most[g] - packing.placed[g]
-        rank, size = packing.effects[g].placing, packing.size[g] * (1 + noise * tosses[g])
+        size = packing.size[g] * (1 + noise * tosses[g])
         for k in range(waiting):
+            rank = packing.rank(g, packing.placed[g] + k)
             known = k < displaced.get(g, 0)
             evicted = back and k < packing.running[g] - packing.placed[g]
             queue.append((rank, not known, -size if known else size - evicted, g))
@@ -234,12 +235,12 @@ def settle(
         if victims is not None:
             for i in victims:
                 size = packing.size[i] * (1 + noise * tosses[i])
-                heapq.heappush(queue, (packing.effects[i].placing, False, -size, i))
+                heapq.heappush(queue, (packing.rank(i, packing.placed[i]), False, -size, i))
             continue
         if packing.allowed[g] is None and admitted and not hopeless:
             failed.append(request)
         if best is not None:
-            for i, value in packing.effects[g].unplaced:
+            for i, value in packing.coming[g].unplaced:
                 floor[i] += value
             if tuple(floor[: rank + 1]) > best[: rank + 1]:
                 return False

@@ -34,7 +34,7 @@ def gather(packing: Packing, rng: random.Random, over: Callable[[], bool]) -> bo
     waiting = [
         g
         for g in range(packing.count)
-        if packing.waits(g) and packing.effects[g].placing < NEVER and not packing.fixed_place[g]
+        if packing.waits(g) and packing.coming[g].placing < NEVER and not packing.fixed_place[g]
     ]
     mark = len(packing.journal)
     g = _exchange(packing, waiting, rng) if waiting else None

@@ -37,8 +37,13 @@ class Effects:
     """First entry that a move raises."""
 
 
-def effects_of(instance: Instance, tiers: Sequence[Tier], group: Group) -> Effects:
-    """Work out what pods of a group count in the tiers that counts alone decide."""
+def effects_of(
+    instance: Instance, tiers: Sequence[Tier], group: Group, *, surplus: bool
+) -> Effects:
+    """Work out what pods of a group count in the tiers that counts alone decide.
+
+    ``surplus``: they are members of a gang beyond its minimum.
+    """
     job, first = instance.jobs[group.job], instance.podsets[group.podsets[0]]
     unplaced, jobs, disruption = [], [], []
     for i, tier in enumerate(tiers, 1):
@@ -47,9 +52,9 @@ def effects_of(instance: Instance, tiers: Sequence[Tier], group: Group) -> Effec
         if tier.metric is Metric.UNPLACED:
             # Beyond a gang's minimum a pod is surplus, and none of the job's concern.
             if tier.unit == "jobs":
-                if not group.surplus:
+                if not surplus:
                     jobs.append(i)
-            elif tier.surplus == group.surplus and (pod := weight(tier, first)):
+            elif tier.surplus == surplus and (pod := weight(tier, first)):
                 unplaced.append((i, pod))
         elif tier.metric is Metric.DISPLACED and group.running:
             disruption.append((i, weight(tier, first), 0))

@@ -8,7 +8,7 @@ import numpy as np
 
 from kantopt.problem.tiers import Tier
 from kantopt.search.chains.guards import Guards
-from kantopt.search.chains.key import effects_of
+from kantopt.search.chains.key import Effects, effects_of
 from kantopt.search.chains.reach import Reach
 from kantopt.search.chains.rooms import Floats, Rooms
 from kantopt.search.chains.scope import Scope
@@ -24,7 +24,17 @@ class Packing(Rooms):
         super().__init__(scope)
         groups = scope.groups
         self.size = [group.size for group in groups]
-        self.effects = [effects_of(scope.instance, tiers, group) for group in groups]
+        first, more = (
+            [effects_of(scope.instance, tiers, g, surplus=g.surplus or later) for g in groups]
+            for later in (False, True)
+        )
+        self._after = [m if group.begins else None for m, group in zip(more, groups, strict=True)]
+        """What pods after the first count, where that is less than the first."""
+        self._first = first
+        self.coming = list(first)
+        """What the next pod of each group counts that is placed."""
+        self.leaving = list(first)
+        """What the next pod of each group counts that is left out."""
         self.homes_at: list[list[tuple[int, int]]] = [[] for _ in range(self.nodes)]
         for g, group in enumerate(groups):
             for n, pods in group.home.items():
@@ -55,7 +65,7 @@ class Packing(Rooms):
         largest = max(self.size, default=0.0) or 1.0
         self.mean_size = sum(self.size) / max(1, self.count)
         self._relative: Floats = np.array([size / largest for size in self.size] + [0.0])
-        self._moving: Ints = np.array([e.moving for e in self.effects] + [0], dtype=np.int64)
+        self._moving: Ints = np.array([e.moving for e in self._first] + [0], dtype=np.int64)
         self._shut: dict[int, Mask] = {}
         self._reached = (-1, 0)
         self._lesser: dict[tuple[int, int], tuple[int, ...]] = {}
@@ -70,9 +80,22 @@ class Packing(Rooms):
             return False
         return self.guards.none or self.guards.admits(g)
 
+    def most_alike(self, g: int) -> int:
+        """Most pods of a group that count like the next one."""
+        return 1 if self._after[g] is not None and not self.placed[g] else self.most[g]
+
+    def least_alike(self, g: int) -> int:
+        """Pods of a group that are placed and count more than the next one, or have to stay."""
+        return max(self.least[g], int(self._after[g] is not None and self.placed[g] > 0))
+
+    def rank(self, g: int, pods: int) -> int:
+        """First entry of the key that one more pod of a group lowers, beside so many."""
+        after = self._after[g]
+        return (self._first[g] if after is None or not pods else after).placing
+
     def shut_for(self, g: int) -> Mask:
         """Groups whose moves count more than placing a pod of group ``g``."""
-        placing = self.effects[g].placing
+        placing = self.coming[g].placing
         if placing not in self._shut:
             self._shut[placing] = self.fixed_place | (self._moving < placing)
         return self._shut[placing]
@@ -91,18 +114,19 @@ class Packing(Rooms):
 
     def lesser(self, g: int) -> Mask | None:
         """Groups of which a pod may be left out for one of group ``g``; ``None`` if none may."""
-        mine = self.effects[g]
+        mine = self.coming[g]
         key = mine.placing, mine.value
         if key not in self._lesser:
             self._lesser[key] = tuple(
                 i
-                for i, other in enumerate(self.effects)
-                if (-other.placing, other.value) < (-mine.placing, mine.value)
+                for i, (one, after) in enumerate(zip(self._first, self._after, strict=True))
+                if _less(one, mine) or (after is not None and _less(after, mine))
             )
         found = [
             i
             for i in self._lesser[key]
-            if self.placed[i] > self.least[i]
+            if (self._after[i] is None or _less(self.leaving[i], mine))
+            and self.placed[i] > self.least[i]
             and (self.placed[i] > self.running[i] or self._may_evict(g, i))
         ]
         if not found:
@@ -129,10 +153,10 @@ class Packing(Rooms):
 
     def alike(self, g: int) -> Mask:
         """Groups of which a pod may give way to one of group ``g`` that counts as much."""
-        mine = self.effects[g]
+        mine = self.coming[g]
         found = [
             i
-            for i, other in enumerate(self.effects)
+            for i, other in enumerate(self.leaving)
             if (other.placing, other.value) == (mine.placing, mine.value)
             and i != g
             and self.placed[i] > self.least[i]
@@ -143,7 +167,7 @@ class Packing(Rooms):
         return mask
 
     def _may_evict(self, g: int, i: int) -> bool:
-        if self.effects[i].evicting < self.effects[g].placing:
+        if self.leaving[i].evicting < self.coming[g].placing:
             return False
         if not (self.guards.none or self.guards.lets_go(i)):
             return False
@@ -168,7 +192,8 @@ class Packing(Rooms):
             there = 0 if podset.index in active else scope.start.placed(podset.index)
             self.lacking[podset.job] += podset.count - there
         for group in scope.groups:
-            self.lacking[group.job] -= group.beyond
+            if group.begins:
+                self.lacking[group.job] = 1
         self._outside(active)
         counts = [group.start for group in scope.groups]
         self.load(counts)
@@ -224,7 +249,12 @@ class Packing(Rooms):
         self.moved += moved
         if not self.guards.none:
             self.guards.count(g, sign, evicted)
-        effects, key = self.effects[g], self.key
+        effects, after, key = self._first[g], self._after[g], self.key
+        if after is not None:
+            now = before + sign
+            self.coming[g] = effects if now < 1 else after
+            self.leaving[g] = effects if now < 2 else after
+            effects = effects if now + before < 2 else after
         for i, value in effects.unplaced:
             key[i] -= sign * value
         if effects.jobs:
@@ -296,3 +326,8 @@ class Packing(Rooms):
         """Nodes on which fewer pods of a group run than do now."""
         on = self.on[g]
         return [n for n, pods in self.home[g].items() if on.get(n, 0) < pods]
+
+
+def _less(one: Effects, other: Effects) -> bool:
+    """Whether a pod counts less than another."""
+    return (-one.placing, one.value) < (-other.placing, other.value)

@@ -102,7 +102,7 @@ def leave_out(packing: Packing, rng: random.Random) -> list[int]:
     None of them is named loose: smaller ones that wait are tried before them.
     """
     waiting = {
-        packing.effects[g].placing
+        packing.coming[g].placing
         for g in range(packing.count)
         if packing.placed[g] < packing.most[g]
     }
@@ -113,7 +113,7 @@ def leave_out(packing: Packing, rng: random.Random) -> list[int]:
     able = [
         g
         for g in range(packing.count)
-        if packing.effects[g].placing == rank
+        if packing.leaving[g].placing == rank
         and packing.placed[g] > max(packing.least[g], packing.running[g] if new else 0)
     ]
     for _ in range(rng.choice((1, 1, 2))):

@@ -42,8 +42,8 @@ class Group:
     most: int
     surplus: bool
     """The pods that may come and go are members of a gang beyond its minimum."""
-    beyond: int
-    """Pods of a gang that are more than its minimum."""
+    begins: bool
+    """One member is a gang's minimum: what comes after the first pod is beyond it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,8 @@ class Scope:
         )
 
 
-def _bounds(group: Group) -> tuple[tuple[int, ...], int, int, bool]:
-    return group.podsets, group.least, group.most, group.surplus
+def _bounds(group: Group) -> tuple[tuple[int, ...], int, int]:
+    return group.podsets, group.least, group.most
 
 
 def scope_of(instance: Instance, start: Placement) -> Scope:
@@ -212,10 +212,10 @@ def _group(
     count = sum(instance.podsets[s].count for s in podsets)
     role = job.roles[first.role]
     needed = max(job.min_count, role.min_count) if job.is_gang and role.count > 1 else 0
-    stands = 0 < needed <= placed
-    if needed and (set(podsets) != set(role.podsets) or (needed > 1 and not stands)):
+    stands = 1 < needed <= placed
+    if needed and (set(podsets) != set(role.podsets) or placed < needed > 1):
         fixed = True  # a gang that does not stand is placed as a whole, by others
-    least, most = (needed, count) if stands else (0, needed or count)
+    least, most = needed if stands else 0, count
     if fixed:
         least = most = placed
     elif job.index in instance.required:
@@ -237,5 +237,5 @@ def _group(
         least=least,
         most=most,
         surplus=stands and not fixed,
-        beyond=count - needed if needed and not fixed else 0,
+        begins=needed == 1 and not fixed,
     )

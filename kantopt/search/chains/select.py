@@ -56,19 +56,19 @@ def select(packing: Packing, rng: random.Random, over: Callable[[], bool]) -> bo
 
 
 def _waits(packing: Packing, g: int) -> bool:
-    return packing.waits(g) and packing.effects[g].placing < NEVER and not packing.fixed_place[g]
+    return packing.waits(g) and packing.coming[g].placing < NEVER and not packing.fixed_place[g]
 
 
 def _kind(packing: Packing, g: int) -> tuple[int, int]:
     """Pods of a kind count alike."""
-    return packing.effects[g].placing, packing.effects[g].value
+    return packing.coming[g].placing, packing.coming[g].value
 
 
 def _stay(packing: Packing, g: int) -> int:
     """Pods of a group that are to remain placed."""
-    effects = packing.effects[g]
+    effects = packing.leaving[g]
     spared = packing.scope.instance.strict or effects.evicting < effects.placing
-    return max(packing.least[g], min(packing.placed[g], packing.running[g]) if spared else 0)
+    return max(packing.least_alike(g), min(packing.placed[g], packing.running[g]) if spared else 0)
 
 
 def _farthest(packing: Packing, g: int) -> int:
@@ -88,7 +88,7 @@ def _choose(packing: Packing, groups: list[int], rng: random.Random) -> list[int
     room = packing.free.clip(0, _NO_LIMIT).sum(axis=1) + placed @ asks
     used = np.array(packing.placed, dtype=np.int64) @ packing.ask
     room = room - (room - placed @ asks + used) * rng.choice(WASTES) // 1000
-    most = np.array([packing.most[g] for g in groups])
+    most = np.array([packing.most_alike(g) for g in groups])
     owner = np.arange(len(groups)).repeat(most)
     number = np.arange(len(owner)) - (most.cumsum() - most).repeat(most)
     running = np.array([packing.running[g] for g in groups])

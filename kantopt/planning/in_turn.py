@@ -64,7 +64,7 @@ def search_in_turn(
 def _task(incumbents: Incumbents, options: Options, deadline: Deadline) -> SearchTask:
     best = incumbents.best
     return SearchTask(
-        instance=incumbents.instance,
+        instance=incumbents.searched,
         tiers=incumbents.tiers,
         start=None if best.missing else best.placement,
         forbidden=(),

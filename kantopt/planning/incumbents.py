@@ -10,6 +10,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 from kantopt.search.known import Known
+from kantopt.search.presolve import presolved
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from kantopt.verify.step import Violation
@@ -53,6 +54,8 @@ class Incumbents:
         self, instance: Instance, tiers: Sequence[Tier], start: Placement, by: str
     ) -> None:
         self.instance = instance
+        self.searched = presolved(instance)
+        """The question as searches are asked it: without rules that bind nobody."""
         self.tiers = tuple(tiers)
         self.known = Known(instance, tiers)
         missing = len(check(instance, start, (Rule.REQUIRED,)))

@@ -118,7 +118,8 @@ class Run:
             strategy = (self.options.strategies or DEFAULT_PORTFOLIO)[0]
             from kantopt.search.construct import construct
 
-            placement = construct(self.instance, deadline, strategy, relocate=True, start=last)
+            searched = incumbents.searched
+            placement = construct(searched, deadline, strategy, relocate=True, start=last)
             self._take(placement, strategy)
 
     def construct(self) -> None:
@@ -130,7 +131,7 @@ class Run:
             strategies = DEFAULT_PORTFOLIO[:1]
         began = elapsed()
         placement, strategy = best_of(
-            self.instance,
+            self.incumbents.searched,
             deadline,
             strategies,
             self.tiers,
@@ -148,7 +149,7 @@ class Run:
 
     def _left_to_repair(self) -> bool:
         """Whether the search by repair follows and does all that more strategies might do."""
-        instance = self.instance
+        instance = self.incumbents.searched
         if self.options.engine == "exact" or not any(p.devices for p in instance.podsets):
             return False
         from kantopt.search.repair.improve import suffices
@@ -177,7 +178,8 @@ class Run:
         if not (self.incumbents.optimal or best.missing):
             from kantopt.search.tidy.improve import tidy
 
-            tidy(self.instance, best.placement, self.tiers, deadline, self.options.seed, found)
+            searched = self.incumbents.searched
+            tidy(searched, best.placement, self.tiers, deadline, self.options.seed, found)
 
     def search(self, forbidden: tuple[Placement, ...] = ()) -> Incumbents:
         """Better the plan; of one whose moves have no order, find others."""

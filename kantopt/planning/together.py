@@ -108,7 +108,7 @@ def _task(
         work = deadline.asked * WORK_PER_SECOND
     best = incumbents.best
     return SearchTask(
-        instance=incumbents.instance,
+        instance=incumbents.searched,
         tiers=incumbents.tiers,
         start=None if best.missing else best.placement,
         forbidden=tuple(forbidden),
@@ -124,14 +124,14 @@ def _promising(incumbents: Incumbents) -> bool:
     """Whether moves of single pods may help: else the exact search gets all workers."""
     from kantopt.search.chains.improve import promising
 
-    return _repairs(incumbents) or promising(incumbents.instance, incumbents.best.placement)
+    return _repairs(incumbents) or promising(incumbents.searched, incumbents.best.placement)
 
 
 def _repairs(incumbents: Incumbents) -> bool:
     """Whether pods with devices wait that moves of others may find room for."""
     from kantopt.search.repair.improve import promising
 
-    return promising(incumbents.instance, incumbents.best.placement, incumbents.tiers)
+    return promising(incumbents.searched, incumbents.best.placement, incumbents.tiers)
 
 
 def _chains(
@@ -165,7 +165,7 @@ def _chains(
     patience = 2 if by == "repair" else min(100 + 10 * pods, 5000)
     try:
         improve(
-            incumbents.instance,
+            incumbents.searched,
             incumbents.best.placement,
             incumbents.tiers,
             deadline,

@@ -34,8 +34,11 @@ class Selections:
     def __init__(self, labels: Sequence[PodLabels]) -> None:
         self._labels = labels
         self._by_namespace: dict[str, list[PodLabels]] = {}
+        self._by_label: dict[tuple[str, str, str], list[PodLabels]] = {}
         for item in labels:
             self._by_namespace.setdefault(item.namespace, []).append(item)
+            for key, value in item.document.labels.items():
+                self._by_label.setdefault((item.namespace, key, value), []).append(item)
         self._known: dict[str, tuple[int, ...]] = {}
 
     def select(self, selector: LabelSelector, namespaces: Sequence[str]) -> tuple[int, ...]:
@@ -45,11 +48,20 @@ class Selections:
                 sorted(
                     item.podset
                     for namespace in set(namespaces)
-                    for item in self._by_namespace.get(namespace, ())
+                    for item in self._candidates(selector, namespace)
                     if selector_matches(selector, item.document.labels)
                 )
             )
         return self._known[key]
+
+    def _candidates(self, selector: LabelSelector, namespace: str) -> Sequence[PodLabels]:
+        """Pod sets with the rarest label that a selector asks for; without any, all there are.
+
+        Each job of a thousand may have a selector of its own.
+        """
+        asked = [(namespace, key, value) for key, value in selector.match_labels.items()]
+        lists = [self._by_label.get(label, []) for label in asked]
+        return min(lists, key=len, default=self._by_namespace.get(namespace, []))
 
 
 def build_anti_affinities(labels: Sequence[PodLabels]) -> tuple[AntiAffinity, ...]:

@@ -99,15 +99,18 @@ class KeptRoom:
     def _missing(self, priority: int) -> Rooms:
         """Room by node that would be missing with the victims back and their preemptors away."""
         state = self._state
-        left: dict[int, list[tuple[int, Spot, int]]] = {}
-        for s, spot, pods in self._victims.gone.left():
-            if state.instance.job_of(s).priority >= priority:
-                left.setdefault(spot.node, []).append((s, spot, pods))
-        found: Rooms = {}
+        gone = [
+            (s, spot, pods)
+            for s, spot, pods in self._victims.gone.left()
+            if state.instance.job_of(s).priority >= priority
+        ]
+        nodes = sorted({spot.node for _, spot, _ in gone})
+        came = [
+            (s, spot, -k)
+            for n in nodes
+            for (s, spot), k in self._arrivals(n)
+            if self._entitled(s, priority)
+        ]
         free, devices = np.zeros_like(state.free), np.zeros_like(state.devices)
-        for n, gone in left.items():
-            came = [x for x in self._arrivals(n) if self._entitled(x[0][0], priority)]
-            state.give(gone, free, devices)
-            state.give([(s, spot, -k) for (s, spot), k in came], free, devices)
-            found[n] = np.maximum(free[:, n], 0), np.maximum(devices[:, n], 0)
-        return found
+        state.give([*gone, *came], free, devices)  # of all nodes at once: one by one takes long
+        return {n: (np.maximum(free[:, n], 0), np.maximum(devices[:, n], 0)) for n in nodes}

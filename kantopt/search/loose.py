@@ -16,7 +16,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.schema.quantity import gpu_milli
-from kantopt.search.binding import binding_queues
+from kantopt.search.presolve import binding_queues
 from kantopt.verify.step import Loads, Step
 from kantopt.verify.weight import weight
 

@@ -11,9 +11,9 @@ import numpy as np
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
-from kantopt.search.binding import may_move
 from kantopt.search.fill import fill, room_for
 from kantopt.search.gangs import Placer, Want
+from kantopt.search.presolve import may_move
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.slice_rooms import Rooms, nodes_for_slices
 from kantopt.search.state import UNLIMITED

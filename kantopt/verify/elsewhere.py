@@ -18,6 +18,10 @@ MOST_NODES = 8
 """Nodes with room that are looked at for each pod."""
 MOST_TRIED = 32
 """Ways to place some pods that are judged, at most."""
+MOST_STEPS = 3
+"""Spots that are tried for pods, at most, as a multiple of their number."""
+MOST_PODS = 300
+"""Pods for which other places are looked for, at most."""
 _REST = tuple(rule for rule in Rule if rule not in (Rule.PRIORITY, Rule.REQUIRED))
 
 
@@ -46,7 +50,7 @@ class Elsewhere:
         tried
             Ways that are judged, at most.
         """
-        if not pods or not all(self._somewhere(s) for s, _ in pods):
+        if not 0 < len(pods) <= MOST_PODS or not all(self._somewhere(s) for s, _ in pods):
             return None
         ways = _Ways(self.step, pods, back)
         for spots in islice(ways.all(), tried) if ways.roomy() else ():
@@ -103,6 +107,7 @@ class _Ways:
         leaving = {at: -k for at, k in Counter(self.pods).items()}
         self.base = _changed(_changed(step.after, leaving), back)
         self.loads = Loads.of(self.instance, self.base)
+        self._steps = MOST_STEPS * len(self.pods)
 
     def roomy(self) -> bool:
         """Whether those who are to be back have room without the others."""
@@ -132,15 +137,27 @@ class _Ways:
         if not levels:
             yield range(len(self.instance.nodes))
 
-    def _from(self, i: int, nodes: Sequence[int]) -> Iterator[tuple[Spot, ...]]:
+    def _from(self, i: int, nodes: Sequence[int], first: int = 0) -> Iterator[tuple[Spot, ...]]:
+        """Spots for the pods from the ``i``-th on; of pods that are alike the later ones go later.
+
+        Otherwise all orders of a gang's pods would be gone through where one of them has no room.
+        """
         if i == len(self.pods):
             yield ()
             return
         s, old = self.pods[i]
-        spots = (x for x in free_spots(self.instance, self.loads, s, nodes) if x != old)
-        for spot in list(islice(spots, MOST_NODES)):
+        alike = i + 1 < len(self.pods) and self.pods[i + 1][0] == s
+        tried = 0
+        for at in range(first, len(nodes)):
+            if tried == MOST_NODES or self._steps == 0:
+                return
+            spot = next(free_spots(self.instance, self.loads, s, (nodes[at],)), None)
+            if spot is None or spot == old:
+                continue
+            tried += 1
+            self._steps -= 1
             self.loads.add(s, spot, 1)
-            for rest in self._from(i + 1, nodes):
+            for rest in self._from(i + 1, nodes, at if alike else 0):
                 yield (spot, *rest)
             self.loads.add(s, spot, -1)
 

@@ -11,7 +11,7 @@ from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
 from kantopt.search.construct import construct
 from kantopt.search.strategy import Strategy
-from kantopt.verify.elsewhere import Elsewhere
+from kantopt.verify.elsewhere import Elsewhere, free_spots
 from kantopt.verify.preemptors import Preemptors
 from kantopt.verify.rules import check
 from kantopt.verify.spared import could_be_spared, with_victims_spared
@@ -100,6 +100,27 @@ def test_a_gang_is_spared_whole_or_not_at_all() -> None:
     only = step(question(nodes, [gang, pending("k", cpu=2)]), g=[], k=["b"])
     (found,) = could_be_spared(only)
     assert str(found) == "could have been spared: default/k has a place on node c"
+
+
+def test_a_large_gang_without_room_for_its_last_pod_is_not_placed_in_every_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """25 of 26 pods have another place: whichever of them are tried, one has none."""
+    others = [node(f"n{i:02d}") for i in range(25)]
+    jobs = [running("r", *["full"] * 26, cpu=1), pending("gang", cpu=1, count=26)]
+    full = node("full", cpu=26)
+    instance = question([full, *(node(n["name"], cpu=1) for n in others)], jobs)
+    made = step(instance, r=[], gang=["full"] * 26)
+    looks = 0
+
+    def counted(*given: Any) -> Any:
+        nonlocal looks
+        looks += 1
+        return free_spots(*given)
+
+    monkeypatch.setattr("kantopt.verify.elsewhere.free_spots", counted)
+    assert Preemptors(made).of_job(made.instance.jobs[0]) is not None
+    assert looks < 10_000
 
 
 def test_who_has_no_other_place_spares_nobody() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kantopt.search.binding import binding_budgets, binding_queues
 from kantopt.search.chains.scope import Scope
+from kantopt.search.presolve import binding_budgets, binding_queues
 from kantopt.search.quotas import Quotas
 
 

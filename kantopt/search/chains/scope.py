@@ -9,7 +9,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, Role
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
-from kantopt.search.binding import may_move
+from kantopt.search.presolve import may_move
 from kantopt.verify.step import Loads
 
 NO_LIMIT = 2**60

@@ -40,7 +40,7 @@ def _job(packing: Packing, g: int) -> Job:
 def _arrived(packing: Packing, n: int) -> list[tuple[int, int]]:
     """Groups of which more pods are on a node than run there now, and how many more."""
     found = []
-    for i in sorted(set(packing.group_at[packing.node_at == n].tolist()) - {packing.count}):
+    for i in sorted(packing.slot[n]):
         more = packing.on[i].get(n, 0) - packing.home[i].get(n, 0)
         if more > 0:
             found.append((i, more))

@@ -10,7 +10,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement
-from kantopt.search.binding import may_move
+from kantopt.search.presolve import may_move
 from kantopt.search.shapes import Ints, Mask, PodShape
 from kantopt.search.state import Change, State
 

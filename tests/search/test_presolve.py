@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -10,11 +11,12 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
-from kantopt.search.binding import binding_budgets, binding_queues
+from kantopt.search.presolve import binding_budgets, binding_queues, presolved
 from kantopt.verify.rules import check
 from tests.campaign import some
 from tests.generate import random_instance
-from tests.verify.world import Document, job, node, pods, question
+from tests.placements import random_placement
+from tests.verify.world import HOST, Document, job, node, pods, question
 
 
 def cpu(nominal: int, **more: int) -> list[Document]:
@@ -87,3 +89,57 @@ def test_queues_bind_where_all_their_pods_would_exceed_what_they_may_use(
 ) -> None:
     jobs = [job("j", pods(count=3, cpu=1), queueName="q")]
     assert (0 in binding_queues(question([node("a")], jobs, queues=queues))) == binds
+
+
+def test_what_binds_nobody_is_left_out_and_what_may_bind_is_kept() -> None:
+    site = [node(name, rack="b1/r1", labels={HOST: name}) for name in "ab"]
+    apart = [node("a", rack="b1/r1"), node("b", rack="b1/r2")]
+    agents = job("agent", pods(count=2, on=["a", "b"]), daemon=True)
+    movable = job("agent", pods(count=2, on=["a", "b"]))
+
+    def left(nodes: list[Document], *jobs: Document, **more: Any) -> tuple[int, ...]:
+        made = presolved(question(nodes, jobs, **more))
+        return (
+            len(made.topology_needs),
+            len(made.spreads),
+            len(made.affinities),
+            len(made.anti_affinities),
+        )
+
+    def asks(**more: Any) -> Document:
+        return job("j", pods(count=2, **more))
+
+    def even(skew: int) -> list[Document]:
+        selector = {"matchLabels": {"job": "j"}}
+        return [{"topologyKey": HOST, "maxSkew": skew, "labelSelector": selector}]
+
+    rack = {"required": "rack"}
+    assert left(site, asks(topologyRequest=rack)) == (0, 0, 0, 0)
+    assert left(apart, asks(topologyRequest=rack)) == (1, 0, 0, 0)
+    slices = {"podSetSliceRequiredTopology": "rack", "podSetSliceSize": 2}
+    assert left(site, asks(topologyRequest=slices)) == (1, 0, 0, 0)
+    assert left(site, asks(topologyRequest={**slices, "podSetSliceSize": 1})) == (0, 0, 0, 0)
+    assert left(site, asks(topologySpreadConstraints=even(2))) == (0, 0, 0, 0)
+    assert left(site, asks(topologySpreadConstraints=even(1))) == (0, 1, 0, 0)
+    near = [{"topologyKey": HOST, "labelSelector": {"matchLabels": {"job": "agent"}}}]
+    assert left(site, agents, asks(podAffinity=near)) == (0, 0, 0, 0)
+    assert left(site, movable, asks(podAffinity=near)) == (0, 0, 1, 0)
+    assert left([*site, node("c")], agents, asks(podAffinity=near)) == (0, 0, 1, 0)
+    away = [{"topologyKey": HOST, "labelSelector": {"matchLabels": {"job": "j"}}}]
+    assert left(site, job("j", pods(podAntiAffinity=away))) == (0, 0, 0, 0)
+    assert left(site, asks(podAntiAffinity=away)) == (0, 0, 0, 1)
+
+
+@pytest.mark.parametrize("seeds", [range(k, k + 50) for k in some(range(0, 400, 50))], ids=str)
+def test_what_is_legal_without_what_binds_nobody_is_legal(seeds: range) -> None:
+    for seed in seeds:
+        instance, rng = random_instance(seed), random.Random(seed)
+        short = presolved(instance)
+        for _ in range(10):
+            placement = random_placement(rng, instance)
+            assert bool(check(instance, placement)) == bool(check(short, placement))
+
+
+def test_a_question_in_which_all_may_bind_is_itself() -> None:
+    instance = question([node("a")], [job("j", pods(count=2, cpu=3))])
+    assert presolved(instance) is instance

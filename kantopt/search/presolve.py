@@ -1,0 +1,170 @@
+"""Presolve: rules that no plan can break are left out (Andersen and Andersen 1995, redundancy).
+
+A rule that binds nobody then costs a search nothing, and switches nothing off. Plans are judged
+and put in order by the whole question; a bound for less rules is a bound for all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import Affinity, AntiAffinity, PodSet, Spread, TopologyNeed
+from kantopt.schema.model import Rule
+from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
+
+
+@lru_cache(maxsize=4)
+def presolved(instance: Instance) -> Instance:
+    """Return the question without what binds nobody; itself if there is no such thing.
+
+    Pod sets, jobs and nodes keep their places, so that placements are placements of both.
+    """
+    budgets = _borne(instance)
+    queues = binding_queues(instance)
+    free = {job.index for job in instance.jobs if job.queue is not None and job.queue not in queues}
+    needs = _needs(instance)
+    apart = tuple(term for term in instance.anti_affinities if not _alone(instance, term))
+    spreads = tuple(spread for spread in instance.spreads if not _even(instance, spread))
+    near = tuple(near for near in instance.affinities if not _beside(instance, near))
+    same = (
+        needs == instance.topology_needs
+        and len(apart) == len(instance.anti_affinities)
+        and len(spreads) == len(instance.spreads)
+        and len(near) == len(instance.affinities)
+    )
+    if same and not (budgets or free):
+        return instance
+    return replace(
+        instance,
+        jobs=tuple(replace(job, queue=None) if job.index in free else job for job in instance.jobs),
+        podsets=tuple(
+            replace(podset, budgets=()) if budgets.issuperset(podset.budgets) else podset
+            for podset in instance.podsets
+        )
+        if budgets
+        else instance.podsets,
+        budgets=tuple(
+            replace(budget, podsets=()) if budget.index in budgets else budget
+            for budget in instance.budgets
+        ),
+        topology_needs=needs,
+        anti_affinities=apart,
+        spreads=spreads,
+        affinities=near,
+    )
+
+
+def _borne(instance: Instance) -> frozenset[int]:
+    """Budgets that bear whatever is done; pods under two bear nothing at all."""
+    doubled = {b for podset in instance.podsets if len(podset.budgets) > 1 for b in podset.budgets}
+    every = frozenset(budget.index for budget in instance.budgets if budget.podsets)
+    if not instance.on(Rule.DISRUPTION):
+        return every
+    return every - binding_budgets(instance) - doubled
+
+
+def _needs(instance: Instance) -> tuple[TopologyNeed, ...]:
+    """Topology needs that ask for more than what all nodes have in common."""
+    one = {
+        level
+        for level, domain_of in enumerate(instance.topology.domain_of)
+        if set(domain_of) == {0}
+    }
+    found: list[TopologyNeed] = []
+    for need in instance.topology_needs:
+        asked = replace(
+            need,
+            index=len(found),
+            required=None if need.required in one else need.required,
+            preferred=None if need.preferred in one else need.preferred,
+            slice_level=None
+            if need.slice_size == 1 and need.slice_level in one
+            else need.slice_level,
+        )
+        if (asked.required, asked.preferred, asked.slice_level) != (None, None, None):
+            found.append(asked)
+    return tuple(found)
+
+
+def _alone(instance: Instance, term: AntiAffinity) -> bool:
+    """Whether a pod keeps away from nobody but itself."""
+    return set(term.others) <= {term.owner} and instance.podsets[term.owner].count == 1
+
+
+def _even(instance: Instance, spread: Spread) -> bool:
+    """Whether all pods that a spread counts may be in one domain."""
+    total = sum(instance.podsets[s].count for s in spread.counted)
+    return total <= spread.max_skew and all(
+        instance.label_domain(n, spread.key) is not None
+        for n in instance.podsets[spread.owner].allowed
+    )
+
+
+def _beside(instance: Instance, near: Affinity) -> bool:
+    """Whether pods find one to be near wherever they may go, that no plan takes away."""
+    homes = _stay_put(instance, near.anchors)
+    kept = {(key, instance.label_domain(n, key)) for key in near.keys for n in homes}
+    allowed = instance.podsets[near.owner].allowed
+    asked = {(key, instance.label_domain(n, key)) for key in near.keys for n in allowed}
+    return asked <= kept and all(domain is not None for _, domain in asked)
+
+
+@lru_cache(maxsize=256)
+def _stay_put(instance: Instance, podsets: tuple[int, ...]) -> frozenset[int]:
+    """Nodes with pods of some pod sets that are neither moved nor evicted."""
+    if not instance.on(Rule.PINNED):
+        return frozenset()
+    staying = (instance.podsets[s] for s in podsets)
+    return frozenset(
+        spot.node
+        for podset in staying
+        if not (podset.movable or podset.preemptible)
+        for spot in podset.current
+    )
+
+
+@lru_cache(maxsize=8)
+def binding_budgets(instance: Instance) -> frozenset[int]:
+    """Return the budgets that bear fewer evictions than they have pods that run."""
+    if not instance.on(Rule.DISRUPTION):
+        return frozenset()
+    return frozenset(
+        budget.index
+        for budget in instance.budgets
+        if budget.allowed < sum(instance.podsets[s].count for s in budget.podsets)
+    )
+
+
+@lru_cache(maxsize=8)
+def binding_queues(instance: Instance) -> frozenset[int]:
+    """Return the queues that would use more than they may if all their pods were placed.
+
+    That is more than their own limit or, together with their cohort, than what it shares.
+    """
+    if not (instance.on(Rule.QUOTA) and instance.queues):
+        return frozenset()
+    wanted = [[0] * len(instance.resources) for _ in instance.queues]
+    for podset in instance.podsets:
+        q = instance.jobs[podset.job].queue
+        if q is not None:
+            for r, amount in enumerate(podset.demand):
+                wanted[q][r] += podset.count * amount
+    found = set()
+    for queue in instance.queues:
+        for quota in queue.quotas:
+            limit = queue_limit(queue, quota)
+            if limit is not None and wanted[queue.index][quota.resource] > limit:
+                found.add(queue.index)
+    for members in cohorts(instance).values():
+        if shared_use(members, wanted) > shared_limit(members):
+            found |= {queue.index for queue, _ in members}
+    return frozenset(found)
+
+
+def may_move(instance: Instance, podset: PodSet) -> bool:
+    """Whether budgets let pods of a set move: one that bears a disruption does, two never do."""
+    if not instance.on(Rule.DISRUPTION):
+        return True
+    return len(podset.budgets) < 2 and all(instance.budgets[b].allowed for b in podset.budgets)

@@ -169,6 +169,38 @@ def test_pods_that_nothing_may_change_do_not() -> None:
     assert silent(mover(job("train", gpu), rules={"pinned": "off"}))
 
 
+def test_pods_that_take_no_room_make_it_silent_no_more_than_those_that_are_not_there() -> None:
+    nodes = [node("a", cpu=2), node("b", cpu=1, gpu=1)]
+    for cpu, silence in ((0, False), (1, True)):
+        train = job("train", pods(cpu=cpu, gpu=1, on=[("b", 0)]))
+        instance = question(
+            nodes, [job("x", pods(cpu=1, on=["a"])), train, job("new", pods(cpu=2))]
+        )
+        scope = scope_of(instance, instance.current)
+        assert holds_for_all(instance, scope) != silence
+
+
+def test_members_above_a_minimum_count_with_those_below() -> None:
+    """Jobs that may start with one pod each need the same moves, and these are proved."""
+    moves = []
+    for few in (0, 1):
+        more: Any = {"minCount": few}
+        staircase = [
+            job(f"j{size}", pods(count=2, cpu=size, on=[f"{side}{size + 1}" for side in "ab"]))
+            for size in (1, 2, 3)
+        ]
+        for each in staircase:
+            each["podSets"][0].update(more)
+        nodes = [node(f"{side}{size}", cpu=size) for side in "ab" for size in (1, 2, 3, 4)]
+        new = job("new", pods(count=2, cpu=4, **more))
+        instance = question(nodes, [*staircase, new], objectives=PLACEMENT_FIRST)
+        start = improve(instance, instance.current, tiers_of(instance), Deadline(None), patience=30)
+        told = heard(instance, start)
+        moves.append((told.values(told.best)[-1], told.proved()[-1]))
+    assert moves[0] == moves[1]
+    assert moves[0][0] == moves[0][1] > 0
+
+
 def test_a_role_that_runs_in_part_needs_the_gang_rule() -> None:
     for rules, silence in (({}, False), ({"gang": "off"}, True)):
         instance = mover(job("half", pods(count=2, cpu=1, on=["b"], minCount=0)), rules=rules)

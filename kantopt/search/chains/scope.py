@@ -55,6 +55,8 @@ class Scope:
     groups: tuple[Group, ...]
     room: tuple[tuple[int, ...], ...]
     """Per resource and node: capacity less what all other pods take."""
+    resources: tuple[int, ...]
+    """Those that can run short, in the order of requests and room."""
 
     def like(self, other: Scope) -> bool:
         """Whether the same groups have the same room, wherever their pods are."""
@@ -116,7 +118,7 @@ def scope_of(instance: Instance, start: Placement) -> Scope:
         _group(instance, start, job, podsets, kept, total, fixed=job.index in fixed)
         for job, role, podsets in roles
     )
-    return Scope(instance, start, groups, room)
+    return Scope(instance, start, groups, room, tuple(kept))
 
 
 def _without(placement: Placement, podsets: set[int]) -> Placement:

@@ -9,7 +9,7 @@ what is proved without them holds with them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 
 import numpy as np
@@ -107,14 +107,18 @@ class Program:
 def holds_for_all(instance: Instance, scope: Scope) -> bool:
     """Whether a bound on plans that change the scope's pods alone is a bound on all plans.
 
-    So it is if every pod is in a group or may not change by any plan (it runs, the rule on pinned
-    pods holds, and it is neither preemptible nor movable), and if no role may evict running pods
-    to bind others in their stead, which would be a move that no tier counts (the gang rule).
+    So it is if every pod is in a group, may not change by any plan (it runs, the rule on pinned
+    pods holds, and it is neither preemptible nor movable), or takes none of the room that the
+    groups are left, where it is: without it there is as much. And if no role may evict running
+    pods to bind others in their stead, which would be a move that no tier counts (the gang rule).
     """
     inside = {s for group in scope.groups for s in group.podsets}
     for podset in instance.podsets:
+        if podset.index in inside:
+            continue
         still = podset.running and not podset.movable and not podset.preemptible
-        if podset.index not in inside and not (still and instance.on(Rule.PINNED)):
+        takes = scope.start.placed(podset.index) and any(podset.demand[r] for r in scope.resources)
+        if takes and not (still and instance.on(Rule.PINNED)):
             return False
     halves = [role for job in instance.jobs for role in job.roles if len(role.podsets) == 2]
     return instance.on(Rule.GANG) or not halves
@@ -140,8 +144,10 @@ def program_of(scope: Scope, tiers: Sequence[Tier], values: Sequence[int], t: in
             welcome[i] = False
         elif group.allowed is not None:
             welcome[i] = np.isin(np.arange(nodes), list(group.allowed))
-    low = np.array([_low(instance, group, tiers[:t], values) for group in groups], dtype=np.int64)
-    rows = [_row(instance, groups, tiers[i], values[i]) for i in range(t)]
+    above = [(tier, _most(tiers[:t], values, i)) for i, tier in enumerate(tiers[:t])]
+    told = [(tier, most) for tier, most in above if most is not None]
+    low = np.array([_low(instance, group, told) for group in groups], dtype=np.int64)
+    rows = [None if most is None else _row(instance, groups, tier, most) for tier, most in above]
     locked = tuple(i for i, row in enumerate(rows) if row is not None)
     locks = [row for row in rows if row is not None]
     running = np.array([group.running for group in groups], dtype=np.int64)
@@ -173,11 +179,24 @@ def _pods(instance: Instance, group: Group) -> int:
     return sum(instance.podsets[s].count for s in group.podsets)
 
 
-def _low(instance: Instance, group: Group, above: Sequence[Tier], values: Sequence[int]) -> int:
+def _most(tiers: Sequence[Tier], values: Sequence[int], i: int) -> int | None:
+    """Most that a tier is measured at; of members above minima, together with those below.
+
+    What gangs lack below their minima and above is all that they lack: ``None`` where the tier of
+    those below is not among those above.
+    """
+    tier, most = tiers[i], tiers[i].most(values[i])
+    if not tier.surplus:
+        return most
+    below = [k for k, x in enumerate(tiers[:i]) if x == replace(tier, surplus=False)]
+    return most + tiers[below[0]].most(values[below[0]]) if below else None
+
+
+def _low(instance: Instance, group: Group, above: Sequence[tuple[Tier, int]]) -> int:
     """Pods of a group that every plan as good as the values above places."""
     job, first = instance.jobs[group.job], instance.podsets[group.podsets[0]]
     low = group.running if instance.on(Rule.PINNED) and not first.preemptible else 0
-    for tier, value in zip(above, values, strict=False):
+    for tier, value in above:
         if tier.priority not in (None, job.priority):
             continue
         if tier.metric is Metric.UNPLACED and _counts_all(instance, tier, job):
@@ -202,10 +221,13 @@ def _low(instance: Instance, group: Group, above: Sequence[Tier], values: Sequen
 
 
 def _counts_all(instance: Instance, tier: Tier, job: Job) -> bool:
-    """Whether each pod of a job that is not placed counts: not so of a gang that spares some."""
+    """Whether each pod of a job that is not placed counts: not so of a gang that spares some.
+
+    With those above the minimum, see :func:`_most`, all do.
+    """
     weights = role_weights(tier, instance, job)
     total = sum(w * role.count for w, role in zip(weights, job.roles, strict=True))
-    return not tier.surplus and core(tier, instance, job) == total
+    return tier.surplus or core(tier, instance, job) == total
 
 
 def _row(instance: Instance, groups: Sequence[Group], tier: Tier, value: int) -> Row | None:

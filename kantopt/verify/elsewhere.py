@@ -59,6 +59,10 @@ class Elsewhere:
                 return placement
         return None
 
+    def fit_back(self, back: Pods) -> bool:
+        """Whether some evicted pods have room where they were, all else being as it is."""
+        return _Ways(self.step, (), back).roomy()
+
     def _somewhere(self, s: int) -> bool:
         """Whether any node has room for one more pod of a pod set, as things are."""
         if s not in self._free:

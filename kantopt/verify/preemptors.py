@@ -79,14 +79,15 @@ class Preemptors:
         for back in ({}, unit):  # no place at all but this; no place that would spare the victim
             for job in jobs:
                 if not self._has_place(room, job, back):
-                    return self._behind(room, job, may)
+                    return self._behind(room, job, may, unit)
         return jobs[0]
 
-    def _behind(self, room: _Room, job: Job, may: list[Job]) -> Job:
+    def _behind(self, room: _Room, job: Job, may: list[Job], unit: Pods) -> Job:
         """Return the least important job that has the place which another would have had.
 
         Who comes first in the queue takes a free place first, of equals who is listed first. Where
         one who comes later has that place, the victim goes so that both are placed: for the later.
+        So it does where the victim would fit back beside the first, were it not for the later.
         """
         pods = room.pods_of(job)
         behind = [x for x in may if (-x.priority, x.index) > (-job.priority, job.index)]
@@ -98,7 +99,8 @@ class Preemptors:
             without = self.step.after.replace({s: {} for s in bound})
             step = Step(self.step.instance, self.step.before, without)
             self._tried += EACH
-            if Elsewhere(step).place(pods, {}, EACH) is not None:
+            elsewhere = Elsewhere(step)
+            if elsewhere.fit_back(unit) or elsewhere.place(pods, {}, EACH) is not None:
                 return other
         return job
 

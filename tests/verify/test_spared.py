@@ -58,6 +58,13 @@ def test_a_job_with_a_free_place_is_not_what_a_victim_gives_way_to() -> None:
     assert named(made) == {"r": "large"}
 
 
+def test_who_has_room_beside_the_victim_is_not_who_it_gives_way_to() -> None:
+    """One core is free: the first would have it, and stays there were the victim put back."""
+    jobs = [running("r", "a"), pending("first", cpu=1, priority=200), pending("later", cpu=3)]
+    made = step(question([node("a", cpu=5)], jobs), r=[], first=["a"], later=["a"])
+    assert named(made) == {"r": "later"}
+
+
 def test_a_victim_gives_way_to_whom_moved_pods_made_room_for() -> None:
     nodes = [node("a"), node("b", cpu=5)]
     jobs = [

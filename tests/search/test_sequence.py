@@ -50,7 +50,8 @@ def test_a_bind_waits_for_the_eviction_that_is_for_it_though_there_be_room_befor
     at = {action.podset: p for p, wave in enumerate(waves) for action in wave.actions}
     job_of = {podset.index: instance.job_of(podset.index).name for podset in instance.podsets}
     where = {job_of[s]: p for s, p in at.items()}
-    assert order.precedes(where["default/r"], where["default/j"])
+    assert order.precedes(where["default/r"], where["default/k"])
+    assert not order.precedes(where["default/r"], where["default/j"]), "what is free is the first's"
 
 
 def test_binds_alone_share_one_wave_a_gang_all_the_more() -> None:

@@ -15,6 +15,8 @@ from kantopt.processor import CpuUse, busy_use
 from kantopt.search.known import Bound
 from kantopt.search.told import Found, Note
 
+NO_TIME = "the exact search did not begin: there was no time left for it"
+"""Warning of a run whose other parts took all the time."""
 _GRACE = 0.2
 _GRACE_SHARE = 20
 _EVERY = 0.02
@@ -75,7 +77,7 @@ class Exact:
             self.cpu = busy_use(self._process.pid, wall)
         self._process.close()
         if not self.ortools_version and self.open:
-            self.warnings.append("the exact search did not begin: there was no time left for it")
+            self.warnings.append(NO_TIME)
 
     def begin(self, task: SearchTask) -> None:
         """Give the search its task."""

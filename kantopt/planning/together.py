@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kantopt.clock import Deadline
-from kantopt.planning.exact import Exact, grace
+from kantopt.planning.exact import NO_TIME, Exact, grace
 from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.messages import SearchTask
 from kantopt.planning.options import Options
@@ -66,7 +66,7 @@ def search_together(
         # A task that nobody has time for is not even written out: of a large one that takes long.
         ending.cut = True
         if options.engine != "fast":
-            ending.warnings.append("the exact search did not begin: there was no time left for it")
+            ending.warnings.append(NO_TIME)
         return ending
     chained = options.engine != "exact" and not forbidden
     if options.engine == "fast":

@@ -1,11 +1,13 @@
 """Presolve: rules that no plan can break are left out (Andersen and Andersen 1995, redundancy).
 
 A rule that binds nobody then costs a search nothing, and switches nothing off. Plans are judged
-and put in order by the whole question; a bound for less rules is a bound for all.
+and put in order by the whole question. Bounds rest on both questions having the same plans: with
+fewer rules more of the evicted fit back, so that leaving out one that may bind is no relaxation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
@@ -97,8 +99,7 @@ def _even(instance: Instance, spread: Spread) -> bool:
     """Whether all pods that a spread counts may be in one domain."""
     total = sum(instance.podsets[s].count for s in spread.counted)
     return total <= spread.max_skew and all(
-        instance.label_domain(n, spread.key) is not None
-        for n in instance.podsets[spread.owner].allowed
+        instance.label_domain(n, spread.key) is not None for n in _reach(instance, spread.owner)
     )
 
 
@@ -106,9 +107,15 @@ def _beside(instance: Instance, near: Affinity) -> bool:
     """Whether pods find one to be near wherever they may go, that no plan takes away."""
     homes = _stay_put(instance, near.anchors)
     kept = {(key, instance.label_domain(n, key)) for key in near.keys for n in homes}
-    allowed = instance.podsets[near.owner].allowed
-    asked = {(key, instance.label_domain(n, key)) for key in near.keys for n in allowed}
+    reach = _reach(instance, near.owner)
+    asked = {(key, instance.label_domain(n, key)) for key in near.keys for n in reach}
     return asked <= kept and all(domain is not None for _, domain in asked)
+
+
+def _reach(instance: Instance, s: int) -> Iterable[int]:
+    """Nodes that pods of a set may come to."""
+    everywhere = not instance.on(Rule.ELIGIBILITY)
+    return range(len(instance.nodes)) if everywhere else instance.podsets[s].allowed
 
 
 @lru_cache(maxsize=256)

@@ -19,7 +19,7 @@ MOST_NODES = 8
 MOST_TRIED = 32
 """Ways to place some pods that are judged, at most."""
 MOST_STEPS = 3
-"""Spots that are tried for pods, at most, as a multiple of their number."""
+"""Spots that are tried for pods in a region, at most, as a multiple of their number."""
 MOST_PODS = 300
 """Pods for which other places are looked for, at most."""
 _REST = tuple(rule for rule in Rule if rule not in (Rule.PRIORITY, Rule.REQUIRED))
@@ -111,7 +111,8 @@ class _Ways:
         leaving = {at: -k for at, k in Counter(self.pods).items()}
         self.base = _changed(_changed(step.after, leaving), back)
         self.loads = Loads.of(self.instance, self.base)
-        self._steps = MOST_STEPS * len(self.pods)
+        self._steps = 0
+        """Spots that may still be tried in a region."""
 
     def roomy(self) -> bool:
         """Whether those who are to be back have room without the others."""
@@ -126,6 +127,7 @@ class _Ways:
     def all(self) -> Iterator[tuple[Spot, ...]]:
         """Spots for the pods in turn, those with required closeness domain by domain."""
         for nodes in self._regions():
+            self._steps = MOST_STEPS * len(self.pods)
             yield from self._from(0, nodes)
 
     def _regions(self) -> Iterator[Sequence[int]]:

@@ -125,6 +125,15 @@ def test_what_binds_nobody_is_left_out_and_what_may_bind_is_kept() -> None:
     assert left(site, agents, asks(podAffinity=near)) == (0, 0, 0, 0)
     assert left(site, movable, asks(podAffinity=near)) == (0, 0, 1, 0)
     assert left([*site, node("c")], agents, asks(podAffinity=near)) == (0, 0, 1, 0)
+    off = {"rules": {"eligibility": "off"}}
+    zoned = [node(name, labels={"zone": name}) for name in "ab"] + [node("c")]
+    there = {"nodeSelector": {"zone": "a"}}
+    skew = [{**even(2)[0], "topologyKey": "zone"}]
+    assert left(zoned, asks(topologySpreadConstraints=skew, **there)) == (0, 0, 0, 0)
+    assert left(zoned, asks(topologySpreadConstraints=skew, **there), **off) == (0, 1, 0, 0)
+    beside = [{**near[0], "topologyKey": "zone"}]
+    assert left(zoned, agents, asks(podAffinity=beside, **there)) == (0, 0, 0, 0)
+    assert left(zoned, agents, asks(podAffinity=beside, **there), **off) == (0, 0, 1, 0)
     away = [{"topologyKey": HOST, "labelSelector": {"matchLabels": {"job": "j"}}}]
     assert left(site, job("j", pods(podAntiAffinity=away))) == (0, 0, 0, 0)
     assert left(site, asks(podAntiAffinity=away)) == (0, 0, 0, 1)

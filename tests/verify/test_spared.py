@@ -130,6 +130,17 @@ def test_a_large_gang_without_room_for_its_last_pod_is_not_placed_in_every_order
     assert looks < 10_000
 
 
+def test_a_gang_is_looked_for_in_every_domain_though_many_hold_only_a_part_of_it() -> None:
+    racks = [node(f"n{i:02d}", cpu=1, rack=f"b/r{i:02d}") for i in range(20)]
+    nodes = [node("full", cpu=2, rack="b/r"), *racks, node("last", cpu=2, rack="b/z")]
+    gang = pending("gang", cpu=1, count=2)
+    gang["podSets"][0]["topologyRequest"] = {"required": "rack"}
+    instance = question(nodes, [running("r", "full", "full", cpu=1), gang])
+    made = step(instance, r=[], gang=["full", "full"])
+    spots = [(s, x) for s, x, k in made.after.items() for _ in range(k)]
+    assert Elsewhere(made).place(spots, {}) is not None
+
+
 def test_who_has_no_other_place_spares_nobody() -> None:
     jobs = [running("r", "a"), pending("j"), pending("k")]
     assert not list(could_be_spared(step(question(NODES, jobs), r=[], j=["a"], k=["b"])))

@@ -7,7 +7,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from kantopt.bench.night import Night, Watch, run_night
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from scripts.bench.night import Night, Watch, run_night
 
 COLUMNS = (
     "AT     NODES  ALONE  GPUS  ALONE  SLOTS  ALONE  PENDING  ALONE  RUN       PLAN  CUT  MOVED"

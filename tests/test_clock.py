@@ -8,12 +8,12 @@ import time
 import pytest
 
 from kantopt import clock
-from kantopt.bench.priority_matters import Cell, documents
 from kantopt.clock import Deadline, Stop, elapsed
 from kantopt.problem.build import build_instance
 from kantopt.schema.extends import load_model
 from kantopt.search.construct import construct
 from kantopt.search.strategy import Strategy
+from scripts.bench.priority_matters import Cell, documents
 
 
 def test_time_counts_from_the_start_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import typer
 
-from kantopt.bench.suites import SUITES
 from kantopt.cli.app import COMMANDS, command_line
-from kantopt.cli.bench import TRIALS
+from scripts.bench.command import TRIALS, bench_app
+from scripts.bench.suites import SUITES
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [
@@ -21,6 +21,7 @@ DOCUMENTS = [
     *sorted((ROOT / "docs").glob("*.md")),
 ]
 CALL = re.compile(r"\bkantopt (" + "|".join(COMMANDS) + r")\b([^`|&>;]*)")
+BENCH = re.compile(r"\bscripts/bench ([a-z][a-z-]*)([^`|&>;]*)")
 SCRIPT = re.compile(r"(scripts/\w+\.py)\b([^`|&>;]*)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 SPAN = re.compile(r"`([^`\n]+)`")
@@ -70,6 +71,12 @@ def options_of(command: str) -> frozenset[str]:
     return frozenset({"--help", *(name for each in found.params for name in each.opts)})
 
 
+@cache
+def options_of_bench() -> frozenset[str]:
+    found = typer.main.get_command(bench_app())
+    return frozenset({"--help", *(name for each in found.params for name in each.opts)})
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_file_and_folder_that_a_document_names_exists(document: Path) -> None:
     spans = [span for line in lines_of(document) for span in SPAN.findall(line)]
@@ -83,6 +90,8 @@ def test_every_option_that_a_document_gives_a_command_is_one_of_its_own(document
     for line in lines_of(document):
         for command, rest in CALL.findall(line):
             wrong += [(command, o) for o in OPTION.findall(rest) if o not in options_of(command)]
+        for suite, rest in BENCH.findall(line):
+            wrong += [(suite, o) for o in OPTION.findall(rest) if o not in options_of_bench()]
         for script, rest in SCRIPT.findall(line):
             text = (ROOT / script).read_text(encoding="utf-8")
             wrong += [(script, o) for o in OPTION.findall(rest) if f'"{o}"' not in text]
@@ -92,7 +101,7 @@ def test_every_option_that_a_document_gives_a_command_is_one_of_its_own(document
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_option_that_a_document_explains_is_one_of_some_command(document: Path) -> None:
     scripts = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "scripts").glob("*.py"))
-    known = frozenset({"--version"}).union(*(options_of(command) for command in COMMANDS))
+    known = options_of_bench().union({"--version"}, *(options_of(name) for name in COMMANDS))
     spans = [span for line in lines_of(document) for span in SPAN.findall(line)]
     named = [option for span in spans if span.startswith("--") for option in OPTION.findall(span)]
     assert not [option for option in named if option not in known and f'"{option}"' not in scripts]
@@ -100,5 +109,5 @@ def test_every_option_that_a_document_explains_is_one_of_some_command(document: 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_benchmark_that_a_document_runs_is_a_suite(document: Path) -> None:
-    runs = re.findall(r"\bkantopt bench ([a-z][a-z-]*)", "\n".join(lines_of(document)))
-    assert not [suite for suite in runs if suite not in (*SUITES, *TRIALS)]
+    runs = BENCH.findall("\n".join(lines_of(document)))
+    assert not [suite for suite, _ in runs if suite not in (*SUITES, *TRIALS)]

@@ -22,18 +22,7 @@ MAY_IMPORT = {
     "cp": {"schema", "problem", "verify"},
     "search": {"schema", "problem", "verify", "cp"},
     "planning": {"schema", "formats", "problem", "verify", "cp", "search"},
-    "bench": {"schema", "formats", "report", "problem", "verify", "search", "planning"},
-    "cli": {
-        "schema",
-        "formats",
-        "report",
-        "problem",
-        "verify",
-        "cp",
-        "search",
-        "planning",
-        "bench",
-    },
+    "cli": {"schema", "formats", "report", "problem", "verify", "cp", "search", "planning"},
 }
 ANYWHERE = {
     "kantopt",
@@ -106,6 +95,18 @@ def test_imports_go_one_way(path: Path) -> None:
     for module in imported(path):
         if module.split(".")[0] == "kantopt" and module not in ANYWHERE:
             assert layer_of(module) in MAY_IMPORT[layer] | {layer}, f"imports {module}"
+
+
+def test_the_package_needs_nothing_that_only_a_checkout_has() -> None:
+    loaded = {module.split(".")[0] for path in MODULES for module in imported(path)}
+    assert not loaded & {"scripts", "tests"}
+
+
+def test_benchmarks_ask_as_users_do_and_not_the_encoding() -> None:
+    paths = (ROOT / "scripts" / "bench").rglob("*.py")
+    asked = {module for path in paths for module in imported(path)}
+    assert "kantopt.planning.question" in asked
+    assert not [module for module in asked if module.startswith(("kantopt.cp", "ortools"))]
 
 
 def test_the_judge_knows_nothing_of_the_solver() -> None:

@@ -31,25 +31,28 @@ COMMANDS = (
     "render",
     "models",
     "schema",
-    "bench",
 )
 """In the order of ``--help``; each is a function of a module that bears its name."""
 
 
 def command_line(arguments: list[str]) -> typer.Typer:
     """Return what reads these arguments: where the first names a command, that one is enough."""
-    # Plain help: it loads without rich, and is the same in a pipe and on a terminal.
-    app = typer.Typer(
-        name="kantopt",
-        rich_markup_mode=None,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    )
+    app = empty_app()
     asked = arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
     for name in asked:
         app.command()(getattr(import_module(f"kantopt.cli.{name}"), name))
     app.callback()(root)
     return app
+
+
+def empty_app() -> typer.Typer:
+    """Return an app without commands, with the settings of ours."""
+    # Plain help: it loads without rich, and is the same in a pipe and on a terminal.
+    return typer.Typer(
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
 
 
 def _show_version(wanted: bool) -> None:
@@ -85,18 +88,25 @@ def dispatch(arguments: list[str], solver: SolverProcess | None = None) -> int:
     """
     with kept():  # commands and their options are
         app = command_line(arguments)
+    return call(app, "kantopt", arguments, solver)
+
+
+def call(
+    app: typer.Typer, name: str, arguments: list[str], solver: SolverProcess | None = None
+) -> int:
+    """Let an app of this name read the arguments and run; raises what :func:`dispatch` does."""
     try:
         if not arguments:
             # Help on stderr: it was not asked for, and nothing was done.
             with contextlib.redirect_stdout(sys.stderr):
-                app(["--help"], prog_name="kantopt", standalone_mode=False)
+                app(["--help"], prog_name=name, standalone_mode=False)
             return UsageError.exit_code
-        code = app(arguments, prog_name="kantopt", standalone_mode=False, obj=solver)
+        code = app(arguments, prog_name=name, standalone_mode=False, obj=solver)
     except typer.TyperException as error:
         # What reads a choice puts its own word for a wrong one in front.
         message = " ".join(error.format_message().split()).replace("Value error, ", "", 1)
         context = getattr(error, "ctx", None)
-        command = "kantopt" if context is None else context.command_path
+        command = name if context is None else context.command_path
         complain("error", [f"{message} (see {command} --help)"], log_form_of(arguments))
         return UsageError.exit_code
     except typer.Abort:

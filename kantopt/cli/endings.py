@@ -7,7 +7,7 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from kantopt.cli.output import LogForm, complain, emit, log_form_of
 from kantopt.cli.signals import INTERRUPTED, Terminated, quit_on_signals
@@ -18,13 +18,21 @@ from kantopt.errors import KantoptError, StdoutError, SystemRefusesError
 INTERNAL, PIPE = 1, 141
 
 
-def run(arguments: Sequence[str]) -> int:
-    """Run the command line and return its exit code; never raises."""
+def run(arguments: Sequence[str], dispatch: Callable[[list[str]], int] | None = None) -> int:
+    """Run the command line and return its exit code; never raises.
+
+    Parameters
+    ----------
+    arguments
+        What follows the name of the program.
+    dispatch
+        What reads them and runs; by default the commands of kantopt.
+    """
     verbose = "-v" in arguments or "--verbose" in arguments
     form = log_form_of(arguments)
     try:
         with quit_on_signals():
-            code = _dispatch(list(arguments))
+            code = (dispatch or _dispatch)(list(arguments))
             if sys.stdout is not None:
                 sys.stdout.flush()
         return code

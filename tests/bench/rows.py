@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kantopt.bench.row import Bound, Row
+from scripts.bench.row import Bound, Row
 
 ROW = Row(
     suite="priority-matters",

@@ -1,4 +1,4 @@
-"""``kantopt bench certificates``: our plans and those of strategies, certified and checked."""
+"""``scripts/bench certificates``: our plans and those of strategies, certified and checked."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.bench.case import Documents
-from kantopt.bench.certified_suites import STRATEGIES_GRID, grid_of, suite_of
-from kantopt.bench.grid import Grid
-from kantopt.bench.models import bench_model
-from kantopt.bench.placed import emptied, placed_by
-from kantopt.bench.priority_matters import Cell, documents
-from kantopt.bench.process import Processes, Stopped, environment
-from kantopt.bench.published import SEEDS
-from kantopt.cli.endings import run
 from kantopt.search.strategy import Strategy
+from scripts.bench.case import Documents
+from scripts.bench.certified_suites import STRATEGIES_GRID, grid_of, suite_of
+from scripts.bench.command import main
+from scripts.bench.grid import Grid
+from scripts.bench.models import bench_model
+from scripts.bench.placed import emptied, placed_by
+from scripts.bench.priority_matters import Cell, documents
+from scripts.bench.process import Processes, Stopped, environment
+from scripts.bench.published import SEEDS
 
+ROOT = Path(__file__).resolve().parents[2]
 TINY = ("--nodes", "4", "--pods", "4", "--priorities", "2", "--usage", "0.90", "--limits", "20s")
 
 
@@ -31,7 +32,7 @@ def test_our_plans_are_certified_and_the_certificates_hold(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "rows.csv"
-    assert run(["bench", "certificates", *TINY, "--seeds", "1", "--out", str(out)]) == 0
+    assert main(["certificates", *TINY, "--seeds", "1", "--out", str(out)]) == 0
     (row,) = csv.DictReader(out.open(encoding="utf-8"))
     assert (row["judged"], row["verdict"], row["fault"]) == ("kantopt", "OPTIMAL", "")
     assert int(row["arithmetic"]) == int(row["tiers"]) == 4
@@ -39,15 +40,15 @@ def test_our_plans_are_certified_and_the_certificates_hold(
     assert "1 certificates, 0 of them at fault." in told
     assert "4 = 100.00%" in told
     before = out.read_bytes()
-    assert run(["bench", "certificates", *TINY, "--seeds", "1", "--out", str(out)]) == 0
+    assert main(["certificates", *TINY, "--seeds", "1", "--out", str(out)]) == 0
     assert out.read_bytes() == before, "what is done is not done again"
     assert capsys.readouterr().out == told
     out.write_bytes(before + before.splitlines(keepends=True)[-1].replace(b",20,", b",soon,"))
-    assert run(["bench", "certificates", *TINY, "--seeds", "1", "--out", str(out)]) == 65
+    assert main(["certificates", *TINY, "--seeds", "1", "--out", str(out)]) == 65
 
 
 def test_suites_are_known_by_name_and_strategies_have_questions_of_their_own() -> None:
-    assert run(["bench", "certificates", "--of", "nothing"]) == 64
+    assert main(["certificates", "--of", "nothing"]) == 64
     assert {len(suite_of(name).cases(Grid(seeds=1))) for name in ("golden", "preemption")} == {
         23,
         9,
@@ -64,7 +65,7 @@ def test_what_a_strategy_makes_of_an_empty_cluster_is_certified(
 ) -> None:
     out = tmp_path / "rows.csv"
     judged = ("--strategy", "kube-default", "--seeds", "1", "--out", str(out))
-    assert run(["bench", "certificates", *TINY, *judged]) == 0
+    assert main(["certificates", *TINY, *judged]) == 0
     (row,) = csv.DictReader(out.open(encoding="utf-8"))
     assert row["judged"] == "kube-default"
     assert row["verdict"] in ("OPTIMAL", "BETTER")
@@ -89,9 +90,9 @@ def test_a_benchmark_that_is_stopped_keeps_no_row_of_what_was_under_way(tmp_path
     """Ctrl-C on a terminal reaches the whole group of processes."""
     out = tmp_path / "rows.csv"
     large = ("--nodes", "64", "--pods", "8", "--priorities", "4", "--usage", "1.05", "--seeds", "1")
-    command = ["bench", "certificates", *large, "--limits", "60s", "--out", str(out)]
+    command = ["certificates", *large, "--limits", "60s", "--out", str(out)]
     bench = subprocess.Popen(
-        [sys.executable, "-m", "kantopt", *command],
+        [sys.executable, str(ROOT / "scripts" / "bench"), *command],
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

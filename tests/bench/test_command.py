@@ -1,4 +1,4 @@
-"""``kantopt bench`` as a whole, on instances of four nodes."""
+"""``python scripts/bench`` as a whole, on instances of four nodes."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.bench.process import Processes
-from kantopt.bench.records import read_records
-from kantopt.bench.table import read_rows
-from kantopt.cli.endings import run
+from scripts.bench.command import main
+from scripts.bench.process import Processes
+from scripts.bench.records import read_records
+from scripts.bench.table import read_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 TINY = ("--nodes", "4", "--pods", "4", "--priorities", "2", "--limits", "2s", "--seeds", "1")
 
 
 def bench(*arguments: str) -> int:
-    return run(["bench", "priority-matters", *TINY, *arguments])
+    return main(["priority-matters", *TINY, *arguments])
 
 
 def test_a_run_makes_a_verified_row_and_a_record(
@@ -85,13 +85,13 @@ def test_no_run_contradicts_the_records_of_this_project(tmp_path: Path) -> None:
     arguments = ["--nodes", "4", "--pods", "4", "--priorities", "4", "--usage", "1.05"]
     arguments += ["--seeds", "1", "--limits", "5s", "--models", "placement-first,tier-by-tier"]
     known = len(read_records(best))
-    assert run(["bench", "priority-matters", *arguments, "--record", str(best)]) == 0
+    assert main(["priority-matters", *arguments, "--record", str(best)]) == 0
     assert len(read_records(best)) == known  # there are records of just these
 
 
 def test_ctrl_c_keeps_what_is_done_and_ends_what_runs(tmp_path: Path) -> None:
     out = tmp_path / "rows.csv"
-    command = [sys.executable, "-m", "kantopt", "bench", "priority-matters", "--nodes", "4"]
+    command = [sys.executable, str(ROOT / "scripts" / "bench"), "priority-matters", "--nodes", "4"]
     command += ["--limits", "1s", "--engines", "fast", "--out", str(out)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
     process = subprocess.Popen(
@@ -112,6 +112,7 @@ def test_ctrl_c_keeps_what_is_done_and_ends_what_runs(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (("everything",), "expected one of priority-matters"),
+        (("certificate",), "(did you mean certificates?)"),
         (("gangs", "--nodes", "4,x"), "--nodes: found 4,x"),
         (("gangs", "--usage", "0"), "--usage: found 0"),
         (("gangs", "--engines", "slow"), "--engines: found slow"),
@@ -122,7 +123,7 @@ def test_ctrl_c_keeps_what_is_done_and_ends_what_runs(tmp_path: Path) -> None:
 def test_what_cannot_be_understood_is_a_usage_error(
     arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["bench", *arguments]) == 64
+    assert main([*arguments]) == 64
     assert said in capsys.readouterr().err
 
 

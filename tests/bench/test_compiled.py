@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.bench import compiled
-from kantopt.bench.compiled import compiled_sources
-from kantopt.bench.process import environment
 from kantopt.schema.extends import models_folder
+from scripts.bench import compiled
+from scripts.bench.compiled import compiled_sources
+from scripts.bench.process import environment
 
 
 def test_sources_without_bytecode_are_copied_and_compiled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "kantopt.bench.compiled.cache_from_source", lambda _: str(tmp_path / "none")
+        "scripts.bench.compiled.cache_from_source", lambda _: str(tmp_path / "none")
     )
     sources = compiled_sources(tmp_path)
     code = "import kantopt.cli.plan as p, os; print(p.__file__, os.path.isfile(p.__cached__))"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kantopt.bench.deadlines import deadline_blocks, is_idle, is_late
-from kantopt.bench.row import Row
 from kantopt.report.blocks import Paragraph, Table
+from scripts.bench.deadlines import deadline_blocks, is_idle, is_late
+from scripts.bench.row import Row
 from tests.bench.rows import no_call, row
 
 

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.bench import determinism
-from kantopt.bench.case import Case
-from kantopt.bench.determinism import COLUMNS, Twice, run_twice, to_cells, twice_blocks
-from kantopt.bench.models import MakeModel, shipped
-from kantopt.bench.priority_matters import cases
-from kantopt.bench.process import Processes, Ran
 from kantopt.cli.endings import run
 from kantopt.report.blocks import Paragraph, Screen, render
+from scripts.bench import determinism
+from scripts.bench.case import Case
+from scripts.bench.command import main
+from scripts.bench.determinism import COLUMNS, Twice, run_twice, to_cells, twice_blocks
+from scripts.bench.models import MakeModel, shipped
+from scripts.bench.priority_matters import cases
+from scripts.bench.process import Processes, Ran
 
 MODEL: MakeModel = shipped("placement-first", counts=True)
 SEED = 7
@@ -114,13 +115,13 @@ def test_the_command_tells_faults_and_exits_with_1(
 
     monkeypatch.setattr(determinism, "run_twice", found)
     out = tmp_path / "twice.csv"
-    command = ["bench", "determinism", "--nodes", "4,8", "--seeds", "1", "--out", str(out)]
-    assert run(command) == 1
+    command = ["determinism", "--nodes", "4,8", "--seeds", "1", "--out", str(out)]
+    assert main(command) == 1
     captured = capsys.readouterr()
     assert captured.err == "kantopt: error: n04-p8-k4-u100 7 exact: no plan\n"
     assert "2 of 2 questions" in captured.out
     assert [line.split(",")[2] for line in out.read_text().splitlines()] == ["nodes", "4", "8"]
-    assert run([*command[:3], "4", *command[4:6]]) == 0
+    assert main([*command[:2], "4", *command[3:5]]) == 0
 
 
 def test_rows_and_their_table() -> None:

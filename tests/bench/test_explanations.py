@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from kantopt.bench import explanations
-from kantopt.bench.explanations import COLUMNS, Explained, asked, explained_blocks, to_cells
-from kantopt.cli.endings import run
 from kantopt.report.blocks import Paragraph, Table
+from scripts.bench import explanations
+from scripts.bench.command import main
+from scripts.bench.explanations import COLUMNS, Explained, asked, explained_blocks, to_cells
 
 ROW = Explained(1250, 0, "leaf", "WAITS", True, True, None, 2, 2.25)
 
@@ -47,6 +47,6 @@ def test_the_command_asks_and_tells(
         return documents, {"selector": named["selector"]}
 
     monkeypatch.setattr(explanations, "asked", few)
-    code = run(["bench", "explanations", "--nodes", "64", "--seeds", "1", "--limits", "60s"])
+    code = main(["explanations", "--nodes", "64", "--seeds", "1", "--limits", "60s"])
     assert code == 0
     assert "NEVER" in capsys.readouterr().out

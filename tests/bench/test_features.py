@@ -9,15 +9,6 @@ from itertools import product
 
 import pytest
 
-from kantopt.bench.features.excused import EXCUSED
-from kantopt.bench.features.stated import (
-    NotHereError,
-    Stated,
-    only_if,
-    spare_places,
-    waiting,
-)
-from kantopt.bench.features.table import CONTROL, FEATURES
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.solve import Budget, solve_tiers
@@ -30,6 +21,15 @@ from kantopt.schema.model import Model, Rule
 from kantopt.schema.snapshot import ClusterSnapshot, Node
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
+from scripts.bench.features.excused import EXCUSED
+from scripts.bench.features.stated import (
+    NotHereError,
+    Stated,
+    only_if,
+    spare_places,
+    waiting,
+)
+from scripts.bench.features.table import CONTROL, FEATURES
 from tests.bench import tiny_questions
 from tests.bench.tiny_questions import cluster
 

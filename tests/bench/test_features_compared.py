@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
-from kantopt.bench.deadlines import deadline_blocks
-from kantopt.bench.features.compared import (
+from kantopt.errors import UsageError
+from kantopt.report.blocks import Paragraph, Screen, Table, render
+from scripts.bench.command import main
+from scripts.bench.deadlines import deadline_blocks
+from scripts.bench.features.compared import (
     Pair,
     feature_blocks,
     feature_faults,
@@ -17,16 +20,13 @@ from kantopt.bench.features.compared import (
     ratio,
     steadiness,
 )
-from kantopt.bench.features.stated import NotHereError, Stated
-from kantopt.bench.features.suite import BASES, cases, featured, left_out, model
-from kantopt.bench.features.table import CONTROL, FEATURES
-from kantopt.bench.grid import Grid
-from kantopt.bench.row import Row
-from kantopt.bench.summary import summary_blocks
-from kantopt.bench.table import read_rows
-from kantopt.cli.endings import run
-from kantopt.errors import UsageError
-from kantopt.report.blocks import Paragraph, Screen, Table, render
+from scripts.bench.features.stated import NotHereError, Stated
+from scripts.bench.features.suite import BASES, cases, featured, left_out, model
+from scripts.bench.features.table import CONTROL, FEATURES
+from scripts.bench.grid import Grid
+from scripts.bench.row import Row
+from scripts.bench.summary import summary_blocks
+from scripts.bench.table import read_rows
 from tests.bench import tiny_questions
 from tests.bench.rows import row
 
@@ -154,7 +154,7 @@ def test_the_command_runs_both_of_a_pair_and_keeps_their_rows(
     out = tmp_path / "rows.csv"
     options = ["--of", "priority-matters", "--nodes", "4", "--pods", "4", "--priorities", "2"]
     options += ["--usage", "0.95", "--seeds", "1", "--limits", "2s", "--feature", "queue"]
-    assert run(["bench", "features", *options, "--out", str(out)]) == 0
+    assert main(["features", *options, "--out", str(out)]) == 0
     rows = read_rows(out)
     assert [row.parameters["run"] for row in rows] == ["plain", "featured"]
     assert all(row.verified == "yes" for row in rows)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.bench.case import Documents
-from kantopt.bench.gang_cluster import GPU
-from kantopt.bench.gang_sizes import Sizes, read_distribution
-from kantopt.bench.gangs import cases, kant, lingjun, nvl72
 from kantopt.problem.build import build_instance
 from kantopt.schema.extends import load_model
 from kantopt.verify.rules import check_standing
+from scripts.bench.case import Documents
+from scripts.bench.gang_cluster import GPU
+from scripts.bench.gang_sizes import Sizes, read_distribution
+from scripts.bench.gangs import cases, kant, lingjun, nvl72
 
 DATA = os.environ.get("KANTOPT_DATA")
 

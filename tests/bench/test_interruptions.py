@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
-from kantopt.bench import interruptions
-from kantopt.bench.drawn import Drawn, draw
-from kantopt.bench.interrupted import Ended, Moment, run_interrupted
-from kantopt.bench.interruptions import (
+from kantopt.errors import BadDataError
+from kantopt.report.blocks import Paragraph, Screen, render
+from scripts.bench import interruptions
+from scripts.bench.command import main
+from scripts.bench.drawn import Drawn, draw
+from scripts.bench.interrupted import Ended, Moment, run_interrupted
+from scripts.bench.interruptions import (
     SEARCHING,
     Trial,
     run_trial,
@@ -21,10 +24,7 @@ from kantopt.bench.interruptions import (
     to_cells,
     trial_blocks,
 )
-from kantopt.bench.table import append_line, begin_lines
-from kantopt.cli.endings import run
-from kantopt.errors import BadDataError
-from kantopt.report.blocks import Paragraph, Screen, render
+from scripts.bench.table import append_line, begin_lines
 
 TRIAL = Trial(
     number=3,
@@ -141,18 +141,18 @@ def test_the_command_tells_faults_and_exits_with_1(
         interruptions, "run_trial", lambda _: replace(TRIAL, faults=next(faults, ""))
     )
     out = tmp_path / "trials.csv"
-    assert run(["bench", "interruptions", "--trials", "2", "--out", str(out)]) == 1
+    assert main(["interruptions", "--trials", "2", "--out", str(out)]) == 1
     captured = capsys.readouterr()
     assert captured.err == "kantopt: error: trial 3 (SIGTERM): no plan\n"
     assert "2 trials" in captured.out
     assert len(out.read_text().splitlines()) == 3
-    assert run(["bench", "interruptions", "--trials", "1"]) == 0
+    assert main(["interruptions", "--trials", "1"]) == 0
 
 
 def test_ctrl_c_reaches_runs_though_it_is_ignored_here() -> None:
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-        "from kantopt.bench import interruptions as i\n"
+        "from scripts.bench import interruptions as i\n"
         "i.run_trial = lambda _: print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)\n"
         "i.run_trials([0], 1, lambda _: None)\n"
         "print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.bench.night import Night, run_night
-from kantopt.bench.night_cluster import GPUS, NightCluster, arrivals, moment, node_name
 from kantopt.planning.question import question_of
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.plan import Move, Plan, Wave
 from kantopt.schema.raw import RawDocument
+from scripts.bench.night import Night, run_night
+from scripts.bench.night_cluster import GPUS, NightCluster, arrivals, moment, node_name
 
 COMMAND = ["defrag", "--max-moves", "3"]
 

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.bench.measure import versions
-from kantopt.bench.online_runs import COLUMNS, OnlineRow, asked, read_online, run_all, to_cells
-from kantopt.bench.online_tables import against_table, online_blocks, online_table
-from kantopt.bench.openb_arrivals import LOADS_PERCENT, TRACES, Arrivals
-from kantopt.bench.openb_online import Online, cut, reaches, simulate
-from kantopt.bench.table import append_line, begin_lines
 from kantopt.errors import BadDataError, MissingInputError
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.jobs import DeviceRequest, Job, PodSet
 from kantopt.schema.snapshot import ClusterSnapshot, Node, NodeDevices
 from kantopt.search.strategy import Strategy
+from scripts.bench.measure import versions
+from scripts.bench.online_runs import COLUMNS, OnlineRow, asked, read_online, run_all, to_cells
+from scripts.bench.online_tables import against_table, online_blocks, online_table
+from scripts.bench.openb_arrivals import LOADS_PERCENT, TRACES, Arrivals
+from scripts.bench.openb_online import Online, cut, reaches, simulate
+from scripts.bench.table import append_line, begin_lines
 
 
 def pod(i: int, gpu: str, count: int = 1) -> Job:

@@ -7,14 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.bench import openb, vm_rescheduling
-from kantopt.bench.campaign import Campaign
-from kantopt.bench.case import Case, Documents
-from kantopt.bench.grid import Grid, seeds_of
-from kantopt.bench.peer import ceiling_table, slots_table
-from kantopt.bench.row import Bound
-from kantopt.bench.suites import SUITES
-from kantopt.bench.vm_rescheduling import walled
 from kantopt.errors import UsageError
 from kantopt.problem.build import build_instance
 from kantopt.problem.tiers import tiers_of
@@ -22,6 +14,14 @@ from kantopt.schema.base import API_VERSION
 from kantopt.schema.jobs import Assignment, Job, PodSet
 from kantopt.schema.snapshot import ClusterSnapshot, Node
 from kantopt.verify.metrics import measure
+from scripts.bench import openb, vm_rescheduling
+from scripts.bench.campaign import Campaign
+from scripts.bench.case import Case, Documents
+from scripts.bench.grid import Grid, seeds_of
+from scripts.bench.peer import ceiling_table, slots_table
+from scripts.bench.row import Bound
+from scripts.bench.suites import SUITES
+from scripts.bench.vm_rescheduling import walled
 from tests.bench.rows import row
 
 DATA = os.environ.get("KANTOPT_DATA")

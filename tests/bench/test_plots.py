@@ -6,11 +6,11 @@ from math import log
 
 import pytest
 
-from kantopt.bench.grid import Grid
-from kantopt.bench.plots import cost_by_size, guide
-from kantopt.bench.row import Row
-from kantopt.bench.suites import SUITES
 from kantopt.errors import UsageError
+from scripts.bench.grid import Grid
+from scripts.bench.plots import cost_by_size, guide
+from scripts.bench.row import Row
+from scripts.bench.suites import SUITES
 from tests.bench.rows import row
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.bench import preemption
-from kantopt.bench.crowded import KINDS, Crowd, Kind, crowded
-from kantopt.bench.preemption import Contest, contest, contest_blocks, to_cells
-from kantopt.cli.endings import run
 from kantopt.problem.build import build_instance
 from kantopt.report.blocks import Paragraph
 from kantopt.verify.rules import check_standing
+from scripts.bench import preemption
+from scripts.bench.command import main
+from scripts.bench.crowded import KINDS, Crowd, Kind, crowded
+from scripts.bench.preemption import Contest, contest, contest_blocks, to_cells
 
 ROW = Contest(
     crowd=Crowd(16, "alike", 0),
@@ -89,7 +89,7 @@ def test_the_command_keeps_rows_and_fails_where_ours_are_worse(
 
     monkeypatch.setattr(preemption, "run_all", fake)
     out = str(tmp_path / "rows.csv")
-    assert run(["bench", "preemption", "--seeds", "1", "--out", out]) == 0
-    assert run(["bench", "preemption", "--seeds", "2", "--out", out]) == 1
+    assert main(["preemption", "--seeds", "1", "--out", out]) == 0
+    assert main(["preemption", "--seeds", "2", "--out", out]) == 1
     assert "reverse-trim has (4, 100)" in capsys.readouterr().err
     assert len(Path(out).read_text("utf-8").splitlines()) == 4

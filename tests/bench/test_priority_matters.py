@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from kantopt.bench.priority_matters import Cell, cases, documents, recipe
-from kantopt.bench.published import PEER_RUNS, PeerRun
 from kantopt.problem.build import build_instance
 from kantopt.schema.extends import load_model
 from kantopt.verify.rules import check_standing
+from scripts.bench.priority_matters import Cell, cases, documents, recipe
+from scripts.bench.published import PEER_RUNS, PeerRun
 
 SEED = 484806185843093489
 

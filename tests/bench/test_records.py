@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kantopt.bench.records import contradictions, merged, read_records, write_records
-from kantopt.bench.row import Bound, Row
+from scripts.bench.records import contradictions, merged, read_records, write_records
+from scripts.bench.row import Bound, Row
 from tests.bench.rows import no_call, row
 
 BEST_KNOWN = Path(__file__).resolve().parents[2] / "instances" / "best_known.csv"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.bench.row import COLUMNS, Bound, Row
-from kantopt.bench.table import Table, read_rows
 from kantopt.errors import BadDataError, CannotCreateError
+from scripts.bench.row import COLUMNS, Bound, Row
+from scripts.bench.table import Table, read_rows
 from tests.bench.rows import no_call, row
 
 

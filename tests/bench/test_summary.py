@@ -6,13 +6,13 @@ import math
 
 import pytest
 
-from kantopt.bench.figures import seconds, share, shifted_geometric_mean
-from kantopt.bench.peer import compare, peer_table
-from kantopt.bench.profiles import best_values, placement_profiles, proof_profiles
-from kantopt.bench.published import PEER_RUNS, Outcome
-from kantopt.bench.row import Bound
-from kantopt.bench.summary import outcome_table, remarks, summary_blocks
 from kantopt.report.blocks import Screen, Table, render
+from scripts.bench.figures import seconds, share, shifted_geometric_mean
+from scripts.bench.peer import compare, peer_table
+from scripts.bench.profiles import best_values, placement_profiles, proof_profiles
+from scripts.bench.published import PEER_RUNS, Outcome
+from scripts.bench.row import Bound
+from scripts.bench.summary import outcome_table, remarks, summary_blocks
 from tests.bench.rows import no_call, row
 
 PROVED = row(

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.bench import vm_rescheduling
-from kantopt.bench.case import Documents
-from kantopt.bench.vm_cluster import START, vm_cluster
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check_standing
 from kantopt.verify.step import Loads
+from scripts.bench import vm_rescheduling
+from scripts.bench.case import Documents
+from scripts.bench.vm_cluster import START, vm_cluster
 
 MACHINES, VMS = 60, 232
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from kantopt.bench.case import Documents
-from kantopt.bench.vm_cluster import MACHINES, SLOTS, START, STUCK, vm_cluster
-from kantopt.bench.vm_greedy import Zones, greedy, slots_by_moves, zones_of
-from kantopt.bench.vm_rescheduling import walled
+from scripts.bench.case import Documents
+from scripts.bench.vm_cluster import MACHINES, SLOTS, START, STUCK, vm_cluster
+from scripts.bench.vm_greedy import Zones, greedy, slots_by_moves, zones_of
+from scripts.bench.vm_rescheduling import walled
 
 GIB = 2**30
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kantopt.bench import openb, vm_rescheduling
-from kantopt.bench.features.stated import Stated
-from kantopt.bench.models import bench_model
-from kantopt.bench.priority_matters import Cell, documents
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.jobs import Assignment, DeviceRequest, Job, PodSet, TopologyRequest
 from kantopt.schema.snapshot import ClusterSnapshot, Node, NodeDevices, Topology, TopologyLevel
+from scripts.bench import openb, vm_rescheduling
+from scripts.bench.features.stated import Stated
+from scripts.bench.models import bench_model
+from scripts.bench.priority_matters import Cell, documents
 
 GPU = "nvidia.com/gpu"
 

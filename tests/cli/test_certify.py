@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kantopt.bench.priority_matters import Cell, documents
-from kantopt.bench.published import SEEDS
 from kantopt.planning.witnesses import Witnesses
 from kantopt.schema.files import load_native
+from scripts.bench.priority_matters import Cell, documents
+from scripts.bench.published import SEEDS
 from tests.cli.conftest import SNAPSHOT, Cli
 
 BOTH = ("snap.yaml", "jobs.yaml")

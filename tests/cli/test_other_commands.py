@@ -142,13 +142,6 @@ def test_without_a_name_all_models_are_printed_as_documents(cli: Cli) -> None:
     assert [model["metadata"]["name"] for model in models] == [line.split()[0] for line in listed]
 
 
-def test_an_unknown_suite_is_named_with_all_there_are(cli: Cli) -> None:
-    done = cli("bench", "certificate")
-    assert done.code == 64
-    assert "gangs" in done.err
-    assert "(did you mean certificates?)" in done.err
-
-
 def test_an_unknown_model_is_named_with_those_there_are(cli: Cli) -> None:
     done = cli("models", "mixd")
     assert done.code == 64

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
-from kantopt.bench.night_cluster import NightCluster, arrivals, moment
 from kantopt.planning.last_plan import read_last_plan
+from scripts.bench.night_cluster import NightCluster, arrivals, moment
 from tests.cli.conftest import ROOT, Cli, environment
 
 EXAMPLES = ROOT / "docs" / "cron"

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from kantopt.bench import vm_rescheduling
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.solve import Budget, solve_tiers
@@ -23,6 +22,7 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.schema.jobs import Assignment, Job
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
+from scripts.bench import vm_rescheduling
 from tests.campaign import some
 from tests.generate import random_documents
 from tests.oracle import best, job_options

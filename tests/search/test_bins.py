@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kantopt.bench.models import bench_model
-from kantopt.bench.priority_matters import Cell, documents
 from kantopt.clock import Deadline, elapsed
 from kantopt.cp.solve import Budget
 from kantopt.problem.build import build_instance
@@ -27,6 +25,8 @@ from kantopt.search.stages.bins import QUICK, bins, choose
 from kantopt.search.stages.desk import Desk, Line
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
+from scripts.bench.models import bench_model
+from scripts.bench.priority_matters import Cell, documents
 from tests.oracle import best
 from tests.verify.world import job, node, pods, question
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from kantopt.bench.priority_matters import Cell, documents
 from kantopt.clock import Deadline, Stop, elapsed
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
@@ -22,6 +21,7 @@ from kantopt.search.construct import construct
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check
+from scripts.bench.priority_matters import Cell, documents
 from tests.campaign import some
 from tests.generate import random_instance
 from tests.search.columns import PLACEMENT_FIRST, crowded, least

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kantopt.bench.case import Documents
-from kantopt.bench.gangs import kant, nvl72
 from kantopt.clock import Deadline, elapsed
 from kantopt.cp.relaxed.domains import GangRelaxation, worth_dividing
 from kantopt.cp.relaxed.towards import add_reasons
@@ -25,6 +23,8 @@ from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
+from scripts.bench.case import Documents
+from scripts.bench.gangs import kant, nvl72
 from tests.verify.world import job, node, placed, pods, question
 
 

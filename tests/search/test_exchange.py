@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kantopt.bench.gangs import kant
 from kantopt.clock import Deadline
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
@@ -21,6 +20,7 @@ from kantopt.search.portfolio import best_of
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
+from scripts.bench.gangs import kant
 from tests.gang_questions import OBJECTIVES, gang_question
 from tests.search.helpers import FOREVER, built, where
 from tests.verify.world import Document, job, node, pods, question

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from kantopt.bench import openb
 from kantopt.clock import Deadline
 from kantopt.problem.build import build_instance
 from kantopt.problem.cluster import Spot
@@ -25,6 +24,7 @@ from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check
 from kantopt.verify.step import Step
+from scripts.bench import openb
 from tests.campaign import some
 from tests.generate import random_instance
 from tests.oracle import best

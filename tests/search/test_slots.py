@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kantopt.bench import vm_rescheduling
 from kantopt.clock import Deadline
 from kantopt.cp.contents import Effort
 from kantopt.cp.model import PlacementModel
@@ -30,6 +29,7 @@ from kantopt.verify.slots.pieces import pieces_of
 from kantopt.verify.slots.pricing import Prices, Pricing
 from kantopt.verify.slots.program import Program, program_of
 from kantopt.verify.slots.rooms import Counts, Rooms, rooms_of
+from scripts.bench import vm_rescheduling
 from tests.campaign import some
 from tests.generate import random_instance
 from tests.oracle import best

@@ -1,0 +1,1 @@
+"""Programs that are run from a checkout; an installation has none of them."""

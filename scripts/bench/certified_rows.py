@@ -1,0 +1,98 @@
+"""Rows of ``scripts/bench certificates``: one for each plan or placement that was certified."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from kantopt.errors import BadDataError, Problem
+from scripts.bench.row import cell
+
+OURS = "kantopt"
+
+
+@dataclass(frozen=True, slots=True)
+class Certified:
+    """One row: a plan or placement that was certified, and the certificate checked."""
+
+    suite: str
+    instance: str
+    group: str
+    """What the tables sum over: usage or size."""
+    seed: int
+    model: str
+    judged: str
+    """Who made what was judged: kantopt, or a strategy alone."""
+    verdict: str
+    tiers: int
+    arithmetic: int
+    relaxation_search: int
+    column_generation: int
+    cp_sat: int
+    placement_tiers: int
+    placement_arithmetic: int
+    """Tiers of ``unplaced``, and those of them that arithmetic closes."""
+    differs: int
+    """Number of the tier in which the counter-example first differs, from 1; 0 without one."""
+    limit_seconds: float
+    certify_seconds: float
+    verify_seconds: float
+    fault: str
+    parallel: int
+    """Runs at the same time."""
+    version: str
+    """Of kantopt and its sources."""
+
+    @property
+    def key(self) -> tuple[str, str, int, str, str, float, str]:
+        """What tells a row from others: the question, what was judged, the limit, the version."""
+        return (
+            *(self.suite, self.instance, self.seed, self.model, self.judged),
+            *(self.limit_seconds, self.version),
+        )
+
+    @property
+    def searched(self) -> int:
+        """Tiers that only search has closed."""
+        return self.relaxation_search + self.column_generation + self.cp_sat
+
+    @property
+    def open(self) -> int:
+        """Tiers that nothing has closed."""
+        return self.tiers - self.arithmetic - self.searched
+
+
+COLUMNS = tuple(each.name for each in fields(Certified))
+
+
+def to_cells(row: Certified) -> list[str]:
+    """Write a row as the cells of a CSV line."""
+    return [cell(getattr(row, name)) for name in COLUMNS]
+
+
+_READ = {"int": int, "float": float, "str": str}
+
+
+def read_certified(path: Path) -> list[Certified]:
+    """Read the rows of a file that :func:`scripts.bench.table.begin_lines` has begun.
+
+    Raises
+    ------
+    BadDataError
+        If a line is no row.
+    """
+    rows = []
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        for cells in reader:
+            try:
+                read: dict[str, Any] = {
+                    each.name: _READ[str(each.type)](cells[each.name]) for each in fields(Certified)
+                }
+            except (ValueError, TypeError) as error:
+                where = f"line {reader.line_num}"
+                raise BadDataError([Problem(str(path), where, str(error), "a row")]) from None
+            rows.append(Certified(**read))
+    return rows

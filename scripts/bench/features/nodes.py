@@ -1,0 +1,76 @@
+"""Nodes that nobody can use, and labels, resources and names that say nothing new."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kantopt.schema.snapshot import PriorityClass
+from scripts.bench.features.stated import (
+    HOSTNAME,
+    Stated,
+    each_node,
+    only_if,
+    with_model,
+    with_snapshot,
+)
+
+
+def cordoned_node(stated: Stated) -> Stated:
+    """A node like the first, empty and cordoned."""
+    return _another(stated, unschedulable=True)
+
+
+def unready_node(stated: Stated) -> Stated:
+    """A node like the first, empty and not ready."""
+    return _another(stated, ready=False)
+
+
+def drained_node(stated: Stated) -> Stated:
+    """A node like the first, to be emptied and empty."""
+    only_if(not stated.asked.drain)
+    made = _another(stated, ready=True)
+    return with_model(made, drain=(made.snapshot.nodes[-1].name,))
+
+
+def _another(stated: Stated, **changes: Any) -> Stated:
+    nodes = stated.snapshot.nodes
+    labels = {key: value for key, value in nodes[0].labels.items() if key != HOSTNAME}
+    new = nodes[0].model_copy(update={"name": "bench-node", "labels": labels, **changes})
+    return with_snapshot(stated, nodes=(*nodes, new))
+
+
+def hostname_labels(stated: Stated) -> Stated:
+    """Nodes have the label that their name stood for."""
+    return each_node(
+        stated,
+        lambda node: {
+            "labels": {HOSTNAME: node.name, **node.labels},
+            "hostname_from_name": False,
+        },
+    )
+
+
+def resource_unused(stated: Stated) -> Stated:
+    """A resource of every node that nobody asks for."""
+    return each_node(
+        stated, lambda node: {"allocatable": {**node.allocatable, "bench.example/unused": 8}}
+    )
+
+
+def priority_classes(stated: Stated) -> Stated:
+    """Classes that no job has: one for others only, one that evicts nobody."""
+    known = stated.snapshot.priority_classes
+    only_if(bool(known) or not any(job.priority_class_name for job in stated.jobs))
+    only_if(not any(each.global_default for each in known))
+    more = (
+        PriorityClass(name="bench-default", value=0, global_default=True),
+        PriorityClass(name="bench-never", value=10**6, preemption_policy="Never"),
+    )
+    return with_snapshot(stated, priority_classes=(*known, *more))
+
+
+def identities(stated: Stated) -> Stated:
+    """Snapshot and nodes have the identity of the objects that they were read from."""
+    metadata = stated.snapshot.metadata.model_copy(update={"resource_version": "1000"})
+    made = with_snapshot(stated, metadata=metadata)
+    return each_node(made, lambda node: {"uid": f"uid-{node.name}", "resource_version": "1000"})

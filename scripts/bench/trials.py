@@ -1,0 +1,261 @@
+"""Benchmarks with rows of their own, each row a trial of something that is promised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from kantopt.cli.options import Colour
+from kantopt.cli.output import complain, emit
+from kantopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from kantopt.report.blocks import Block
+    from scripts.bench.certified_rows import Certified
+    from scripts.bench.determinism import Twice
+    from scripts.bench.explanations import Explained
+    from scripts.bench.grid import Grid
+    from scripts.bench.interruptions import Trial
+    from scripts.bench.online_runs import OnlineRow
+    from scripts.bench.preemption import Contest
+
+_MODEL = "placement-first"
+_T = TypeVar("_T")
+
+
+def interruptions(count: int, parallel: int, out: str | None, color: Colour, quiet: bool) -> int:
+    """Interrupt runs at random and show what they left behind; 1 if anything is wrong."""
+    from scripts.bench import interruptions as trials
+
+    def fault(trial: Trial) -> str:
+        return trial.faults and f"trial {trial.number} ({trial.way}): {trial.faults}"
+
+    return _show(
+        lambda tell: trials.run_trials(range(count), parallel, tell),
+        _keeper(out, trials.COLUMNS, trials.to_cells),
+        fault,
+        trials.trial_blocks,
+        color,
+        quiet,
+    )
+
+
+def determinism(
+    nodes: Sequence[int],
+    seeds: int,
+    engines: Sequence[str],
+    limits_seconds: Sequence[float],
+    out: str | None,
+    color: Colour,
+    quiet: bool,
+) -> int:
+    """Plan questions of each size twice and show what differs; 1 if anything should not."""
+    from scripts.bench import determinism as twice
+    from scripts.bench.grid import seeds_of
+    from scripts.bench.models import shipped
+    from scripts.bench.priority_matters import cases
+
+    def fault(row: Twice) -> str:
+        return row.fault and f"{row.instance} {row.seed} {row.engine}: {row.fault}"
+
+    asked = cases(nodes, (8,), (4,), (100,), seeds_of(seeds, None))
+    model = (_MODEL, shipped(_MODEL, counts=True))
+    return _show(
+        lambda tell: twice.run_all(asked, [model], engines, limits_seconds, tell),
+        _keeper(out, twice.COLUMNS, twice.to_cells),
+        fault,
+        twice.twice_blocks,
+        color,
+        quiet,
+    )
+
+
+def preemption(
+    nodes: Sequence[int],
+    seeds: int,
+    limit_seconds: float | None,
+    out: str | None,
+    color: Colour,
+    quiet: bool,
+) -> int:
+    """Compare victims with those of reverse-trim; 1 if ours are worse anywhere."""
+    from scripts.bench import preemption as contest
+
+    def fault(row: Contest) -> str:
+        worse = row.verdict == "worse"
+        return f"{row.crowd}: {row.ours} where reverse-trim has {row.trimmed}" if worse else ""
+
+    limit = contest.LIMIT_SECONDS if limit_seconds is None else limit_seconds
+    return _show(
+        lambda tell: contest.run_all(nodes or contest.NODES, seeds, limit, tell),
+        _keeper(out, contest.COLUMNS, contest.to_cells),
+        fault,
+        contest.contest_blocks,
+        color,
+        quiet,
+    )
+
+
+def explanations(
+    nodes: Sequence[int],
+    seeds: int,
+    limit_seconds: float | None,
+    out: str | None,
+    color: Colour,
+    quiet: bool,
+) -> int:
+    """Ask about jobs of each kind and show how whole the answers are; 1 if one is cut short."""
+    from scripts.bench import explanations as answers
+
+    def fault(row: Explained) -> str:
+        return "" if row.complete else f"{row.nodes} nodes, {row.kind}: the time was not enough"
+
+    limit = answers.LIMIT_SECONDS if limit_seconds is None else limit_seconds
+    return _show(
+        lambda tell: answers.run_all(nodes or answers.NODES, seeds, limit, tell),
+        _keeper(out, answers.COLUMNS, answers.to_cells),
+        fault,
+        answers.explained_blocks,
+        color,
+        quiet,
+    )
+
+
+def online(
+    data: str | None,
+    seeds: int,
+    strategies: Sequence[str],
+    windows: Sequence[int],
+    workers: int,
+    out: str | None,
+    resume: bool,
+    color: Colour,
+    quiet: bool,
+) -> int:
+    """Simulate arrivals in windows and show what is allocated, beside FGD and what is published."""
+    from kantopt.cli.screen import on_screen
+    from kantopt.search.strategy import Strategy
+    from scripts.bench import online_runs, openb
+    from scripts.bench.online_tables import online_blocks
+
+    if data is None:
+        raise UsageError("bench openb-online: needs data: give --data DIR or set KANTOPT_DATA")
+    wanted = online_runs.asked(seeds, [Strategy(name) for name in strategies], windows)
+    keys = [one.key for one in wanted]
+    keep = _keeper(out, online_runs.COLUMNS, online_runs.to_cells)
+    done: dict[tuple[str, str, int, int], OnlineRow] = {}
+    if out is not None and resume:
+        rows = online_runs.read_online(Path(out))
+        done = {row.key: row for row in rows if row.key in keys}
+
+    def tell(row: OnlineRow) -> None:
+        keep(row)
+        done[row.key] = row
+        if not quiet:
+            trace, name, window, seed = row.key
+            complain("note", [f"{len(done)} of {len(wanted)}: {trace} {seed} {name} {window}"])
+
+    stopped = False
+    try:
+        online_runs.run_all(wanted, set(done), Path(data) / openb.SUITE, workers, tell)
+    except KeyboardInterrupt:
+        stopped = True
+    emit(on_screen(online_blocks([done[key] for key in keys if key in done]), color))
+    return 130 if stopped else 0
+
+
+def certificates(
+    suites: Sequence[str],
+    grid: Grid,
+    models: Sequence[str],
+    limit_seconds: float | None,
+    strategies: Sequence[str],
+    workers: int,
+    out: str | None,
+    resume: bool,
+    color: Colour,
+    quiet: bool,
+) -> int:
+    """Certify the plans of suites, or placements of strategies; 1 if any certificate is wrong."""
+    from kantopt.cli.screen import on_screen
+    from scripts.bench import certificates as proofs
+    from scripts.bench import certified_rows
+    from scripts.bench.certified_suites import grid_of, suite_of
+    from scripts.bench.certified_tables import certified_blocks
+
+    asked = [
+        proofs.Asked(case, name, chosen.model(name), limit_seconds or chosen.limits_seconds[0])
+        for chosen in map(suite_of, suites)
+        for case in chosen.cases(grid_of(grid) if strategies else grid)
+        for name in models or chosen.models
+    ]
+    keep = _keeper(out, certified_rows.COLUMNS, certified_rows.to_cells)
+    wanted = {one.key(name) for one in asked for name in strategies or (certified_rows.OURS,)}
+    done: dict[tuple[object, ...], Certified] = {}
+    if out is not None and resume:
+        rows = certified_rows.read_certified(Path(out))
+        done = {row.key: row for row in rows if row.key in wanted}
+
+    def tell(row: Certified) -> None:
+        keep(row)
+        done[row.key] = row
+        if not quiet:
+            complain("note", [f"{len(done)} of {len(wanted)}: {row.instance} {row.verdict}"])
+            complain("error", [f"{row.instance} {row.judged}: {row.fault}"] if row.fault else [])
+
+    stopped = False
+    try:
+        proofs.run_all(asked, strategies, set(done), workers, tell)
+    except KeyboardInterrupt:
+        stopped = True
+    emit(on_screen(certified_blocks(list(done.values())), color))
+    if stopped:
+        return 130
+    return 1 if any(row.fault for row in done.values()) else 0
+
+
+def _show(
+    run: Callable[[Callable[[_T], None]], object],
+    keep: Callable[[_T], None],
+    fault: Callable[[_T], str],
+    blocks: Callable[[Sequence[_T]], Sequence[Block]],
+    color: Colour,
+    quiet: bool,
+) -> int:
+    """Run trials, keep each row, tell what is wrong with it, show them all; the exit code.
+
+    ``fault`` says what is wrong with a row, or nothing.
+    """
+    from kantopt.cli.screen import on_screen
+
+    done: list[_T] = []
+
+    def tell(row: _T) -> None:
+        keep(row)
+        done.append(row)
+        if not quiet and fault(row):
+            complain("error", [fault(row)])
+
+    stopped = False
+    try:
+        run(tell)
+    except KeyboardInterrupt:
+        stopped = True
+    emit(on_screen(blocks(done), color))
+    if stopped:
+        return 130
+    return 1 if any(map(fault, done)) else 0
+
+
+def _keeper(
+    out: str | None, columns: Sequence[str], to_cells: Callable[[_T], Sequence[str]]
+) -> Callable[[_T], None]:
+    """Return what appends a row to a file, if there is one to be."""
+    from scripts.bench.table import append_line, begin_lines
+
+    if out is None:
+        return lambda _: None
+    path = Path(out)
+    begin_lines(path, columns)
+    return lambda row: append_line(path, to_cells(row))

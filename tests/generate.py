@@ -34,17 +34,18 @@ MOST_PLACEMENTS = 200_000
 MOST_JOBS = 6
 
 WEIGHTS = {
-    Rule.CAPACITY: 0.3,
-    Rule.ELIGIBILITY: 0.4,
-    Rule.PINNED: 0.4,
+    Rule.CAPACITY: 0.1,
+    Rule.ELIGIBILITY: 0.2,
+    Rule.PINNED: 0.1,
+    Rule.GANG: 0.6,
     Rule.DEVICES: 1.2,
     Rule.QUOTA: 1.5,
     Rule.SPREAD: 1.6,
     Rule.ANTI_AFFINITY: 1.6,
-    Rule.DISRUPTION: 1.8,
+    Rule.DISRUPTION: 2.2,
     Rule.REQUIRED: 1.7,
-    Rule.AFFINITY: 1.7,
-    Rule.LIMITS: 1.5,
+    Rule.AFFINITY: 1.9,
+    Rule.LIMITS: 1.9,
     Rule.GANG_VICTIMS: 3.0,
     Rule.PRIORITY: 3.4,
     Rule.TOPOLOGY: 2.8,
@@ -102,7 +103,7 @@ OBJECTIVES: tuple[tuple[list[Any], str], ...] = (
             "excess_nodes",
             "allocation",
         ],
-        "crossing",
+        "eviction",
     ),
     (
         [

@@ -18,7 +18,7 @@ def random_placement(rng: random.Random, instance: Instance) -> Placement:
     loads = Loads.of(instance, instance.current)
     jobs = list(instance.jobs)
     rng.shuffle(jobs)
-    for job in jobs[: rng.randint(1, len(jobs))]:
+    for job in jobs[: rng.randint(min(1, len(jobs)), len(jobs))]:
         whole = rng.random() < 0.7
         careful = rng.random() < 0.8
         together = rng.random() < 0.4

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +16,9 @@ from kantopt.problem.build import build_instance
 from kantopt.problem.classes import merge_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
-from kantopt.schema.model import Limits, Metric, Model, Rule
+from kantopt.schema.jobs import JobList
+from kantopt.schema.model import Metric, Model, Rule
+from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.search.known import Bound
 from kantopt.search.stages.desk import Desk, Line
 from kantopt.search.stages.run import run_stages
@@ -39,12 +40,13 @@ LIMITED = (
     "arrivalsPerNode",
     "departuresPerNode",
 )
+Limited = dict[str, int | None]
 SEEDS = 120
 BLOCKS = 8
 
 
 def goals(rng: random.Random, instance: Instance) -> list[dict[str, Any]]:
-    """One or two goals, with targets around what the cluster is measured at now."""
+    """One or two goals, with targets to be said: see :func:`aimed`."""
     kinds: list[tuple[str, dict[str, Any]]] = [
         ("nodes_in_use", {}),
         ("domains_in_use", {"level": "rack"}),
@@ -64,21 +66,42 @@ def goals(rng: random.Random, instance: Instance) -> list[dict[str, Any]]:
             which["selector"] = rng.choice(("topology/block", "kubernetes.io/hostname=n1"))
         if name in ("nodes_in_use", "domains_in_use") and rng.random() < 0.8:
             which["class"] = "cpu"
-        found.append({name: {**parameters, **which, "target": rng.randint(0, 2)}})
+        found.append({name: {**parameters, **which, "target": 0}})
     return found
 
 
-def with_goals(seed: int) -> Instance:
-    """A random question that asks for goals first, then for few evictions and moves."""
+def aimed(rng: random.Random, asked: Model, snapshot: ClusterSnapshot, jobs: JobList) -> Model:
+    """The model with the targets of its goals around what the cluster is measured at now."""
+    instance = build_instance(snapshot, jobs.jobs, asked)
+    tiers = tiers_of(instance)
+    now = [
+        value // (1000 * sum(shape.weight for shape in tier.mix) if tier.mix else 1)
+        for tier, value in zip(tiers, measure(instance, instance.current, tiers), strict=True)
+        if tier.target is not None
+    ]
+    data = asked.model_dump(by_alias=True, exclude_unset=True)
+    for objective, value in zip(data["objectives"], now, strict=False):
+        for parameters in objective.values():
+            parameters["target"] = max(0, value - rng.choice((0, 1, 1, 1, 2)))
+    return document(data, Model).model_copy(update={"rules": asked.rules})
+
+
+def with_goals(seed: int, limited: Limited | None = None) -> Instance:
+    """A random question that asks for goals first, then for few evictions and moves.
+
+    ``limited`` says which limits it has, instead of those that are drawn with it.
+    """
     rng = random.Random(seed)
     snapshot, pending, old = random_documents(seed)
     objectives = [*goals(rng, random_instance(seed)), "moves", {"evictions": {"by": "all"}}]
-    limits: dict[str, Any] = {}
+    limits: Limited = {}
     if rng.random() < 0.7:
         limits["evictions"] = 0
     for name in LIMITED[1:]:
         if rng.random() < 0.25:
             limits[name] = rng.choice((0, 1, 1, 2))
+    if limited is not None:
+        limits = limited
     data = {"kind": "Model", "objectives": objectives, "limits": limits}
     if rng.random() < 0.4:
         data["pending"] = rng.choice(([], ["*0"], ["default/p*"]))
@@ -97,7 +120,7 @@ def with_goals(seed: int) -> Instance:
         dead = nodes[n].model_copy(update=update)
         nodes = (*nodes[:n], dead, *nodes[n + 1 :])
     snapshot = snapshot.model_copy(update={"jobs": tuple(running), "nodes": nodes})
-    return build_instance(snapshot, pending.jobs, model)
+    return build_instance(snapshot, pending.jobs, aimed(rng, model, snapshot, pending))
 
 
 @pytest.mark.parametrize("block", some(range(BLOCKS)))
@@ -165,17 +188,16 @@ def test_the_goals_are_worth_asking() -> None:
     assert moved >= SEEDS / 12
 
 
-def tightly_limited(rng: random.Random, instance: Instance) -> Instance:
-    """The same question with each limit at 0 or 1, or none: random placements move few pods."""
-    limits = Limits.model_validate({name: rng.choice((0, 0, 1, None)) for name in LIMITED})
-    return replace(instance, model=instance.model.model_copy(update={"limits": limits}))
+def tight(rng: random.Random) -> Limited:
+    """Each limit at 0 or 1, or none: random placements move few pods."""
+    return {name: rng.choice((0, 0, 1, None)) for name in LIMITED}
 
 
 def test_checker_and_encoding_agree_on_every_limit() -> None:
     broken: Counter[str] = Counter()
     for seed in range(SEEDS):
         rng = random.Random(seed)
-        instance = tightly_limited(rng, with_goals(seed))
+        instance = with_goals(seed, tight(rng))
         for _ in range(4):
             placement = random_placement(rng, instance)
             faults = check(instance, placement, (Rule.LIMITS,))

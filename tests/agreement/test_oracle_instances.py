@@ -26,18 +26,18 @@ def counted() -> Statistics:
 
 
 @pytest.mark.parametrize("rule", list(Rule))
-def test_each_rule_switched_off_alone_changes_one_optimum_in_eleven(
+def test_each_rule_switched_off_alone_changes_one_optimum_in_ten(
     counted: Statistics, rule: Rule
 ) -> None:
-    assert counted.rule_percent(rule) >= 9, counted.table()
+    assert counted.rule_percent(rule) >= 10, counted.table()
 
 
 @pytest.mark.parametrize("metric", list(Metric))
-def test_each_metric_is_more_than_zero_in_three_optima_of_twenty(
+def test_each_metric_is_more_than_zero_in_one_optimum_of_five(
     counted: Statistics, metric: Metric
 ) -> None:
     assert counted.present[metric] >= 10
-    assert counted.metric_percent(metric) >= 15, counted.table()
+    assert counted.metric_percent(metric) >= 20, counted.table()
 
 
 def test_few_instances_are_infeasible_and_some_are(counted: Statistics) -> None:

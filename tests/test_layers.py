@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -32,6 +34,7 @@ ANYWHERE = {
     "kantopt.processor",
 }
 """``kantopt`` itself is imported for ``__version__``."""
+VICTIMS = ROOT / "instances" / "golden" / "victims-on-one-node.yaml"
 HEAVY = {"numpy", "ortools", "networkx"}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 SOURCES = sorted(
@@ -50,8 +53,11 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def imported(path: Path, *, at_load: bool = False) -> Iterator[str]:
-    """Modules that a module imports; ``at_load``: only what runs when it is imported itself."""
+def imported(path: Path, *, at_load: bool = False, typed: bool = True) -> Iterator[str]:
+    """Modules that a module imports.
+
+    ``at_load``: only what runs when it is imported itself. ``typed``: also what only types need.
+    """
     todo: list[ast.AST] = [tree_of(path)]
     while todo:
         node = todo.pop()
@@ -62,7 +68,11 @@ def imported(path: Path, *, at_load: bool = False) -> Iterator[str]:
             module = node.module or ""
             for alias in node.names:
                 yield f"{module}.{alias.name}" if is_module(f"{module}.{alias.name}") else module
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test) and at_load:
+        elif (
+            isinstance(node, ast.If)
+            and "TYPE_CHECKING" in ast.dump(node.test)
+            and (at_load or not typed)
+        ):
             todo.extend(node.orelse)
         elif not (at_load and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
             todo.extend(ast.iter_child_nodes(node))
@@ -114,6 +124,40 @@ def test_the_judge_knows_nothing_of_the_solver() -> None:
     assert not [module for module in seen if module.startswith(("kantopt.cp", "ortools"))]
 
 
+PROVERS = ("kantopt.cp", "kantopt.search", "ortools")
+
+
+def test_the_checker_of_certificates_knows_nothing_of_who_proves() -> None:
+    seen = reachable("kantopt.planning.check_certificate", at_load=False)
+    assert "kantopt.verify.witness.check" in seen
+    assert not [module for module in seen if module.startswith(PROVERS)]
+
+
+def test_no_prover_is_loaded_while_a_certificate_is_checked(tmp_path: Path) -> None:
+    certificate, question = str(tmp_path / "certificate.json"), str(VICTIMS)
+    asked = ["certify", question, "--time-limit", "10s", "-O", certificate]
+    code = f"""
+import sys
+from kantopt.cli.endings import run
+assert run({asked}) in (0, 10, 11) if "certify" in sys.argv else run(
+    ["verify", "--certificate", {certificate!r}, {question!r}]
+) == 0
+print(*sys.modules)
+"""
+    made, checked = (
+        subprocess.run(
+            [sys.executable, "-c", code, command],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()[-1]
+        for command in ("certify", "verify")
+    )
+    assert [module for module in made.split() if module.startswith(PROVERS)]
+    assert not [module for module in checked.split() if module.startswith(PROVERS)]
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_only_cp_imports_the_solver(path: Path) -> None:
     if layer_of(name_of(path)) != "cp":
@@ -130,8 +174,11 @@ def test_numpy_is_loaded_by_the_search_only(path: Path) -> None:
         assert not loaded & {"numpy", "networkx"}
 
 
-def reachable(*starts: str) -> set[str]:
-    """Modules that are loaded when some of ours are imported, ours and others' alike."""
+def reachable(*starts: str, at_load: bool = True) -> set[str]:
+    """Modules that are loaded when some of ours are imported, ours and others' alike.
+
+    ``at_load=False``: or that any function in them may load.
+    """
     seen: set[str] = set()
     todo = [module for module in starts if is_module(module)]
     while todo:
@@ -141,7 +188,7 @@ def reachable(*starts: str) -> set[str]:
         seen.add(module)
         path = path_of(module) if is_module(module) else None
         if path is not None:
-            todo.extend(imported(path, at_load=True))
+            todo.extend(imported(path, at_load=at_load, typed=False))
             # Importing a.b.c runs a and a.b first.
             todo.extend(module.rsplit(".", k)[0] for k in range(1, module.count(".") + 1))
     return seen

@@ -17,7 +17,17 @@ from kantopt.planning.document import plan_document
 from kantopt.planning.ended import not_examined
 from kantopt.planning.executable import executable
 from kantopt.planning.incumbents import Incumbents
-from kantopt.planning.judged import Judged, judged_plan
+from kantopt.planning.judge import judge_plan
+from kantopt.planning.judged import (
+    Judged,
+    at_once,
+    judged_between,
+    sealed,
+    spared,
+    subject_of,
+    written,
+)
+from kantopt.planning.later import placement_in
 from kantopt.planning.news import Tell
 from kantopt.planning.options import Options
 from kantopt.planning.preempted import broken
@@ -38,14 +48,14 @@ from kantopt.schema.certificate import (
     CertificateMetadata,
     CertifiedTier,
     CounterExample,
+    JudgedAs,
     Judgement,
     Search,
-    Subject,
 )
-from kantopt.schema.dump import canonical_digest
 from kantopt.schema.history import History
 from kantopt.schema.model import Model, Rule
-from kantopt.schema.plan import Plan, Standing
+from kantopt.schema.plan import Standing
+from kantopt.search.sequence import sequence
 from kantopt.verify.metrics import measure
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
@@ -69,16 +79,39 @@ class Certified:
     tiers: tuple[Tier, ...]
 
 
-def subject_of(question: Question, model: Model, judged: Judged) -> Subject:
-    """Name what a certificate speaks of by digests."""
-    pending = sorted(question.pending, key=lambda job: (job.namespace, job.name))
-    return Subject(
-        snapshot=canonical_digest(question.snapshot),
-        jobs=canonical_digest(*pending),
-        model=canonical_digest(model),
-        plan=canonical_digest(judged.plan),
-        judged=judged.given,
-    )
+def judged_plan(
+    question: Question, model: Model, later: Question | Between | Since | None
+) -> Judged:
+    """Return what is to be certified.
+
+    That is the plan among the documents; else what brought the cluster to a later snapshot; else
+    to do nothing, which judges the snapshot's own placement. Of two dumps it is what came of them.
+
+    Raises
+    ------
+    BadDataError
+        If the later snapshot has pods of the question on nodes that it does not have.
+    """
+    if isinstance(later, Between):
+        return judged_between(later, model)
+    if isinstance(later, Since):
+        question, later = later.question, later.later
+    notes: tuple[str, ...] = ()
+    given: JudgedAs = "plan"
+    plan = question.plan
+    if plan is None:
+        instance = question.instance(model)
+        placement, given = instance.current, "snapshot as it stands"
+        if later is not None:
+            read = placement_in(instance, question, later)
+            placement, given, notes = read.placement, "later snapshot", (*later.notes, *read.notes)
+        waves = sequence(instance, placement)
+        if waves is None:
+            waves = at_once(instance, placement)
+            text = "no order of its actions was found in which every step is legal"
+            notes = (*notes, f"{text}: judged as done in one step")
+        plan = written(question, instance, placement, waves)
+    return Judged(plan, given, judge_plan(question, plan, model, "the plan"), notes)
 
 
 def certify(
@@ -155,28 +188,6 @@ def certify(
     final = without_leftovers(replay(instance, waves)[1], waves)
     run = _Certification(question, instance, final, options, deadline, cross_check)
     return Certified(sealed(run.complete(certificate, tell, solver)), run.tiers)
-
-
-def spared(judged: Plan, better: Plan) -> tuple[str, ...]:
-    """Return the pods that one plan disturbs and a better one leaves in peace."""
-
-    def disturbed(plan: Plan) -> set[str]:
-        return {
-            f"{item.job.partition('/')[0]}/{pod.name}"
-            for items in (plan.evictions, plan.moves)
-            for item in items
-            for pod in item.pods
-        }
-
-    return tuple(sorted(disturbed(judged) - disturbed(better)))
-
-
-def sealed(certificate: Certificate) -> Certificate:
-    """Give a certificate its identity: the digest of all the rest."""
-    bare = certificate.metadata.model_copy(update={"certificate_id": ""})
-    digest = canonical_digest(certificate.model_copy(update={"metadata": bare}))
-    named = certificate.metadata.model_copy(update={"certificate_id": digest})
-    return certificate.model_copy(update={"metadata": named})
 
 
 def _work(deadline: Deadline) -> float | None:

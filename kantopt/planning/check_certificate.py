@@ -9,12 +9,13 @@ from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.planning.actions import waves_of
 from kantopt.planning.assumed import assumed
 from kantopt.planning.between import Between, became_of
-from kantopt.planning.certify import sealed, spared, subject_of
 from kantopt.planning.claims import claim
 from kantopt.planning.judge import judge_plan, verdict_of
-from kantopt.planning.judged import Judged, judged_plan
+from kantopt.planning.judged import Judged, judged_between, sealed, spared, subject_of
+from kantopt.planning.later import placement_in
 from kantopt.planning.preempted import broken
 from kantopt.planning.question import Import, Question, question_of
+from kantopt.planning.since import Since
 from kantopt.planning.unchecked import hopeless, unchecked_claims
 from kantopt.problem.actions import without_leftovers
 from kantopt.problem.instance import Instance
@@ -30,6 +31,7 @@ from kantopt.schema.validation import validate_all
 from kantopt.verify.metrics import measure
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
+from kantopt.verify.waves.groups import apply
 from kantopt.verify.witness.check import proved_bound, words_of_witness
 
 
@@ -86,18 +88,28 @@ def _check_between(
     found = became_of(first, raws, after, how, model)
     if isinstance(found, Question):
         raise UsageError("--after: found a snapshot that still knows all jobs, expected another")
-    judged = judged_plan(found.question, model, found)
-    facts = {
-        "history": found.history,
-        "apart": broken(found.first, found.history, model) if isinstance(found, Between) else (),
-        "plan": judged.plan,
-    }
+    facts: dict[str, object] = {"history": found.history, "apart": ()}
+    shown = None
+    if isinstance(found, Between):
+        judged = judged_between(found, model)
+        facts |= {"apart": broken(found.first, found.history, model), "plan": judged.plan}
+        shown = judged.verdict
+    elif not _leads_to(found, certificate):
+        facts["plan"] = None
     findings = [
         claim(name, "something else", "what the two dumps show")
         for name, fact in facts.items()
         if getattr(certificate, name) != fact
     ]
-    return _checked(certificate, found.question, judged.verdict, findings)
+    return _checked(certificate, found.question, shown, findings)
+
+
+def _leads_to(since: Since, certificate: Certificate) -> bool:
+    """Whether the plan judged leads to where the pods are in the later snapshot, by any order."""
+    instance = since.question.instance(certificate.model)
+    waves, _ = waves_of(instance, certificate.plan, "the plan")
+    placement = placement_in(instance, since.question, since.later).placement
+    return apply(instance.current, waves) == placement
 
 
 def _checked(
@@ -185,6 +197,8 @@ class _Judge:
             yield claim("steps", certificate.steps, len(certificate.plan.waves))
         if verdict.findings or certificate.verdict == "ILLEGAL":
             yield from self._illegal(bool(verdict.findings))
+            if self.shown is None and certificate.subject.judged == "later snapshot":
+                self.unchecked.append("findings: that no other order of the actions is legal")
             return
         instance = self.question.instance(certificate.model)
         yield from _Numbers(certificate, instance, self._values(instance, certificate.plan)).find()

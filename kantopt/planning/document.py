@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import kantopt
-from kantopt.planning.drained import drain_words
 from kantopt.planning.goals import goal_rows
 from kantopt.planning.identity import (
     budget_refs,
@@ -29,9 +29,11 @@ from kantopt.schema import plan as docs
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.model import Model
-from kantopt.search.cascade import Cascade
 from kantopt.verify.preemptors import Preemptors
 from kantopt.verify.step import Step, Violation
+
+if TYPE_CHECKING:
+    from kantopt.search.cascade import Cascade
 
 _NOBODY: Mapping[str, tuple[PodRef, ...]] = MappingProxyType({})
 
@@ -95,7 +97,7 @@ def plan_document(
             docs.Standing(rule=v.rule, subject=v.subject, message=v.message)
             for v in answer.standing
         ),
-        warnings=(*answer.warnings, *drain_words(instance, answer.placement)),
+        warnings=answer.warnings,
         model=instance.model,
         jobs=tuple(
             job

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from kantopt.errors import BadDataError, Problem
 from kantopt.planning.actions import Item, action_of, items_of
 from kantopt.planning.document import Answer, plan_document
+from kantopt.planning.drained import drain_words
 from kantopt.planning.identity import identified
 from kantopt.planning.prefix import LegalPrefix, Outline, Steps, longest_legal_prefix
 from kantopt.planning.question import Import, Question, question_of
@@ -176,7 +177,7 @@ def _rest(
         solver=plan.solver.model_copy(update={"status": "FEASIBLE", "reproducible": False}),
         unplaced=tuple(_unplaced(instance, plan, prefix, cut)),
         standing=tuple(check_standing(instance)),
-        warnings=tuple(warnings),
+        warnings=(*warnings, *drain_words(instance, final)),
     )
     named = {item.id: there.today(item) for item in items_of(plan)}
     document = plan_document(question, instance, answer, named)

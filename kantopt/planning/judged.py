@@ -1,4 +1,4 @@
-"""What is to be certified, written as a plan: one that is given, or what became of a cluster."""
+"""What a certificate speaks of: a plan, or what became of a cluster, written as one; no search."""
 
 from __future__ import annotations
 
@@ -7,23 +7,21 @@ from dataclasses import dataclass
 from kantopt.planning.arrivals import judge_arrivals
 from kantopt.planning.between import Between
 from kantopt.planning.document import Answer, plan_document
-from kantopt.planning.judge import judge_plan, verdict_of
-from kantopt.planning.later import placement_in
+from kantopt.planning.judge import verdict_of
 from kantopt.planning.left import left_pending
 from kantopt.planning.question import Question
-from kantopt.planning.since import Since
 from kantopt.planning.tiers import tier_rows
 from kantopt.problem.actions import Wave
+from kantopt.problem.difference import Numbering, difference
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema import plan as docs
-from kantopt.schema.certificate import JudgedAs
+from kantopt.schema.certificate import Certificate, JudgedAs, Subject
+from kantopt.schema.dump import canonical_digest
 from kantopt.schema.model import Model
 from kantopt.schema.plan import Plan
 from kantopt.schema.reports import Verdict
-from kantopt.search.difference import Numbering, difference
-from kantopt.search.sequence import sequence
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check_standing
 
@@ -38,48 +36,47 @@ class Judged:
     notes: tuple[str, ...]
 
 
-def judged_plan(
-    question: Question, model: Model, later: Question | Between | Since | None
-) -> Judged:
-    """Return what is to be certified.
-
-    That is the plan among the documents; else what brought the cluster to a later snapshot; else
-    to do nothing, which judges the snapshot's own placement. Of two dumps it is what came of them.
-
-    Raises
-    ------
-    BadDataError
-        If the later snapshot has pods of the question on nodes that it does not have.
-    """
-    if isinstance(later, Between):
-        return _judged_between(later, model)
-    if isinstance(later, Since):
-        question, later = later.question, later.later
-    notes: tuple[str, ...] = ()
-    given: JudgedAs = "plan"
-    plan = question.plan
-    if plan is None:
-        instance = question.instance(model)
-        placement, given = instance.current, "snapshot as it stands"
-        if later is not None:
-            read = placement_in(instance, question, later)
-            placement, given, notes = read.placement, "later snapshot", (*later.notes, *read.notes)
-        waves = sequence(instance, placement)
-        if waves is None:
-            waves = _at_once(instance, placement)
-            text = "no order of its actions was found in which every step is legal"
-            notes = (*notes, f"{text}: judged as done in one step")
-        plan = _written(question, instance, placement, waves)
-    return Judged(plan, given, judge_plan(question, plan, model, "the plan"), notes)
+def subject_of(question: Question, model: Model, judged: Judged) -> Subject:
+    """Name what a certificate speaks of by digests."""
+    pending = sorted(question.pending, key=lambda job: (job.namespace, job.name))
+    return Subject(
+        snapshot=canonical_digest(question.snapshot),
+        jobs=canonical_digest(*pending),
+        model=canonical_digest(model),
+        plan=canonical_digest(judged.plan),
+        judged=judged.given,
+    )
 
 
-def _judged_between(between: Between, model: Model) -> Judged:
+def sealed(certificate: Certificate) -> Certificate:
+    """Give a certificate its identity: the digest of all the rest."""
+    bare = certificate.metadata.model_copy(update={"certificate_id": ""})
+    digest = canonical_digest(certificate.model_copy(update={"metadata": bare}))
+    named = certificate.metadata.model_copy(update={"certificate_id": digest})
+    return certificate.model_copy(update={"metadata": named})
+
+
+def spared(judged: Plan, better: Plan) -> tuple[str, ...]:
+    """Return the pods that one plan disturbs and a better one leaves in peace."""
+
+    def disturbed(plan: Plan) -> set[str]:
+        return {
+            f"{item.job.partition('/')[0]}/{pod.name}"
+            for items in (plan.evictions, plan.moves)
+            for item in items
+            for pod in item.pods
+        }
+
+    return tuple(sorted(disturbed(judged) - disturbed(better)))
+
+
+def judged_between(between: Between, model: Model) -> Judged:
     """Judge what came of two dumps: a state, not a way to it."""
     found, notes = judge_arrivals(between, model)
     question = between.question
     instance = question.instance(model)
     placement = between.decided.placement(instance)
-    plan = _written(question, instance, placement, _at_once(instance, placement))
+    plan = written(question, instance, placement, at_once(instance, placement))
     findings = [
         docs.Standing(rule=fault.rule, subject=fault.subject, message=fault.message)
         for fault in found
@@ -88,7 +85,7 @@ def _judged_between(between: Between, model: Model) -> Judged:
     return Judged(plan, "later snapshot", verdict, tuple(notes))
 
 
-def _at_once(instance: Instance, placement: Placement) -> tuple[Wave, ...]:
+def at_once(instance: Instance, placement: Placement) -> tuple[Wave, ...]:
     """All that differs in one wave: the judge says what is wrong with that."""
     changes = difference(instance, placement)
     every = [*changes.evictions, *changes.moves, *changes.binds]
@@ -97,7 +94,7 @@ def _at_once(instance: Instance, placement: Placement) -> tuple[Wave, ...]:
     return (Wave(1, (), Numbering().actions(every)),)
 
 
-def _written(
+def written(
     question: Question, instance: Instance, placement: Placement, waves: tuple[Wave, ...]
 ) -> Plan:
     """Write a placement down as a plan that claims nothing but its values."""

@@ -244,6 +244,7 @@ class Run:
     def answer(self, placement: Placement, waves: tuple[Wave, ...], *, examined: bool) -> Answer:
         """Gather what the plan document says; ``placement`` is what answers the question."""
         from kantopt.planning.document import Answer
+        from kantopt.planning.drained import drain_words
 
         known = self.incumbents.known
         rows = tier_rows(
@@ -274,6 +275,7 @@ class Run:
         follows = self._cascade(final)
         end = self.search_end or self.deadline.less(self.reserve)
         ended = what_ended(self.deadline, end, open_and_cut=self.cut and not proved)
+        told = (*ended, *self.starved(proved=proved), *self.warnings)
         return Answer(
             placement=final,
             waves=waves,
@@ -291,7 +293,7 @@ class Run:
             ),
             unplaced=left_pending(self.instance, final, lambda j: self._why(final, j, examined)),
             standing=self.standing,
-            warnings=(*ended, *self.starved(proved=proved), *self.warnings),
+            warnings=(*told, *drain_words(self.asked, final)),
             cascade=follows,
         )
 

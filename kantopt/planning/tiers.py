@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kantopt.problem.tiers import Tier
 from kantopt.schema import plan as docs
-from kantopt.search.known import Known
+
+if TYPE_CHECKING:
+    from kantopt.search.known import Known
 
 
 def tier_rows(

@@ -6,10 +6,10 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 
 from kantopt.problem.actions import Wave
+from kantopt.problem.difference import Kind, difference
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
-from kantopt.search.difference import Kind, difference
 from kantopt.search.order.detours import way_round
 from kantopt.search.order.run import Run
 from kantopt.search.order.stopovers import with_stopovers

@@ -286,3 +286,33 @@ def test_a_job_that_a_later_snapshot_does_not_know_is_no_eviction(cli: Cli) -> N
     assert cli(*check, "--after", "later.yaml").code == 0
     assert cli(*check).code == 64
     assert cli(*check, "--after", "snap.yaml").code == 64
+
+
+def test_a_certificate_is_of_the_later_snapshot_that_its_plan_leads_to(cli: Cli) -> None:
+    later = yaml.safe_load(SNAPSHOT)
+    (job,) = yaml.safe_load(Path("jobs.yaml").read_text())["jobs"]
+    job = {key: value for key, value in job.items() if key != "priorityClassName"}
+    places = [{"node": "gpu-002"}, {"node": "gpu-003"}]
+    job["podSets"][0] |= {"count": 2, "assignments": places}
+    later["jobs"] = [{**job, "priority": 1000}]
+    Path("later.yaml").write_text(yaml.safe_dump(later))
+    places[1]["node"] = "gpu-001"
+    Path("other.yaml").write_text(yaml.safe_dump(later))
+    done = cli("certify", *BOTH, "--after", "later.yaml", "-O", "cert.yaml", *LONG)
+    assert done.code == 0, done.out
+    check = ("verify", "--certificate", "cert.yaml", *BOTH)
+    assert cli(*check, "--after", "later.yaml").code == 0
+    done = cli(*check, "--after", "other.yaml")
+    assert done.code == 12
+    assert "claims: plan: stated something else, found what the two dumps show" in done.out
+
+
+def test_that_no_order_of_what_was_done_is_legal_is_not_checked(cli: Cli) -> None:
+    later = yaml.safe_load(SNAPSHOT)
+    later["jobs"][0]["podSets"][0]["assignments"] = [{"node": "gpu-001", "count": 2}]
+    Path("later.yaml").write_text(yaml.safe_dump(later))
+    done = cli("certify", "snap.yaml", "--after", "later.yaml", "-O", "cert.yaml", *LONG)
+    assert done.code == 12
+    done = cli("verify", "--certificate", "cert.yaml", "snap.yaml")
+    assert done.code == 0
+    assert "findings: that no other order of the actions is legal" in done.out

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from kantopt.problem.difference import difference
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
-from kantopt.search.difference import difference
 from kantopt.search.order.approach import approach
 from kantopt.search.order.pairing import paired
 from kantopt.search.sequence import sequence

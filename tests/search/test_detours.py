@@ -11,9 +11,9 @@ from itertools import product
 
 import pytest
 
+from kantopt.problem.difference import difference
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.search.difference import difference
 from kantopt.search.order.detours import way_round
 from kantopt.search.order.units import units_of
 from kantopt.search.sequence import sequence

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.difference import difference
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.search.difference import difference
 from kantopt.search.order.pairing import paired
 from kantopt.search.order.run import Run
 from kantopt.search.order.stopovers import with_stopovers

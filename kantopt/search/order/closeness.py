@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.difference import Change
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Spread
 from kantopt.schema.model import Rule
-from kantopt.search.difference import Change
 from kantopt.search.neighbours import Neighbours
 from kantopt.search.order.company import Company
 from kantopt.search.order.units import Unit, group_needs

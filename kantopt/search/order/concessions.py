@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from kantopt.problem.difference import difference
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
-from kantopt.search.difference import difference
 from kantopt.search.order.approach import after, approach
 from kantopt.search.order.run import Run
 from kantopt.search.order.units import Unit, units_of

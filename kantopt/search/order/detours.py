@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count, product
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.difference import Change
 from kantopt.problem.instance import Instance
-from kantopt.search.difference import Change
 from kantopt.search.order.places import places
 from kantopt.search.order.steps import Hop, Rooms, State, Step, units_in_order
 from kantopt.search.order.units import Unit, may_step_aside

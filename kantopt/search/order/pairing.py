@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from kantopt.problem.classes import merge_pods
 from kantopt.problem.cluster import Spot
+from kantopt.problem.difference import Change, difference
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.search.difference import Change, difference
 from kantopt.search.order.ledger import Ledger
 from kantopt.search.order.units import Key, taken
 

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from kantopt.problem.difference import Kind
 from kantopt.problem.instance import Instance
-from kantopt.search.difference import Kind
 from kantopt.search.order.closeness import Near, grouped_jobs, queues_of, quota_groups
 from kantopt.search.order.ledger import Ledger
 from kantopt.search.order.units import Key, Unit

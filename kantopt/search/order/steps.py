@@ -8,8 +8,8 @@ from functools import cache
 from typing import NamedTuple
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.difference import Change
 from kantopt.problem.instance import Instance
-from kantopt.search.difference import Change
 from kantopt.search.order.closeness import Near, queues_of, quota_groups
 from kantopt.search.order.ledger import Ledger
 from kantopt.search.order.units import Key, Unit, taken

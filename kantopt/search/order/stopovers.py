@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import islice
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.difference import Change, Kind, Numbering
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
-from kantopt.search.difference import Change, Kind, Numbering
 from kantopt.search.order.run import Run, circles
 from kantopt.search.order.units import Key, Unit, may_step_aside, taken
 from kantopt.verify.waves.pods import beyond_limits

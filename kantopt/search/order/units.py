@@ -9,11 +9,11 @@ from functools import cached_property
 from random import Random
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.difference import Change, Difference, Kind
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import TopologyNeed
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
-from kantopt.search.difference import Change, Difference, Kind
 from kantopt.verify.preemptors import Preemptors
 from kantopt.verify.step import Step, standing_loads
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kantopt.problem.actions import Wave
-from kantopt.search.difference import Change, Numbering
+from kantopt.problem.difference import Change, Numbering
 from kantopt.search.order.units import Unit
 
 Done = Sequence[tuple[Unit, frozenset[int]]]

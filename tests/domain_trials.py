@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from kantopt.cp.domain_prices import domain_prices_of, views_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.verify.domains.bound import DomainRows, domain_rows, valued
-from kantopt.verify.domains.regions import NODES, View
+from kantopt.verify.witness.domains import DomainRows, domain_rows, valued
+from kantopt.verify.witness.regions import NODES, View
 
 
 def all_views(instance: Instance) -> Iterator[View]:

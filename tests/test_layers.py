@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -158,6 +159,54 @@ print(*sys.modules)
     assert not [module for module in checked.split() if module.startswith(PROVERS)]
 
 
+FOLDERS = [name_of(path.parent) for path in MODULES if path.name == "__init__.py"]
+
+
+def entry_of(module: str, folder: str) -> str | None:
+    """What of a folder a module is or lies in: a file, a folder, or what the folder itself says."""
+    if module == folder or not module.startswith(f"{folder}."):
+        return folder if module == folder else None
+    return ".".join(module.split(".")[: folder.count(".") + 2])
+
+
+def circle(uses: Mapping[str, Collection[str]], folder: str) -> list[str]:
+    """Find entries of a folder each of which uses the next, the last one the first."""
+    graph: dict[str, set[str]] = {}
+    for module, others in uses.items():
+        for other in others:
+            a, b = entry_of(module, folder), entry_of(other, folder)
+            if a is not None and b is not None and a != b:
+                graph.setdefault(a, set()).add(b)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        found: list[str] = error.args[1]
+        return found[::-1]
+    return []
+
+
+@cache
+def uses() -> dict[str, set[str]]:
+    """Which of our modules each imports, anywhere but for types."""
+    return {
+        name_of(path): {module for module in imported(path, typed=False) if is_module(module)}
+        for path in MODULES
+    }
+
+
+def test_a_circle_is_found_between_files_folders_and_through_functions() -> None:
+    assert not circle({"a.b.x": {"a.c.y"}, "a.c.y": {"a.b.z"}}, "a.b")
+    assert circle({"a.b.x": {"a.c.y"}, "a.c.y": {"a.b.z"}}, "a") == ["a.b", "a.c", "a.b"]
+    assert circle({"a.x": {"a.y"}, "a.y": {"a"}, "a": {"a.x"}}, "a")
+    assert "kantopt.problem.difference" in uses()["kantopt.planning.judged"]
+    assert "kantopt.verify.witness.domains" in uses()["kantopt.verify.witness.check"]
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_files_or_folders_import_each_other_in_a_circle(folder: str) -> None:
+    assert not circle(uses(), folder)
+
+
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_only_cp_imports_the_solver(path: Path) -> None:
     if layer_of(name_of(path)) != "cp":
@@ -168,7 +217,7 @@ def test_only_cp_imports_the_solver(path: Path) -> None:
 def test_numpy_is_loaded_by_the_search_only(path: Path) -> None:
     """And by tables of contents, changes and domains, which their certificates load, too."""
     module = name_of(path)
-    tables = ("kantopt.verify.slots.", "kantopt.verify.changes.", "kantopt.verify.domains.bound")
+    tables = ("kantopt.verify.slots.", "kantopt.verify.changes.", "kantopt.verify.witness.domains")
     if layer_of(module) != "search" and not module.startswith(tables):
         loaded = {module.split(".")[0] for module in imported(path, at_load=True)}
         assert not loaded & {"numpy", "networkx"}

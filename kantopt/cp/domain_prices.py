@@ -16,8 +16,8 @@ from kantopt.cp.multipliers import Program
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
-from kantopt.verify.domains.bound import DomainRows, Held, ReckoningError, Valued, valued
-from kantopt.verify.domains.regions import NODES, View, region_level
+from kantopt.verify.witness.domains import DomainRows, Held, ReckoningError, Valued, valued
+from kantopt.verify.witness.regions import NODES, View, region_level
 from kantopt.verify.witness.sums import Sum
 
 DENOMINATOR = 2**24

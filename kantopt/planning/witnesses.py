@@ -15,10 +15,10 @@ from kantopt.schema import plan as docs
 from kantopt.schema.certificate import CertifiedTier, Formula, Multiplier, RegionView, Witness
 from kantopt.schema.model import Rule
 from kantopt.search.known import Bound, Known, Source
-from kantopt.verify.domains.regions import View
 from kantopt.verify.rules import check
 from kantopt.verify.witness.check import proved_bound, words_of_witness
 from kantopt.verify.witness.prices import OutOfTimeError
+from kantopt.verify.witness.regions import View
 from kantopt.verify.witness.rows import PriceRows, price_rows
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class Witnesses:
 
     def _by_domains(self, i: int, deadline: Deadline) -> None:
         from kantopt.cp.domain_prices import domain_prices_of, views_of
-        from kantopt.verify.domains.bound import domain_rows
+        from kantopt.verify.witness.domains import domain_rows
 
         locks = dict(zip(self.tiers[:i], self.values[:i], strict=True))
         for view in views_of(self.instance, self.tiers, i):

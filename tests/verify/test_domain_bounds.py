@@ -11,9 +11,9 @@ from kantopt.cp.domain_prices import domain_prices_of, views_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.certificate import Multiplier, RegionView, Witness
-from kantopt.verify.domains.bound import domain_rows, valued
-from kantopt.verify.domains.regions import View
 from kantopt.verify.witness.check import proved_bound
+from kantopt.verify.witness.domains import domain_rows, valued
+from kantopt.verify.witness.regions import View
 from tests.domain_trials import bounds_by_domains
 from tests.generate import random_instance
 from tests.oracle import best
@@ -59,7 +59,7 @@ def test_prices_that_nobody_could_check_end_the_search_for_prices(
     tiers = tiers_of(instance)
     domains = domain_rows(instance, tiers, 1, {tiers[0]: 0}, View("rack", "nvidia.com/gpu", 8))
     assert domain_prices_of(domains, 1, lambda: False) is not None
-    monkeypatch.setattr("kantopt.verify.domains.bound.MOST", 1)
+    monkeypatch.setattr("kantopt.verify.witness.domains.MOST", 1)
     assert domain_prices_of(domains, 1, lambda: False) is None
 
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.certificate import Witness
-from kantopt.verify.domains.regions import View
 from kantopt.verify.metrics import bound_of, words_of
 from kantopt.verify.witness.changes import bound_by_changes
 from kantopt.verify.witness.contents import bound_by_contents
 from kantopt.verify.witness.groups import merged_of
 from kantopt.verify.witness.prices import bound_by_prices
+from kantopt.verify.witness.regions import View
 from kantopt.verify.witness.rows import price_rows
 from kantopt.verify.witness.shares import bound_by_shares
 
@@ -61,7 +61,7 @@ def proved_bound(
     if witness.formula == "changes":
         return bound_by_changes(instance, tiers, i, locks, witness.denominator, multipliers)
     if witness.formula == "domains":
-        from kantopt.verify.domains.bound import bound_by_domains
+        from kantopt.verify.witness.domains import bound_by_domains
 
         if witness.view is None:
             raise ValueError("no view says which domains are counted")

@@ -25,10 +25,10 @@ import numpy.typing as npt
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from kantopt.verify.domains.regions import Choice, Region, Spread, View, regions_of, spreads_of
 from kantopt.verify.witness.groups import by_job
 from kantopt.verify.witness.multipliers import check_multipliers
 from kantopt.verify.witness.placing import placing
+from kantopt.verify.witness.regions import Choice, Region, Spread, View, regions_of, spreads_of
 from kantopt.verify.witness.rows import PriceRows, price_rows
 
 MOST = 2**61

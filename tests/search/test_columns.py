@@ -12,11 +12,11 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.extends import load_model
-from kantopt.schema.model import Rule
+from kantopt.schema.model import Metric, Rule
 from kantopt.search.chains.improve import improve
 from kantopt.search.chains.scope import scope_of
 from kantopt.search.columns.least import least_disruption
-from kantopt.search.columns.program import DISRUPTION, holds_for_all
+from kantopt.search.columns.program import DISRUPTION, holds_for_all, program_of
 from kantopt.search.construct import construct
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import bounds, measure
@@ -24,7 +24,7 @@ from kantopt.verify.rules import check
 from scripts.bench.priority_matters import Cell, documents
 from tests.campaign import some
 from tests.generate import random_instance
-from tests.search.columns import PLACEMENT_FIRST, crowded, least
+from tests.search.columns import MOVES_FIRST, PLACEMENT_FIRST, crowded, least
 from tests.verify.world import GPU, job, node, pods, question
 
 UNHURRIED = Deadline(1.0, deterministic=True)
@@ -85,7 +85,7 @@ def test_no_bound_is_above_the_optimum(block: int) -> None:
                 assert value <= optimum, f"seed {seed}: tier {t}"
                 told += 1
                 closed += value == optimum
-    assert closed >= told / 4 > 0
+    assert closed >= told / 2 > 0
 
 
 @pytest.mark.parametrize("block", some(range(BLOCKS)))
@@ -178,6 +178,21 @@ def test_pods_that_take_no_room_make_it_silent_no_more_than_those_that_are_not_t
         )
         scope = scope_of(instance, instance.current)
         assert holds_for_all(instance, scope) != silence
+
+
+def test_where_no_pod_may_move_disruption_costs_two_for_each_eviction() -> None:
+    instance = question(
+        [node("a", cpu=2), node("b", cpu=2)],
+        [job("old", pods(cpu=1, on=["a"])), job("new", pods(cpu=2), priority=1)],
+        objectives=MOVES_FIRST,
+    )
+    tiers, scope = tiers_of(instance), scope_of(instance, instance.current)
+    cost = [tier.metric for tier in tiers].index(Metric.DISRUPTION_COST)
+    moves = [tier.metric for tier in tiers].index(Metric.MOVES)
+    for most, whole in ((0, [0, 2, 2, 4]), (1, [0, 1, 2, 3])):
+        values = [most if t == moves else 1 for t in range(len(tiers))]
+        program = program_of(scope, tiers, values, cost)
+        assert [program.least_whole(bound) for bound in range(4)] == whole
 
 
 def test_members_above_a_minimum_count_with_those_below() -> None:

@@ -135,7 +135,10 @@ class _Run:
                 return self.over() or generation.rounds - rounds >= _ROUNDS
             return self.over() or elapsed() > priced
 
-        generation.converge(self.best.values[t], over, lambda: self._prove(t, generation.bound))
+        def raised() -> None:
+            self._prove(t, program.least_whole(generation.bound))
+
+        generation.converge(self.best.values[t], over, raised)
         if not self.over() and t in self.open():
             if not generation.collect(slack, each) and stage.chosen:
                 return
@@ -148,7 +151,7 @@ class _Run:
         if stage is None or stage.locked != self.best.values[:t]:
             program = program_of(self.scope, self.tiers, self.best.values, t)
             stage = self.stages[t] = _Stage(self.best.values[:t], program)
-            self._prove(t, program.merged_bound())
+            self._prove(t, program.least_whole(program.merged_bound()))
         return stage
 
     def _prove(self, t: int, value: int) -> None:

@@ -45,6 +45,10 @@ class Row:
     missing: Ints
     limit: int
 
+    def each(self) -> Ints:
+        """Return what a pod adds that moves, is evicted, or is not placed; (3, G)."""
+        return np.stack([self.out, self.out + self.evicted, self.missing])
+
     def weights(self) -> Weights:
         """Return the sum for a solver."""
         return Weights(self.out.tolist(), self.evicted.tolist(), self.missing.tolist(), self.limit)
@@ -102,6 +106,21 @@ class Program:
             self.objective.weights(),
             [lock.weights() for lock in self.locks],
         )
+
+    def least_whole(self, bound: int) -> int:
+        """Return the least value of the objective that whole pods make, ``bound`` or more.
+
+        Each pod that moves, is evicted or is not placed adds its weight, where the locks let one
+        do that; the sum is a multiple of what divides all of these (Chvatal-Gomory rounding). So
+        evictions at a cost of two where no pod may move never cost three.
+        """
+        may = np.ones_like(self.objective.each(), dtype=np.bool_)
+        for lock in self.locks:
+            adds = lock.each()
+            if (adds >= 0).all():
+                may &= adds <= lock.limit
+        step = gcd(*self.objective.each()[may].tolist())
+        return -(-bound // step) * step if step else bound
 
 
 def holds_for_all(instance: Instance, scope: Scope) -> bool:

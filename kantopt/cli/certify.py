@@ -109,16 +109,12 @@ def certify(
             from kantopt.planning.between import became_of
             from kantopt.planning.certify import certify as judge
             from kantopt.planning.options import Options
-            from kantopt.planning.question import Import, judging_model, lifted, question_of
+            from kantopt.planning.question import judging_model, question_of
             from kantopt.planning.wanted import model_pending, required_jobs
             from kantopt.schema.files import load_raw
 
-            how = Import(
-                gated,
-                tuple(pending or ()),
-                tuple(topology or ()),
-                disturb=lifted(disturb or (), model),
-                assume=tuple(assume or ()),
+            how = opt.import_as(
+                gated, pending, topology, disturb=disturb, assume=assume, model=model
             )
             raws = load_raw([*files, *([plan] if plan is not None else [])])
             question = question_of(raws, how)

@@ -48,10 +48,9 @@ def convert(
     """
     from kantopt.cli.progress import Progress
     from kantopt.planning.convert import convert as convert_files
-    from kantopt.planning.question import Import
 
     check_output_file(output_file, files)
-    how = Import(gated, tuple(pending or ()), tuple(topology or ()))
+    how = opt.import_as(gated, pending, topology)
     form = format_of(output, output_file, "yaml")
     with Progress(verbose=verbose, quiet=quiet) as progress:
         converted = convert_files(source, files, how)

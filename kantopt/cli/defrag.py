@@ -127,19 +127,21 @@ def defrag(
             solver = None if engine == "fast" else ending.enter_context(solver_of(context))
             from kantopt.planning.defrag import Wish, asked, defragment
             from kantopt.planning.options import Options
-            from kantopt.planning.question import Import, exempt_keys, lifted, read_question
+            from kantopt.planning.question import exempt_keys, read_question
             from kantopt.schema.extends import load_model
             from kantopt.schema.model import Limits
 
             chosen = None if model is None else load_model(model)
             keys = frozenset(mark.partition("=")[0] for mark in marks)
             keys |= frozenset() if chosen is None else exempt_keys(chosen)
-            how = Import(
+            how = opt.import_as(
                 gated,
-                levels=tuple(topology or ()),
+                None,
+                topology,
+                disturb=disturb,
+                assume=assume,
+                model=model,
                 labels=keys,
-                disturb=lifted(disturb or (), model),
-                assume=tuple(assume or ()),
             )
             question = read_question(files, how)
             run.check_age(question)

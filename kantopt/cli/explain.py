@@ -80,15 +80,9 @@ def explain(
     with stop_on_signals(deadline), progress:
         from kantopt.planning.explain.process import explain_apart
         from kantopt.planning.explain.run import find_job
-        from kantopt.planning.question import Import, chosen_model, lifted, read_question
+        from kantopt.planning.question import chosen_model, read_question
 
-        how = Import(
-            gated,
-            tuple(pending or ()),
-            tuple(topology or ()),
-            disturb=lifted(disturb or (), model),
-            assume=tuple(assume or ()),
-        )
+        how = opt.import_as(gated, pending, topology, disturb=disturb, assume=assume, model=model)
         question = read_question(files, how)
         name = name or find_job(question, None)
         progress.reach("explaining")

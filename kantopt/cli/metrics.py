@@ -44,11 +44,11 @@ def metrics(
     Needs no solver.
     """
     from kantopt.cli.progress import Progress
-    from kantopt.planning.question import Import, judging_model, read_question
+    from kantopt.planning.question import judging_model, read_question
     from kantopt.planning.report_metrics import Slot, report_metrics
 
     shown = asked_for(output, output_file, color, quiet=quiet, inputs=files)
-    how = Import(gated, tuple(pending or ()), tuple(topology or ()))
+    how = opt.import_as(gated, pending, topology)
     with Progress(verbose=verbose, quiet=quiet) as progress:
         question = read_question(files, how)
         progress.reach("measuring")

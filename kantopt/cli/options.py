@@ -1,12 +1,16 @@
 """Options that several commands share, and how their values are read."""
 
 import re
+from collections.abc import Collection, Sequence
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from kantopt.cli.output import LogForm
+
+if TYPE_CHECKING:
+    from kantopt.planning.question import Import
 
 Form = Literal["table", "wide", "json", "yaml", "name"]
 Colour = Literal["auto", "always", "never"]
@@ -162,3 +166,36 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No warnings, no prog
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Progress line by line; tracebacks of our faults.")
 ]
+
+
+def import_as(
+    gated: bool,
+    pending: Sequence[str] | None = None,
+    topology: Sequence[str] | None = None,
+    *,
+    disturb: Sequence[str] | None = None,
+    assume: Sequence[str] | None = None,
+    model: str | None = None,
+    labels: Collection[str] = (),
+) -> "Import":
+    """Gather how Kubernetes objects are read from the options above.
+
+    Parameters
+    ----------
+    gated, pending, topology, disturb, assume
+        Values of the options.
+    model
+        Name of the model, which may say what to disturb as well.
+    labels
+        Pod labels to keep.
+    """
+    from kantopt.planning.question import Import, lifted
+
+    return Import(
+        gated,
+        tuple(pending or ()),
+        tuple(topology or ()),
+        frozenset(labels),
+        lifted(disturb or (), model),
+        tuple(assume or ()),
+    )

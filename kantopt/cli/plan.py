@@ -104,7 +104,7 @@ def plan(
                 solver = None if engine == "fast" else ending.enter_context(solver_of(context))
                 from kantopt.planning.options import Options
                 from kantopt.planning.plan import make_plan
-                from kantopt.planning.question import Import, chosen_model, lifted, read_question
+                from kantopt.planning.question import chosen_model, read_question
                 from kantopt.planning.wanted import (
                     model_for,
                     model_pending,
@@ -113,12 +113,8 @@ def plan(
                 )
                 from kantopt.search.strategy import Strategy
 
-                how = Import(
-                    gated,
-                    tuple(pending or ()),
-                    tuple(topology or ()),
-                    disturb=lifted(disturb or (), model),
-                    assume=tuple(assume or ()),
+                how = opt.import_as(
+                    gated, pending, topology, disturb=disturb, assume=assume, model=model
                 )
                 question = read_question(files, how)
             run.check_age(question)

@@ -82,8 +82,8 @@ def _picture(
     files: list[str], gated: bool, pending: Sequence[str], topology: Sequence[str]
 ) -> tuple[str, tuple[str, ...]]:
     from kantopt.planning.pictures import picture_of
-    from kantopt.planning.question import Import, judging_model, read_question
+    from kantopt.planning.question import judging_model, read_question
     from kantopt.report.picture import svg
 
-    question = read_question(files, Import(gated, tuple(pending), tuple(topology)))
+    question = read_question(files, opt.import_as(gated, pending, topology))
     return svg(picture_of(question, judging_model(question, None))), question.notes

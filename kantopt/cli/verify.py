@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from kantopt.cli import options as opt
-from kantopt.cli.guarded import show_guarded
 from kantopt.cli.output import complain
 from kantopt.cli.shown import Shown, asked_for
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
+    from kantopt.planning.guard import Guarded
     from kantopt.schema.reports import Verdict
 
 Form = Literal["table", "json", "yaml", "name"]
@@ -74,11 +74,10 @@ def verify(
     bad data, 66 missing input.
     """
     from kantopt.cli.progress import Progress
-    from kantopt.planning.question import Import
 
     inputs = (*files, certificate, *(after or ()), *(against or ()))
     shown = asked_for(output, output_file, color, quiet=quiet, inputs=inputs)
-    how = Import(gated, tuple(pending or ()), tuple(topology or ()))
+    how = opt.import_as(gated, pending, topology)
     progress = Progress(verbose=verbose, quiet=quiet)
     progress.reach("reading and judging")
     if against:
@@ -94,7 +93,7 @@ def verify(
 
                 check_snapshot_age(question, max_snapshot_age, utc_now())
             rest = guard(question, given, "the plan")
-        show_guarded(rest, shown)
+        _write_rest(rest, shown)
         return 12 if rest.cut else 0
     if max_snapshot_age is not None:
         raise UsageError("verify: --max-snapshot-age is for --against")
@@ -129,3 +128,21 @@ def _write(verdict: "Verdict", shown: Shown) -> None:
     shown.write(verdict, laid_out)
     if not (shown.quiet or shown.in_table):
         complain("warning", verdict.notes)
+
+
+def _write_rest(rest: "Guarded", shown: Shown) -> None:
+    """Write which steps stay as a table or by name, or the plan that is left as a document."""
+
+    def laid_out(form: opt.Form, to_file: bool) -> str:
+        from kantopt.report.guarded import cut_lines, guarded_blocks
+
+        if form == "name":
+            return cut_lines(rest.cut)
+        from kantopt.cli.screen import on_screen
+
+        blocks = guarded_blocks(rest.given, rest.done, rest.cut)
+        return on_screen(blocks, shown.color, to_file=to_file)
+
+    shown.write(rest.plan, laid_out)
+    if not shown.quiet:
+        complain("warning", rest.plan.warnings if rest.plan is not rest.given else ())

@@ -8,6 +8,7 @@ from kantopt.formats.kubernetes_nodes import read_selector
 from kantopt.formats.objects import Objects
 from kantopt.formats.view import View
 from kantopt.schema.base import Expression
+from kantopt.schema.selection import expression_matches
 
 _NAME = "kubernetes.io/metadata.name"
 """The one label that each namespace has by itself."""
@@ -59,24 +60,9 @@ class Namespaces:
         doubtful: list[str] = []
         for name, labels in self._labels.items():
             told = [r for r in requirements if name in self._known or r.key == _NAME]
-            if all(_meets(r, labels) for r in told):
+            if all(expression_matches(r, labels) for r in told):
                 (selected if len(told) == len(requirements) else doubtful).append(name)
         return tuple(selected), tuple(doubtful)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._labels)
-
-
-def _meets(requirement: Expression, labels: Mapping[str, str]) -> bool:
-    value = labels.get(requirement.key)
-    match requirement.operator:
-        case "In":
-            return value in requirement.values
-        case "NotIn":
-            return value not in requirement.values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case _:
-            return False  # the API server admits no other operator here

@@ -10,6 +10,7 @@ from kantopt.planning.actions import Item, action_of, items_of
 from kantopt.planning.document import Answer, plan_document
 from kantopt.planning.drained import drain_words
 from kantopt.planning.identity import identified
+from kantopt.planning.left import left_pending
 from kantopt.planning.prefix import LegalPrefix, Outline, Steps, longest_legal_prefix
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.planning.still_there import StillThere
@@ -21,7 +22,7 @@ from kantopt.schema.dump import canonical_digest
 from kantopt.schema.extends import resolve_model
 from kantopt.schema.files import load_raw
 from kantopt.schema.jobs import Job
-from kantopt.schema.plan import CutStep, Plan, Unplaced
+from kantopt.schema.plan import CutStep, Plan
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check_standing
 from kantopt.verify.waves.groups import apply
@@ -170,12 +171,15 @@ def _rest(
         warnings.insert(
             0, f"cut from the plan {plan.metadata.plan_id}: {steps} can be taken no more"
         )
+    told = {left.job: (left.rule, left.message) for left in plan.unplaced}
+    told |= {step.job: (step.rule, step.message) for step in cut}
+    unknown = ("not examined", "the plan does not know of it")
     answer = Answer(
         placement=final,
         waves=prefix.waves,
         tiers=rows,
         solver=plan.solver.model_copy(update={"status": "FEASIBLE", "reproducible": False}),
-        unplaced=tuple(_unplaced(instance, plan, prefix, cut)),
+        unplaced=left_pending(instance, final, lambda j: told.get(instance.jobs[j].name, unknown)),
         standing=tuple(check_standing(instance)),
         warnings=(*warnings, *drain_words(instance, final)),
     )
@@ -183,27 +187,3 @@ def _rest(
     document = plan_document(question, instance, answer, named)
     metadata = document.metadata.model_copy(update={"cut_from": plan.metadata.plan_id})
     return identified(document.model_copy(update={"metadata": metadata, "cut": cut}))
-
-
-def _unplaced(
-    instance: Instance, plan: Plan, prefix: LegalPrefix, cut: tuple[CutStep, ...]
-) -> Iterator[Unplaced]:
-    """Say of each job that stays pending why, as far as the plan or its cutting tells."""
-    final = apply(instance.current, prefix.waves)
-    told = {left.job: (left.rule, left.message) for left in plan.unplaced}
-    told |= {step.job: (step.rule, step.message) for step in cut}
-    for job in instance.jobs:
-        pending = [s for s in job.podsets if not instance.podsets[s].running]
-        wanted = sum(instance.podsets[s].count for s in pending)
-        left = wanted - sum(final.placed(s) for s in pending)
-        if left:
-            unknown = ("not examined", "the plan does not know of it")
-            rule, message = told.get(job.name, unknown)
-            yield Unplaced(
-                job=job.name,
-                priority=job.priority,
-                pods=left,
-                wanted=wanted,
-                rule=rule,
-                message=message,
-            )

@@ -8,9 +8,9 @@ from kantopt.report.actions import actions_table, wide_actions_table
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
 from kantopt.report.goals import goals_table
 from kantopt.report.headline import headline
-from kantopt.report.schedule import schedule_blocks
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.tiers import tier_label, tier_number
+from kantopt.report.units import duration, size_bytes
 from kantopt.schema.plan import Eviction, Plan, Standing, Tier
 
 
@@ -43,7 +43,7 @@ def plan_blocks(
     blocks += goals_table(plan)
     blocks += _tiers(plan.objectives, scales or {}, wide)
     blocks += wide_actions_table(plan) if wide else actions_table(plan)
-    blocks += schedule_blocks(plan)
+    blocks += _schedule(plan)
     blocks += _victims(plan.evictions)
     blocks += _cascade(plan)
     blocks += _unplaced(plan)
@@ -175,3 +175,25 @@ def standing_table(title: str, items: Sequence[Standing]) -> Table:
     """List violations: rule, subject, amount of limit."""
     rows = tuple((item.rule, item.subject, item.message) for item in items)
     return Table(title, ("RULE", "SUBJECT", "AMOUNT"), rows)
+
+
+def _schedule(plan: Plan) -> Iterator[Table]:
+    """Lay out the times of waves, if the model says anything of bandwidth or windows."""
+    timing, schedule = plan.timing, plan.model.schedule
+    if timing is None or (schedule.bandwidth is None and not schedule.windows):
+        return
+    rows = [
+        (
+            str(wave.id),
+            size_bytes(wave.memory_bytes) if wave.memory_bytes else "-",
+            "-" if wave.duration_seconds is None else duration(wave.duration_seconds),
+            wave.earliest_start or "-",
+        )
+        for wave in plan.waves
+    ]
+    title = "SCHEDULE"
+    if timing.duration_seconds is not None:
+        title += f", copying {duration(timing.duration_seconds)} along the longest chain"
+    if timing.earliest_end is not None:
+        title += f", all done by {timing.earliest_end} at the earliest"
+    yield Table(title, ("WAVE", "MEMORY", "COPYING", "EARLIEST START"), tuple(rows), frozenset({0}))

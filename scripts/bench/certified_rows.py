@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from kantopt.errors import BadDataError, Problem
 from scripts.bench.row import cell
+from scripts.bench.table import read_cells
 
 OURS = "kantopt"
 
@@ -83,16 +84,12 @@ def read_certified(path: Path) -> list[Certified]:
     BadDataError
         If a line is no row.
     """
-    rows = []
     with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        for cells in reader:
-            try:
-                read: dict[str, Any] = {
-                    each.name: _READ[str(each.type)](cells[each.name]) for each in fields(Certified)
-                }
-            except (ValueError, TypeError) as error:
-                where = f"line {reader.line_num}"
-                raise BadDataError([Problem(str(path), where, str(error), "a row")]) from None
-            rows.append(Certified(**read))
-    return rows
+        return list(read_cells(path, csv.DictReader(file), _row))
+
+
+def _row(cells: Mapping[str, str]) -> Certified:
+    read: dict[str, Any] = {
+        each.name: _READ[str(each.type)](cells[each.name]) for each in fields(Certified)
+    }
+    return Certified(**read)

@@ -14,12 +14,13 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from kantopt.errors import BadDataError, KantoptError, Problem
+from kantopt.errors import KantoptError
 from kantopt.search.strategy import Strategy
 from scripts.bench.measure import versions
 from scripts.bench.openb_arrivals import PUBLISHED_SEED, TRACES, arrivals
 from scripts.bench.openb_online import Online, simulate
 from scripts.bench.row import cell
+from scripts.bench.table import read_cells
 
 WINDOWS: Mapping[Strategy, tuple[int, ...]] = {
     Strategy.LOOKAHEAD: (1, 50, 200),
@@ -93,15 +94,8 @@ def read_online(path: Path) -> list[OnlineRow]:
     BadDataError
         If a line is no row.
     """
-    rows = []
     with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        for cells in reader:
-            try:
-                rows.append(_row(cells))
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
-                where = f"line {reader.line_num}"
-                raise BadDataError([Problem(str(path), where, str(error), "a row")]) from None
+        rows = list(read_cells(path, csv.DictReader(file), _row))
     return [row for row in rows if row.kantopt == versions()[0]]
 
 

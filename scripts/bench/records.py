@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kantopt.errors import BadDataError, MissingInputError, Problem
+from kantopt.errors import MissingInputError
 from kantopt.schema.writing import write_atomic
 from scripts.bench.row import Bound, Bounds, Row, read_bounds, write_numbers
+from scripts.bench.table import read_cells
 
 RecordKey = tuple[str, str, int, str]
 _COLUMNS = ("suite", "instance", "seed", "model", "tiers", "values", "bounds", "found_by")
@@ -135,26 +136,22 @@ def read_records(path: Path) -> list[Record]:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise MissingInputError(f"{path}: {(error.strerror or str(error)).lower()}") from None
-    records = []
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    for cells in reader:
-        try:
-            records.append(
-                Record(
-                    cells["suite"],
-                    cells["instance"],
-                    int(cells["seed"]),
-                    cells["model"],
-                    tuple(cells["tiers"].split(";")),
-                    tuple(map(int, cells["values"].split())),
-                    read_bounds(cells["bounds"]),
-                    cells["found_by"],
-                )
-            )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            line = f"line {reader.line_num}"
-            raise BadDataError([Problem(str(path), line, str(error), "a record")]) from None
-    return records
+    return list(
+        read_cells(path, csv.DictReader(io.StringIO(text, newline="")), _record, "a record")
+    )
+
+
+def _record(cells: Mapping[str, str]) -> Record:
+    return Record(
+        cells["suite"],
+        cells["instance"],
+        int(cells["seed"]),
+        cells["model"],
+        tuple(cells["tiers"].split(";")),
+        tuple(map(int, cells["values"].split())),
+        read_bounds(cells["bounds"]),
+        cells["found_by"],
+    )
 
 
 def write_records(path: Path, records: Iterable[Record]) -> None:

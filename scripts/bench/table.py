@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from kantopt.errors import BadDataError, CannotCreateError, MissingInputError, Problem, WriteError
 from scripts.bench.row import COLUMNS, Row, from_cells, to_cells
+
+_T = TypeVar("_T")
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -30,14 +33,28 @@ def read_rows(path: Path) -> list[Row]:
     if reader.fieldnames is not None and tuple(reader.fieldnames) != COLUMNS:
         expected = "the columns of scripts/bench of this version"
         raise BadDataError([Problem(str(path), "line 1", "other columns", expected)])
-    rows = []
-    for cells in reader:
+    return list(read_cells(path, reader, from_cells))
+
+
+def read_cells(
+    path: Path,
+    lines: csv.DictReader[str],
+    read: Callable[[dict[str, str]], _T],
+    what: str = "a row",
+) -> Iterator[_T]:
+    """Read the lines of a CSV file one by one.
+
+    Raises
+    ------
+    BadDataError
+        If a line is not ``what`` it should be.
+    """
+    for cells in lines:
         try:
-            rows.append(from_cells(cells))
+            yield read(cells)
         except (ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
-            line = f"line {reader.line_num}"
-            raise BadDataError([Problem(str(path), line, str(error), "a row")]) from None
-    return rows
+            where = f"line {lines.line_num}"
+            raise BadDataError([Problem(str(path), where, str(error), what)]) from None
 
 
 class Table:

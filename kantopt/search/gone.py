@@ -81,6 +81,8 @@ class Gone:
     def left(self) -> list[tuple[int, Spot, int]]:
         """Pod set, spot and number of the pods that left a spot, of pod sets with evicted pods."""
         self._sync()
+        if not self._pods:
+            return []
         return [
             (*place, self._lost[place])
             for places in self._jobs.values()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
 from kantopt.search.shapes import Ints, Mask
-from kantopt.search.victims import Victims
+from kantopt.search.state import Change, State
 
 Rooms = dict[int, tuple[Ints, Ints]]
 """By node: amount of each resource, and of each resource of each device."""
@@ -22,13 +23,19 @@ class KeptRoom:
     For each priority of a victim the free room of its node is looked at as if the victims of that
     priority and higher were back, and those who may evict it had not come. Nothing is worked out
     while nobody is evicted.
+
+    Parameters
+    ----------
+    state
+        Where pods are.
+    left
+        Returns the places that pod sets with victims have left: pod set, spot and pods.
     """
 
-    def __init__(self, victims: Victims) -> None:
-        self._victims = victims
-        self._state = victims.state
-        instance = victims.state.instance
-        self._on = instance.strict and instance.on(Rule.PRIORITY)
+    def __init__(self, state: State, left: Callable[[], Sequence[Change]]) -> None:
+        self._state = state
+        self._left = left
+        self._on = state.instance.strict and state.instance.on(Rule.PRIORITY)
 
     @contextmanager
     def held(self, j: int) -> Iterator[None]:
@@ -36,10 +43,11 @@ class KeptRoom:
         state = self._state
         job = state.instance.jobs[j]
         kept: Rooms = {}
-        if self._on and self._victims.gone.pods():
-            lesser = [q for q in self._priorities() if job.priority <= q or not job.may_preempt]
+        left = self._left() if self._on else ()
+        if left:
+            lesser = [q for q in self._priorities(left) if not self._entitled(job, q)]
             for q in lesser:
-                for n, (free, devices) in self._missing(q).items():
+                for n, (free, devices) in self._missing(left, q).items():
                     more = kept.setdefault(n, (np.zeros_like(free), np.zeros_like(devices)))
                     np.maximum(more[0], free, out=more[0])
                     np.maximum(more[1], devices, out=more[1])
@@ -57,12 +65,11 @@ class KeptRoom:
 
     def holds(self) -> bool:
         """Whether all arrivals leave victims that they may not evict their room."""
-        if not self._on or not self._victims.gone.pods():
-            return True
+        left = self._left() if self._on else ()
         state = self._state
-        for q in self._priorities():
-            for n, (free, devices) in self._missing(q).items():
-                arrived = [pod for pod, _ in self._arrivals(n) if not self._entitled(pod[0], q)]
+        for q in self._priorities(left):
+            for n, (free, devices) in self._missing(left, q).items():
+                arrived = [pod for pod, _ in self._arrivals(n) if not self._evicts(pod[0], q)]
                 short = state.free[:, n] < free
                 few = state.devices[:, n] < devices
                 if any(self._asks(s, spot, short, few) for s, spot in arrived):
@@ -83,33 +90,32 @@ class KeptRoom:
             for row, _ in need.ask
         )
 
-    def _priorities(self) -> list[int]:
+    def _priorities(self, left: Sequence[Change]) -> list[int]:
         """Priorities of the victims."""
         job_of = self._state.instance.job_of
-        return sorted({job_of(s).priority for s in self._victims.gone.podsets()})
+        return sorted({job_of(s).priority for s, _, _ in left})
 
-    def _entitled(self, s: int, priority: int) -> bool:
-        job = self._state.instance.job_of(s)
+    def _evicts(self, s: int, priority: int) -> bool:
+        return self._entitled(self._state.instance.job_of(s), priority)
+
+    @staticmethod
+    def _entitled(job: Job, priority: int) -> bool:
         return job.may_preempt and job.priority > priority
 
     def _arrivals(self, n: int) -> Iterator[tuple[tuple[int, Spot], int]]:
         yield from self._state.bound_on.get(n, {}).items()
         yield from self._state.moved_on.get(n, {}).items()
 
-    def _missing(self, priority: int) -> Rooms:
+    def _missing(self, left: Sequence[Change], priority: int) -> Rooms:
         """Room by node that would be missing with the victims back and their preemptors away."""
         state = self._state
-        gone = [
-            (s, spot, pods)
-            for s, spot, pods in self._victims.gone.left()
-            if state.instance.job_of(s).priority >= priority
-        ]
+        gone = [x for x in left if state.instance.job_of(x[0]).priority >= priority]
         nodes = sorted({spot.node for _, spot, _ in gone})
         came = [
             (s, spot, -k)
             for n in nodes
             for (s, spot), k in self._arrivals(n)
-            if self._entitled(s, priority)
+            if self._evicts(s, priority)
         ]
         free, devices = np.zeros_like(state.free), np.zeros_like(state.devices)
         state.give([*gone, *came], free, devices)  # of all nodes at once: one by one takes long

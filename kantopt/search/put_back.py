@@ -22,7 +22,7 @@ class PutBack:
     def __init__(self, victims: Victims) -> None:
         self.victims = victims
         self.state = victims.state
-        self.kept = KeptRoom(victims)
+        self.kept = KeptRoom(victims.state, victims.gone.left)
 
     def reprieve(self, nodes: Iterable[int]) -> None:
         """Put back evicted pods that still fit, the most important and the dearest first.

@@ -9,15 +9,17 @@ import numpy as np
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.search.fill import fill, room_for
 from kantopt.search.gangs import Placer
 from kantopt.search.justify import justify
+from kantopt.search.kept_room import KeptRoom
 from kantopt.search.preempt import Preemption
 from kantopt.search.scores import Scores
 from kantopt.search.shapes import Mask
-from kantopt.search.state import State
+from kantopt.search.state import Change, State
 from kantopt.search.strategy import Strategy
 from kantopt.verify.rules import check
 
@@ -71,6 +73,11 @@ class _Realisation:
         """Pods by node that are lifted and would come home."""
         self._gone: dict[Hashable, tuple[int, set[int]]] = {}
         """Job and nodes of those that go together, until a more important one is on one."""
+        self._left: list[Change] = []
+        """Pods that go for good."""
+        self._owed: dict[int, int] = {}
+        """Highest priority of those by node: whose room it is, the fewest others may use."""
+        self._kept = KeptRoom(self.state, lambda: self._left)
 
     def run(self, wanted: Sequence[Wanted]) -> Placement | None:
         homes: dict[int, list[tuple[int, Spot, int]]] = {}
@@ -161,7 +168,13 @@ class _Realisation:
                     self.state.add(s, spot, stay - pods)
                     j = self.instance.podsets[s].job
                     self._gone.setdefault(j, (j, set()))[1].add(spot.node)
+                    self._leave(s, spot, pods - stay)
         return []
+
+    def _leave(self, s: int, spot: Spot, pods: int) -> None:
+        priority = self.instance.job_of(s).priority
+        self._left.append((s, spot, pods))
+        self._owed[spot.node] = max(priority, self._owed.get(spot.node, priority))
 
     def _lift(self, w: Wanted) -> list[tuple[int, Spot, int]]:
         """Take pods that may move off their nodes for the time being; some go for good."""
@@ -184,6 +197,7 @@ class _Realisation:
                 going -= gone
                 excess[self._group_of[spot.node]] -= gone
                 self._gone[s, spot] = (podset.job, {spot.node})
+                self._leave(s, spot, gone)
             if podset.gpu_milli:
                 self._lifted[spot.node] = self._lifted.get(spot.node, 0) + pods
             found.append((s, spot, pods - gone if podset.gpu_milli else pods))
@@ -205,28 +219,50 @@ class _Realisation:
             for g in sorted(left, key=lambda g: (-left[g], g)):
                 share = min(most, left[g])
                 if share:
-                    self._bind_in(s, share, g)
+                    with self._kept.held(self.instance.podsets[s].job):
+                        self._bind_in(s, share, g)
                     left[g] -= share
                     most -= share
                     total -= share
 
     def _close(self, s: int, pods: int) -> bool:
-        """Place a whole gang close together where the groups say nothing of domains."""
+        """Place a whole gang close together where the groups say nothing of domains.
+
+        In room of victims while there is any that it alone may use: not, if it takes more.
+        """
         j = self.instance.podsets[s].job
         whole = 1 < pods == self.instance.podsets[s].count
-        return self._merged and whole and self.placer.is_gang(j) and self.placer.place(j)
+        if not (self._merged and whole and self.placer.is_gang(j)):
+            return False
+        within, room = None, 0
+        owed = self._owed_to(self.instance.jobs[j])
+        if owed:
+            within = np.zeros(self.state.size, dtype=np.bool_)
+            within[list(owed)] = True
+            room = int(room_for(self.state, s, pods, within).sum())
+        if 0 < room < pods:
+            return False
+        with self._kept.held(j):
+            return self.placer.place(j, within=within if room else None)
+
+    def _owed_to(self, job: Job) -> dict[int, int]:
+        """Nodes with room of victims that a job may evict, the fewest others first: as a rank."""
+        if not job.may_preempt:
+            return {}
+        return {n: -priority for n, priority in self._owed.items() if priority < job.priority}
 
     def _bind_in(self, s: int, pods: int, group: int) -> None:
-        state = self.state
-        priority = state.instance.job_of(s).priority
+        state, job = self.state, self.instance.job_of(s)
         room = room_for(state, s, pods, self._mask(group))
         nodes = set(np.flatnonzero(room).tolist())
         fixed = {n for n in nodes if state.bound_on.get(n)}
+        # Room of victims: where a reason is missing, then what the fewest others may use.
+        owed = self._owed_to(job)
         while pods and nodes:
             held = {
                 n: -state.instance.jobs[v].priority
                 for v, places in self._gone.values()
-                if state.instance.jobs[v].priority < priority
+                if state.instance.jobs[v].priority < job.priority
                 for n in places & nodes
             }
             n = min(
@@ -234,6 +270,8 @@ class _Realisation:
                 key=lambda n: (
                     n not in held,
                     held.get(n, 0),
+                    n not in owed,
+                    owed.get(n, 0),
                     n not in fixed,
                     self._lifted.get(n, 0),
                     n,
@@ -246,7 +284,7 @@ class _Realisation:
                 self._gone = {
                     key: (v, places)
                     for key, (v, places) in self._gone.items()
-                    if n not in places or state.instance.jobs[v].priority >= priority
+                    if n not in places or state.instance.jobs[v].priority >= job.priority
                 }
 
     def _place(self, s: int, pods: int, n: int) -> int:
@@ -269,13 +307,18 @@ class _Realisation:
                 waiting.append((self._blocked(s, spot), s, pods - back))
         # Last those that have a reason to be gone: somebody more important is where they were.
         for _, s, pods in sorted(waiting):
-            for g in sorted((g for g, k in left.items() if k > 0), key=lambda g: (-left[g], g)):
-                got = fill(self.scores, s, min(pods, left[g]), self._mask(g))
-                left[g] -= got
-                pods -= got
-            pods = min(pods, sum(left.values()))
-            if pods > 0:  # there should be room, and it is not in its group
-                fill(self.scores, s, pods)
+            with self._kept.held(self.instance.podsets[s].job):
+                self._elsewhere(s, pods, left)
+
+    def _elsewhere(self, s: int, pods: int, left: dict[int, int]) -> None:
+        """Place pods that cannot come home, where so many of each group should be if they can."""
+        for g in sorted((g for g, k in left.items() if k > 0), key=lambda g: (-left[g], g)):
+            got = fill(self.scores, s, min(pods, left[g]), self._mask(g))
+            left[g] -= got
+            pods -= got
+        pods = min(pods, sum(left.values()))
+        if pods > 0:  # there should be room, and it is not in its group
+            fill(self.scores, s, pods)
 
     def _blocked(self, s: int, spot: Spot) -> bool:
         """Whether a new and more important pod is on a node."""
@@ -293,7 +336,8 @@ class _Realisation:
             j = self.instance.podsets[s].job
             if self.placer.is_gang(j) and self._short(j):
                 self._drop(j)
-                self.placer.place(j)
+                with self._kept.held(j):
+                    self.placer.place(j)
 
     def _short(self, j: int) -> bool:
         job = self.instance.jobs[j]

@@ -284,3 +284,14 @@ def test_the_size_is_that_of_what_differs_not_of_what_there_is() -> None:
         proto = Relaxation(instance, tiers_of(instance)).cp.proto
         sizes.add((len(proto.variables), len(proto.constraints)))
     assert len(sizes) == 1
+
+
+@pytest.mark.parametrize("movable", [True, False])
+def test_room_of_a_victim_is_kept_from_those_who_may_not_evict_it(movable: bool) -> None:
+    """Four of its eight GPUs are left over: no place for a job as important as the victim."""
+    jobs = [
+        job("victim", pods(cpu=0, gpu=8, on=["n"]), priority=5, movable=movable),
+        job("equal", pods(cpu=0, gpu=4), priority=5),
+        job("high", pods(cpu=0, gpu=4), priority=9),
+    ]
+    assert last([node("n", gpu=8)], jobs) == (12000, 12000)

@@ -98,3 +98,21 @@ def test_a_more_important_pod_comes_where_a_victim_was() -> None:
     after = state.placement()
     assert after.podsets[1] == {Spot(1): 1}
     assert not check(instance, after)
+
+
+@pytest.mark.parametrize("racks", [("", ""), ("b/r", "b/s")])
+def test_room_of_victims_is_filled_by_those_who_may_evict_them(racks: tuple[str, str]) -> None:
+    """The other nodes are left to those who may not, and everybody has a place."""
+    nodes = [node(name, gpu=8, rack=racks[name in "cd"]) for name in "abcd"]
+    jobs = [
+        job("victim", pods(count=2, gpu=8, on=["c", "d"]), priority=5, disruptionMode="all"),
+        job("high", pods(count=2, gpu=8), priority=9, minCount=2),
+        job("low", pods(count=2, gpu=8), priority=1),
+    ]
+    instance = question(nodes, jobs)
+    wanted = [Wanted((0,), {}, movable=False), *(Wanted((s,), {0: 2}, False) for s in (1, 2))]
+    after = realise(instance, [(0, 1, 2, 3)], wanted)
+    assert after is not None
+    assert not check(instance, after)
+    assert after.podsets[1] == {Spot(2): 1, Spot(3): 1}
+    assert after.podsets[2] == {Spot(0): 1, Spot(1): 1}

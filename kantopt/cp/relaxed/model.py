@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from ortools.sat.python.cp_model import CpModel, IntVar, LinearExprT
 
 from kantopt.cp.relaxed.classes import Classes, NodeClass
+from kantopt.cp.relaxed.kept_room import add_kept_room
 from kantopt.cp.relaxed.kinds import JobKind, Kinds, PodKind
 from kantopt.cp.relaxed.receiving import HALVES, arrival_weights
 from kantopt.cp.relaxed.rows import Row, rows_of
@@ -60,6 +61,7 @@ class Relaxation:
             self._add_pods(pods)
         for c in self.classes.classes:
             self._add_capacity(c)
+        add_kept_room(self)
         self.satisfied = [self._add_job(kind) for kind in self.kinds.jobs]
         """Jobs of each kind that are placed, at most."""
         self.victims: dict[int, IntVar] = {}
@@ -139,6 +141,8 @@ class Relaxation:
                 arrives.append(cp.new_int_var(0, kind.count, f"arrive[{k},{i}]"))
                 cp.add(arrives[-1] >= var - standing.get(i, 0))
             cp.add(self.moved[k] >= weighted([(arrive, 1) for arrive in arrives]))
+            if kind.evictable:
+                cp.add(self.moved[k] <= total)
 
     def _add_capacity(self, c: NodeClass) -> None:
         present = [kind for kind in self.kinds.pods if c.index in self.at[kind.index]]

@@ -85,6 +85,7 @@ class Towards:
         self._known, self._bound, self._aim, self._best = known, bound, aim, best
         self._renew = renew
         self._renewed: tuple[int, ...] = ()
+        """Values at which quick bounds were asked for last."""
         self._build()
 
     def _build(self) -> None:
@@ -119,7 +120,7 @@ class Towards:
             if expr is None or isinstance(expr, int):
                 continue
             guides = [(guide, expression(guide, tier)) for guide in self._guides]
-            if tier.metric is not Metric.UNPLACED and self._open(i):
+            if self._open(i):
                 self._renew_bounds(i)
             if tier.metric in LATER and self._open(i):
                 self._settle(i)
@@ -165,9 +166,9 @@ class Towards:
         return wanting and self._locks_hold() and not self._budget.deadline.over()
 
     def _renew_bounds(self, i: int) -> None:
-        above = self._best().values[:i]
-        if above[: len(self._renewed)] != self._renewed or not self._renewed:
-            self._renewed = above
+        values = self._best().values
+        if values[:i] != self._renewed[:i]:
+            self._renewed = values
             self._renew()
 
     def _solver(self, i: int, share: float) -> cp_model.CpSolver:

@@ -1,4 +1,9 @@
-"""Paragraphs and tables, as plain text of full width or for a terminal of some width."""
+"""Paragraphs and tables, as plain text of full width or for a terminal of some width.
+
+Colours are written by rich; columns are not laid out by it. For a plan of 5,000 actions it takes
+1.6 s, this 0.02 s in a pipe and 0.2 s on a terminal (``python scripts/measure_tables.py``), and it
+breaks names to make a table fit, which nobody could copy any more.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Disjoint sets of numbers, merged one pair at a time."""
+"""Disjoint sets of numbers, merged one pair at a time (union-find, Tarjan 1975).
+
+networkx has the same, but every run would load it, which takes 0.1 s.
+"""
 
 from __future__ import annotations
 

@@ -204,7 +204,10 @@ def _draft(rng: random.Random, favourite: str) -> Draft:
 
 
 def _start(d: Draft) -> None:
-    """Say since when jobs run, and what of that they have saved; draws nothing from the draft."""
+    """Say since when jobs run, what of that they have saved, and whether pods move one by one.
+
+    Draws nothing from the draft.
+    """
     for i, job in enumerate(d.running):
         minute = sum(map(ord, str(job["podSets"]))) * (i + 1) % 60
         job["startTime"] = f"2026-01-01T00:{minute:02}:00Z"
@@ -214,6 +217,8 @@ def _start(d: Draft) -> None:
             job["podSets"][0]["startTime"] = "2026-01-01T00:59:00Z"
         if minute % 7 == 0:
             job["minRuntime"] = "40m"
+        if minute % 4 == 0:
+            job["maxMovesAtOnce"] = 1
 
 
 def _document(d: Draft, objectives: list[Any]) -> tuple[Document, Document, Document]:

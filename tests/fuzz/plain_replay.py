@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
 
-from tests.fuzz.world import Place, World
+from tests.fuzz.world import Place, Where, World
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class State:
         copies: dict[str, Counter[str]] = {}
         away: Counter[str] = Counter()
         running = {name: places.total() for name, places in there.items()}
-        moving = 0
+        moving: Counter[str] = Counter()
         for wave in self.waves:
             for i, act in enumerate(wave.acts):
                 stage = self.stage.get((wave.id, i), NEW)
@@ -66,7 +66,7 @@ class State:
                     continue
                 moves = act.source is not None and act.target is not None
                 if moves and stage < DONE:
-                    moving += act.pods
+                    moving[act.job] += act.pods
                 gone = stage == DONE or (self.restarts(act) and stage >= EMPTIED)
                 come = act.target is not None and (not self.restarts(act) or stage >= BACK)
                 if act.source is not None and gone:
@@ -100,8 +100,11 @@ class State:
             if used > cpus:
                 yield f"queue {queue} uses {used} of {cpus}"
         most = self.world.limits.get("movesPerWave")
-        if most is not None and moving > most:
-            yield f"{moving} of {most} pods on the move"
+        if most is not None and moving.total() > most:
+            yield f"{moving.total()} of {most} pods on the move"
+        for name, pods in moving.items():
+            if pods > (self.world.jobs[name].at_once or pods):
+                yield f"{pods} pods of {name} on the move"
         for name, places in there.items():
             job = self.world.jobs[name]
             if job.apart:
@@ -110,6 +113,54 @@ class State:
                 on -= copies.get(name, Counter())
                 if max(on.values(), default=0) > 1:
                     yield f"{name} twice on a node"
+
+    def lonely(self) -> Iterator[str]:
+        """Pods that come now where nobody is whom they must be near."""
+        for wave in self.waves:
+            for i, act in enumerate(wave.acts):
+                stage = self.stage.get((wave.id, i), NEW)
+                come = STARTED <= stage < DONE and (not self.restarts(act) or stage >= BACK)
+                near = self.world.jobs[act.job].near
+                if near and come and act.target is not None:
+                    if near == act.job and self.first(wave, act.job):
+                        continue
+                    if not self.company(wave, act.job, act.target[0]):
+                        yield f"{act.job} comes to {act.target[0]} without {near}"
+
+    def company(self, wave: Wave, name: str, node: str) -> bool:
+        """Whether somebody is there whom pods must be near, and stays, or comes with them."""
+        job = self.world.jobs[name]
+        area = self.world.area(job, node)
+
+        def here(place: Place | None) -> bool:
+            return place is not None and self.world.area(job, place[0]) == area
+
+        pods = sum(k for place, k in self.world.now.get(job.near, {}).items() if here(place))
+        for other in self.waves:
+            for i, act in enumerate(other.acts):
+                stage = self.stage.get((other.id, i), NEW)
+                if act.job == job.near:
+                    pods -= act.pods * (here(act.source) and stage > NEW)
+                    pods += act.pods * (here(act.target) and stage == DONE)
+                    if other is wave and job.near != name and here(act.target):
+                        return True
+        return pods > 0
+
+    def first(self, wave: Wave, name: str) -> bool:
+        """Whether pods are the first of their job, all in one place."""
+        pods = self.world.now.get(name, Counter()).total()
+        areas = set()
+        for other in self.waves:
+            for i, act in enumerate(other.acts):
+                stage = self.stage.get((other.id, i), NEW)
+                if act.job != name:
+                    continue
+                if other is not wave:
+                    pods -= act.pods * (act.source is not None and stage == DONE)
+                    pods += act.pods * (act.target is not None and stage > NEW)
+                elif act.target is not None:
+                    areas.add(self.world.area(self.world.jobs[name], act.target[0]))
+        return pods == 0 and len(areas) == 1
 
 
 def between_waves(state: State) -> Iterator[str]:
@@ -160,8 +211,22 @@ def static_faults(world: World, waves: list[Wave]) -> Iterator[str]:
         yield f"{moved} moves"
     if evicted > world.limits.get("evictions", evicted):
         yield f"{evicted} evictions"
+    for name in sorted(there):
+        yield from left_alone(world, there, name)
     if {n: +p for n, p in there.items() if +p} != {n: +p for n, p in world.then.items() if +p}:
         yield "does not end where it should"
+
+
+def left_alone(world: World, there: Where, name: str) -> Iterator[str]:
+    """Pods of a job that have come where in the end nobody is whom they must be near."""
+    job, now = world.jobs[name], world.now.get(name, Counter())
+    friends, before = there.get(job.near, Counter()), world.now.get(job.near, Counter())
+    stay = {world.area(job, node) for node, _ in friends & before} if job.near else set()
+    join = {world.area(job, node) for node, _ in friends - before} if job.near != name else set()
+    came = {world.area(job, node) for node, _ in there[name] - now}
+    first = job.near == name and not stay and not now and len(came) == 1
+    if job.near and not first and came - stay - join:
+        yield f"{name} ends without {job.near}"
 
 
 def every_state(world: World, waves: list[Wave]) -> Iterator[State]:
@@ -228,12 +293,12 @@ def faults_of(world: World, waves: list[Wave], rng: random.Random, runs: int = 1
     found = set(static_faults(world, waves))
     states = every_state(world, waves) if len(waves) <= 4 else iter(())
     for state in states:
-        found.update(state.faults())
+        found.update(state.faults(), state.lonely())
         if at_rest(state):
             found.update(between_waves(state))
     for _ in range(runs):
         for state in some_states(rng, world, waves):
-            found.update(state.faults())
+            found.update(state.faults(), state.lonely())
             if at_rest(state):
                 found.update(between_waves(state))
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -14,13 +15,14 @@ from kantopt.problem.instance import Instance
 from kantopt.search.sequence import sequence
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
+from tests.fuzz.draw import random_world
 from tests.fuzz.plain_replay import Act, faults_of
 from tests.fuzz.plain_replay import Wave as Steps
 from tests.fuzz.promises import broken_promises
 from tests.fuzz.tidied import tidied
 from tests.fuzz.trial import Tally, instance_of, plain, target_of, trial
 from tests.fuzz.untidy import Asked
-from tests.fuzz.world import Job, Place, World, random_world
+from tests.fuzz.world import Job, Place, World
 
 
 def test_no_state_of_any_order_breaks_a_rule() -> None:
@@ -94,6 +96,55 @@ def test_a_broken_promise_is_noticed() -> None:
     }
 
 
+def test_who_comes_without_company_or_beside_too_many_movers_is_noticed() -> None:
+    """The plain replay must see each kind of fault."""
+    a, b, c = (("a", ()), ("b", ()), ("c", ()))
+    world = World(nodes=dict.fromkeys("abc", (9, 9)), racks={"a": "r", "b": "r", "c": "s"})
+    world.jobs = {
+        "guest": Job("guest", 1, 1, 1, near="host", beside=True),
+        "host": Job("host", 1, 1, 1, live=True),
+        "like": Job("like", 2, 1, 1, near="like"),
+        "two": Job("two", 2, 1, 1, at_once=1),
+    }
+    world.now = {"host": Counter({a: 1}), "two": Counter({a: 2})}
+
+    def faults(then: dict[str, dict[Place, int]], *waves: Steps) -> set[str]:
+        world.then = {name: Counter(places) for name, places in {**world.now, **then}.items()}
+        return faults_of(world, list(waves), random.Random(0))
+
+    come, leave = Act("guest", 1, None, a), Act("host", 1, a, b)
+    settled: dict[str, dict[Place, int]] = {"guest": {a: 1}}
+    alone = {"guest comes to a without host", "guest ends without host"}
+    assert faults(settled, Steps(1, (), (come,))) == set()
+    assert faults({**settled, "host": {b: 1}}, Steps(1, (), (come, leave))) == alone
+    assert faults({"guest": {b: 1}}, Steps(1, (), (Act("guest", 1, None, b),))) == {
+        "guest comes to b without host",
+        "guest ends without host",
+    }
+    met: dict[str, dict[Place, int]] = {"guest": {b: 1}, "host": {b: 1}}
+    late = Act("guest", 1, None, b)
+    assert faults(met, Steps(1, (), (leave,)), Steps(2, (1,), (late,))) == set()
+    assert faults(met, Steps(1, (), (leave, late))) == set()
+    assert faults(met, Steps(1, (), (leave,)), Steps(2, (), (late,))) == {
+        "guest comes to b without host"
+    }
+    first, second, apart = (Act("like", 1, None, place) for place in (a, b, c))
+    assert faults({"like": {a: 1, b: 1}}, Steps(1, (), (first, second))) == set()
+    assert faults({"like": {a: 1, c: 1}}, Steps(1, (), (first, apart))) == {
+        "like comes to a without like",
+        "like comes to c without like",
+        "like ends without like",
+    }
+    assert faults({"like": {a: 1, b: 1}}, Steps(1, (), (first,)), Steps(2, (), (second,))) == {
+        "like comes to a without like",
+        "like comes to b without like",
+    }
+    both = Act("two", 2, a, b)
+    assert faults({"two": {b: 2}}, Steps(1, (), (both,))) == {"2 pods of two on the move"}
+    one = Act("two", 1, a, b)
+    assert faults({"two": {b: 2}}, Steps(1, (), (one,)), Steps(2, (1,), (one,))) == set()
+
+
 def ordered(seed: int) -> tuple[World, Instance, tuple[Wave, ...]] | None:
     world = random_world(seed)
     instance = instance_of(world)
@@ -140,6 +191,7 @@ def split(rng: random.Random, waves: tuple[Wave, ...]) -> list[Wave]:
 @pytest.mark.parametrize("change", [hasty, crowded, split])
 def test_the_judge_finds_a_plan_illegal_if_and_only_if_something_goes_wrong(change) -> None:  # type: ignore[no-untyped-def]
     verdicts = {True: 0, False: 0}
+    company = 0
     for seed in range(160):
         found = ordered(seed)
         if found is None:
@@ -151,4 +203,6 @@ def test_the_judge_finds_a_plan_illegal_if_and_only_if_something_goes_wrong(chan
         faults = faults_of(world, plain(instance, tuple(changed)), rng, runs=3)
         assert bool(violations) is bool(faults), (seed, violations, faults)
         verdicts[bool(faults)] += 1
+        company += bool(faults) and all(" without " in fault for fault in faults)
     assert min(verdicts.values()) > 3, verdicts
+    assert company > 0 or change is not hasty

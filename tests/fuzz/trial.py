@@ -19,8 +19,9 @@ from kantopt.schema.validation import validate
 from kantopt.search.order.concessions import concessions
 from kantopt.search.sequence import sequence
 from kantopt.verify.rules import check
+from tests.fuzz.draw import random_world
 from tests.fuzz.plain_replay import Act, Wave, faults_of
-from tests.fuzz.world import Place, World, random_world
+from tests.fuzz.world import Place, World
 
 
 @dataclass

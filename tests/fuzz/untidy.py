@@ -6,7 +6,8 @@ import random
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tests.fuzz.world import Job, World, add_job
+from tests.fuzz.draw import add_job, bind
+from tests.fuzz.world import Job, World
 
 Kind = str
 KINDS: tuple[Kind, ...] = (
@@ -40,7 +41,7 @@ def untidy(seed: int) -> tuple[World, Asked]:
     if kind in ("swap", "ring"):
         world, asked = _crossed(rng) if kind == "swap" else _ring(rng)
         _limit(rng, world, asked)
-        return _settled(world, asked)
+        return _settled(seed, world, asked)
     tight = kind in ("slots", "gpus", "fit")
     world = World(zones=rng.choice((0, 0, 2)) if kind == "slots" else 0)
     world.unit = "nvidia.com/gpu" if kind == "gpus" else "cpu"
@@ -64,11 +65,13 @@ def untidy(seed: int) -> tuple[World, Asked]:
         del world.jobs[name]
     asked = Asked(_goals(rng, world, kind))
     _limit(rng, world, asked)
-    return _settled(world, asked)
+    return _settled(seed, world, asked)
 
 
-def _settled(world: World, asked: Asked) -> tuple[World, Asked]:
+def _settled(seed: int, world: World, asked: Asked) -> tuple[World, Asked]:
     world.then = {name: Counter(places) for name, places in world.now.items()}
+    if seed % 3 == 0:
+        bind(random.Random(f"bonds {seed}"), world)
     world.limits = asked.limits
     return world, asked
 

@@ -13,6 +13,7 @@ from kantopt.schema.model import Limits
 from kantopt.search.order.concessions import concessions
 from kantopt.search.sequence import sequence
 from kantopt.verify.replay import replay
+from kantopt.verify.rules import check
 from tests.verify.world import Document, job, node, placed, pods, podset_of, put, question
 
 
@@ -127,6 +128,28 @@ def test_where_evicting_is_not_allowed_what_has_no_order_is_left_undone() -> Non
     wanted = put(instance, {"r": ["b"], "s": ["a"], "t": ["d"]})
     assert sequence(instance, wanted) is None
     assert list(concessions(instance, wanted)) == [put(instance, {"t": ["d"]})]
+
+
+def test_a_pod_that_others_came_near_stays_if_its_successor_has_no_order() -> None:
+    """The new friend in the rack is in a circle: the guest comes, the old one has to stay."""
+    friend = {"labels": {"app": "friend"}}
+    near = {"topologyKey": "rack", "labelSelector": {"matchLabels": friend["labels"]}}
+    jobs = [
+        job("r", pods(cpu=4, on=["a"]), moveMode="live"),
+        job("s", pods(cpu=4, on=["b"], **friend), moveMode="live"),
+        job("old", pods(on=["c"], **friend), moveMode="live"),
+        job("guest", pods(on=["f"], podAffinity=[near]), moveMode="live"),
+    ]
+    racks = {"a": "x", "b": "y", "c": "x", "e": "x", "f": "y"}
+    nodes = [
+        node(name, labels={"rack": rack}, **({} if name in "ab" else {"cpu": 1}))
+        for name, rack in racks.items()
+    ]
+    instance = question(nodes, jobs)
+    wanted = put(instance, {"r": ["b"], "s": ["a"], "old": ["f"], "guest": ["e"]})
+    assert check(instance, wanted) == []
+    assert sequence(instance, wanted) is None
+    assert list(concessions(instance, wanted)) == [put(instance, {"guest": ["e"]})]
 
 
 def test_independent_chains_do_not_wait_for_each_other() -> None:

@@ -24,7 +24,7 @@ def concessions(
 
     One pod of a circle is evicted instead of moved, where the model allows that: the least
     important, then the cheapest. Or whatever has no order is left undone, with stop-overs for the
-    rest or without.
+    rest or without; and what came last, if the rest is not legal then.
     """
     units = units_of(instance, difference(instance, placement))
     run = min((Run(instance, units, last) for last in (None, "evict")), key=_left_over)
@@ -36,9 +36,15 @@ def concessions(
         yield from _legal(instance, placement.replace({change.podset: spots}))
     reached = approach(instance, placement, over).placement
     yield from _legal(instance, reached)
-    without = after(instance, (unit for unit, _ in run.done))
-    if without.podsets != reached.podsets:
-        yield from _legal(instance, without)
+    done = [unit for unit, _ in run.done]
+    count, fewer = len(done), 1
+    while count >= 0 and not over():
+        # Pods may have come near one that had yet to leave: then what came last is left undone too.
+        without = list(_legal(instance, after(instance, done[:count])))
+        if without:
+            yield from (close for close in without if close.podsets != reached.podsets)
+            return
+        count, fewer = (max(0, count - fewer) if count else -1), 2 * fewer
 
 
 def _left_over(run: Run) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 
@@ -84,16 +85,31 @@ class _Realisation:
         for i, w in enumerate(wanted):
             if self._runs(w):
                 homes[i] = self._lift(w) if w.movable else self._evict(w)
-        for i in sorted(range(len(wanted)), key=lambda i: self._order(wanted[i])):
+        order = sorted(range(len(wanted)), key=lambda i: self._order(wanted[i]))
+        for i in self._held(order, wanted):
             w = wanted[i]
             if not self._runs(w):
                 self._bind(w)
             elif w.movable:
                 self._return(w, homes[i])
-        for w in sorted(wanted, key=self._order):
-            if self._is_gang(w) and not self._runs(w):
-                self._complete(w)
+        gangs = [i for i in order if self._is_gang(wanted[i]) and not self._runs(wanted[i])]
+        for i in self._held(gangs, wanted):
+            self._complete(wanted[i])
         return self._rightly()
+
+    def _held(self, order: Sequence[int], wanted: Sequence[Wanted]) -> Iterator[int]:
+        """Yield one after the other while room of victims that it may not use is held.
+
+        Once for as many as come in a row and may evict the same: they do not change what that is.
+        """
+
+        def job(i: int) -> Job:
+            return self.instance.job_of(wanted[i].podsets[0])
+
+        for _, alike in groupby(order, key=lambda i: (job(i).priority, job(i).may_preempt)):
+            several = list(alike)
+            with self._kept.held(job(several[0]).index):
+                yield from several
 
     def _rightly(self) -> Placement | None:
         """Have those come back who are gone without a reason, in place of lesser new jobs."""
@@ -219,8 +235,7 @@ class _Realisation:
             for g in sorted(left, key=lambda g: (-left[g], g)):
                 share = min(most, left[g])
                 if share:
-                    with self._kept.held(self.instance.podsets[s].job):
-                        self._bind_in(s, share, g)
+                    self._bind_in(s, share, g)
                     left[g] -= share
                     most -= share
                     total -= share
@@ -242,8 +257,7 @@ class _Realisation:
             room = int(room_for(self.state, s, pods, within).sum())
         if 0 < room < pods:
             return False
-        with self._kept.held(j):
-            return self.placer.place(j, within=within if room else None)
+        return self.placer.place(j, within=within if room else None)
 
     def _owed_to(self, job: Job) -> dict[int, int]:
         """Nodes with room of victims that a job may evict, the fewest others first: as a rank."""
@@ -307,18 +321,13 @@ class _Realisation:
                 waiting.append((self._blocked(s, spot), s, pods - back))
         # Last those that have a reason to be gone: somebody more important is where they were.
         for _, s, pods in sorted(waiting):
-            with self._kept.held(self.instance.podsets[s].job):
-                self._elsewhere(s, pods, left)
-
-    def _elsewhere(self, s: int, pods: int, left: dict[int, int]) -> None:
-        """Place pods that cannot come home, where so many of each group should be if they can."""
-        for g in sorted((g for g, k in left.items() if k > 0), key=lambda g: (-left[g], g)):
-            got = fill(self.scores, s, min(pods, left[g]), self._mask(g))
-            left[g] -= got
-            pods -= got
-        pods = min(pods, sum(left.values()))
-        if pods > 0:  # there should be room, and it is not in its group
-            fill(self.scores, s, pods)
+            for g in sorted((g for g, k in left.items() if k > 0), key=lambda g: (-left[g], g)):
+                got = fill(self.scores, s, min(pods, left[g]), self._mask(g))
+                left[g] -= got
+                pods -= got
+            pods = min(pods, sum(left.values()))
+            if pods > 0:  # there should be room, and it is not in its group
+                fill(self.scores, s, pods)
 
     def _blocked(self, s: int, spot: Spot) -> bool:
         """Whether a new and more important pod is on a node."""
@@ -336,8 +345,7 @@ class _Realisation:
             j = self.instance.podsets[s].job
             if self.placer.is_gang(j) and self._short(j):
                 self._drop(j)
-                with self._kept.held(j):
-                    self.placer.place(j)
+                self.placer.place(j)
 
     def _short(self, j: int) -> bool:
         job = self.instance.jobs[j]

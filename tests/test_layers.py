@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 from kantopt.schema.model import Metric, Rule
+from kantopt.search.explain.puzzle import DISPENSABLE
+from kantopt.verify.replay import ON_THE_WAY
+from kantopt.verify.rules import STATE_RULES
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "kantopt"
@@ -266,6 +269,17 @@ def test_each_rule_is_judged_and_encoded_under_its_name(rule: Rule) -> None:
     add = functions(PACKAGE / "cp" / "rules" / f"{rule}.py")[f"add_{rule}"]
     assert ast.get_docstring(check)
     assert ast.get_docstring(add)
+
+
+@pytest.mark.parametrize("rule", STATE_RULES)
+def test_what_holds_in_every_state_is_judged_on_the_way(rule: Rule) -> None:
+    judged = {each for rules, _ in ON_THE_WAY for each in rules}
+    assert rule in judged | {Rule.ELIGIBILITY}  # which does not depend on who else is there
+
+
+@pytest.mark.parametrize("rule", list(Rule))
+def test_each_rule_can_be_done_without_to_find_a_conflict(rule: Rule) -> None:
+    assert rule in DISPENSABLE
 
 
 @pytest.mark.parametrize("metric", list(Metric))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from kantopt.problem.actions import Wave, without_leftovers
 from kantopt.problem.instance import Instance
@@ -19,6 +19,19 @@ from kantopt.verify.waves.rooms import judge_rooms
 from kantopt.verify.waves.shares import judge_budgets, judge_moves_at_once, judge_quotas
 
 _BUT_PRIORITY = tuple(rule for rule in Rule if rule not in (Rule.PRIORITY, Rule.REQUIRED))
+
+Judge = Callable[[Instance, Order], Iterator[Violation]]
+
+ON_THE_WAY: tuple[tuple[tuple[Rule, ...], Judge], ...] = (
+    ((Rule.CAPACITY, Rule.DEVICES), judge_rooms),
+    ((Rule.GANG, Rule.TOPOLOGY, Rule.SLICES), judge_groups),
+    ((Rule.QUOTA,), judge_quotas),
+    ((Rule.ANTI_AFFINITY, Rule.SPREAD), judge_neighbours),
+    ((Rule.AFFINITY,), judge_affinity),
+    ((Rule.DISRUPTION,), judge_budgets),
+    ((Rule.LIMITS,), judge_moves_at_once),
+)
+"""Who judges what in every state on the way; a node that admits a pod admits it in all of them."""
 
 
 def replay(instance: Instance, waves: Sequence[Wave]) -> tuple[list[Violation], Placement]:
@@ -67,13 +80,6 @@ def _as_a_whole(instance: Instance, order: Order, final: Placement) -> Iterator[
 
 
 def _on_the_way(instance: Instance, order: Order) -> Iterator[Violation]:
-    yield from judge_rooms(instance, order)
-    yield from judge_groups(instance, order)
-    if instance.on(Rule.QUOTA):
-        yield from judge_quotas(instance, order)
-    yield from judge_neighbours(instance, order)
-    if instance.on(Rule.AFFINITY):
-        yield from judge_affinity(instance, order)
-    if instance.on(Rule.DISRUPTION):
-        yield from judge_budgets(instance, order)
-    yield from judge_moves_at_once(instance, order)
+    for rules, judge in ON_THE_WAY:
+        if any(map(instance.on, rules)):
+            yield from judge(instance, order)

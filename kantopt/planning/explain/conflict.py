@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from typing import assert_never
 
 from kantopt.planning.explain.words import counted
 from kantopt.problem.focus import may_be_evicted, wanted_pods
@@ -101,6 +102,8 @@ class Wording:
                 yield from self._budgets(subjects)
             case Rule.LIMITS:
                 yield from self._limits(subjects)
+            case _:
+                assert_never(rule)
 
     # Nodes.
 

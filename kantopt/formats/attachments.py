@@ -30,6 +30,15 @@ _MIGRATED = {
 }
 """CSI drivers that took over the volumes of the old plugins, by source and provisioner."""
 
+_INLINE = {
+    "awsElasticBlockStore": "volumeID",
+    "gcePersistentDisk": "pdName",
+    "azureDisk": "diskName",
+    "cinder": "volumeID",
+    "vsphereVolume": "volumePath",
+}
+"""What tells volumes without a claim apart."""
+
 
 def resource_of(driver: str) -> str:
     """Name the resource that a node's room for volumes of a driver is."""
@@ -134,6 +143,11 @@ class _Drivers:
             claim = self._claims.get((metadata.text("namespace") or "default", name))
             if claim is not None and (volume := self._of_claim(claim)) is not None:
                 found.add(volume)
+            found |= {
+                (_MIGRATED[kind], f"{kind} {item.at(kind).text(field)}")
+                for kind, field in _INLINE.items()
+                if kind in item
+            }
         return found
 
     def named(self, name: str) -> _Volume | None:

@@ -142,11 +142,13 @@ class _Import:
             else node
             for node in nodes
         ]
+        volumes = Volumes(objects, nodes)
+        nodes = volumes.stock.onto(nodes)
         nodes = [self._devices.onto(self._attachments.onto(node)) for node in nodes]
         budgets = [read_budget(view, notes) for view in objects.of("policy", "PodDisruptionBudget")]
         kept = [budget for budget in budgets if budget is not None]
         priorities = Priorities(objects)
-        members = self._members({node.name for node in nodes})
+        members = self._members({node.name for node in nodes}, volumes)
         pods = with_rooms([member.pod for member in members], nodes, priorities)
         stays = Stays(kept, priorities, captured_at, self._disturb)
         pods = [stays.settle(pod) for pod in pods]
@@ -195,13 +197,12 @@ class _Import:
                 said = "only pods held back by scheduling gates match; they count with --gated"
             raise UsageError(f"--pending {pattern}: {said}")
 
-    def _members(self, nodes: set[str]) -> list[Member]:
+    def _members(self, nodes: set[str], volumes: Volumes) -> list[Member]:
         """Pods that hold a place or wait for one."""
         views = self._objects.of("", "Pod")
         namespaces = Namespaces.of(self._objects)
         members = []
         sidecar_ports = sidecars_count(self._objects.of("", "Node"))
-        volumes = Volumes(self._objects)
         claims = ResourceClaims(self._objects, self._devices)
         units = Units(self._objects)
         for view in views:

@@ -11,7 +11,7 @@ from kantopt.schema.snapshot import Node, Taint
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
-_MAX_COUNT = 10_000_000
+MOST_COUNT = 10_000_000
 
 
 def read_node(node: View) -> Node:
@@ -141,4 +141,4 @@ def read_tolerations(spec: View, notes: Notes) -> tuple[Toleration, ...]:
 
 def bounded(count: int) -> int:
     """Cut a count to the largest that our documents hold."""
-    return min(max(count, 0), _MAX_COUNT)
+    return min(max(count, 0), MOST_COUNT)

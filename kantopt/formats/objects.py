@@ -19,6 +19,7 @@ KINDS = frozenset(
         ("storage.k8s.io", "StorageClass"),
         ("storage.k8s.io", "CSIDriver"),
         ("storage.k8s.io", "CSINode"),
+        ("storage.k8s.io", "CSIStorageCapacity"),
         ("storage.k8s.io", "VolumeAttachment"),
         ("resource.k8s.io", "ResourceClaim"),
         ("resource.k8s.io", "ResourceSlice"),

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from kantopt.formats.disks import InlineDisks
+from kantopt.formats.free_volumes import FreeVolumes
 from kantopt.formats.kubernetes_nodes import read_term
 from kantopt.formats.objects import Objects
 from kantopt.formats.pods import Pod
+from kantopt.formats.stock import joined
+from kantopt.formats.storage_capacity import StorageCapacities
 from kantopt.formats.view import View
+from kantopt.formats.waiting_claims import (
+    CHOSEN,
+    NOWHERE,
+    Terms,
+    UnexplainedError,
+    class_of,
+    key_of,
+    size_of,
+    waiting_claims,
+)
 from kantopt.schema.base import Expression
 from kantopt.schema.jobs import NodeSelectorTerm
+from kantopt.schema.snapshot import Node
 
-_Terms = tuple[NodeSelectorTerm, ...]
-_NOWHERE: _Terms = (NodeSelectorTerm(),)
-"""A term without requirements matches no node."""
 _BOUND = "pv.kubernetes.io/bind-completed"
-_CHOSEN = "volume.kubernetes.io/selected-node"
-_OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 _STATIC = ("", "kubernetes.io/no-provisioner")
 _BETA = "failure-domain.beta.kubernetes.io"
 _ALIAS = {
@@ -25,18 +36,18 @@ _ALIAS = {
     f"{_BETA}/zone": "topology.kubernetes.io/zone",
     f"{_BETA}/region": "topology.kubernetes.io/region",
 }
-_DISKS = ("gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd")
-"""Volumes without a claim that two pods of a node cannot always share."""
-
-
-class _UnexplainedError(Exception):
-    """The dump does not say enough about a volume, or it is of a kind that is not modelled."""
 
 
 class Volumes:
-    """Reads the volumes of pods by the claims, volumes and classes of a dump."""
+    """Reads the volumes of pods by the claims, volumes and classes of a dump.
 
-    def __init__(self, objects: Objects) -> None:
+    Attributes
+    ----------
+    stock
+        What of it nodes have for a number of pods: free volumes, capacity, disks.
+    """
+
+    def __init__(self, objects: Objects, nodes: Sequence[Node]) -> None:
         self._claims = objects.by_name("", "PersistentVolumeClaim")
         self._volumes = {
             view.at("metadata").text("name"): view for view in objects.of("", "PersistentVolume")
@@ -45,24 +56,28 @@ class Volumes:
             view.at("metadata").text("name"): view
             for view in objects.of("storage.k8s.io", "StorageClass")
         }
-        self._measured = {
-            view.at("metadata").text("name")
-            for view in objects.of("storage.k8s.io", "CSIDriver")
-            if view.at("spec").flag("storageCapacity")
-        }
+        self._waiting = waiting_claims(objects)
+        static = [
+            name for name, view in self._classes.items() if view.text("provisioner") in _STATIC
+        ]
+        self._free = FreeVolumes(self._waiting, self._volumes, nodes, static)
+        self._capacities = StorageCapacities(objects, self._waiting, nodes)
+        self._disks = InlineDisks(objects)
+        self.stock = joined((self._free.stock, self._capacities.stock, self._disks.stock))
 
     def into(self, pod: Pod, view: View) -> Pod:
         """Return a pod with what its volumes ask of nodes; as it was if they are not explained.
 
         Of a claim that is bound that is the volume's node affinity and its zones; of one that
-        waits for its first consumer what its class can provision; any other is mounted nowhere.
+        waits for its first consumer what its class can provision, or what volumes there are; any
+        other is mounted nowhere.
         """
-        lists: list[_Terms] = []
+        lists: list[Terms] = []
         exclusive: set[str] = set()
         try:
+            if self._disks.unexplained(view):
+                raise UnexplainedError
             for volume in view.at("spec").list("volumes"):
-                if any(kind in volume for kind in _DISKS):
-                    raise _UnexplainedError
                 if "persistentVolumeClaim" in volume:
                     name = volume.at("persistentVolumeClaim").text("claimName")
                     claim = self._claim(pod, name)
@@ -74,10 +89,12 @@ class Volumes:
                     claim = self._claim(pod, name)
                     owners = claim.at("metadata").list("ownerReferences")
                     if not any(owner.text("uid") == pod.ref.uid for owner in owners):
-                        lists.append(_NOWHERE)
+                        lists.append(NOWHERE)
                     lists += self._reach(claim, zones=False)
-        except _UnexplainedError:
+        except UnexplainedError:
+            pod = self.stock.into(pod) if pod.node else pod
             return _with(pod, not_modelled=_both(pod, "claims"))
+        pod = self.stock.into(pod)
         if not (lists or exclusive or "claims" in pod.shape["not_modelled"]):
             return pod
         return _with(
@@ -90,78 +107,84 @@ class Volumes:
     def _claim(self, pod: Pod, name: str) -> View:
         claim = self._claims.get((pod.namespace, name))
         if claim is None:
-            raise _UnexplainedError
+            raise UnexplainedError
         return claim
 
-    def _reach(self, claim: View, *, zones: bool) -> list[_Terms]:
+    def _reach(self, claim: View, *, zones: bool) -> list[Terms]:
         """Lists of terms of which a node must match one each."""
         metadata, spec = claim.at("metadata"), claim.at("spec")
         annotations, name = metadata.words("annotations"), spec.text("volumeName")
         lost = claim.at("status").text("phase") == "Lost"
         if "deletionTimestamp" in metadata or lost:
-            return [_NOWHERE]
+            return [NOWHERE]
         if name and _BOUND in annotations:
             return self._of_volume(name, zones=zones)
-        chosen = annotations.get(_OLD_CLASS, spec.text("storageClassName"))
+        chosen = class_of(claim)
         if name or not chosen:
-            return [_NOWHERE]
+            return [NOWHERE]
         found = self._classes.get(chosen)
         if found is None:
-            raise _UnexplainedError
+            raise UnexplainedError
         if found.text("volumeBindingMode") != "WaitForFirstConsumer":
-            return [_NOWHERE]
+            return [NOWHERE]
         return self._provisioned(claim, chosen, found)
 
-    def _of_volume(self, name: str, *, zones: bool) -> list[_Terms]:
+    def _of_volume(self, name: str, *, zones: bool) -> list[Terms]:
         volume = self._volumes.get(name)
         if volume is None:
             if self._volumes:
-                return [_NOWHERE]
-            raise _UnexplainedError
-        lists: list[_Terms] = []
+                return [NOWHERE]
+            raise UnexplainedError
+        lists: list[Terms] = []
         affinity = volume.at("spec", "nodeAffinity")
         if "required" in affinity:
             terms = affinity.at("required").list("nodeSelectorTerms")
-            lists.append(tuple(read_term(term) for term in terms) or _NOWHERE)
+            lists.append(tuple(read_term(term) for term in terms) or NOWHERE)
         labels = volume.at("metadata").words("labels") if zones else {}
         for key in sorted(_ALIAS.keys() & labels):
             lists.append(_zone(key, tuple(labels[key].split("__"))))
         return lists
 
-    def _provisioned(self, claim: View, name: str, found: View) -> list[_Terms]:
-        """Nodes where a volume can be made for a claim that waits for its first consumer."""
-        lists: list[_Terms] = []
-        provisioner = found.text("provisioner")
-        node = claim.at("metadata").words("annotations").get(_CHOSEN)
+    def _provisioned(self, claim: View, name: str, found: View) -> list[Terms]:
+        """Nodes where a claim that waits for its first consumer can have a volume."""
+        key, provisioner = key_of(claim), found.text("provisioner")
+        node = claim.at("metadata").words("annotations").get(CHOSEN)
+        if provisioner in _STATIC:
+            if node or not self._free.suits(key):
+                return [NOWHERE]
+            self._free.counts(key)
+            return []
+        lists = self._capacities.reach(key, name, provisioner, size_of(claim))
+        if terms := _allowed(found):
+            lists.append(terms)
         if node:
             field = Expression(key="metadata.name", operator="In", values=(node,))
-            lists.append((NodeSelectorTerm(match_fields=(field,)),))
-        elif any(_free(volume, name) for volume in self._volumes.values()):
-            # Several pods may draw on the same volumes: a matching, which is not modelled.
-            raise _UnexplainedError
-        if provisioner in _STATIC:
-            return [_NOWHERE]
-        if provisioner in self._measured:
-            raise _UnexplainedError
-        terms = tuple(
-            NodeSelectorTerm(
-                match_expressions=tuple(
-                    Expression(key=item.name("key"), operator="In", values=item.strings("values"))
-                    for item in term.list("matchLabelExpressions")
-                )
+            return [(NodeSelectorTerm(match_fields=(field,)),), *lists]
+        if not lists or not self._free.suits(key):
+            return lists
+        # There as well, or where a volume is that nobody else could take.
+        there = self._free.alone(key)
+        if not there:
+            return []
+        if len(lists) > 1:
+            raise UnexplainedError
+        return [there[0] + lists[0]]
+
+
+def _allowed(storage_class: View) -> Terms:
+    """Terms of which a node must match one for a class to make volumes there; none: any node."""
+    return tuple(
+        NodeSelectorTerm(
+            match_expressions=tuple(
+                Expression(key=item.name("key"), operator="In", values=item.strings("values"))
+                for item in term.list("matchLabelExpressions")
             )
-            for term in found.list("allowedTopologies")
         )
-        return [*lists, terms] if terms else lists
+        for term in storage_class.list("allowedTopologies")
+    )
 
 
-def _free(volume: View, name: str) -> bool:
-    """Whether a volume of a class may still be bound."""
-    spec = volume.at("spec")
-    return spec.text("storageClassName") == name and volume.at("status").text("phase") != "Bound"
-
-
-def _zone(key: str, values: tuple[str, ...]) -> _Terms:
+def _zone(key: str, values: tuple[str, ...]) -> Terms:
     """Nodes in a zone (or region) by a label or its other name, and nodes that tell none."""
     other = Expression(key=key, operator="DoesNotExist")
     none = tuple(Expression(key=name, operator="DoesNotExist") for name in sorted(_ALIAS))

@@ -95,14 +95,6 @@ def _open(*objects: Object) -> list[str]:
         (
             [
                 _claim(),
-                _class(by="kubernetes.io/no-provisioner"),
-                _volume("pv", "z1", phase="Available"),
-            ],
-            "left out",
-        ),
-        (
-            [
-                _claim(),
                 _class(
                     allowedTopologies=[
                         {"matchLabelExpressions": [{"key": ZONE, "values": ["z2", "z3"]}]}

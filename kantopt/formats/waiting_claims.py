@@ -1,0 +1,97 @@
+"""Claims that wait for the first pod that uses them (binding mode WaitForFirstConsumer)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kantopt.formats.objects import Objects
+from kantopt.formats.view import Exact, View
+from kantopt.schema.jobs import NodeSelectorTerm
+
+Key = tuple[str, str]
+"""Namespace and name of a claim or a pod."""
+Terms = tuple[NodeSelectorTerm, ...]
+"""Of a list of terms a node must match one."""
+NOWHERE: Terms = (NodeSelectorTerm(),)
+"""A term without requirements matches no node."""
+CHOSEN = "volume.kubernetes.io/selected-node"
+"""Annotation with the node for which a volume is being made."""
+_OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
+
+
+class UnexplainedError(Exception):
+    """The dump does not say enough about a volume, or it is of a kind that is not modelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingClaim:
+    """A claim without a volume that pods without a node use; no node has been chosen for it.
+
+    Attributes
+    ----------
+    storage_class
+        Name of its class.
+    size
+        Bytes that it asks for; ``None`` if it says nothing.
+    users
+        Pods without a node that use it.
+    """
+
+    key: Key
+    view: View
+    storage_class: str
+    size: Exact | None
+    users: tuple[Key, ...]
+
+
+def class_of(view: View) -> str:
+    """Return the name of the storage class of a claim or a volume."""
+    annotations = view.at("metadata").words("annotations")
+    return annotations.get(_OLD_CLASS, view.at("spec").text("storageClassName"))
+
+
+def claims_used(pod: View) -> Iterator[str]:
+    """Yield the names of a pod's claims, those of its generic ephemeral volumes included."""
+    for volume in pod.at("spec").list("volumes"):
+        if "persistentVolumeClaim" in volume:
+            yield volume.at("persistentVolumeClaim").text("claimName")
+        elif "ephemeral" in volume:
+            yield f"{pod.at('metadata').text('name')}-{volume.text('name')}"
+
+
+def key_of(view: View) -> Key:
+    """Return namespace and name."""
+    metadata = view.at("metadata")
+    return metadata.text("namespace") or "default", metadata.text("name")
+
+
+def size_of(claim: View) -> Exact | None:
+    """Return how many bytes a claim asks for."""
+    return claim.at("spec", "resources").exact_amounts("requests").get("storage")
+
+
+def waiting_claims(objects: Objects) -> dict[Key, WaitingClaim]:
+    """Return the claims that wait for pods which wait themselves, by namespace and name."""
+    late = {
+        view.at("metadata").text("name")
+        for view in objects.of("storage.k8s.io", "StorageClass")
+        if view.text("volumeBindingMode") == "WaitForFirstConsumer"
+    }
+    users: dict[Key, list[Key]] = {}
+    for pod in objects.of("", "Pod"):
+        ended = pod.at("status").text("phase") in ("Succeeded", "Failed")
+        if not ended and not pod.at("spec").text("nodeName"):
+            namespace, _ = key = key_of(pod)
+            for name in Counter(claims_used(pod)):
+                users.setdefault((namespace, name), []).append(key)
+    found = {}
+    for key, claim in objects.by_name("", "PersistentVolumeClaim").items():
+        taken = claim.at("spec").text("volumeName") or "deletionTimestamp" in claim.at("metadata")
+        chosen = CHOSEN in claim.at("metadata").words("annotations")
+        lost = claim.at("status").text("phase") == "Lost"
+        if key in users and class_of(claim) in late and not (taken or chosen or lost):
+            pods = tuple(users[key])
+            found[key] = WaitingClaim(key, claim, class_of(claim), size_of(claim), pods)
+    return found

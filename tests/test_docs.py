@@ -16,7 +16,7 @@ from scripts.bench.suites import SUITES
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [
-    *(ROOT / name for name in ("README.md", "CHANGELOG.md")),
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
     *(ROOT / folder / "README.md" for folder in ("models", "instances")),
     *sorted((ROOT / "docs").glob("*.md")),
 ]

@@ -15,9 +15,9 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.schema.extends import load_model
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.chains.chain import settle
+from kantopt.search.chains.improve import OPERATORS as LISTED
 from kantopt.search.chains.improve import improve
 from kantopt.search.chains.packing import Packing
-from kantopt.search.chains.restore import leave_out, loosen_moved, loosen_slack, restore_nodes
 from kantopt.search.chains.scope import scope_of
 from kantopt.search.construct import construct
 from kantopt.search.strategy import Strategy
@@ -29,7 +29,7 @@ from tests.questions import hard_question
 
 BRIEF = Deadline(1.0, deterministic=True)
 KNOWN = (Metric.UNPLACED, Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
-OPERATORS = (restore_nodes, loosen_moved, loosen_slack, leave_out)
+OPERATORS = tuple(operator for operator, _ in LISTED)
 
 
 def counting(instance: Instance) -> Instance:

@@ -12,16 +12,13 @@ from math import gcd
 
 from ortools.linear_solver import pywraplp
 
-from kantopt.cp.multipliers import Program
+from kantopt.cp.price_program import DENOMINATOR, PriceProgram
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 from kantopt.verify.witness.domains import DomainRows, Held, ReckoningError, Valued, valued
 from kantopt.verify.witness.regions import NODES, View, region_level
-from kantopt.verify.witness.sums import Sum
 
-DENOMINATOR = 2**24
-"""Prices are rounded to such parts."""
 MOST_ROUNDS = 400
 """Rounds after which prices that still change are taken as they are."""
 PATIENCE = 40
@@ -135,42 +132,18 @@ def _admitted(domains: DomainRows, values: dict[str, int]) -> dict[str, int]:
     return found
 
 
-class _Contents:
+class _Contents(PriceProgram):
     """The linear program over the contents of regions that are known so far."""
 
     def __init__(self, domains: DomainRows) -> None:
-        self._domains, self._rows = domains, domains.rows
-        self._lp = lp = pywraplp.Solver.CreateSolver("GLOP")
-        self._infinity = infinity = lp.infinity()
-        self._program = program = Program(lp, self._rows)
-        self._known: set[object] = set()
-        self._cost = lp.Objective()
-        self._cost.SetMinimization()
-        rows = self._rows
-        self._sums: list[tuple[Sum, pywraplp.Constraint | None]] = [(rows.objective, None)]
-        for variable, weight in program.terms(rows.objective, leaving=False):
-            self._add(None, variable, weight)
-        self._limited: dict[str, pywraplp.Constraint] = {}
-        for name, lock in rows.locks.items():
-            limit = float(lock.limit - lock.constant - sum(lock.unplaced.values()))
-            row = self._limited[name] = lp.Constraint(-infinity, limit)
-            for variable, weight in program.terms(lock, leaving=False):
-                self._add(row, variable, weight)
-            self._sums.append((lock, row))
+        super().__init__(domains.rows)
+        self._domains = domains
         self._uses: dict[int, list[pywraplp.Constraint]] = {}
-        self._priced: dict[str, pywraplp.Constraint] = {}
         self._add_lots()
         # Dear enough that nothing is placed without room, not so dear that prices lose their sense.
-        dear = float(10 * (1 + sum(map(abs, rows.objective.out)) + len(self._priced)))
-        self._arrive = []
-        for i in range(len(rows.groups)):
-            row = lp.Constraint(0.0, infinity)
-            row.SetCoefficient(program.placed[i], -1.0)
-            short = lp.NumVar(0.0, infinity, "")
-            row.SetCoefficient(short, 1.0)
-            self._cost.SetCoefficient(short, dear)
-            self._arrive.append(row)
-        self._take = [lp.Constraint(1.0, 1.0) for _ in domains.regions]
+        worth = sum(map(abs, domains.rows.objective.out)) + len(self._priced)
+        self._add_groups([0.0] * len(domains.rows.groups), float(10 * (1 + worth)))
+        self._take = [self._lp.Constraint(1.0, 1.0) for _ in domains.regions]
         for d, region in enumerate(domains.regions):
             here = {choice.group: choice.home for choice in region.choices if choice.home}
             self._column(d, Held(0, here))
@@ -197,33 +170,14 @@ class _Contents:
                     self._priced[self._domains.row_of(lot, i)] = row
                     self._uses.setdefault(i, []).append(row)
 
-    def _add(
-        self, row: pywraplp.Constraint | None, variable: pywraplp.Variable, weight: float
-    ) -> None:
-        held = self._cost if row is None else row
-        held.SetCoefficient(variable, held.GetCoefficient(variable) + weight)
-
-    def solve(self) -> dict[str, int] | None:
-        """Return multipliers by row, in parts of the denominator; ``None`` without an optimum."""
-        if self._lp.Solve() != pywraplp.Solver.OPTIMAL:
-            return None
-        found = {
-            group.name: row.dual_value()
-            for group, row in zip(self._rows.groups, self._arrive, strict=True)
-        }
-        found |= {name: row.dual_value() for name, row in self._priced.items()}
-        found |= {name: -row.dual_value() for name, row in self._limited.items()}
-        return {name: round(max(0.0, dual) * DENOMINATOR) for name, dual in found.items()}
-
     def add(self, found: Valued) -> bool:
         """Add contents that are not known; say whether any is new."""
         return sum(self._column(d, held) for d, held in enumerate(found.held)) > 0
 
     def _column(self, d: int, held: Held) -> bool:
         key = (d, *sorted(held.pods.items()))
-        if key in self._known:
+        if not self._is_new(key):
             return False
-        self._known.add(key)
         taken = self._lp.NumVar(0.0, self._infinity, "")
         self._take[d].SetCoefficient(taken, 1.0)
         for i, pods in held.pods.items():

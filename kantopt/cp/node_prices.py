@@ -11,13 +11,11 @@ from collections.abc import Callable, Mapping
 
 from ortools.linear_solver import pywraplp
 
-from kantopt.cp.multipliers import Program
+from kantopt.cp.price_program import DENOMINATOR, PriceProgram
 from kantopt.verify.witness.prices import NodeChange, Priced, priced
 from kantopt.verify.witness.rows import PriceRows
 from kantopt.verify.witness.sums import Sum
 
-DENOMINATOR = 2**24
-"""Prices are rounded to such parts."""
 MOST_ROUNDS = 40
 """Rounds after which prices that still change are taken as they are."""
 MOST_NODES = 400
@@ -64,57 +62,17 @@ def node_prices_of(
     return best
 
 
-class _Changes:
+class _Changes(PriceProgram):
     """The linear program over the changes of nodes that are known so far."""
 
     def __init__(self, rows: PriceRows) -> None:
-        self._rows = rows
-        self._lp = lp = pywraplp.Solver.CreateSolver("GLOP")
-        self._infinity = lp.infinity()
-        self._program = program = Program(lp, rows)
-        self._known: set[object] = set()
-        self._sums: list[tuple[Sum, pywraplp.Constraint | None]] = [(rows.objective, None)]
-        self._cost = lp.Objective()
-        self._cost.SetMinimization()
-        for variable, weight in program.terms(rows.objective, leaving=False):
-            self._add(None, variable, weight)
-        self._limited: dict[str, pywraplp.Constraint] = {}
-        for name, lock in rows.locks.items():
-            limit = float(lock.limit - lock.constant - sum(lock.unplaced.values()))
-            row = self._limited[name] = lp.Constraint(-self._infinity, limit)
-            for variable, weight in program.terms(lock, leaving=False):
-                self._add(row, variable, weight)
-            self._sums.append((lock, row))
-        self._arrive = []
-        highest = float(_most(rows) + 1)
-        for i, group in enumerate(rows.groups):
-            # running, less those that leave, and those that arrive are at least those placed
-            row = lp.Constraint(float(-group.running), self._infinity)
-            row.SetCoefficient(program.placed[i], -1.0)
-            short = lp.NumVar(0.0, self._infinity, "")
-            row.SetCoefficient(short, 1.0)
-            self._cost.SetCoefficient(short, highest)
-            self._arrive.append(row)
+        super().__init__(rows)
+        # Those that run are there already.
+        self._add_groups([float(-group.running) for group in rows.groups], float(_most(rows) + 1))
         self._take: dict[int, pywraplp.Constraint] = {
-            n: lp.Constraint(-self._infinity, 1.0) for n in range(len(rows.merged.instance.nodes))
+            n: self._lp.Constraint(-self._infinity, 1.0)
+            for n in range(len(rows.merged.instance.nodes))
         }
-
-    def _add(
-        self, row: pywraplp.Constraint | None, variable: pywraplp.Variable, weight: float
-    ) -> None:
-        held = self._cost if row is None else row
-        held.SetCoefficient(variable, held.GetCoefficient(variable) + weight)
-
-    def solve(self) -> dict[str, int] | None:
-        """Return multipliers by row, in parts of the denominator; ``None`` without an optimum."""
-        if self._lp.Solve() != pywraplp.Solver.OPTIMAL:
-            return None
-        found = {
-            group.name: row.dual_value()
-            for group, row in zip(self._rows.groups, self._arrive, strict=True)
-        }
-        found |= {name: -row.dual_value() for name, row in self._limited.items()}
-        return {name: round(max(0.0, dual) * DENOMINATOR) for name, dual in found.items()}
 
     def add(self, found: Priced) -> bool:
         """Add the changes that gain something; say whether any is new."""
@@ -124,8 +82,7 @@ class _Changes:
                 continue
             for n in change.nodes:
                 key = (n, *sorted(change.outs.items()), -1, *sorted(change.ins.items()))
-                if key not in self._known:
-                    self._known.add(key)
+                if self._is_new(key):
                     self._column(n, change)
                     new = True
         return new

@@ -36,7 +36,7 @@ FREE = re.compile(
     r"|subject\.judged"
     r"|(counterExample\.)?plan\.("
     r"warnings.*|metadata\.(kantoptVersion|name|snapshot\.(name|capturedAt|resourceVersion|digest))"
-    r"|solver\.(engine|strategy|seed|ortoolsVersion|reproducible|deterministic|foundBy|status)"
+    r"|solver\.(engine|strategy|seed|ortoolsVersion|reproducible|deterministic|foundBy|status|techniques.*)"
     r"|unplaced\.\d+\.(rule|message)|objectives\.\d+\..*"
     r")"
 )

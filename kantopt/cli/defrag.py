@@ -85,6 +85,7 @@ def defrag(
     seed: lim.Seed = 0,
     deterministic: lim.Deterministic = False,
     workers: lim.Workers = None,
+    without: lim.Without = None,
     gated: opt.Gated = False,
     topology: opt.Levels = None,
     disturb: opt.Disturb = None,
@@ -130,6 +131,7 @@ def defrag(
             from kantopt.planning.question import exempt_keys, read_question
             from kantopt.schema.extends import load_model
             from kantopt.schema.model import Limits
+            from kantopt.search.schedule import known_techniques
 
             chosen = None if model is None else load_model(model)
             keys = frozenset(mark.partition("=")[0] for mark in marks)
@@ -146,7 +148,8 @@ def defrag(
             question = read_question(files, how)
             run.check_age(question)
             progress.reach("planning")
-            settings = Options(engine=engine, seed=seed)
+            left_out = known_techniques(without or ())
+            settings = Options(engine=engine, seed=seed, without=left_out)
             settings = settings if workers is None else replace(settings, workers=workers)
             most = Limits.model_validate(limits)
             wanted = asked(question, Wish(tuple(goal or ()), chosen, most, marks, benefit))

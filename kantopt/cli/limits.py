@@ -50,6 +50,15 @@ Workers = Annotated[
         show_default="2",
     ),
 ]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        metavar="NAME",
+        help="Leave out a technique of the search, to see what it brings; the plan's solver "
+        "section names them. Repeatable.",
+    ),
+]
 Require = Annotated[
     list[str] | None,
     typer.Option(metavar="JOB", help="A job that must be placed. Repeatable."),

@@ -39,6 +39,7 @@ def plan(
     seed: lim.Seed = 0,
     deterministic: lim.Deterministic = False,
     workers: lim.Workers = None,
+    without: lim.Without = None,
     require: lim.Require = None,
     wanted: Annotated[
         str | None,
@@ -111,6 +112,7 @@ def plan(
                     required_jobs,
                     wanted_job,
                 )
+                from kantopt.search.schedule import known_techniques
                 from kantopt.search.strategy import Strategy
 
                 how = opt.import_as(
@@ -123,6 +125,7 @@ def plan(
                 engine=engine,
                 strategies=tuple(Strategy(name) for name in strategy or ()),
                 seed=seed,
+                without=known_techniques(without or ()),
             )
             if workers is not None:
                 settings = replace(settings, workers=workers)

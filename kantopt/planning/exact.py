@@ -13,7 +13,8 @@ from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
 from kantopt.processor import CpuUse, busy_use
 from kantopt.search.known import Bound
-from kantopt.search.told import Found, Note
+from kantopt.search.schedule import CP_SAT
+from kantopt.search.told import Begun, Found, LeftOut, Note
 
 NO_TIME = "the exact search did not begin: there was no time left for it"
 """Warning of a run whose other parts took all the time."""
@@ -56,6 +57,8 @@ class Exact:
         self._deadline: Deadline | None = None
         self._task: SearchTask | None = None
         self._alone = False
+        self._by = CP_SAT.name
+        """The technique at work."""
         self.open = True
         """The search goes on."""
         self.ended = False
@@ -150,13 +153,18 @@ class Exact:
         match message:
             case Found(podsets):
                 before = self._incumbents.best
-                fault = self._incumbents.offer(Placement(podsets), "cp-sat")
+                fault = self._incumbents.offer(Placement(podsets), self._by)
                 if fault is not None:
                     self.warnings.append(f"a placement of the solver was refused: {fault}")
                 elif self._incumbents.best is not before:
                     self._bettered()
             case Bound():
-                self._incumbents.known.add(message)
+                self._incumbents.prove(message, self._by)
+            case Begun(technique):
+                self._by = technique
+                self._incumbents.tally.began(technique)
+            case LeftOut(technique, why):
+                self._incumbents.tally.left_out(technique, why)
             case Note(text):
                 self.warnings.append(text)
             case Started(version):

@@ -72,6 +72,7 @@ def _task(incumbents: Incumbents, options: Options, deadline: Deadline) -> Searc
         seed=options.seed,
         workers=options.workers,
         work=None,
+        without=options.without,
     )
 
 

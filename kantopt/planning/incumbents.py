@@ -9,7 +9,8 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
-from kantopt.search.known import Known
+from kantopt.search.engine.technique import Tally
+from kantopt.search.known import Bound, Known
 from kantopt.search.presolve import presolved
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
@@ -48,10 +49,17 @@ class Incumbents:
         A placement that is legal but for required jobs it may leave out.
     by
         Who found it.
+    tally
+        What techniques did before, where a run begins anew.
     """
 
     def __init__(
-        self, instance: Instance, tiers: Sequence[Tier], start: Placement, by: str
+        self,
+        instance: Instance,
+        tiers: Sequence[Tier],
+        start: Placement,
+        by: str,
+        tally: Tally | None = None,
     ) -> None:
         self.instance = instance
         self.searched = presolved(instance)
@@ -62,6 +70,8 @@ class Incumbents:
         values = measure(instance, start, tiers)
         self.history = [Incumbent(start, values, missing, by)]
         self.finders = {by}
+        self.tally = tally or Tally()
+        """What each technique did."""
 
     @property
     def best(self) -> Incumbent:
@@ -89,4 +99,12 @@ class Incumbents:
         if incumbent.key < self.best.key:
             self.history = [*self.history[:1], *self.history[1:][-KEPT:], incumbent]
             self.finders.add(by)
+            self.tally.of(by).plans += 1
         return None
+
+    def prove(self, bound: Bound, by: str) -> None:
+        """Take a bound that a technique has proved."""
+        higher = bound.bound > self.known.bound(bound.tier, self.best.values).bound
+        self.known.add(bound)
+        if higher and self.known.bound(bound.tier, self.best.values) is bound:
+            self.tally.of(by).bounds += 1

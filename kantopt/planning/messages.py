@@ -9,7 +9,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.known import Bound
-from kantopt.search.told import Found, Note
+from kantopt.search.told import Begun, Found, LeftOut, Note
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Failed:
     """The solver gave up itself, for a fault of its own: another way may do."""
 
 
-Message = Started | Found | Bound | Note | Alone | Done | Failed
+Message = Started | Begun | LeftOut | Found | Bound | Note | Alone | Done | Failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,5 +61,7 @@ class SearchTask:
     work: float | None
     log: str | None = None
     """File that CP-SAT's log is appended to."""
+    without: tuple[str, ...] = ()
+    """Techniques that are left out."""
     plain: bool = False
     """Search without presolve."""

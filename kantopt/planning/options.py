@@ -21,5 +21,7 @@ class Options:
     seed: int = 0
     workers: int = 2
     require: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    """Techniques that are left out, by name."""
     log: str | None = None
     """File that CP-SAT's log is appended to."""

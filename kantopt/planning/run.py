@@ -22,7 +22,9 @@ from kantopt.problem.tiers import Tier
 from kantopt.processor import CpuUse, starved_words
 from kantopt.schema import plan as docs
 from kantopt.schema.model import Metric, Rule
+from kantopt.search.engine.technique import BY_WISH, Technique
 from kantopt.search.portfolio import best_of
+from kantopt.search.schedule import BESIDE, LAST, LOCAL_SEARCH, SPARING, techniques
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.unplaced import never_placed
@@ -46,7 +48,6 @@ SMALL = 0.02
 """Seconds that judging one plan of a small question takes at most."""
 KEPT = "last-plan"
 """Who found what is taken over from the plan of the run before."""
-_FINDERS: dict[str, Literal["cp-sat", "last-plan"]] = {"cp-sat": "cp-sat", KEPT: "last-plan"}
 SHORT = 1.5
 """With fewer seconds left, moves of single pods are worth more than a second strategy."""
 
@@ -137,6 +138,8 @@ class Run:
             self.tiers,
             seed=self.options.seed,
             found=self._take,
+            tally=self.incumbents.tally,
+            without=self.options.without,
         )
         self.cut = deadline.cuts()
         self._take(placement, strategy)
@@ -169,13 +172,13 @@ class Run:
 
         def found(placement: Placement) -> bool:
             before = self.incumbents.best
-            fault = self.incumbents.offer(placement, "tidy")
+            fault = self.incumbents.offer(placement, LOCAL_SEARCH.name)
             if self.incumbents.best is not before:
                 self._tell()
             return fault is None
 
         best = self.incumbents.best
-        if not (self.incumbents.optimal or best.missing):
+        if not (self.incumbents.optimal or best.missing) and self._may(LOCAL_SEARCH):
             from kantopt.search.tidy.improve import tidy
 
             searched = self.incumbents.searched
@@ -188,7 +191,8 @@ class Run:
             left_out = [placement.podsets for placement in forbidden]
             known = (*(one.placement for one in incumbents.history[::-1]), self.instance.current)
             start = next(placement for placement in known if placement.podsets not in left_out)
-            incumbents = Incumbents(self.instance, self.tiers, start, "nobody")
+            tally = self.incumbents.tally
+            incumbents = Incumbents(self.instance, self.tiers, start, "nobody", tally)
         deadline = self.deadline.less(self.reserve)
         # The exact search has its last word before: then that is the time limit, too.
         self.search_end = deadline.less(grace(deadline.remaining()))
@@ -210,7 +214,8 @@ class Run:
             self.infeasible = True
             self.instance = _not_required(self.instance)
             best = incumbents.best
-            self.incumbents = Incumbents(self.instance, self.tiers, best.placement, best.by)
+            tally = incumbents.tally
+            self.incumbents = Incumbents(self.instance, self.tiers, best.placement, best.by, tally)
             return self.search()
         self._spare(incumbents, deadline)
         return incumbents
@@ -222,10 +227,12 @@ class Run:
         best = incumbents.best
         if incumbents.optimal or not evicts(self.instance, best.placement):
             return
+        if not self._may(SPARING):
+            return
         from kantopt.verify.spared import with_victims_spared
 
         for placement in with_victims_spared(self.instance, best.placement, deadline.cuts):
-            if incumbents.offer(placement, "spared") is None:
+            if incumbents.offer(placement, SPARING.name) is None:
                 self._tell()
 
     def _begun(self) -> None:
@@ -283,13 +290,14 @@ class Run:
             solver=docs.Solver(
                 engine=self.options.engine,
                 strategy=self._strategy(),
-                found_by="none" if not examined else _FINDERS.get(finder, "fast"),
+                found_by="none" if not examined else self._found_by(finder),
                 status=status,
                 seed=self.options.seed,
                 deterministic=self.deadline.deterministic,
                 reproducible=not self.cut
                 and (self.deadline.deterministic or not self.ortools_version),
                 ortools_version=self.ortools_version,
+                techniques=self._uses(),
             ),
             unplaced=left_pending(self.instance, final, lambda j: self._why(final, j, examined)),
             standing=self.standing,
@@ -318,12 +326,39 @@ class Run:
 
     def _strategy(self) -> str:
         """Name what made the fast path's plan: a strategy, and the moves that bettered it."""
-        by = [
-            name
-            for name in ("tidy", "chains", "repair", "spared")
-            if name in self.incumbents.finders
-        ]
+        movers = (LOCAL_SEARCH, *BESIDE, *LAST)
+        by = [each.name for each in movers if each.name in self.incumbents.finders]
         return " and ".join([self.strategy, *by])
+
+    def _may(self, technique: Technique) -> bool:
+        """Count a run of a technique, unless it is left out."""
+        tally = self.incumbents.tally
+        if technique.name in self.options.without:
+            tally.left_out(technique.name, BY_WISH)
+            return False
+        tally.began(technique.name)
+        return True
+
+    def _found_by(self, finder: str) -> Literal["fast", "cp-sat", "last-plan"]:
+        if finder == KEPT:
+            return "last-plan"
+        exact = {each.name for each in techniques() if each.process == "solver"}
+        return "cp-sat" if finder in exact else "fast"
+
+    def _uses(self) -> tuple[docs.Technique, ...]:
+        """What each technique did that had its turn, in the order of the schedule."""
+        uses = self.incumbents.tally.uses
+        return tuple(
+            docs.Technique(
+                name=each.name,
+                runs=use.runs,
+                plans=use.plans,
+                bounds=use.bounds,
+                why_not="" if use.runs else use.why_not,
+            )
+            for each in techniques()
+            if (use := uses.get(each.name)) is not None
+        )
 
     def _why(self, placement: Placement, j: int, examined: bool) -> tuple[str, str]:
         """Say what keeps a job pending, as long as there is time to look."""

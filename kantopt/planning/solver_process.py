@@ -206,10 +206,10 @@ def _run(line: Connection, near_end: Connection, parent: int, words: int | None)
     from kantopt.planning.messages import Failed, SearchTask
 
     try:
-        import kantopt.search.stages.run
+        from kantopt.search.schedule import load
 
         if not line.poll():
-            import kantopt.search.stages.turns  # noqa: F401 - the same, and needed next
+            load()
 
         task: SearchTask | tuple[SearchTask, ...] = line.recv()
         # Not before: a task is many small things, none of them garbage.
@@ -311,9 +311,9 @@ def _search(task: SearchTask, line: _Far) -> Done:
     from kantopt.planning.messages import Alone, Done, Started
     from kantopt.problem.classes import merge_pods
     from kantopt.problem.placement import Placement
-    from kantopt.search.stages.desk import Desk, Line
-    from kantopt.search.stages.run import run_stages
-    from kantopt.search.told import Found, Note
+    from kantopt.search.engine.desk import Desk, Line
+    from kantopt.search.schedule import search
+    from kantopt.search.told import Begun, Found, LeftOut, Note
 
     merged = merge_pods(task.instance)
 
@@ -330,6 +330,8 @@ def _search(task: SearchTask, line: _Far) -> Done:
         found=found,
         bound=line.send,
         note=lambda text: line.send(Note(text)),
+        begun=lambda technique: line.send(Begun(technique.name)),
+        left_out=lambda technique, why: line.send(LeftOut(technique.name, why)),
         alone=lambda wanted: line.send(Alone(wanted)),
         news=news,
     )
@@ -341,8 +343,9 @@ def _search(task: SearchTask, line: _Far) -> Done:
         [merged.shrink(placement) for placement in task.forbidden],
         Budget(task.deadline, task.seed, task.workers, task.work, log=task.log, plain=task.plain),
         out,
+        task.without,
     )
-    infeasible = run_stages(desk)
+    infeasible = search(desk)
     # CP-SAT stops a little early where it expects the clock to ring before it would look again.
     return Done(infeasible, clocked=task.deadline.less(_CLOSE).over())
 

@@ -13,6 +13,8 @@ from kantopt.planning.options import Options
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
 from kantopt.processor import CpuUse
+from kantopt.search.engine.technique import Technique
+from kantopt.search.schedule import BESIDE, REPAIR
 
 WORK_PER_SECOND = 0.05
 """Deterministic seconds per second of the time limit: few enough that the clock rarely decides."""
@@ -68,12 +70,15 @@ def search_together(
         if options.engine != "fast":
             ending.warnings.append(NO_TIME)
         return ending
-    chained = options.engine != "exact" and not forbidden
+    chained = (
+        options.engine != "exact" and not forbidden and _mover(incumbents, options) is not None
+    )
     if options.engine == "fast":
-        _chains(incumbents, options, deadline, bettered, ending)
+        if chained:
+            _chains(incumbents, options, deadline, bettered, ending)
         return ending
     if chained and not deadline.deterministic:
-        chained = _promising(incumbents)
+        chained = _promising(incumbents, options)
     beside = chained and options.workers > 1 and not deadline.deterministic
     if chained and not beside:
         share = deadline if deadline.deterministic else deadline.less(deadline.remaining() * 2 / 3)
@@ -117,14 +122,23 @@ def _task(
         workers=options.workers if alone else options.workers - 1,
         work=work,
         log=options.log,
+        without=options.without,
     )
 
 
-def _promising(incumbents: Incumbents) -> bool:
+def _mover(incumbents: Incumbents, options: Options) -> Technique | None:
+    """Return the technique that moves single pods: repair where it may serve; ``None`` for none."""
+    may = [technique for technique in BESIDE if technique.name not in options.without]
+    return next((each for each in may if each is not REPAIR or _repairs(incumbents)), None)
+
+
+def _promising(incumbents: Incumbents, options: Options) -> bool:
     """Whether moves of single pods may help: else the exact search gets all workers."""
     from kantopt.search.chains.improve import promising
 
-    return _repairs(incumbents) or promising(incumbents.searched, incumbents.best.placement)
+    if _mover(incumbents, options) is REPAIR:
+        return True
+    return promising(incumbents.searched, incumbents.best.placement)
 
 
 def _repairs(incumbents: Incumbents) -> bool:
@@ -147,8 +161,12 @@ def _chains(
     Beside the exact search this goes on until the time is up, or until that has shown that what is
     required has no place; else until it has long been in vain.
     """
-    by = "repair" if _repairs(incumbents) else "chains"
-    if by == "repair":
+    technique = _mover(incumbents, options)
+    if technique is None:
+        return
+    by = technique.name
+    incumbents.tally.began(by)
+    if technique is REPAIR:
         from kantopt.search.repair.improve import improve
     else:
         from kantopt.search.chains.improve import improve
@@ -162,7 +180,7 @@ def _chains(
                 exact.offer(placement)
 
     pods = sum(podset.count for podset in incumbents.instance.podsets)
-    patience = 2 if by == "repair" else min(100 + 10 * pods, 5000)
+    patience = 2 if technique is REPAIR else min(100 + 10 * pods, 5000)
     try:
         improve(
             incumbents.searched,

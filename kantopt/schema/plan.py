@@ -65,6 +65,16 @@ class Summary(Part):
     changes: bool = Field(description="whether there is anything to do")
 
 
+class Technique(Part):
+    """What one technique of the search did."""
+
+    name: str = Field(description="name, as --without takes it")
+    runs: int = Field(default=0, description="how often it had its turn")
+    plans: int = Field(default=0, description="plans it found, each better than all before")
+    bounds: int = Field(default=0, description="bounds it raised, of the best plan then")
+    why_not: str = Field(default="", description="why it never ran")
+
+
 class Solver(Part):
     """How the plan was made."""
 
@@ -81,6 +91,9 @@ class Solver(Part):
     deterministic: bool = Field(description="limits were in work, not in seconds")
     reproducible: bool = Field(description="whether the same input gives the same plan again")
     ortools_version: str = Field(default="", description="version of OR-Tools, if it was used")
+    techniques: tuple[Technique, ...] = Field(
+        default=(), description="techniques that had their turn, in the order of the schedule"
+    )
 
 
 class Tier(Part):

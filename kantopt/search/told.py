@@ -15,6 +15,21 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Begun:
+    """A technique is at work: what follows is found and proved by it."""
+
+    technique: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A technique does not run now, and why not."""
+
+    technique: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """What the reader of the plan should know of the search."""
 

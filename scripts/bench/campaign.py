@@ -129,7 +129,9 @@ class _CaseRun:
                 files = (*documents, asking)
                 ran = None
                 if called:
-                    ran = self.processes.plan(_arguments(files, asked, plan), limit, Path(own))
+                    arguments = _arguments(files, asked, plan)
+                    arguments += [w for name in self.case.without for w in ("--without", name)]
+                    ran = self.processes.plan(arguments, limit, Path(own))
                     if ran is None:
                         return rows
                 run = Run(self.case, made, asked, self.campaign.parallel)

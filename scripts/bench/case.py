@@ -70,5 +70,7 @@ class Case:
     """Makes the documents, which may be large: not kept here."""
     for_pending: bool = True
     """Whether there is nothing to do if nothing is pending."""
+    without: tuple[str, ...] = ()
+    """Techniques of the search that are left out."""
     one_model: bool = False
     """Whether the models of its suite all ask the same of it: then only the first one is asked."""

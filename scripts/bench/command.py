@@ -45,8 +45,8 @@ def bench(
         str,
         typer.Argument(
             metavar="SUITE",
-            help="priority-matters, gangs, golden, openb, openb-online, vm-rescheduling, features "
-            "or preemption; interruptions, determinism, certificates or explanations.",
+            help="priority-matters, gangs, golden, openb, openb-online, vm-rescheduling, features, "
+            "ablation or preemption; interruptions, determinism, certificates or explanations.",
             show_default=False,
         ),
     ],
@@ -102,14 +102,16 @@ def bench(
         typer.Option(
             metavar="LIST",
             help="Suites whose plans `certificates` certifies, preemption and golden, too (default "
-            "priority-matters); those that `features` adds to (default: all it knows).",
+            "priority-matters); those of `features` and `ablation` (default: all they know).",
             show_default=False,
         ),
     ] = None,
     feature: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="`features`: only this one. Repeatable.", show_default=False
+            metavar="NAME",
+            help="`features`: only this one; `ablation`: only without this technique. Repeatable.",
+            show_default=False,
         ),
     ] = None,
     strategy: Annotated[
@@ -154,7 +156,8 @@ def bench(
     `determinism` plans each question twice; `preemption` compares victims with those of
     reverse-trim; `certificates` certifies plans and checks the certificates; `explanations` asks
     why jobs of each kind are where they are: there, too, 1 if anything is not as documented.
-    `features` runs instances with and without what binds nobody, and shows what that costs.
+    `features` runs instances with and without what binds nobody, and shows what that costs;
+    `ablation` leaves out each technique of the search in turn, and shows what is lost.
     """
     from kantopt.cli.screen import on_screen
     from scripts.bench.campaign import Campaign

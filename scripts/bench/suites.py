@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kantopt.errors import UsageError
-from scripts.bench import gangs, golden, openb, priority_matters, vm_rescheduling
+from scripts.bench import ablation, gangs, golden, openb, priority_matters, vm_rescheduling
 from scripts.bench.case import Case
 from scripts.bench.features import suite as features
 from scripts.bench.grid import Grid, seeds_of
@@ -86,4 +86,5 @@ SUITES = {
         (5.0, 60.0),
     ),
     features.SUITE: Suite(features.cases, (features.OWN,), features.model, (10.0,)),
+    ablation.SUITE: Suite(ablation.cases, (features.OWN,), ablation.model, (5.0,)),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kantopt.report.blocks import Block, Paragraph, Table
+from scripts.bench import ablation
 from scripts.bench.deadlines import deadline_blocks
 from scripts.bench.features.compared import feature_blocks
 from scripts.bench.features.suite import SUITE
@@ -27,6 +28,9 @@ def summary_blocks(rows: Sequence[Row], records: Sequence[Record]) -> list[Block
     if rows[0].suite == SUITE:
         told = [*deadline_blocks(ordered), *(Paragraph(text, "warn") for text in remarks(rows))]
         return [*feature_blocks(rows), *told]
+    if rows[0].suite == ablation.SUITE:
+        told = [Paragraph(text, "warn") for text in remarks(rows)]
+        return [*ablation.ablation_blocks(rows), *told]
     blocks: list[Block] = [outcome_table(ordered), cost_table(ordered), *deadline_blocks(ordered)]
     if rows[0].suite in _LISTED:
         blocks.append(run_table(ordered))

@@ -19,9 +19,9 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.schema.jobs import JobList
 from kantopt.schema.model import Metric, Model, Rule
 from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.search.engine.desk import Desk, Line
 from kantopt.search.known import Bound
-from kantopt.search.stages.desk import Desk, Line
-from kantopt.search.stages.run import run_stages
+from kantopt.search.schedule import search
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check
 from tests.agreement.test_encoding import admits
@@ -159,7 +159,7 @@ def _stages_agree(seed: int, instance: Instance, value: Value) -> None:
     desk = Desk(
         merged.instance, tiers, start, (), Budget(Deadline(elapsed() + 5.0), workers=1), line
     )
-    run_stages(desk)
+    search(desk)
     for bound in told:
         if all(v <= lock for v, lock in zip(value[: bound.tier], bound.locks, strict=False)):
             assert bound.bound <= value[bound.tier], f"seed {seed}: {bound}"

@@ -181,3 +181,24 @@ def test_a_job_that_is_left_aside_cannot_be_required(cli: Cli) -> None:
     done = cli("plan", *BOTH, "huge.yaml", "--for", "llm-8", "--require", "huge")
     assert done.code == 64
     assert "--require: found default/huge, expected a job that is asked about" in done.err
+
+
+def test_without_any_technique_there_is_still_a_plan_and_it_says_what_was_left_out(
+    cli: Cli,
+) -> None:
+    from kantopt.search.schedule import techniques
+
+    names = [each.name for each in techniques()]
+    options = [word for name in names for word in ("--without", name)]
+    done = cli("plan", *BOTH, "-o", "json", "--time-limit", "3s", *options)
+    plan = json.loads(done.out)
+    assert plan["summary"]["placedPods"] == 2
+    told = {each["name"]: each for each in plan["solver"]["techniques"]}
+    assert all("runs" not in each for each in told.values())
+    assert told["relocation"]["whyNot"] == "left out by wish"
+
+
+def test_an_unknown_technique_is_one_error_with_the_nearest(cli: Cli) -> None:
+    done = cli("plan", *BOTH, "--without", "cpsat")
+    assert done.code == 64
+    assert "did you mean cp-sat?" in done.err

@@ -7,8 +7,8 @@ import os
 import pytest
 
 from kantopt.planning.question import Question
-from kantopt.search.stages import run as stages
-from kantopt.search.stages.desk import Desk
+from kantopt.search import schedule
+from kantopt.search.engine.desk import Desk
 from tests.planning.test_plan import PODS_FIRST, planned
 from tests.questions import model, question
 
@@ -16,15 +16,15 @@ WORDS = "F0000 presolve.cc:1] Check failed: context_->VarToConstraints(var).empt
 
 
 def _aborting(monkeypatch: pytest.MonkeyPatch, *, always: bool) -> None:
-    plain = stages.run_stages
+    plain = schedule.search
 
-    def run_stages(desk: Desk) -> bool:
+    def search(desk: Desk) -> bool:
         if always or not desk.budget.plain:
             os.write(2, f"{WORDS}\n*** stack trace ***\n".encode())
             os.abort()
         return plain(desk)
 
-    monkeypatch.setattr(stages, "run_stages", run_stages)
+    monkeypatch.setattr(schedule, "search", search)
 
 
 def _asked() -> Question:

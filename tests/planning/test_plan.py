@@ -362,7 +362,10 @@ def test_a_fault_of_the_local_search_costs_nothing_but_a_warning(
     monkeypatch.setattr("kantopt.search.chains.improve.improve", broken)
     result = planned(hard_question(nodes=4), model(*PODS_FIRST), seconds=3.0, engine="fast")
     assert result.plan.summary.placed_pods > 0
-    assert "the search by chains failed: ZeroDivisionError: on purpose" in result.plan.warnings
+    assert (
+        "the search by ejection-chains failed: ZeroDivisionError: on purpose"
+        in result.plan.warnings
+    )
 
 
 def test_a_plan_that_chains_bettered_names_them() -> None:
@@ -375,7 +378,7 @@ def test_a_plan_that_chains_bettered_names_them() -> None:
     asked = question([node("a", 12), node("b", 12)], running, [big])
     result = planned(asked, model(*PODS_FIRST), engine="fast")
     assert result.plan.summary.moved_pods == 1
-    assert result.plan.solver.strategy.endswith(" and chains")
+    assert result.plan.solver.strategy.endswith(" and ejection-chains")
 
 
 def test_of_a_job_without_a_place_the_rest_is_planned_at_once() -> None:

@@ -13,8 +13,8 @@ from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Model
-from kantopt.search.stages.desk import Desk, Line
-from kantopt.search.stages.run import run_stages
+from kantopt.search.engine.desk import Desk, Line
+from kantopt.search.schedule import search
 from kantopt.verify.rules import check
 from tests.campaign import some
 from tests.drafts import GPU
@@ -58,7 +58,7 @@ def answered(instance: Instance, asked: Model) -> Desk:
     line = Line(found=lambda _: None, bound=lambda _: None, note=lambda _: None)
     budget = Budget(Deadline(elapsed() + 20.0), workers=1)
     desk = Desk(still, tiers_of(still), still.current, (), budget, line)
-    run_stages(desk)
+    search(desk)
     assert desk.known.optimal(desk.values)
     return desk
 

@@ -14,13 +14,13 @@ from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
+from kantopt.search.engine.desk import Desk, Line
+from kantopt.search.engine.worker import Search
 from kantopt.search.known import Bound
 from kantopt.search.parts.division import parts_of
-from kantopt.search.stages.apart import apart
-from kantopt.search.stages.crew import Stages
-from kantopt.search.stages.desk import Desk, Line
-from kantopt.search.stages.run import run_stages
-from kantopt.search.stages.whole import whole
+from kantopt.search.schedule import search
+from kantopt.search.techniques.cp_sat import whole
+from kantopt.search.techniques.decomposition import apart
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.oracle import best
@@ -72,7 +72,7 @@ def two_pools(**more: Any) -> Instance:
 BEST = (1, 0, 2)
 
 
-def search_apart(desk: Desk, stages: Stages | None = None) -> bool:
+def search_apart(desk: Desk, stages: Search | None = None) -> bool:
     parts = parts_of(desk.instance, desk.tiers)
     assert len(parts) == 2
     return apart(desk, parts, desk.tiers, desk.budget, stages or undivided)
@@ -102,7 +102,7 @@ def test_searched_apart_a_question_has_the_optimum_that_it_has_as_a_whole() -> N
         desk = Planner().desk(
             instance, None if check(instance, instance.current) else instance.current
         )
-        infeasible = run_stages(desk)
+        infeasible = search(desk)
         whole_desk = Planner().desk(
             instance, None if check(instance, instance.current) else instance.current
         )
@@ -121,7 +121,7 @@ def test_a_repeatable_search_tells_the_same_each_time() -> None:
     told = []
     for _ in range(2):
         planner = Planner()
-        run_stages(planner.desk(instance, instance.current, work=5.0))
+        search(planner.desk(instance, instance.current, work=5.0))
         told.append((planner.found, planner.bounds))
     assert told[0] == told[1]
 
@@ -184,9 +184,9 @@ def test_what_is_left_after_a_fault_is_searched_as_a_whole(
             raise ValueError("no such luck")
         return whole(desk, deadline)
 
-    monkeypatch.setattr("kantopt.search.stages.turns.whole", fails_in_parts)
+    monkeypatch.setattr("kantopt.search.techniques.cp_sat.whole", fails_in_parts)
     desk = planner.desk(instance, instance.current)
-    run_stages(desk)
+    search(desk)
     assert desk.values == BEST
     assert desk.known.optimal(desk.values)
 
@@ -209,14 +209,14 @@ def test_news_from_the_planner_reach_the_parts() -> None:
 def test_a_part_without_a_legal_placement_leaves_none_to_the_whole() -> None:
     instance = two_pools(required=["b-new", "b-late"])
     planner = Planner()
-    assert run_stages(planner.desk(instance))
+    assert search(planner.desk(instance))
     assert planner.found == []
 
 
 def test_a_required_job_is_placed_in_its_part() -> None:
     instance = two_pools(required=["b-late"])
     desk = Planner().desk(instance)
-    assert not run_stages(desk)
+    assert not search(desk)
     assert desk.values == best(instance)[0]
     assert desk.known.optimal(desk.values)
 
@@ -226,7 +226,7 @@ def test_tiers_that_are_no_sums_are_searched_after_the_parts() -> None:
     objectives = [{"unplaced": {"unit": "pod"}}, slots, "moves"]
     instance = two_pools(objectives=objectives)
     desk = Planner().desk(instance, instance.current)
-    run_stages(desk)
+    search(desk)
     assert desk.values == best(instance)[0]
     assert desk.known.optimal(desk.values)
 
@@ -235,7 +235,7 @@ def test_with_forbidden_placements_the_question_stays_whole() -> None:
     instance, planner = two_pools(), Planner()
     target = best(instance)[1]
     assert target is not None
-    run_stages(planner.desk(instance, instance.current, forbidden=(target,)))
+    search(planner.desk(instance, instance.current, forbidden=(target,)))
     assert planner.bounds == []
     assert target not in planner.found
     assert measure(instance, planner.found[-1], tiers_of(instance)) >= BEST

@@ -20,9 +20,9 @@ from kantopt.search.bins.contents import SpentError, Work, nearly_full
 from kantopt.search.bins.leaving import left_out
 from kantopt.search.bins.packing import pack
 from kantopt.search.bins.question import question as asked_of
+from kantopt.search.engine.desk import Desk, Line
 from kantopt.search.known import Bound
-from kantopt.search.stages.bins import QUICK, bins, choose
-from kantopt.search.stages.desk import Desk, Line
+from kantopt.search.techniques.bin_completion import QUICK, bins, choose
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from scripts.bench.models import bench_model
@@ -253,7 +253,7 @@ def test_a_choice_places_what_no_pod_by_pod_search_does() -> None:
 def test_some_of_many_nodes_are_chosen_for_while_the_others_stay_as_they_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("kantopt.search.stages.bins.MOST_NODES", 6)
+    monkeypatch.setattr("kantopt.search.techniques.bin_completion.MOST_NODES", 6)
     made = documents(Cell(16, 4, 1, 105), 7309940385334237743)
     instance = build_instance(
         made.snapshot, made.pending, bench_model("placement-first", counts=True)
@@ -275,7 +275,9 @@ def test_what_is_placed_elsewhere_meanwhile_is_not_looked_for(
     line = Line(lambda _: None, lambda _: None, lambda _: None, news=lambda: placement)
     start, budget = instance.current, Budget(Deadline(None))
     asked: list[Any] = []
-    monkeypatch.setattr("kantopt.search.stages.bins.question", lambda *args: asked.append(args))
+    monkeypatch.setattr(
+        "kantopt.search.techniques.bin_completion.question", lambda *args: asked.append(args)
+    )
     bins(Desk(instance, tiers_of(instance), start, (), budget, line), QUICK)
     choose(Desk(instance, tiers_of(instance), start, (), budget, line), Deadline(None), 0)
     assert not asked

@@ -15,12 +15,12 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.extends import load_model
 from kantopt.search.construct import construct
+from kantopt.search.engine.desk import Desk, Line
 from kantopt.search.justify import justify
 from kantopt.search.realise import Wanted, realise
-from kantopt.search.stages.desk import Desk, Line
-from kantopt.search.stages.domains import divided
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
+from kantopt.search.techniques.domains import divided
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from scripts.bench.case import Documents

@@ -11,10 +11,10 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement, nowhere
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.cutting import cutting_bounds
+from kantopt.search.engine.desk import Desk, Line
 from kantopt.search.filled.anew import filled
 from kantopt.search.known import Bound
-from kantopt.search.stages.desk import Desk, Line
-from kantopt.search.stages.fill import fill
+from kantopt.search.techniques.device_patterns import fill
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.verify.world import HOST, job, node, pods, question

@@ -20,9 +20,9 @@ from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Metric
+from kantopt.search.engine.desk import Desk, Line
 from kantopt.search.slots.generation import Generation
-from kantopt.search.stages.desk import Desk, Line
-from kantopt.search.stages.slots import slots
+from kantopt.search.techniques.content_columns import slots
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from kantopt.verify.slots.pieces import pieces_of

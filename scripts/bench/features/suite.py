@@ -89,9 +89,9 @@ def cases(grid: Grid) -> list[Case]:
     UsageError
         If a suite or a feature is none, or a suite needs data.
     """
-    chosen = [FEATURES[name] for name in _known("--feature", grid.features, list(FEATURES))]
+    chosen = [FEATURES[name] for name in chosen_names("--feature", grid.features, list(FEATURES))]
     found = []
-    for name in _known("--of", grid.of, [n for n in BASES if n not in left_out(grid)]):
+    for name in _suites(grid):
         if BASES[name].needs_data and grid.data is None:
             raise UsageError(
                 f"bench {SUITE} --of {name}: needs data: give --data DIR or set KANTOPT_DATA"
@@ -172,9 +172,22 @@ def _adder(plain: Callable[[], Stated], feature: Feature) -> Callable[[], Docume
     return lambda: feature.change(plain())
 
 
-def _known(option: str, names: Sequence[str], known: Sequence[str]) -> Sequence[str]:
+def _suites(grid: Grid) -> Sequence[str]:
+    if grid.of:
+        return chosen_names("--of", grid.of, list(BASES))
+    return [name for name in BASES if name not in left_out(grid)]
+
+
+def chosen_names(option: str, names: Sequence[str], known: Sequence[str]) -> Sequence[str]:
+    """Return the names that an option gives, or all that are known.
+
+    Raises
+    ------
+    UsageError
+        If one is not known.
+    """
     for name in names:
-        if name not in (*known, *(BASES if option == "--of" else ())):
+        if name not in known:
             hint = did_you_mean(name, known)
             found = f"{option}: found {name}, expected {one_of(known, len(known))}"
             raise UsageError(found + (f" ({hint})" if hint else ""))

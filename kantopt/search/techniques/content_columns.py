@@ -7,11 +7,11 @@ import random
 from kantopt.clock import Deadline
 from kantopt.cp.contents import Effort
 from kantopt.problem.placement import Placement
+from kantopt.search.engine.desk import Desk
 from kantopt.search.order.approach import approach
 from kantopt.search.sequence import sequence
 from kantopt.search.slots.care import Caution
 from kantopt.search.slots.generation import Generation
-from kantopt.search.stages.desk import Desk
 from kantopt.search.tidy.improve import tidy
 from kantopt.verify.rules import check
 from kantopt.verify.slots.pricing import Content

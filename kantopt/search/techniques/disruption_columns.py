@@ -5,7 +5,7 @@ from __future__ import annotations
 from kantopt.clock import Deadline
 from kantopt.search.columns.least import least_disruption
 from kantopt.search.columns.program import DISRUPTION
-from kantopt.search.stages.desk import Desk
+from kantopt.search.engine.desk import Desk
 
 
 def disrupts(desk: Desk) -> bool:

@@ -15,7 +15,7 @@ from kantopt.search.bins.contents import SpentError, Work
 from kantopt.search.bins.packing import Filled
 from kantopt.search.bins.placing import placed
 from kantopt.search.bins.question import Question, question
-from kantopt.search.stages.desk import Desk
+from kantopt.search.engine.desk import Desk
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kantopt.search.engine.desk import Desk
 from kantopt.search.filled.anew import filled
-from kantopt.search.stages.desk import Desk
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 

@@ -1,15 +1,18 @@
-"""What the stages share: the question, the incumbent, the bounds, and a line to the planner."""
+"""What techniques share: the question, the incumbent, the bounds, and a line to the planner."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from kantopt.clock import Deadline
 from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
+from kantopt.search.engine.technique import BY_WISH, Technique
 from kantopt.search.known import Bound, Known, Numbers, Source
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
@@ -26,7 +29,11 @@ class Line:
     news: Callable[[], Placement | None] = lambda: None
     """Returns a legal placement that was found elsewhere since it was asked last."""
     alone: Callable[[bool], None] = lambda _: None
-    """Told whether what goes on beside should wait, for a stage that needs all processors."""
+    """Told whether what goes on beside should wait, for a technique that needs all processors."""
+    begun: Callable[[Technique], None] = lambda _: None
+    """Told which technique is at work from now on."""
+    left_out: Callable[[Technique, str], None] = lambda *_: None
+    """Told which technique does not run now, and why not."""
 
 
 class Desk:
@@ -38,6 +45,8 @@ class Desk:
         A legal placement, or ``None`` if none is known: a required job has no place yet.
     forbidden
         Placements whose moves have no order; what is searched leaves them out, and proves nothing.
+    without
+        Names of techniques that are left out.
     """
 
     def __init__(
@@ -48,6 +57,7 @@ class Desk:
         forbidden: Sequence[Placement],
         budget: Budget,
         line: Line,
+        without: Collection[str] = (),
     ) -> None:
         self.instance = instance
         self.tiers = tuple(tiers)
@@ -57,6 +67,10 @@ class Desk:
         self.best: Placement | None = None
         self.values: tuple[int, ...] = ()
         self._line = line
+        self.without = frozenset(without)
+        self.looked_at: dict[str, tuple[int, ...]] = {}
+        """Values at which bounds were asked for last of techniques that only the values change."""
+        self._runs: Counter[str] = Counter()
         self._noted: set[str] = set()
         if start is not None:
             self._take(start)
@@ -97,18 +111,42 @@ class Desk:
             self._noted.add(text)
             self._line.note(text)
 
-    def alone(self, stage: Callable[..., None], *arguments: object) -> None:
-        """Run a stage like :meth:`attempt`, while the planner's own search waits."""
-        self._line.alone(True)
-        self.attempt(stage, *arguments)
-        self._line.alone(False)
+    def may(self, technique: Technique) -> bool:
+        """Whether a technique is not left out by wish."""
+        if technique.name in self.without:
+            self.leave_out(technique, BY_WISH)
+        return technique.name not in self.without
 
-    def attempt(self, stage: Callable[..., None], *arguments: object) -> None:
-        """Run a stage, which gets the desk first; a fault must not cost what the others find."""
+    def leave_out(self, technique: Technique, why: str) -> None:
+        """Pass on why a technique does not run now, if it never has."""
+        if not self._runs[technique.name]:
+            self._line.left_out(technique, why)
+
+    def begin(self, technique: Technique) -> None:
+        """Pass on which technique is at work from now on."""
+        self._runs[technique.name] += 1
+        self._line.begun(technique)
+
+    def run(self, technique: Technique, deadline: Deadline, *, alone: bool = False) -> bool:
+        """Have a technique run; say whether there provably is no legal placement.
+
+        A fault of it must not cost what the others find; where there is no plan yet there are none.
+        """
+        assert technique.run is not None
+        before = self._runs[technique.name]
+        self.begin(technique)
+        if alone:
+            self._line.alone(True)
         try:
-            stage(self, *arguments)
+            return bool(technique.run(self, deadline, before))
         except Exception as error:
-            self.note(f"a stage of the search failed ({stage.__name__}): {error!r}")
+            if self.best is None:
+                raise
+            self.note(f"a technique failed ({technique.name}): {error!r}")
+            return False
+        finally:
+            if alone:
+                self._line.alone(False)
 
     def refresh(self) -> bool:
         """Take the news from the planner; say whether they bettered the incumbent."""

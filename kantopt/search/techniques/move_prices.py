@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from kantopt.clock import Deadline
+from kantopt.search.engine.desk import Desk
 from kantopt.search.known import Numbers
 from kantopt.search.repair.bound import change_prices
-from kantopt.search.stages.desk import Desk
 
 
 def ceiling(desk: Desk, deadline: Deadline) -> None:

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
@@ -18,11 +18,11 @@ from kantopt.cp.solve import Budget
 from kantopt.problem.parts import Part
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
+from kantopt.search.engine.desk import Desk, Line
 from kantopt.search.known import Bound
-from kantopt.search.stages.desk import Desk, Line
 from kantopt.search.told import Found, Note
 
-Stages = Callable[[Desk], bool]
+Search = Callable[[Desk], bool]
 """Search a question; return whether it provably has no legal placement."""
 
 _LONGEST = 200
@@ -62,15 +62,23 @@ class Crew:
     ----------
     size
         Most processes at a time.
-    stages
+    search
         What searches a part.
+    without
+        Techniques that are left out.
     """
 
     def __init__(
-        self, size: int, parts: Sequence[Part], tiers: Sequence[Tier], stages: Stages
+        self,
+        size: int,
+        parts: Sequence[Part],
+        tiers: Sequence[Tier],
+        search: Search,
+        without: Collection[str] = (),
     ) -> None:
         self._size = size
-        self._parts, self._tiers, self._stages = parts, tuple(tiers), stages
+        self._parts, self._tiers, self._of_part = parts, tuple(tiers), search
+        self._without = without
         self._idle: list[_Worker] = []
         self._busy: dict[int, _Worker] = {}
 
@@ -129,10 +137,10 @@ class Crew:
         )
         budget = errand.budget
         instance = self._parts[errand.part].instance
-        desk = Desk(instance, self._tiers, errand.start, (), budget, out)
+        desk = Desk(instance, self._tiers, errand.start, (), budget, out, self._without)
         for bound in errand.proved:
             desk.known.add(bound)
-        infeasible = self._stages(desk)
+        infeasible = self._of_part(desk)
         return Ended(infeasible, cut=desk.over())
 
 

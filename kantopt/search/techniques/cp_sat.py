@@ -9,7 +9,7 @@ from kantopt.cp.model import PlacementModel
 from kantopt.cp.solve import solve_tiers
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.search.stages.desk import Desk
+from kantopt.search.engine.desk import Desk
 from kantopt.verify.step import Step
 
 LARGEST = 500_000

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kantopt.clock import Deadline
+from kantopt.search.engine.desk import Desk
 from kantopt.search.neighbourhoods.neighbourhoods import Neighbourhoods
-from kantopt.search.stages.desk import Desk
 
 STEP = 0.25
 """Seconds for one neighbourhood."""

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from kantopt.cp.relaxed.bounds import relaxed_bounds
 from kantopt.search.cutting import cutting_bounds
-from kantopt.search.stages.desk import Desk
+from kantopt.search.engine.desk import Desk
 
 
 def relax(desk: Desk) -> None:
     """Prove what merged nodes, pods and devices prove; takes milliseconds, seconds at most."""
     desk.tell_arithmetic()
-    locks = desk.values
+    locks = desk.looked_at["relaxation"] = desk.values
 
     def bound(tier: int, value: int) -> None:
         desk.proved(tier, value, locks[:tier], "relaxation-search")
 
     relaxed_bounds(desk.instance, desk.tiers, locks, desk.budget.deadline, bound=bound)
+
+
+def cut(desk: Desk) -> None:
+    """Prove what no patterns of shares of nodes and devices can hold."""
+    locks = desk.looked_at["cutting-stock"] = desk.values
     for tier, value in cutting_bounds(desk.instance, desk.tiers, locks, desk.budget.deadline):
         if value > desk.known.bound(tier, locks).bound:
             desk.proved(tier, value, locks[:tier], "column-generation")

@@ -7,10 +7,10 @@ from dataclasses import replace
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.towards import Aim, Best, Towards
 from kantopt.search.construct import is_legal
+from kantopt.search.engine.desk import Desk
 from kantopt.search.exchange import exchange
 from kantopt.search.realise import Wanted, realise
-from kantopt.search.stages.desk import Desk
-from kantopt.search.stages.relax import relax
+from kantopt.search.techniques.relaxation import relax
 
 
 def divided(desk: Desk, deadline: Deadline) -> None:

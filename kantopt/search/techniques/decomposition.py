@@ -10,11 +10,11 @@ from kantopt.cp.solve import Budget
 from kantopt.problem.parts import Part
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
+from kantopt.search.engine.desk import Desk
+from kantopt.search.engine.worker import Crew, Ended, Errand, Message, Search
 from kantopt.search.known import Bound
 from kantopt.search.parts.assembly import Assembly
-from kantopt.search.stages.crew import Crew, Ended, Errand, Message, Stages
-from kantopt.search.stages.desk import Desk
-from kantopt.search.stages.whole import counts
+from kantopt.search.techniques.cp_sat import counts
 from kantopt.search.told import Found, Note
 
 _LEAST = 0.2
@@ -26,7 +26,7 @@ _PATIENCE = 10
 
 
 def apart(
-    desk: Desk, parts: Sequence[Part], tiers: Sequence[Tier], budget: Budget, stages: Stages
+    desk: Desk, parts: Sequence[Part], tiers: Sequence[Tier], budget: Budget, searched: Search
 ) -> bool:
     """Search the parts of a question; say whether it provably has no legal placement at all.
 
@@ -46,11 +46,11 @@ def apart(
         Those of the question, from the first on, that are sums over the parts.
     budget
         What may be spent on it.
-    stages
+    searched
         What searches a part.
     """
     run = _Run(desk, parts, tiers, budget)
-    with Crew(run.size, parts, tiers, stages) as crew:
+    with Crew(run.size, parts, tiers, searched, desk.without) as crew:
         run.search(crew)
     run.tell()
     return run.infeasible

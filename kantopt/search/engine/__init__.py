@@ -1,0 +1,1 @@
+"""What every technique is run by: the contract, the schedule, the incumbent it betters."""

@@ -1,0 +1,74 @@
+"""What a technique is: a name, when it applies, what it does; and what those of a run brought."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from kantopt.clock import Deadline
+    from kantopt.search.engine.desk import Desk
+
+Run = Callable[["Desk", "Deadline", int], bool | None]
+"""Betters what is on the desk until the deadline; the number says how often it has run before.
+
+True means that there provably is no legal placement at all."""
+
+
+BY_WISH = "left out by wish"
+"""Why a technique that the options name does not run."""
+
+
+def _always(_: Desk) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Technique:
+    """A way to find better plans, or to prove that there are none."""
+
+    name: str
+    """What ``--without`` calls it."""
+    textbook: str
+    """What a textbook calls it, and who described it."""
+    process: Literal["planner", "solver"]
+    """With the fast path, or beside it, with OR-Tools."""
+    run: Run | None = None
+    """``None`` for those of the planner, which calls them itself."""
+    hinders: Callable[[Desk], str] = _always
+    """Says in a few words why it does not apply; nothing if it does."""
+    needs_plan: bool = True
+    """Whether it betters a legal placement, of which all orders are allowed."""
+
+
+@dataclass(slots=True)
+class Use:
+    """What a technique did in a run."""
+
+    runs: int = 0
+    plans: int = 0
+    """Plans better than all before."""
+    bounds: int = 0
+    """Bounds higher than those known of the plan that was the best then."""
+    why_not: str = ""
+    """Why it has not run, where it never has."""
+
+
+class Tally:
+    """What each technique did in a run, in the order in which they were heard of first."""
+
+    def __init__(self) -> None:
+        self.uses: dict[str, Use] = {}
+
+    def of(self, name: str) -> Use:
+        """Return what a technique did so far."""
+        return self.uses.setdefault(name, Use())
+
+    def began(self, name: str) -> None:
+        """Count a run."""
+        self.of(name).runs += 1
+
+    def left_out(self, name: str, why: str) -> None:
+        """Note why a technique does not run now."""
+        self.of(name).why_not = why

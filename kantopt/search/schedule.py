@@ -1,0 +1,321 @@
+"""The schedule: which technique runs when, where, and how long.
+
+The bounds that are quick come first, and what they need is loaded first: in a run of a second the
+solver's process has hardly begun when there is a question. So nothing is loaded here that a
+technique needs before it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from kantopt.errors import UsageError
+from kantopt.schema.hints import did_you_mean
+from kantopt.search.engine.technique import Technique
+
+if TYPE_CHECKING:
+    from kantopt.clock import Deadline
+    from kantopt.search.engine.desk import Desk
+
+# -- how each runs
+
+
+def _relaxation(desk: Desk, _: Deadline, __: int) -> None:
+    from kantopt.search.techniques.relaxation import relax
+
+    relax(desk)
+
+
+def _cutting_stock(desk: Desk, _: Deadline, __: int) -> None:
+    from kantopt.search.techniques.relaxation import cut
+
+    cut(desk)
+
+
+def _device_patterns(desk: Desk, _: Deadline, __: int) -> None:
+    from kantopt.search.techniques.device_patterns import fill
+
+    fill(desk)
+
+
+def _bin_completion(desk: Desk, _: Deadline, before: int) -> None:
+    from kantopt.search.techniques.bin_completion import QUICK, bins
+
+    bins(desk, QUICK * MORE**before)
+
+
+def _covering(desk: Desk, until: Deadline, before: int) -> None:
+    from kantopt.search.techniques.bin_completion import choose
+
+    choose(desk, until, before)
+
+
+def _domains(desk: Desk, until: Deadline, _: int) -> None:
+    from kantopt.search.techniques.domains import divided
+
+    divided(desk, until)
+
+
+def _move_prices(desk: Desk, until: Deadline, _: int) -> None:
+    from kantopt.search.techniques.move_prices import ceiling
+
+    ceiling(desk, until)
+
+
+def _content_columns(desk: Desk, until: Deadline, _: int) -> None:
+    from kantopt.search.techniques.content_columns import slots
+
+    slots(desk, until)
+
+
+def _disruption_columns(desk: Desk, until: Deadline, _: int) -> None:
+    from kantopt.search.techniques.disruption_columns import disruption
+
+    disruption(desk, until)
+
+
+def _neighbourhoods(desk: Desk, until: Deadline, _: int) -> None:
+    from kantopt.search.techniques.neighbourhoods import nearby
+
+    nearby(desk, until)
+
+
+def _cp_sat(desk: Desk, until: Deadline, _: int) -> bool:
+    from kantopt.search.techniques.cp_sat import whole
+
+    others = desk.best is not None and not desk.forbidden and desk.budget.work is None
+    # Where others look for better plans all the time goes into proofs.
+    return whole(desk, until, proving=1.0) if others else whole(desk, until)
+
+
+# -- when each applies
+
+
+def _nothing_new(name: str) -> Callable[[Desk], str]:
+    """Make a condition: the technique has not looked at the best plan yet."""
+    return lambda desk: "no better plan since" if desk.looked_at.get(name) == desk.values else ""
+
+
+def _devices_in_use(desk: Desk) -> str:
+    users = [podset for podset in desk.instance.podsets if podset.devices]
+    if not users:
+        return "no pod asks for devices"
+    return "devices are in use" if any(podset.running for podset in users) else ""
+
+
+def _no_gangs(desk: Desk) -> str:
+    from kantopt.cp.relaxed.domains import worth_dividing
+
+    return "" if worth_dividing(desk.instance) else "no gangs wait, or no domains for them"
+
+
+def _least_disruption(desk: Desk) -> str:
+    from kantopt.search.techniques.disruption_columns import disrupts
+
+    return "" if disrupts(desk) else "disruption is proved"
+
+
+# -- the techniques
+
+RELOCATION = Technique("relocation", "repacking", "planner")
+REVERSE_TRIM = Technique("reverse-trim", "reverse trim (Kueue)", "planner")
+EXCHANGE = Technique("exchange", "k-exchange", "planner")
+RUIN_AND_RECREATE = Technique(
+    "ruin-and-recreate", "ruin and recreate (Schrimpf et al. 2000)", "planner"
+)
+LOCAL_SEARCH = Technique("local-search", "bin emptying and steepest descent", "planner")
+EJECTION_CHAINS = Technique("ejection-chains", "ejection chains (Glover 1996)", "planner")
+REPAIR = Technique("repair", "ejection chains of one or two pods", "planner")
+SPARING = Technique("sparing", "minimal preemption", "planner")
+DECOMPOSITION = Technique("decomposition", "decomposition into independent parts", "solver")
+RELAXATION = Technique(
+    "relaxation",
+    "relaxation by aggregation",
+    "solver",
+    _relaxation,
+    _nothing_new("relaxation"),
+)
+CUTTING_STOCK = Technique(
+    "cutting-stock",
+    "cutting stock (Gilmore and Gomory 1961)",
+    "solver",
+    _cutting_stock,
+    _nothing_new("cutting-stock"),
+)
+DEVICE_PATTERNS = Technique(
+    "device-patterns", "pattern-based rounding", "solver", _device_patterns, _devices_in_use
+)
+BIN_COMPLETION = Technique(
+    "bin-completion", "bin completion (Korf 2003)", "solver", _bin_completion
+)
+COVERING = Technique("covering", "set covering over contents of bins", "solver", _covering)
+DOMAINS = Technique(
+    "domains", "relaxation by aggregation, domain by domain", "solver", _domains, _no_gangs
+)
+MOVE_PRICES = Technique("move-prices", "Lagrangian relaxation", "solver", _move_prices)
+CONTENT_COLUMNS = Technique(
+    "content-columns", "column generation over contents of nodes", "solver", _content_columns
+)
+DISRUPTION_COLUMNS = Technique(
+    "disruption-columns",
+    "Dantzig-Wolfe decomposition by node",
+    "solver",
+    _disruption_columns,
+    _least_disruption,
+)
+NEIGHBOURHOODS = Technique(
+    "neighbourhoods", "large neighbourhood search (Shaw 1998)", "solver", _neighbourhoods
+)
+CP_SAT = Technique("cp-sat", "constraint programming", "solver", _cp_sat, needs_plan=False)
+
+# -- the schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A technique in its place."""
+
+    technique: Technique
+    share: float = 1.0
+    """Of the time that is left, what it may take."""
+    alone: bool = False
+    """Whether it needs all processors."""
+    by_work: bool = False
+    """Whether it also runs where work is counted, not time."""
+
+
+FAST = (RELOCATION, REVERSE_TRIM, EXCHANGE, RUIN_AND_RECREATE, LOCAL_SEARCH)
+"""With the fast path, in this order."""
+BESIDE = (REPAIR, EJECTION_CHAINS)
+"""In the planner's process while the solver is at work: the first that has something to move."""
+LAST = (SPARING,)
+"""Before the answer, where it is not proved."""
+FIRST = (
+    Turn(RELAXATION, by_work=True),
+    Turn(CUTTING_STOCK, by_work=True),
+    Turn(DEVICE_PATTERNS, by_work=True),
+    Turn(BIN_COMPLETION, by_work=True),
+    Turn(DOMAINS, 0.7, alone=True),
+    Turn(RELAXATION),
+    Turn(CUTTING_STOCK),
+    Turn(MOVE_PRICES, 0.6),
+    Turn(CONTENT_COLUMNS, 0.95),  # tiers of slots are mostly closed by it
+    Turn(COVERING, 0.25),
+    Turn(CP_SAT, 0.25, by_work=True),  # small questions are proved by then
+)
+"""In the solver's process, once."""
+IN_TURN = (
+    Turn(BIN_COMPLETION),
+    Turn(COVERING, 0.4),
+    Turn(DISRUPTION_COLUMNS, 0.6),  # needs its time and then changes a lot
+    Turn(NEIGHBOURHOODS, 0.4),
+    Turn(CP_SAT, 0.4),
+)
+"""There as well, again and again until nothing is left to gain or the time is up."""
+SHORT = 0.5
+"""Seconds that are not worth dividing."""
+MORE = 6
+"""Times the work for bin completion than the last time."""
+
+
+def techniques() -> tuple[Technique, ...]:
+    """Return all techniques, in the order of the schedule."""
+    turns = (turn.technique for turn in (*FIRST, *IN_TURN))
+    return tuple(dict.fromkeys((*FAST, *BESIDE, *LAST, DECOMPOSITION, *turns)))
+
+
+def known_techniques(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of techniques, each once, in alphabetical order.
+
+    Raises
+    ------
+    UsageError
+        If there is no such technique.
+    """
+    known = [technique.name for technique in techniques()]
+    for name in names:
+        if name not in known:
+            hint = did_you_mean(name, known) or f"there are: {', '.join(known)}"
+            raise UsageError(f"--without {name}: no technique of that name; {hint}")
+    return tuple(sorted(set(names)))
+
+
+def load() -> None:
+    """Load what runs last, while there is nothing else to do."""
+    from kantopt.search.techniques import (  # noqa: F401
+        bin_completion,
+        content_columns,
+        cp_sat,
+        disruption_columns,
+        move_prices,
+        neighbourhoods,
+    )
+
+
+def search(desk: Desk) -> bool:
+    """Search until nothing is left to gain or the time is up.
+
+    What shares nothing is searched apart first, as far as the first tiers are sums over parts.
+    Returns whether there provably is no legal placement: a required job has no place.
+    """
+    from kantopt.search.parts.division import parts_of, summed
+
+    tiers = desk.tiers[: summed(desk.instance, desk.tiers)]
+    divisible = tiers and not desk.forbidden and desk.may(DECOMPOSITION)
+    parts = parts_of(desk.instance, tiers) if divisible else ()
+    if len(parts) < 2:
+        return undivided(desk)
+    budget, whole_tiers = desk.budget, len(tiers) == len(desk.tiers)
+    if not whole_tiers:
+        deadline = budget.deadline.less(budget.deadline.remaining() / 2)
+        work = None if budget.work is None else budget.work / 2
+        budget = desk.budget = replace(budget, work=work)
+        budget = replace(budget, deadline=deadline)
+    from kantopt.search.techniques.decomposition import apart
+
+    desk.begin(DECOMPOSITION)
+    if apart(desk, parts, tiers, budget, undivided):
+        return True
+    # Where work is counted the parts have had all there is.
+    spent = whole_tiers and budget.work is not None
+    return not (desk.done() or spent) and undivided(desk)
+
+
+def undivided(desk: Desk) -> bool:
+    """Go through the schedule; say whether there provably is no legal placement."""
+    if desk.best is None or desk.forbidden:
+        return _give(desk, Turn(CP_SAT))
+    for turn in _turns(desk):
+        if _give(desk, turn):
+            return True
+        if desk.done():
+            break
+    return False
+
+
+def _turns(desk: Desk) -> Iterator[Turn]:
+    """Yield the turns that there are, until none of those that come again can do anything."""
+    if desk.budget.work is not None:
+        yield from (turn for turn in FIRST if turn.by_work)
+        return
+    yield from FIRST
+    while any(desk.may(turn.technique) and not turn.technique.hinders(desk) for turn in IN_TURN):
+        yield from IN_TURN
+
+
+def _give(desk: Desk, turn: Turn) -> bool:
+    """Have a technique run if it applies; say whether there provably is no legal placement."""
+    technique, deadline = turn.technique, desk.budget.deadline
+    if not desk.may(technique):
+        return False
+    desk.refresh()
+    why_not = technique.hinders(desk)
+    if why_not:
+        desk.leave_out(technique, why_not)
+        return False
+    left = deadline.remaining()
+    if desk.budget.work is None and turn.share < 1 and left > SHORT:
+        deadline = deadline.less(left * (1 - turn.share))
+    return desk.run(technique, deadline, alone=turn.alone)

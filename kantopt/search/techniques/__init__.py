@@ -1,0 +1,1 @@
+"""The techniques of the exact search: each betters what is on a desk until a deadline."""

@@ -1,0 +1,147 @@
+"""Each technique of the search left out in turn, beside all of them: who earns its keep?"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+
+from kantopt.errors import UsageError
+from kantopt.report.blocks import Block, Paragraph, Table
+from kantopt.schema.model import Model
+from kantopt.search.schedule import techniques
+from scripts.bench import golden
+from scripts.bench.case import Case, Documents
+from scripts.bench.features.compared import ratio
+from scripts.bench.features.stated import Stated
+from scripts.bench.features.suite import BASE, BASES, RUN, Base, chosen_names
+from scripts.bench.figures import grouped, share
+from scripts.bench.grid import Grid
+from scripts.bench.models import MakeModel
+from scripts.bench.row import Row
+
+SUITE = "ablation"
+ALL, AGAIN = "all", "all-again"
+"""Runs with all techniques: the one compared with, and one more, for what chance does."""
+_OF = {**BASES, golden.SUITE: Base(lambda _: golden.cases(), golden.model)}
+
+
+def cases(grid: Grid) -> list[Case]:
+    """List for each instance a run with all techniques, one more, and one without each.
+
+    Raises
+    ------
+    UsageError
+        If a suite or a technique is none, or a suite needs data.
+    """
+    names = [each.name for each in techniques()]
+    runs = (ALL, AGAIN, *chosen_names("--feature", grid.features, names))
+    found = []
+    for name in chosen_names("--of", grid.of, list(_OF)):
+        if _OF[name].needs_data and grid.data is None:
+            raise UsageError(
+                f"bench {SUITE}: {name} needs data: give --data DIR, set KANTOPT_DATA or say --of"
+            )
+        for case in _OF[name].cases(grid):
+            found += _runs(case, _OF[name].model, runs)
+    return found
+
+
+def model(_: str) -> MakeModel:
+    """Return what says the model that a question is stated with."""
+    return _own
+
+
+def _own(documents: Documents) -> Model:
+    assert isinstance(documents, Stated)
+    return documents.asked
+
+
+def _runs(case: Case, make: MakeModel, runs: Sequence[str]) -> list[Case]:
+    @cache
+    def stated() -> Stated:
+        made = case.make()
+        return Stated(made.snapshot, made.pending, made.facts, make(made))
+
+    return [
+        replace(
+            case,
+            suite=SUITE,
+            instance=f"{case.suite}/{case.instance}/{run}",
+            parameters={**case.parameters, BASE: case.suite, RUN: run},
+            make=stated,
+            for_pending=False,
+            one_model=True,
+            without=() if run in (ALL, AGAIN) else (run,),
+        )
+        for run in runs
+    ]
+
+
+def ablation_blocks(rows: Sequence[Row]) -> list[Block]:
+    """Lay out for each technique and suite what is lost without it."""
+    with_all = {_question(row): row for row in rows if row.parameters[RUN] == ALL}
+    lines = []
+    for (run, base), group in grouped(
+        rows, lambda row: (row.parameters[RUN], row.parameters[BASE])
+    ):
+        pairs = [(with_all[_question(row)], row) for row in group if _question(row) in with_all]
+        if run != ALL and pairs:
+            lines.append((run, base, *_compared(pairs)))
+    if not lines:
+        return [Paragraph("No pairs.")]
+    order = [AGAIN, *(each.name for each in techniques())]
+    lines.sort(key=lambda line: order.index(line[0]))
+    columns = (
+        "WITHOUT",
+        "SUITE",
+        "RUNS",
+        "WORSE",
+        "FIRST IN",
+        "BETTER",
+        "PROVED",
+        "PROOF",
+        "FIRST",
+    )
+    title = (
+        "Without one technique, beside all of them: runs with worse and with better values, and "
+        "the tiers in which the worse are so first; proofs of those there are with all; medians "
+        f"of the time to proof and to the first plan over those with all. {AGAIN}: nothing is left "
+        "out, which is what chance does"
+    )
+    return [Table(title, columns, tuple(lines), frozenset({2, 3, 5, 7, 8}))]
+
+
+def _compared(pairs: Sequence[tuple[Row, Row]]) -> tuple[str, ...]:
+    worse = [(a, b) for a, b in pairs if b.verified != "yes" or b.values > a.values]
+    better = sum(b.verified == "yes" and b.values < a.values for a, b in pairs)
+    first = Counter(_first(a, b) for a, b in worse)
+    proved = [(a, b) for a, b in pairs if a.proof_seconds is not None]
+    kept = sum(b.proof_seconds is not None for _, b in proved)
+    return (
+        str(len(pairs)),
+        str(len(worse)),
+        ", ".join(tier for tier, _ in first.most_common(3)) or "-",
+        str(better),
+        share(kept, len(proved)),
+        ratio([_times(a.proof_seconds, b.proof_seconds) for a, b in pairs]),
+        ratio([_times(a.first_seconds, b.first_seconds) for a, b in pairs]),
+    )
+
+
+def _first(a: Row, b: Row) -> str:
+    """Most important tier in which a run is worse."""
+    pairs = zip(a.tiers, a.values, b.values, strict=False)
+    return next((tier for tier, ours, theirs in pairs if ours != theirs), "no plan")
+
+
+def _times(a: float | None, b: float | None) -> float | None:
+    if not a:
+        return None
+    return math.inf if b is None else b / a
+
+
+def _question(row: Row) -> tuple[str, int, str, float]:
+    return row.instance.rpartition("/")[0], row.seed, row.engine, row.limit_seconds

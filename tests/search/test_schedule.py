@@ -1,0 +1,111 @@
+"""The schedule: what is left out does not run, a fault costs nothing else, the docs show it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kantopt.clock import Deadline, elapsed
+from kantopt.cp.solve import Budget
+from kantopt.errors import UsageError
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import tiers_of
+from kantopt.search.engine.desk import Desk, Line
+from kantopt.search.engine.technique import Technique
+from kantopt.search.schedule import CP_SAT, NEIGHBOURHOODS, known_techniques, search, techniques
+from tests.oracle import best
+from tests.verify.world import job, node, pods, question
+
+DOCS = Path(__file__).parents[2] / "docs" / "search.md"
+OBJECTIVES = [{"unplaced": {"unit": "pod"}}, "evictions", "moves"]
+EXACT = [each.name for each in techniques() if each.process == "solver"]
+
+
+def crowded() -> Instance:
+    """Three nodes of 4; two pods of 4 fit if pods of 2 and 1 go together."""
+    running = [job(f"r{i}", pods(cpu=1 + i % 2, on=[f"n{i}"])) for i in range(3)]
+    waiting = [job(f"w{i}", pods(cpu=4)) for i in range(2)]
+    return question([node(f"n{i}") for i in range(3)], [*running, *waiting], objectives=OBJECTIVES)
+
+
+class Told:
+    """Which techniques were begun and left out, and notes."""
+
+    def __init__(self, *without: str, seconds: float = 20.0) -> None:
+        instance = crowded()
+        self.begun: list[str] = []
+        self.left_out: dict[str, str] = {}
+        self.notes: list[str] = []
+        line = Line(
+            found=lambda _: None,
+            bound=lambda _: None,
+            note=self.notes.append,
+            begun=lambda technique: self.begun.append(technique.name),
+            left_out=lambda technique, why: self.left_out.update({technique.name: why}),
+        )
+        budget = Budget(Deadline(elapsed() + seconds), workers=1)
+        tiers = tiers_of(instance)
+        self.desk = Desk(instance, tiers, instance.current, (), budget, line, without)
+        self.optimum = best(instance)[0]
+
+
+def test_names_are_told_apart_and_the_docs_show_them_in_their_order() -> None:
+    rows = [line.split(" | ") for line in DOCS.read_text(encoding="utf-8").splitlines()]
+    shown = [(row[0][3:-1], row[1], row[2]) for row in rows if row[0].startswith("| `") and row[3:]]
+    table = {name: (textbook, process) for name, textbook, process in shown}
+    assert table.items() >= {e.name: (e.textbook, e.process) for e in techniques()}.items()
+    assert len({each.name for each in techniques()}) == len(techniques())
+
+
+def test_all_together_find_and_prove_the_best() -> None:
+    told = Told()
+    assert not search(told.desk)
+    assert told.desk.values == told.optimum
+    assert told.desk.known.optimal(told.desk.values)
+    assert told.left_out["device-patterns"] == "no pod asks for devices"
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_what_is_left_out_does_not_run_and_says_so(name: str) -> None:
+    kept = "move-prices" if name == "covering" else "covering"  # neither of them proves anything
+    told = Told(*(each for each in EXACT if each != kept), seconds=0.3)
+    search(told.desk)
+    assert set(told.begun) == {kept}
+    assert told.left_out.get(name) == "left out by wish"
+
+
+def test_with_nothing_left_the_search_ends_at_once() -> None:
+    told = Told(*EXACT)
+    began = elapsed()
+    assert not search(told.desk)
+    assert told.begun == []
+    assert elapsed() - began < 10
+
+
+def test_a_fault_of_one_technique_costs_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise ValueError("no such luck")
+
+    monkeypatch.setattr("kantopt.search.techniques.relaxation.relax", fails)
+    told = Told("bin-completion")
+    search(told.desk)
+    assert told.desk.values == told.optimum
+    assert told.desk.known.optimal(told.desk.values)
+    assert told.notes == ["a technique failed (relaxation): ValueError('no such luck')"]
+
+
+def test_names_are_checked_and_the_nearest_is_named() -> None:
+    assert known_techniques([NEIGHBOURHOODS.name, CP_SAT.name, CP_SAT.name]) == (
+        "cp-sat",
+        "neighbourhoods",
+    )
+    with pytest.raises(UsageError, match="did you mean cp-sat"):
+        known_techniques(["cpsat"])
+
+
+def test_a_technique_of_the_solver_has_something_to_run() -> None:
+    def runs(technique: Technique) -> bool:
+        return technique.run is not None or technique.name == "decomposition"
+
+    assert all(runs(each) == (each.process == "solver") for each in techniques())

@@ -13,8 +13,9 @@ from functools import lru_cache
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import AntiAffinity, Job, PodSet, Role
+from kantopt.problem.job import Job, PodSet, Role
 from kantopt.problem.placement import Placement
+from kantopt.problem.reindexed import Reindexed
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric, Rule
 
@@ -228,70 +229,40 @@ def _sum(placement: Placement, members: Sequence[int]) -> dict[Spot, int]:
 
 def _merged(instance: Instance, classes: Sequence[tuple[int, ...]]) -> Merged:
     """Build the merged question; classes are in the order of their first members."""
-    merged_of = {s: i for i, members in enumerate(classes) for s in members}
-    jobs: list[Job] = []
     new_job: dict[int, int] = {}
+    numbers = Reindexed({s: i for i, members in enumerate(classes) for s in members}, new_job)
+    jobs: list[Job] = []
     for members in classes:
         old = instance.podsets[members[0]].job
         if old not in new_job:
             new_job[old] = len(jobs)
-            jobs.append(_job(instance, len(jobs), members, merged_of))
+            jobs.append(_job(instance, len(jobs), members, numbers))
     podsets = tuple(
         _podset(instance, i, members, new_job[instance.podsets[members[0]].job])
         for i, members in enumerate(classes)
     )
-
-    def indices(old: Sequence[int]) -> tuple[int, ...]:
-        return tuple(sorted({merged_of[s] for s in old}))
-
     made = replace(
         instance,
         jobs=tuple(jobs),
         podsets=podsets,
-        topology_needs=tuple(
-            replace(need, job=new_job[need.job]) for need in instance.topology_needs
-        ),
-        anti_affinities=tuple(
-            AntiAffinity(merged_of[term.owner], term.key, indices(term.others))
-            for term in instance.anti_affinities
-        ),
-        spreads=tuple(
-            replace(spread, owner=merged_of[spread.owner], counted=indices(spread.counted))
-            for spread in instance.spreads
-        ),
-        affinities=tuple(
-            replace(near, owner=merged_of[near.owner], anchors=indices(near.anchors))
-            for near in instance.affinities
-        ),
-        budgets=tuple(
-            replace(budget, podsets=indices(budget.podsets)) for budget in instance.budgets
-        ),
+        topology_needs=numbers.needs(instance.topology_needs),
+        anti_affinities=numbers.anti_affinities(instance.anti_affinities),
+        spreads=numbers.spreads(instance.spreads),
+        affinities=numbers.affinities(instance.affinities),
+        budgets=numbers.budgets(instance.budgets),
         required=frozenset(new_job[j] for j in instance.required),
-        wishes=tuple(
-            replace(wish, owner=merged_of[wish.owner], others=indices(wish.others))
-            for wish in instance.wishes
-        ),
-        evens=tuple(replace(even, counted=indices(even.counted)) for even in instance.evens),
+        wishes=numbers.wishes(instance.wishes),
+        evens=numbers.evens(instance.evens),
     )
     return Merged(instance, made, tuple(classes))
 
 
-def _job(
-    instance: Instance, index: int, members: tuple[int, ...], merged_of: dict[int, int]
-) -> Job:
+def _job(instance: Instance, index: int, members: tuple[int, ...], numbers: Reindexed) -> Job:
     job = instance.job_of(members[0])
     if len(members) == 1:
-        roles = tuple(
-            replace(
-                role,
-                running=None if role.running is None else merged_of[role.running],
-                pending=None if role.pending is None else merged_of[role.pending],
-            )
-            for role in job.roles
-        )
-        return replace(job, index=index, roles=roles)
+        return replace(job, index=index, roles=tuple(map(numbers.role, job.roles)))
     first = instance.podsets[members[0]]
-    s = merged_of[members[0]]
+    s = numbers.podset_of[members[0]]
     role = Role(
         name=first.name,
         count=sum(instance.podsets[m].count for m in members),

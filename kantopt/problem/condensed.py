@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from kantopt.problem.cluster import Node
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import AntiAffinity, Job, PodSet
+from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement, Spots
+from kantopt.problem.reindexed import Reindexed
 from kantopt.schema.model import Rule
 
 
@@ -64,7 +65,9 @@ def condensed(question: Instance, j: int, gone: Callable[[PodSet], bool]) -> Con
     ]
     order = [*own, *(podset.index for podset in kept)]
     new = {s: i for i, s in enumerate(order)}
-    jobs = [replace(_with_podsets(question, j, new), index=0)]
+    numbers = Reindexed(new, {j: 0})
+    roles = tuple(map(numbers.role, question.jobs[j].roles))
+    jobs = [replace(question.jobs[j], index=0, roles=roles)]
     podsets = [replace(question.podsets[s], index=new[s], job=0, budgets=()) for s in own]
     for podset in kept:
         job = question.jobs[podset.job]
@@ -105,51 +108,23 @@ def condensed(question: Instance, j: int, gone: Callable[[PodSet], bool]) -> Con
         nodes=_left(question, j, {podset.index for podset in kept}, gone),
         jobs=tuple(jobs),
         podsets=tuple(podsets),
-        topology_needs=tuple(
-            replace(question.topology_needs[old], index=i, job=0) for i, old in enumerate(needs)
-        ),
-        anti_affinities=tuple(
-            AntiAffinity(new[term.owner], term.key, tuple(new[s] for s in term.others if s in new))
-            for term in (question.anti_affinities[old] for old in terms)
-        ),
-        spreads=tuple(
-            replace(
-                spread,
-                owner=new[spread.owner],
-                counted=tuple(new[s] for s in spread.counted if s in new),
-            )
-            for spread in (question.spreads[old] for old in spreads)
-        ),
-        affinities=tuple(
-            replace(near, owner=new[near.owner], anchors=tuple(new[s] for s in near.anchors))
-            for near in (question.affinities[old] for old in affinities)
-        ),
+        topology_needs=numbers.needs(question.topology_needs[old] for old in needs),
+        anti_affinities=numbers.anti_affinities(question.anti_affinities[old] for old in terms),
+        spreads=numbers.spreads(question.spreads[old] for old in spreads),
+        affinities=numbers.affinities(question.affinities[old] for old in affinities),
         budgets=(),
         wishes=(),
         evens=(),
         required=frozenset((0,)) if j in question.required else frozenset(),
     )
-    numbers = {
+    old = {
         "job": (j, *(podset.job for podset in kept)),
         "need": needs,
         "term": terms,
         "spread": spreads,
         "affinity": affinities,
     }
-    return Condensed(question, small, own, numbers)
-
-
-def _with_podsets(question: Instance, j: int, new: dict[int, int]) -> Job:
-    job = question.jobs[j]
-    roles = tuple(
-        replace(
-            role,
-            running=None if role.running is None else new[role.running],
-            pending=None if role.pending is None else new[role.pending],
-        )
-        for role in job.roles
-    )
-    return replace(job, roles=roles)
+    return Condensed(question, small, own, old)
 
 
 def _seen(question: Instance, j: int) -> frozenset[int]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kantopt.problem.cluster import Budget, Domain, Node, Queue, Spot, Topology
+from kantopt.problem.cluster import Domain, Node, Queue, Spot, Topology
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import Affinity, AntiAffinity, Job, PodSet, Role, Spread, TopologyNeed
+from kantopt.problem.job import Job, PodSet, Role, TopologyNeed
+from kantopt.problem.reindexed import Reindexed
 
 if TYPE_CHECKING:
     from kantopt.problem.parts import Atlas, Part
@@ -33,11 +34,11 @@ class _Renumbering:
         budgets = {b for s in part.podsets for b in self.whole.podsets[s].budgets}
         self.budget_of = {b: i for i, b in enumerate(sorted(budgets))}
         self._subsets: dict[int, frozenset[int]] = {}
-        self._others: dict[int, tuple[int, ...]] = {}
+        self.numbers = Reindexed(self.podset_of, self.job_of, self._subset)
 
     def instance(self) -> Instance:
         """Return the part's question."""
-        whole = self.whole
+        whole, atlas, numbers, changing = self.whole, self.atlas, self.numbers, self._changing()
         nodes = [replace(whole.nodes[n], index=i) for i, n in enumerate(self.nodes)]
         still = self.part.still
         roles = {j: self._roles(whole.jobs[j], standing=j in still) for j in self.job_of}
@@ -65,11 +66,13 @@ class _Renumbering:
             jobs=tuple(jobs),
             podsets=tuple(podsets),
             topology_needs=self._needs(),
-            anti_affinities=self._anti_affinities(),
-            spreads=self._spreads(),
-            affinities=self._affinities(),
+            anti_affinities=numbers.anti_affinities(
+                term for s in self.podset_of for term in atlas.terms.get(s, ())
+            ),
+            spreads=numbers.spreads(x for s in changing for x in atlas.spreads.get(s, ())),
+            affinities=numbers.affinities(x for s in changing for x in atlas.affinities.get(s, ())),
             queues=self._queues(),
-            budgets=self._budgets(),
+            budgets=numbers.budgets([whole.budgets[b] for b in self.budget_of]),
             mix=whole.mix,
             required=frozenset(self.job_of[j] for j in self.share.jobs if j in whole.required),
             model=whole.model,
@@ -79,13 +82,12 @@ class _Renumbering:
         """Roles by their index in the whole; of a bystander those with pods here, and no gang."""
         found: dict[int, Role] = {}
         for i, role in enumerate(job.roles):
-            running = None if role.running is None else self.podset_of.get(role.running)
+            here = self.numbers.role(role)
             if not standing:
-                pending = None if role.pending is None else self.podset_of[role.pending]
-                found[i] = Role(role.name, role.count, role.min_count, running, pending)
-            elif role.running is not None and running is not None:
+                found[i] = here
+            elif role.running is not None and here.running is not None:
                 pods = sum(self.share.bystanders[role.running].values())
-                found[i] = Role(role.name, pods, 0, running, None)
+                found[i] = Role(role.name, pods, 0, here.running, None)
         return found
 
     def _job(self, job: Job, roles: dict[int, Role], *, standing: bool) -> Job:
@@ -168,47 +170,12 @@ class _Renumbering:
             if j not in self.part.still
             for need in self.atlas.needs.get(j, ())
         ]
-        return tuple(
-            replace(need, index=i, job=self.job_of[need.job])
-            for i, need in enumerate(sorted(needs, key=lambda need: need.index))
-        )
+        return self.numbers.needs(sorted(needs, key=lambda need: need.index))
 
-    def _anti_affinities(self) -> tuple[AntiAffinity, ...]:
-        found = []
-        for s in self.podset_of:
-            for term in self.atlas.terms.get(s, ()):
-                others = self._here(term.others)
-                if others:
-                    found.append(AntiAffinity(self.podset_of[s], term.key, others))
-        return tuple(found)
-
-    def _spreads(self) -> tuple[Spread, ...]:
-        return tuple(
-            replace(
-                spread,
-                owner=self.podset_of[s],
-                counted=self._here(spread.counted),
-                over=self._subset(spread.over),
-            )
-            for s in self.podset_of
-            if self.whole.podsets[s].job not in self.part.still
-            for spread in self.atlas.spreads.get(s, ())
-        )
-
-    def _affinities(self) -> tuple[Affinity, ...]:
-        return tuple(
-            replace(near, owner=self.podset_of[s], anchors=self._here(near.anchors))
-            for s in self.podset_of
-            if self.whole.podsets[s].job not in self.part.still
-            for near in self.atlas.affinities.get(s, ())
-        )
-
-    def _here(self, podsets: tuple[int, ...]) -> tuple[int, ...]:
-        if id(podsets) not in self._others:
-            self._others[id(podsets)] = tuple(
-                self.podset_of[s] for s in podsets if s in self.podset_of
-            )
-        return self._others[id(podsets)]
+    def _changing(self) -> list[int]:
+        """Pod sets of jobs of which something could change."""
+        podsets = self.whole.podsets
+        return [s for s in self.podset_of if podsets[s].job not in self.part.still]
 
     def _queues(self) -> tuple[Queue, ...]:
         return tuple(
@@ -222,14 +189,6 @@ class _Renumbering:
                 ),
             )
             for q, i in self.queue_of.items()
-        )
-
-    def _budgets(self) -> tuple[Budget, ...]:
-        return tuple(
-            replace(
-                self.whole.budgets[b], index=i, podsets=self._here(self.whole.budgets[b].podsets)
-            )
-            for b, i in self.budget_of.items()
         )
 
 

@@ -129,8 +129,10 @@ def plan(
             )
             if workers is not None:
                 settings = replace(settings, workers=workers)
+            together = None
             if wanted is not None:
                 wanted = wanted_job(question, wanted)
+                together = chosen_model(question, model)
                 if model is None and question.model is None:
                     model = "preemption"
             chosen = pace.applied(chosen_model(question, model))
@@ -151,6 +153,8 @@ def plan(
                 return code if stop.signal is None else 128 + stop.signal
             options = {**asdict(settings), "time_limit": time_limit, "deterministic": deterministic}
             make = partial(make_plan, question, chosen, settings, deadline, progress.tell, solver)
+            if together is not None:
+                make = partial(make, together=together)
             answer, result = answered(run, question, chosen, options, stop, make)
             answer = pace.timed(answer)
             progress.end(answer.solver.status)

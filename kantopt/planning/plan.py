@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kantopt.clock import Deadline
@@ -14,6 +15,7 @@ from kantopt.planning.question import Question
 from kantopt.planning.run import Run
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.wanted import runs_already
+from kantopt.problem.focus import pending_podsets
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema import plan as docs
@@ -39,6 +41,7 @@ def make_plan(
     tell: Tell = lambda _: None,
     solver: SolverProcess | None = None,
     last: docs.Plan | None = None,
+    together: Model | None = None,
 ) -> Result:
     """Plan: construct, bound, search, order, verify, write down.
 
@@ -60,6 +63,9 @@ def make_plan(
         A process that has loaded the solver meanwhile; without one it is started when needed.
     last
         An earlier plan: what of it is still legal is where the search begins.
+    together
+        Where the model looks at one job alone: the one for all that waits. Of a job that provably
+        has no place alone a warning says what becomes of it then.
 
     Raises
     ------
@@ -83,8 +89,26 @@ def make_plan(
         run.construct()
         run.search()
         placement, waves = executable(run)
+        if together is not None and run.infeasible:
+            run.warnings += _beside_others(question, instance, together, run)
         answer = run.answer(placement, with_leftovers(run, placement, waves), examined=True)
     from kantopt.planning.document import plan_document
 
     plan = plan_document(question, instance, answer)
     return Result(plan, instance, run.tiers, run.infeasible)
+
+
+def _beside_others(
+    question: Question, instance: Instance, together: Model, run: Run
+) -> Iterator[str]:
+    """Say of required jobs that have no place alone what becomes of them beside all that waits."""
+    from kantopt.planning.beside import beside
+
+    deadline = run.deadline.less(run.reserve / 2)
+    asked = together.model_copy(update={"required": ()})
+    for j in sorted(instance.required):
+        name = instance.jobs[j].name
+        if pending_podsets(instance, j) and not deadline.over():
+            found = beside(question, asked, name, deadline, fits=False)
+            if found.note:
+                yield f"job {name}: {found.note}"

@@ -229,5 +229,10 @@ class Explanation(Part):
     elsewhere: tuple[Elsewhere, ...] = Field(
         default=(), description="of a running job: why here, and where else"
     )
+    leftover: bool = Field(
+        default=False,
+        description="whether a quick plan for all that waits places the job in room that victims "
+        "of others leave over, which the verdict about the job alone knows nothing of",
+    )
     complete: bool = Field(description="whether nothing was left out for lack of time")
     notes: tuple[str, ...] = Field(default=(), description="what the reader should know")

@@ -66,7 +66,8 @@ def repeatable(question: Question) -> Plan:
 def plan_for(question: Question, name: str, engine: Engine) -> Said:
     """``kantopt plan --for JOB``."""
     model = model_for(question.model or load_model("preemption"), name)
-    return _planned(question, model, engine, f"plan --for {name}")
+    together = explaining(question)
+    return _planned(question, model, engine, f"plan --for {name}", together=together)
 
 
 def plan_pending(question: Question, name: str, engine: Engine) -> Said:
@@ -103,9 +104,15 @@ def plan_requiring(question: Question, name: str, engine: Engine) -> Said:
 
 
 def _planned(
-    question: Question, model: Model, engine: Engine, by: str, require: tuple[str, ...] = ()
+    question: Question,
+    model: Model,
+    engine: Engine,
+    by: str,
+    require: tuple[str, ...] = (),
+    together: Model | None = None,
 ) -> Said:
-    result = make_plan(question, model, Options(engine=engine, require=require), deadline())
+    options = Options(engine=engine, require=require)
+    result = make_plan(question, model, options, deadline(), together=together)
     return _said(f"{by} ({engine})", result)
 
 

@@ -19,10 +19,13 @@ from tests.generate import random_documents
 from tests.one_truth import ask
 from tests.one_truth.ask import Said
 from tests.one_truth.claims import Claim, Found, contradictions
+from tests.one_truth.leftover import leftover_question
 from tests.oracle import best
 
 ENGINES: tuple[Engine, ...] = ("fast", "exact", "auto")
 LEVELS = ("block", "rack")
+LEFT_OVER = 10
+"""One of so many questions is about left-over room."""
 REPEATED = 5
 """Of so many questions one is asked twice in the same way."""
 FITS = ("FITS_NOW", "FITS_AFTER_MOVING", "FITS_AFTER_PREEMPTING")
@@ -40,7 +43,12 @@ class Outcome:
 
 
 def question_of(seed: int) -> Question:
-    """Draw a question; every third one without a model, so that each command takes its own."""
+    """Draw a question; every third one without a model, so that each command takes its own.
+
+    One in ten is about room that victims leave over.
+    """
+    if seed % LEFT_OVER == LEFT_OVER - 1:
+        return leftover_question(seed)
     snapshot, jobs, model = random_documents(seed)
     return Question("seed", snapshot, jobs.jobs, None if seed % 3 == 2 else model, None, ())
 
@@ -130,6 +138,7 @@ class Trial:
             self.outcome.counts["placed only beside others"] += 1
             self.outcome.beside.append(f"{required.by}, explain says {told.verdict.status}")
         self.verdict(told, wanted, room, enough)
+        self.left_over(told, wanted)
         for remedy in told.remedies:
             self.remedy(name, remedy.edit, remedy.kind)
 
@@ -163,6 +172,24 @@ class Trial:
                 never = left.job == told.job and "never on this hardware" in left.message
                 if never and status != "NEVER":
                     self.fault(f"{said.by}: {left.message}; explain says {status}")
+
+    def left_over(self, told: Explanation, wanted: list[Said]) -> None:
+        """Who is placed in left-over room by all plans is told so, and nobody else is."""
+        plans = [said.plan for said in self.said[: len(ENGINES)] if said.plan is not None]
+        placed = [[bind for bind in p.assignments if bind.job == told.job] for p in plans]
+        fills = [bool(binds) and all(bind.leftover for bind in binds) for binds in placed]
+        whole = [all(left.job != told.job for left in p.unplaced) for p in plans]
+        self.outcome.counts["placed in left-over room"] += any(fills)
+        self.outcome.counts["told of left-over room"] += told.leftover
+        if told.leftover and not any(placed):
+            self.fault(f"explain: {told.job} fills left-over room, no plan places it")
+        if all(fills) and all(whole) and not told.leftover:
+            self.fault(f"explain: {told.verdict.status}, all plans fill left-over room with it")
+        for one in wanted:
+            assert one.plan is not None
+            said = any("left over" in warning for warning in one.plan.warnings)
+            if one.impossible and said is not told.leftover:
+                self.fault(f"{one.by}: left-over room told: {said}, by explain: {told.leftover}")
 
     def remedy(self, name: str, edit: str, kind: str) -> None:
         """A remedy, applied, makes every command place the job."""

@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
-from kantopt.clock import Deadline
+from kantopt.clock import Deadline, elapsed
+from kantopt.planning.explain.run import explain
 from kantopt.planning.judge import judge_plan
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Question, question_of
+from kantopt.planning.wanted import model_for
 from kantopt.report.actions import action_lines
 from kantopt.schema.base import API_VERSION
+from kantopt.schema.explanation import Explanation
 from kantopt.schema.extends import load_model
 from kantopt.schema.plan import Plan
 from kantopt.schema.raw import RawDocument
@@ -147,3 +150,54 @@ def test_lines_tell_it_apart() -> None:
         "bind default/wanted/w a x1",
         "fill default/small/w a x1",
     ]
+
+
+def told(question: Question, name: str) -> Explanation:
+    model = load_model("mixed")
+    return list(explain(question, model, f"default/{name}", Deadline(elapsed() + 60)))[-1]
+
+
+LEFTOVER = (
+    "planned together with 1 other pending job it is placed in room that is left over of their "
+    "victims (kantopt plan)"
+)
+
+
+def test_an_explanation_knows_who_fills_what_is_left_over() -> None:
+    small, wanted = told(LEFT, "small"), told(LEFT, "wanted")
+    assert (small.verdict.status, small.leftover, small.notes) == ("WAITS", True, (LEFTOVER,))
+    assert (wanted.verdict.status, wanted.leftover) == ("FITS_AFTER_PREEMPTING", False)
+
+
+def test_an_explanation_knows_who_has_room_alone_but_only_what_is_left_over_beside_others() -> None:
+    question = asked(
+        {"a": 8, "b": 2},
+        [job("victim", 10, 1, 8, "a")],
+        [
+            job("wanted", 100, 1, 6),
+            job("first", 50, 1, 2, preemptionPolicy="Never"),
+            job("small", 10, 1, 2),
+        ],
+    )
+    assert binds(planned(question)) == {"wanted": False, "first": False, "small": True}
+    small = told(question, "small")
+    assert (small.verdict.status, small.leftover) == ("FITS_NOW", True)
+    assert "stays pending" not in str(small.notes)
+
+
+def test_who_has_no_place_alone_is_told_of_what_others_leave_over() -> None:
+    model = model_for(load_model("preemption"), "default/small")
+    limit = Deadline(elapsed() + 60)
+    result = make_plan(LEFT, model, Options(workers=1), limit, together=load_model("mixed"))
+    assert result.infeasible
+    assert f"job default/small: {LEFTOVER}" in result.plan.warnings
+
+
+def test_who_waits_beside_no_victim_is_told_nothing() -> None:
+    question = asked({"a": 8}, [job("runs", 100, 1, 8, "a")], [job("x", 10, 1, 2)])
+    model = model_for(load_model("preemption"), "default/x")
+    limit = Deadline(elapsed() + 60)
+    result = make_plan(question, model, Options(workers=1), limit, together=load_model("mixed"))
+    assert result.infeasible
+    assert not any("planned together" in warning for warning in result.plan.warnings)
+    assert not told(question, "x").leftover

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import assert_never
 
-from kantopt.planning.explain.words import counted
+from kantopt.planning.words import counted
 from kantopt.problem.focus import may_be_evicted, wanted_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet

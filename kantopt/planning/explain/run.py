@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
-from kantopt.planning.explain.competition import competition
+from kantopt.planning.beside import beside
 from kantopt.planning.explain.conflict import Wording, classes_of
 from kantopt.planning.explain.nodes import histogram, untolerated_taint
 from kantopt.planning.explain.remedies.find import find_remedies
@@ -96,9 +96,10 @@ def explain(
         yield told
     if told.verdict.status not in ("RUNS", "NEVER", "OPEN") and not deadline.over():
         fits = told.plan is not None
-        note = competition(question, model, name, deadline, fits=fits)
-        if note:
-            yield told.model_copy(update={"notes": (*told.notes, note)})
+        joint = beside(question, model, name, deadline, fits=fits)
+        if joint.note:
+            notes = (*told.notes, joint.note)
+            yield told.model_copy(update={"notes": notes, "leftover": joint.leftover})
 
 
 def _refuse_if_left_out(question: Question, instance: Instance, name: str) -> None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from kantopt.clock import Deadline
 from kantopt.planning.explain.nodes import histogram, untolerated_taint
-from kantopt.planning.explain.words import amount_of, counted, unit_of
 from kantopt.planning.question import Question
+from kantopt.planning.words import amount_of, counted, unit_of
 from kantopt.problem.focus import focused, is_placed, limited, wanted_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet

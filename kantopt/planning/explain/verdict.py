@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline
-from kantopt.planning.explain.words import counted
+from kantopt.planning.words import counted
 from kantopt.problem.focus import limited, pending_podsets, wanted_pods, with_model
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement

@@ -10,9 +10,9 @@ from kantopt.errors import UsageError
 from kantopt.planning.explain.edits import edited
 from kantopt.planning.explain.nodes import histogram, untolerated_taint
 from kantopt.planning.explain.verdict import Ladder, climb
-from kantopt.planning.explain.words import amount_of, unit_of
 from kantopt.planning.question import Question
 from kantopt.planning.steps import steps_of
+from kantopt.planning.words import amount_of, unit_of
 from kantopt.problem.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, tiers_of

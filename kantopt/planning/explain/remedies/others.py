@@ -8,8 +8,8 @@ from kantopt.planning.explain.quoting import quoted
 from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
 from kantopt.planning.explain.trial import Trial
 from kantopt.planning.explain.verdict import disturbance
-from kantopt.planning.explain.words import counted, listed
 from kantopt.planning.steps import steps_of
+from kantopt.planning.words import counted, listed
 from kantopt.schema.explanation import RemedyKind
 from kantopt.search.explain.enders import enders
 

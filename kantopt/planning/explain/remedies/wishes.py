@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kantopt.planning.explain.quoting import quoted
 from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
 from kantopt.planning.explain.trial import Trial
-from kantopt.planning.explain.words import counted, listed
+from kantopt.planning.words import counted, listed
 from kantopt.problem.job import TopologyNeed
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import from_base

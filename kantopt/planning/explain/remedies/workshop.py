@@ -9,9 +9,9 @@ from typing import get_args
 from kantopt.clock import Deadline
 from kantopt.planning.explain.trial import Trial, Trials
 from kantopt.planning.explain.verdict import Ladder, disturbance
-from kantopt.planning.explain.words import counted
 from kantopt.planning.question import Question
 from kantopt.planning.steps import steps_of
+from kantopt.planning.words import counted
 from kantopt.problem.focus import wanted_pods
 from kantopt.problem.instance import Instance
 from kantopt.schema.explanation import Remedy, RemedyKind

@@ -29,7 +29,7 @@ from kantopt.schema import plan as docs
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.model import Model
-from kantopt.verify.preemptors import Preemptors
+from kantopt.verify.preemptors import Preemptors, preemptors_of
 from kantopt.verify.step import Step, Violation
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def documented_actions(
 ) -> tuple[tuple[docs.Binding, ...], tuple[docs.Eviction, ...], tuple[docs.Move, ...]]:
     """Write the actions of some waves down, with the names of the pods they act on."""
     asked = without_leftovers(placement, waves)
-    preemptors = Preemptors(Step(instance, instance.current, asked))
+    preemptors = preemptors_of(Step(instance, instance.current, asked))
     pods = _Pods(question, instance, named)
     assignments, evictions, moves = [], [], []
     for action in (action for wave in waves for action in wave.actions):

@@ -14,7 +14,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.plan import Eviction, Move, Plan, Standing
 from kantopt.verify.metrics import bound_of, bounds, measure
-from kantopt.verify.preemptors import Preemptors
+from kantopt.verify.preemptors import preemptors_of
 from kantopt.verify.step import Step, Violation
 
 
@@ -111,7 +111,7 @@ def _unplaced(instance: Instance, plan: Plan, final: Placement) -> Iterator[Stan
 
 def _victims(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standing]:
     step = Step(instance, instance.current, final)
-    preemptors = Preemptors(step)
+    preemptors = preemptors_of(step)
     items: tuple[Eviction | Move, ...] = (*plan.evictions, *plan.moves)
     for item in items:
         job = instance.jobs[instance.job_index[item.job]]

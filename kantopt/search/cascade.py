@@ -10,7 +10,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.search.construct import construct
 from kantopt.search.strategy import Strategy
-from kantopt.verify.preemptors import Preemptors
+from kantopt.verify.preemptors import preemptors_of
 from kantopt.verify.step import Step
 
 MOST_ROUNDS = 8
@@ -82,7 +82,7 @@ def _round(step: Step) -> Round:
     instance = step.instance
     returned = waiting = 0
     evicted = []
-    preemptors = Preemptors(step)
+    preemptors = preemptors_of(step)
     for podset in instance.podsets:
         if not podset.running:
             bound = step.bound(podset.index)

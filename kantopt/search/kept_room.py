@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,8 +14,22 @@ from kantopt.schema.model import Rule
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import Change, State
 
-Rooms = dict[int, tuple[Ints, Ints]]
-"""By node: amount of each resource, and of each resource of each device."""
+
+@dataclass(frozen=True, slots=True)
+class _Missing:
+    """Amounts shaped like what a state has free, and the nodes where there are any."""
+
+    nodes: list[int]
+    free: Ints
+    devices: Ints
+
+    def or_more(self, other: _Missing) -> _Missing:
+        """Return the larger of both, amount by amount."""
+        return _Missing(
+            [*self.nodes, *other.nodes],
+            np.maximum(self.free, other.free),
+            np.maximum(self.devices, other.devices),
+        )
 
 
 class KeptRoom:
@@ -42,37 +57,36 @@ class KeptRoom:
         """Take off the state, while a job is placed, the room that is kept from it."""
         state = self._state
         job = state.instance.jobs[j]
-        kept: Rooms = {}
         left = self._left() if self._on else ()
-        if left:
-            lesser = [q for q in self._priorities(left) if not self._entitled(job, q)]
-            for q in lesser:
-                for n, (free, devices) in self._missing(left, q).items():
-                    more = kept.setdefault(n, (np.zeros_like(free), np.zeros_like(devices)))
-                    np.maximum(more[0], free, out=more[0])
-                    np.maximum(more[1], devices, out=more[1])
-        self._take(kept, 1)
+        kept: _Missing | None = None
+        for q in self._priorities(left):
+            if not self._entitled(job, q):
+                more = self._missing(left, q)
+                kept = more if kept is None else kept.or_more(more)
+        if kept is None:
+            yield
+            return
+        state.free -= kept.free
+        state.devices -= kept.devices
+        state.touched += kept.nodes
         try:
             yield
         finally:
-            self._take(kept, -1)
-
-    def _take(self, rooms: Rooms, sign: int) -> None:
-        for n, (free, devices) in rooms.items():
-            self._state.free[:, n] -= sign * free
-            self._state.devices[:, n] -= sign * devices
-            self._state.touched.append(n)
+            state.free += kept.free
+            state.devices += kept.devices
+            state.touched += kept.nodes
 
     def holds(self) -> bool:
         """Whether all arrivals leave victims that they may not evict their room."""
         left = self._left() if self._on else ()
         state = self._state
         for q in self._priorities(left):
-            for n, (free, devices) in self._missing(left, q).items():
+            missing = self._missing(left, q)
+            short, few = state.free < missing.free, state.devices < missing.devices
+            concerned = short.any(axis=0) | few.any(axis=(0, 2))
+            for n in np.flatnonzero(concerned).tolist():
                 arrived = [pod for pod, _ in self._arrivals(n) if not self._evicts(pod[0], q)]
-                short = state.free[:, n] < free
-                few = state.devices[:, n] < devices
-                if any(self._asks(s, spot, short, few) for s, spot in arrived):
+                if any(self._asks(s, spot, short[:, n], few[:, n]) for s, spot in arrived):
                     return False
         return True
 
@@ -106,8 +120,8 @@ class KeptRoom:
         yield from self._state.bound_on.get(n, {}).items()
         yield from self._state.moved_on.get(n, {}).items()
 
-    def _missing(self, left: Sequence[Change], priority: int) -> Rooms:
-        """Room by node that would be missing with the victims back and their preemptors away."""
+    def _missing(self, left: Sequence[Change], priority: int) -> _Missing:
+        """What would be missing with the victims back and their preemptors away."""
         state = self._state
         gone = [x for x in left if state.instance.job_of(x[0]).priority >= priority]
         nodes = sorted({spot.node for _, spot, _ in gone})
@@ -118,5 +132,7 @@ class KeptRoom:
             if self._evicts(s, priority)
         ]
         free, devices = np.zeros_like(state.free), np.zeros_like(state.devices)
-        state.give([*gone, *came], free, devices)  # of all nodes at once: one by one takes long
-        return {n: (np.maximum(free[:, n], 0), np.maximum(devices[:, n], 0)) for n in nodes}
+        state.give([*gone, *came], free, devices)
+        np.maximum(free, 0, out=free)
+        np.maximum(devices, 0, out=devices)
+        return _Missing(nodes, free, devices)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import islice
 
 from kantopt.problem.cluster import Spot
@@ -59,10 +60,6 @@ class Elsewhere:
                 return placement
         return None
 
-    def fit_back(self, back: Pods) -> bool:
-        """Whether some evicted pods have room where they were, all else being as it is."""
-        return _Ways(self.step, (), back).roomy()
-
     def _somewhere(self, s: int) -> bool:
         """Whether any node has room for one more pod of a pod set, as things are."""
         if s not in self._free:
@@ -110,9 +107,13 @@ class _Ways:
         self.pods = sorted(pods)
         leaving = {at: -k for at, k in Counter(self.pods).items()}
         self.base = _changed(_changed(step.after, leaving), back)
-        self.loads = Loads.of(self.instance, self.base)
         self._steps = 0
         """Spots that may still be tried in a region."""
+
+    @cached_property
+    def loads(self) -> Loads:
+        """Loads with the pods gone and the others back, and with those placed so far."""
+        return Loads.of(self.instance, self.base)
 
     def roomy(self) -> bool:
         """Whether those who are to be back have room without the others."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
@@ -16,12 +17,40 @@ from kantopt.verify.step import Loads, Step
 
 MOST_TRIED = 6_000
 """Ways to place pods elsewhere that are judged for all victims of a plan together."""
+MANY = 1_000
+"""Nodes beyond which these are fewer, as each takes the longer the more nodes there are."""
 EACH = 12
 """The same for one job and one victim."""
 MOST_BEHIND = 8
 """Less important jobs of which it is asked whether they have another's place."""
 _FAR = 1_000
 """Distance of a job that took none of the room."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A step, the same as another one if both change the same: they may be made apart."""
+
+    step: Step
+
+    def __hash__(self) -> int:
+        return id(self.step.instance)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Asked):
+            return NotImplemented
+        a, b = self.step, other.step
+        return a.instance is b.instance and (a.before, a.after) == (b.before, b.after)
+
+
+def preemptors_of(step: Step) -> Preemptors:
+    """Return for whom victims give way: order and document ask the same, one after the other."""
+    return _kept(_Asked(step))
+
+
+@lru_cache(maxsize=1)
+def _kept(asked: _Asked) -> Preemptors:
+    return Preemptors(asked.step)
 
 
 class Preemptors:
@@ -36,6 +65,8 @@ class Preemptors:
         self.step = step
         self._elsewhere = Elsewhere(step)
         self._tried = 0
+        self._most = MOST_TRIED * MANY // max(MANY, len(step.instance.nodes))
+        self._rooms: dict[int, int] = {}
         self._remaining: dict[int, tuple[Loads, Pods]] = {}
 
     def of(self, s: int, spot: Spot) -> Job | None:
@@ -93,20 +124,64 @@ class Preemptors:
         behind = [x for x in may if (-x.priority, x.index) > (-job.priority, job.index)]
         behind.sort(key=lambda x: (x.priority, -x.index))
         for other in behind[:MOST_BEHIND]:
-            if self._tried >= MOST_TRIED:
+            if self._tried >= self._most:
                 break
-            bound = [s for s in other.podsets if not self.step.instance.podsets[s].running]
-            without = self.step.after.replace({s: {} for s in bound})
-            step = Step(self.step.instance, self.step.before, without)
+            bound = self._bound(other)
+            self._add(bound, -1)
+            back = not in_the_way(self.step, (self._loads, self._named(other)), unit)
+            worth = back or self._may_fit(pods, bound)
+            self._add(bound, 1)
+            if not worth:
+                continue
             self._tried += EACH
-            elsewhere = Elsewhere(step)
-            if elsewhere.fit_back(unit) or elsewhere.place(pods, {}, EACH) is not None:
+            if back or self._place_without(other, pods):
                 return other
         return job
 
+    def _bound(self, job: Job) -> list[tuple[int, Spot, int]]:
+        """Pods of a job that the plan binds."""
+        new = (s for s in job.podsets if not self.step.instance.podsets[s].running)
+        return [(s, spot, k) for s in new for spot, k in self.step.after.podsets[s].items()]
+
+    @cached_property
+    def _loads(self) -> Loads:
+        """Loads after the step, from which pods are taken for a while."""
+        return self.step.loads.copy()
+
+    def _add(self, pods: list[tuple[int, Spot, int]], sign: int) -> None:
+        for s, spot, k in pods:
+            self._loads.add(s, spot, sign * k)
+
+    def _named(self, without: Job) -> Pods:
+        """Pods that anti-affinity names, but for those of a job that the plan binds."""
+        instance = self.step.instance
+        named = {s for term in instance.anti_affinities for s in (term.owner, *term.others)}
+        named -= {s for s in without.podsets if not instance.podsets[s].running}
+        return {(s, spot): k for s in named for spot, k in self.step.after.podsets[s].items()}
+
+    def _may_fit(self, pods: list[tuple[int, Spot]], freed: list[tuple[int, Spot, int]]) -> bool:
+        """Whether there is room for so many pods now that some are gone; by resources of nodes."""
+        nodes = {spot.node for _, spot, _ in freed}
+        for s, wanted in Counter(s for s, _ in pods).items():
+            if s not in self._rooms:
+                every = range(len(self.step.instance.nodes))
+                self._rooms[s] = sum(_holds(self.step.loads, s, n) for n in every)
+            more = sum(
+                _holds(self._loads, s, n) - _holds(self.step.loads, s, n) for n in sorted(nodes)
+            )
+            if self._rooms[s] + more < wanted:
+                return False
+        return True
+
+    def _place_without(self, other: Job, pods: list[tuple[int, Spot]]) -> bool:
+        """Whether some pods would find another place if a job had none."""
+        without = self.step.after.replace({s: {} for s, _, _ in self._bound(other)})
+        step = Step(self.step.instance, self.step.before, without)
+        return Elsewhere(step).place(pods, {}, EACH) is not None
+
     def _has_place(self, room: _Room, job: Job, back: Pods) -> bool:
         """Whether what a job has in the room would find another place."""
-        if self._tried >= MOST_TRIED:
+        if self._tried >= self._most:
             return False
         placement = self._elsewhere.place(room.pods_of(job), back, EACH)
         self._tried += EACH
@@ -120,6 +195,24 @@ class Preemptors:
             for spot, k in self.step.arrivals[s].items():
                 found.setdefault(spot.node, []).append((s, spot, k))
         return found
+
+
+def _holds(loads: Loads, s: int, n: int) -> int:
+    """Pods of a pod set that a node has room for by its own resources; many if they ask none.
+
+    Devices are left aside: never less than there is room for.
+    """
+    podset = loads.instance.podsets[s]
+    if n not in podset.allowed:
+        return 0
+    rooms = (
+        (limit - load) // amount
+        for amount, load, limit in zip(
+            podset.requests, loads.node[n], loads.instance.nodes[n].capacity, strict=True
+        )
+        if amount and limit is not None
+    )
+    return max(0, min(rooms, default=podset.count))
 
 
 class _Room:

@@ -12,7 +12,7 @@ from kantopt.schema.model import Rule
 from kantopt.search.construct import construct
 from kantopt.search.strategy import Strategy
 from kantopt.verify.elsewhere import Elsewhere, free_spots
-from kantopt.verify.preemptors import Preemptors
+from kantopt.verify.preemptors import Preemptors, preemptors_of
 from kantopt.verify.rules import check
 from kantopt.verify.spared import could_be_spared, with_victims_spared
 from kantopt.verify.step import Step
@@ -186,3 +186,26 @@ def test_what_a_look_finds_is_legal_and_has_fewer_victims(seeds: range) -> None:
                 ]
                 assert free.place(pods, {(s, spot): 1}) is None
     assert victims > 10
+
+
+def test_looking_first_for_room_changes_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a job's absence makes no room, its pods' places are not looked for: none is found."""
+    steps = []
+    for seed in range(300):
+        instance = random_instance(seed)
+        placement = construct(instance, Deadline(None, deterministic=True), Strategy.BEST_FIT)
+        made = Step(instance, instance.current, placement)
+        if any(made.evicted(s) for s in made.changed):
+            steps.append(made)
+    names = [named(made) for made in steps]
+    assert sum(len(each) for each in names) > 50
+    monkeypatch.setattr(Preemptors, "_may_fit", lambda *_: True)
+    assert [named(made) for made in steps] == names
+
+
+def test_the_same_step_is_asked_about_once() -> None:
+    jobs = [running("r", "a"), pending("first", priority=200)]
+    instance = question([node("a")], jobs)
+    made, again = (step(instance, r=[], first=["a"]) for _ in range(2))
+    assert preemptors_of(made) is preemptors_of(again)
+    assert preemptors_of(step(instance)) is not preemptors_of(made)

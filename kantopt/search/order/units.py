@@ -14,7 +14,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import TopologyNeed
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
-from kantopt.verify.preemptors import Preemptors
+from kantopt.verify.preemptors import preemptors_of
 from kantopt.verify.step import Step, standing_loads
 
 Key = tuple[str, int, int, int]
@@ -148,7 +148,7 @@ def after_evictions(instance: Instance, placement: Placement, units: Sequence[Un
 
     On the victim's node if the job has pods there, else all its binds.
     """
-    preemptors = Preemptors(Step(instance, instance.current, placement))
+    preemptors = preemptors_of(Step(instance, instance.current, placement))
     targets: dict[int, set[int]] = {}
     waiting: dict[tuple[int, int | None], list[Unit]] = {}
     for unit in units:

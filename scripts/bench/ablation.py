@@ -1,4 +1,7 @@
-"""Each technique of the search left out in turn, beside all of them: who earns its keep?"""
+"""Each technique of the search left out in turn, beside all of them: who earns its keep?
+
+Of each suite a few instances that differ: small and large ones, with room and without.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +15,48 @@ from kantopt.errors import UsageError
 from kantopt.report.blocks import Block, Paragraph, Table
 from kantopt.schema.model import Model
 from kantopt.search.schedule import techniques
-from scripts.bench import golden
+from scripts.bench import gangs, golden, openb, priority_matters
 from scripts.bench.case import Case, Documents
 from scripts.bench.features.compared import ratio
 from scripts.bench.features.stated import Stated
 from scripts.bench.features.suite import BASE, BASES, RUN, Base, chosen_names
 from scripts.bench.figures import grouped, share
-from scripts.bench.grid import Grid
+from scripts.bench.grid import Grid, seeds_of
 from scripts.bench.models import MakeModel
 from scripts.bench.row import Row
 
 SUITE = "ablation"
 ALL, AGAIN = "all", "all-again"
 """Runs with all techniques: the one compared with, and one more, for what chance does."""
-_OF = {**BASES, golden.SUITE: Base(lambda _: golden.cases(), golden.model)}
+
+
+def _packing(grid: Grid) -> list[Case]:
+    return priority_matters.cases(
+        grid.nodes or (16, 32),
+        grid.pods_per_node or (4, 8),
+        grid.priorities or (4,),
+        grid.usage_percent or (95, 100, 105),
+        seeds_of(grid.seeds, grid.data),
+    )
+
+
+def _gangs(grid: Grid) -> list[Case]:
+    nodes = grid.nodes or (100,)
+    return gangs.cases(nodes, grid.usage_percent, seeds_of(grid.seeds, grid.data), grid.data)
+
+
+def _shares(grid: Grid) -> list[Case]:
+    assert grid.data is not None
+    return openb.cases(grid.data)
+
+
+_OF = {
+    **BASES,
+    priority_matters.SUITE: replace(BASES[priority_matters.SUITE], cases=_packing),
+    gangs.SUITE: replace(BASES[gangs.SUITE], cases=_gangs),
+    openb.SUITE: replace(BASES[openb.SUITE], cases=_shares),
+    golden.SUITE: Base(lambda _: golden.cases(), golden.model),
+}
 
 
 def cases(grid: Grid) -> list[Case]:

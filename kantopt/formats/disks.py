@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from kantopt.formats.objects import Objects
-from kantopt.formats.stock import DISKS, Stock
+from kantopt.formats.stock import Stock
 from kantopt.formats.view import View
 from kantopt.formats.waiting_claims import Key, key_of
+from kantopt.schema.quantity import DISKS
 
 _NAMED = {"gcePersistentDisk": "pdName", "awsElasticBlockStore": "volumeID", "iscsi": "iqn"}
 """What tells disks of a kind apart."""

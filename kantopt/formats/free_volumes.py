@@ -13,10 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kantopt.formats.hall import Kinds, binding_sets
 from kantopt.formats.kubernetes_nodes import read_selector, read_term
-from kantopt.formats.stock import FREE, Stock
+from kantopt.formats.stock import Stock
 from kantopt.formats.view import View
 from kantopt.formats.waiting_claims import Key, Terms, UnexplainedError, WaitingClaim, class_of
 from kantopt.schema.jobs import NodeSelectorTerm
+from kantopt.schema.quantity import FREE
 from kantopt.schema.selection import expression_matches, selector_matches
 from kantopt.schema.snapshot import Node
 

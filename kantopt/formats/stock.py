@@ -11,13 +11,6 @@ from kantopt.formats.pods import Pod
 from kantopt.formats.waiting_claims import Key
 from kantopt.schema.snapshot import Node
 
-FREE = "free-volumes-"
-"""Begins the names of resources that stand for volumes to be bound, by class."""
-CAPACITY = "storage-capacity-"
-"""Of those that stand for room where volumes are made, in MiB, by class."""
-DISKS = "inline-disk-"
-"""Of those that stand for a disk that not all pods of a node can share."""
-
 
 @dataclass(frozen=True, slots=True)
 class Stock:

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 from kantopt.formats.kubernetes_nodes import MOST_COUNT, read_selector
 from kantopt.formats.objects import Objects
-from kantopt.formats.stock import CAPACITY, Stock
+from kantopt.formats.stock import Stock
 from kantopt.formats.view import Exact, View
 from kantopt.formats.waiting_claims import NOWHERE, Key, Terms, UnexplainedError, WaitingClaim
 from kantopt.schema.base import Expression, LabelSelector
 from kantopt.schema.jobs import NodeSelectorTerm
+from kantopt.schema.quantity import CAPACITY
 from kantopt.schema.selection import selector_matches
 from kantopt.schema.snapshot import Node
 

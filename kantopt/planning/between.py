@@ -17,7 +17,7 @@ from kantopt.problem.not_modelled import is_left_alone
 from kantopt.problem.placement import Placement
 from kantopt.schema.jobs import PodRef, PodSet
 from kantopt.schema.model import Model
-from kantopt.schema.quantity import CLAIMED, to_base
+from kantopt.schema.quantity import CAPACITY, CLAIMED, DISKS, FREE, to_base
 from kantopt.schema.raw import RawDocument, is_kubernetes
 from kantopt.schema.snapshot import ClusterSnapshot, Node
 
@@ -327,7 +327,6 @@ def _counted(node: Node, own: Node) -> Node:
     neither dump by itself tells what those of both ask for.
     """
     from kantopt.formats.attachments import VOLUMES
-    from kantopt.formats.stock import CAPACITY, DISKS, FREE
 
     def plain(name: str) -> bool:
         return not name.startswith((VOLUMES, CLAIMED, FREE, CAPACITY, DISKS))

@@ -86,6 +86,12 @@ def is_bytes(resource: str) -> bool:
 
 CLAIMED = "deviceclass.resource.kubernetes.io/"
 """Begins the names of resources that stand for devices to be claimed."""
+FREE = "free-volumes-"
+"""Of those that stand for volumes to be bound, by class."""
+CAPACITY = "storage-capacity-"
+"""Of those that stand for room where volumes are made, in MiB, by class."""
+DISKS = "inline-disk-"
+"""Of those that stand for a disk that not all pods of a node can share."""
 
 
 def gpu_milli(resource: str, amount: int) -> int:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from kantopt.clock import Deadline, elapsed
+from kantopt.planning.explain.run import explain
 from kantopt.planning.question import question_of
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
@@ -271,69 +273,6 @@ def test_pods_share_the_capacity_of_a_node() -> None:
     assert sum(placed(*objects, *users, *wide).values()) == 4
 
 
-def disk(name: str, source: Object, **more: Any) -> Object:
-    return pod(name, volumes=[{"name": "v", **source}], owner=f"ReplicaSet/{name}", **more)
-
-
-def gce(read_only: bool = False) -> Object:
-    return {"gcePersistentDisk": {"pdName": "d", "readOnly": read_only}}
-
-
-def rbd(*monitors: str, read_only: bool = False) -> Object:
-    return {"rbd": {"monitors": list(monitors), "image": "i", "readOnly": read_only}}
-
-
-EBS: Object = {"awsElasticBlockStore": {"volumeID": "vol", "readOnly": True}}
-ISCSI: Object = {"iscsi": {"iqn": "iqn.a", "targetPortal": "1.2.3.4", "lun": 0}}
-
-
-@pytest.mark.parametrize(
-    ("there", "new", "where"),
-    [
-        (gce(), gce(), "b c"),
-        (gce(), gce(read_only=True), "b c"),
-        (gce(read_only=True), gce(), "b c"),
-        (gce(read_only=True), gce(read_only=True), "a b c"),
-        (EBS, EBS, "b c"),
-        (ISCSI, ISCSI, "b c"),
-        (ISCSI, {"iscsi": {**ISCSI["iscsi"], "iqn": "iqn.b"}}, "a b c"),
-        (rbd("m1", "m2"), rbd("m2"), "b c"),
-        (rbd("m1", read_only=True), rbd("m1", read_only=True), "a b c"),
-        (rbd("m1"), rbd("m2"), "left out"),
-        (gce(), {"emptyDir": {}}, "a b c"),
-    ],
-)
-def test_disks_without_a_claim_are_shared_by_readers_only(
-    there: Object, new: Object, where: str
-) -> None:
-    assert open_nodes(*nodes(), disk("r", there, on="a"), disk("p", new)) == where
-
-
-def test_a_pod_with_a_disk_of_a_cloud_stays_where_the_disk_is() -> None:
-    for source, stays in ((gce(), True), (EBS, True), (ISCSI, False), (rbd("m"), False)):
-        (job,) = read(*nodes(), disk("r", source, on="a")).snapshot.jobs
-        assert (job.pod_sets[0].not_modelled == ("claims",)) is stays
-
-
-@pytest.mark.parametrize("image", ["gpu", "x" * 300])
-def test_a_disk_may_be_called_anything(image: str) -> None:
-    source = {"rbd": {"monitors": ["m"], "image": image}}
-    objects = [*nodes(), disk("r", source, on="a"), disk("p", source)]
-    assert open_nodes(*objects) == "b c"
-    assert not any(podset.gpu_milli for podset in instance_of(*objects).podsets)
-
-
-def test_disks_without_a_claim_count_against_what_a_node_can_attach() -> None:
-    limit = {
-        "apiVersion": "storage.k8s.io/v1",
-        "kind": "CSINode",
-        "metadata": {"name": "a"},
-        "spec": {"drivers": [{"name": "pd.csi.storage.gke.io", "allocatable": {"count": 1}}]},
-    }
-    other = {"gcePersistentDisk": {"pdName": "e"}}
-    assert open_nodes(*nodes(), limit, disk("r", other, on="a"), disk("p", gce())) == "b c"
-
-
 def _served(wanted: list[tuple[str, int]], there: list[tuple[str, int]]) -> bool:
     """Whether claims (node, size) can have a volume (nodes, size) each: by trying."""
     if not wanted:
@@ -380,3 +319,19 @@ def test_amounts_say_just_where_all_claims_can_have_a_volume_each() -> None:
             told[fits] += 1
     assert min(told.values()) > 200, told
     assert 20 < left_out < 100
+
+
+def words_about(*objects: Object) -> str:
+    """What an explanation of the one pending job says about nodes."""
+    dump = {"apiVersion": "v1", "kind": "List", "items": [*nodes(), *objects]}
+    question = question_of([RawDocument("dump.json", 0, dump)])
+    (job,) = question.pending
+    name = f"{job.namespace}/{job.name}"
+    *_, told = explain(question, MIXED, name, Deadline(elapsed() + 60))
+    return told.pod_sets[0].message
+
+
+def test_explanations_say_it_as_kube_scheduler_does() -> None:
+    objects = [storage_class(), claim("c"), user("p", "c"), volume("v", HOST, "a", size="20Gi")]
+    words = "2 node(s) didn't find available persistent volumes to bind"
+    assert words in words_about(*objects)

@@ -11,7 +11,7 @@ from kantopt.problem.cluster import Taint
 from kantopt.problem.instance import Instance
 from kantopt.problem.uses import is_thing
 from kantopt.schema.model import Rule
-from kantopt.schema.quantity import gpu_milli
+from kantopt.schema.quantity import CAPACITY, DISKS, FREE, gpu_milli
 from kantopt.search.causes import FITS, Causes
 from kantopt.search.domains import Domains, used_domains
 from kantopt.search.fill import room_for
@@ -77,6 +77,11 @@ class Free:
 
 
 _VOLUMES = "node(s) had volume node affinity conflict"
+_STORED = {
+    FREE: "node(s) didn't find available persistent volumes to bind",
+    CAPACITY: "node(s) did not have enough free storage",
+    DISKS: "node(s) had no available disk",
+}
 
 
 class Survey:
@@ -156,6 +161,9 @@ class Survey:
                 return Rule.CAPACITY, "Too many pods"
         if is_thing(cause):
             return Rule.CAPACITY, f"node(s) didn't have free {cause}"
+        for prefix, words in _STORED.items():
+            if cause.startswith(prefix):
+                return Rule.CAPACITY, words
         rule = Rule.CAPACITY if cause in self.question.resources else Rule.DEVICES
         return rule, f"Insufficient {cause}" + (" even when empty" if never[n] else "")
 

@@ -17,6 +17,7 @@ from kantopt.search.fill import fill, room_for
 from kantopt.search.gangs import Placer
 from kantopt.search.justify import justify
 from kantopt.search.kept_room import KeptRoom
+from kantopt.search.order.units import group_needs
 from kantopt.search.preempt import Preemption
 from kantopt.search.scores import Scores
 from kantopt.search.shapes import Mask
@@ -25,6 +26,8 @@ from kantopt.search.strategy import Strategy
 from kantopt.verify.rules import check
 
 _MOST_REPAIRS = 4
+_MOST_ROUNDS = 4
+"""Times that all is placed anew for gangs that found no domain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +58,31 @@ def realise(
     wanted
         What should be where; pods that stay for certain may be left out.
     """
-    return _Realisation(instance, groups).run(wanted)
+    best: Placement | None = None
+    choosy: list[int] = []
+    for _ in range(_MOST_ROUNDS):
+        run = _Realisation(instance, groups, choosy)
+        best = run.run(wanted) or best
+        if not run.homeless:
+            break
+        # Counts say that there is the room, not that it is in one domain: those who had none have
+        # the first choice the next time, and whoever is in their way goes.
+        choosy += run.homeless
+    return best
 
 
 class _Realisation:
-    def __init__(self, instance: Instance, groups: Sequence[tuple[int, ...]]) -> None:
+    def __init__(
+        self, instance: Instance, groups: Sequence[tuple[int, ...]], choosy: Sequence[int] = ()
+    ) -> None:
         self.instance = instance
         self.state = State(instance)
         self.scores = Scores(self.state, Strategy.BEST_FIT)
         self.placer = Placer(self.scores)
         self.preemption = Preemption(self.placer)
+        self._choosy = choosy
+        self.homeless: list[int] = []
+        """Gangs that must be close and found no place."""
         self._groups = groups
         self._group_of = {n: g for g, nodes in enumerate(groups) for n in nodes}
         finest = instance.topology.domain_of[-1] if instance.topology.domain_of else ()
@@ -74,6 +92,8 @@ class _Realisation:
         """Pods by node that are lifted and would come home."""
         self._gone: dict[Hashable, tuple[int, set[int]]] = {}
         """Job and nodes of those that go together, until a more important one is on one."""
+        self._tied = {need.job for need in group_needs(instance)}
+        """Jobs whose pods must be close."""
         self._left: list[Change] = []
         """Pods that go for good."""
         self._owed: dict[int, int] = {}
@@ -81,6 +101,8 @@ class _Realisation:
         self._kept = KeptRoom(self.state, lambda: self._left)
 
     def run(self, wanted: Sequence[Wanted]) -> Placement | None:
+        for j in self._choosy:
+            self.preemption.make_room(j)
         homes: dict[int, list[tuple[int, Spot, int]]] = {}
         for i, w in enumerate(wanted):
             if self._runs(w):
@@ -95,6 +117,9 @@ class _Realisation:
         gangs = [i for i in order if self._is_gang(wanted[i]) and not self._runs(wanted[i])]
         for i in self._held(gangs, wanted):
             self._complete(wanted[i])
+        self.homeless = [
+            j for i in gangs for j in self._jobs(wanted[i]) if j in self._tied and self._short(j)
+        ]
         return self._rightly()
 
     def _held(self, order: Sequence[int], wanted: Sequence[Wanted]) -> Iterator[int]:
@@ -158,12 +183,23 @@ class _Realisation:
     def _is_gang(self, w: Wanted) -> bool:
         return self.instance.podsets[w.podsets[0]].count > 1
 
-    def _order(self, w: Wanted) -> tuple[int, int, bool, int, int]:
+    def _order(self, w: Wanted) -> tuple[int, ...]:
         """Large pods first: where sizes divide each other, what is left then fits the others."""
         podset = self.instance.podsets[w.podsets[0]]
         size = int(self.state.shape[podset.index].demand.sum())
         priority = self.instance.jobs[podset.job].priority
-        return -podset.gpu_milli, -size, not podset.running, -priority, podset.index
+        tied = podset.job in self._tied and not podset.running
+        pods = podset.count if tied else 0
+        return (
+            -podset.gpu_milli,
+            -size,
+            not tied,
+            -priority * tied,
+            -pods,
+            not podset.running,
+            -priority,
+            podset.index,
+        )
 
     def _mask(self, group: int) -> Mask:
         if group not in self._masks:
@@ -176,7 +212,7 @@ class _Realisation:
         """Evict pods that cannot move and are more than there should be in a group."""
         left = dict(w.counts)
         for s in w.podsets:
-            for spot, pods in sorted(self.instance.podsets[s].current.items()):
+            for spot, pods in sorted(self.state.spots[s].items()):
                 group = self._group_of[spot.node]
                 stay = min(pods, left.get(group, 0))
                 left[group] = left.get(group, 0) - stay
@@ -195,9 +231,7 @@ class _Realisation:
     def _lift(self, w: Wanted) -> list[tuple[int, Spot, int]]:
         """Take pods that may move off their nodes for the time being; some go for good."""
         spots = [
-            (s, spot, pods)
-            for s in w.podsets
-            for spot, pods in sorted(self.instance.podsets[s].current.items())
+            (s, spot, pods) for s in w.podsets for spot, pods in sorted(self.state.spots[s].items())
         ]
         going = sum(pods for _, _, pods in spots) - sum(w.counts.values())
         excess: dict[int, int] = {}
@@ -224,6 +258,9 @@ class _Realisation:
         left = {g: k for g, k in w.counts.items() if k > 0}
         total = sum(left.values())
         for s in w.podsets:
+            if self.state.placed[s]:
+                total -= self.state.placed[s]  # they had the first choice
+                continue
             most = min(self.instance.podsets[s].count, total)
             if self._close(s, most):
                 total -= most
@@ -243,7 +280,8 @@ class _Realisation:
     def _close(self, s: int, pods: int) -> bool:
         """Place a whole gang close together where the groups say nothing of domains.
 
-        In room of victims while there is any that it alone may use: not, if it takes more.
+        In room of victims while there is any that it alone may use: if it takes more, and need not
+        be close, it goes node by node.
         """
         j = self.instance.podsets[s].job
         whole = 1 < pods == self.instance.podsets[s].count
@@ -255,9 +293,11 @@ class _Realisation:
             within = np.zeros(self.state.size, dtype=np.bool_)
             within[list(owed)] = True
             room = int(room_for(self.state, s, pods, within).sum())
-        if 0 < room < pods:
+        tied = j in self._tied
+        if 0 < room < pods and not tied:
             return False
-        return self.placer.place(j, within=within if room else None)
+        # Who must be close is there or nowhere, for now.
+        return self.placer.place(j, within=within if room >= pods else None) or tied
 
     def _owed_to(self, job: Job) -> dict[int, int]:
         """Nodes with room of victims that a job may evict, the fewest others first: as a rank."""
@@ -346,6 +386,11 @@ class _Realisation:
             if self.placer.is_gang(j) and self._short(j):
                 self._drop(j)
                 self.placer.place(j)
+
+    def _jobs(self, w: Wanted) -> list[int]:
+        """Jobs that should be placed."""
+        jobs = dict.fromkeys(self.instance.podsets[s].job for s in w.podsets)
+        return list(jobs)[: sum(w.counts.values()) // self.instance.podsets[w.podsets[0]].count]
 
     def _short(self, j: int) -> bool:
         job = self.instance.jobs[j]

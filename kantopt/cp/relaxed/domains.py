@@ -28,7 +28,17 @@ MOST_APART = 50
 
 
 def worth_dividing(instance: Instance) -> bool:
-    """Whether there are gangs that wait and domains for them, few enough to be looked at apart."""
+    """Whether there are gangs that wait and domains for them."""
+    return _pairs(instance) > 0
+
+
+def few_enough(instance: Instance) -> bool:
+    """Whether gangs and domains are few enough for the domains to be looked at apart."""
+    return _pairs(instance) <= MOST_GANGS
+
+
+def _pairs(instance: Instance) -> int:
+    """Gangs that wait times domains, if there are several."""
     waiting = sum(
         any(not instance.podsets[s].running for s in job.podsets)
         for job in instance.jobs
@@ -36,7 +46,7 @@ def worth_dividing(instance: Instance) -> bool:
     )
     levels = instance.topology.domains
     domains = len(levels[-1]) if levels else 0
-    return domains > 1 and 0 < waiting * domains <= MOST_GANGS
+    return waiting * domains if domains > 1 else 0
 
 
 def gang_marks(instance: Instance) -> dict[int, Hashable]:

@@ -9,7 +9,7 @@ from functools import partial
 from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model import LinearExprT
 
-from kantopt.cp.relaxed.domains import DomainRelaxation, GangRelaxation, goes_anywhere
+from kantopt.cp.relaxed.domains import DomainRelaxation, GangRelaxation, few_enough, goes_anywhere
 from kantopt.cp.relaxed.hints import SOLVED, hint, hint_solution
 from kantopt.cp.relaxed.packing import Parts
 from kantopt.cp.relaxed.settled import Settled, settle
@@ -90,10 +90,10 @@ class Towards:
 
     def _build(self) -> None:
         instance, tiers = self._instance, self._tiers
-        self._relaxation = DomainRelaxation(instance, tiers)
-        self._guide = DomainRelaxation(instance, tiers)
-        self._guides: list[GangRelaxation] = [self._guide]
-        if goes_anywhere(instance):
+        self._apart = few_enough(instance)
+        self._relaxation = self._made()
+        self._guides: list[GangRelaxation] = [self._made()]
+        if goes_anywhere(instance) and self._apart:
             self._guides.insert(0, GangRelaxation(instance, tiers))
         for guide in self._guides:
             add_reasons(guide)
@@ -101,6 +101,19 @@ class Towards:
         self._ways: Ways | None = None
         self._locks: tuple[int, ...] = ()
         """Values of the first tiers that the models are locked at."""
+
+    def _made(self) -> GangRelaxation:
+        """Make a relaxation with the domains apart, or merged where there are too many."""
+        kind = DomainRelaxation if self._apart else GangRelaxation
+        return kind(self._instance, self._tiers)
+
+    @property
+    def _divided(self) -> tuple[DomainRelaxation, DomainRelaxation]:
+        """The relaxation and the last guide, of which the domains are apart."""
+        relaxation, guide = self._relaxation, self._guides[-1]
+        assert isinstance(relaxation, DomainRelaxation)
+        assert isinstance(guide, DomainRelaxation)
+        return relaxation, guide
 
     def run(self) -> None:
         """Work through the tiers, the first ones first.
@@ -116,6 +129,8 @@ class Towards:
         for i, tier in enumerate(self._tiers):
             if not self._locks_hold():
                 return False
+            if tier.metric in LATER and not self._apart:
+                return True
             expr = expression(self._relaxation, tier)
             if expr is None or isinstance(expr, int):
                 continue
@@ -224,7 +239,7 @@ class Towards:
         until = deadline.less((1 - PACK) * deadline.remaining())
         pack, calm = (partial(self._solver, i, share) for share in (PACK, CALM))
         found = ways.closest(tier, pack, calm, until.over)
-        for m in (self._relaxation, self._guide):
+        for m in self._divided:
             ways.bound_spread(m, tier, found.packed)
         least, value = tier.above_target(found.least), self._best().values[i]
         if least > value:
@@ -238,17 +253,18 @@ class Towards:
 
     def _aim_at(self, i: int, way: Way, parts: Sequence[Parts], *, loosely: bool) -> None:
         """Aim at packings in a way: at these parts, or at as many domains as they have."""
-        cp = self._guide.cp.clone()
-        way.settled.apply(self._guide, cp)
+        _, guide = self._divided
+        cp = guide.cp.clone()
+        way.settled.apply(guide, cp)
         for close, its in zip(way.close, parts, strict=True):
             if loosely:
-                close.aim_loosely(self._guide, cp, its)
+                close.aim_loosely(guide, cp, its)
             else:
-                close.aim(self._guide, cp, its)
-        cp.minimize(disruption(self._guide))
+                close.aim(guide, cp, its)
+        cp.minimize(disruption(guide))
         solver = self._solver(i, AIM if loosely else CALM)
         if solver.solve(cp) in SOLVED:
-            self._take(self._guide, solver)
+            self._take(guide, solver)
 
     def _count_moves(self, i: int) -> None:
         """Bound moves by what the closeness that is locked above takes."""
@@ -264,7 +280,7 @@ class Towards:
     def _ways_left(self, i: int) -> Ways:
         """Return the ways in which gangs may go, without those that are worse above a tier."""
         if self._ways is None:
-            self._ways = Ways(self._relaxation, self._settle(i))
+            self._ways = Ways(self._divided[0], self._settle(i))
         for above, value in zip(self._tiers[:i], self._best().values, strict=False):
             if above.metric in CLOSENESS:
                 self._ways.rule_out(above, value)

@@ -66,8 +66,9 @@ def realise(
         if not run.homeless:
             break
         # Counts say that there is the room, not that it is in one domain: those who had none have
-        # the first choice the next time, and whoever is in their way goes.
-        choosy += run.homeless
+        # the first choice the next time, with all who ask for as much, and whoever is in their way
+        # goes.
+        choosy = run.choosy_with(run.homeless)
     return best
 
 
@@ -81,6 +82,7 @@ class _Realisation:
         self.placer = Placer(self.scores)
         self.preemption = Preemption(self.placer)
         self._choosy = choosy
+        self._wanting: list[int] = []
         self.homeless: list[int] = []
         """Gangs that must be close and found no place."""
         self._groups = groups
@@ -117,9 +119,8 @@ class _Realisation:
         gangs = [i for i in order if self._is_gang(wanted[i]) and not self._runs(wanted[i])]
         for i in self._held(gangs, wanted):
             self._complete(wanted[i])
-        self.homeless = [
-            j for i in gangs for j in self._jobs(wanted[i]) if j in self._tied and self._short(j)
-        ]
+        self._wanting = [j for i in gangs for j in self._jobs(wanted[i]) if j in self._tied]
+        self.homeless = [j for j in self._wanting if self._short(j)]
         return self._rightly()
 
     def _held(self, order: Sequence[int], wanted: Sequence[Wanted]) -> Iterator[int]:
@@ -386,6 +387,15 @@ class _Realisation:
             if self.placer.is_gang(j) and self._short(j):
                 self._drop(j)
                 self.placer.place(j)
+
+    def choosy_with(self, homeless: Sequence[int]) -> list[int]:
+        """Return gangs that must be close and are as important and as large as some, at least."""
+        jobs = self.instance.jobs
+        pods = {j: sum(role.count for role in jobs[j].roles) for j in self._wanting}
+        priority = min(jobs[j].priority for j in homeless)
+        least = min(pods[j] for j in homeless)
+        chosen = [j for j in pods if jobs[j].priority >= priority and pods[j] >= least]
+        return sorted(chosen, key=lambda j: (-jobs[j].priority, -pods[j], j))
 
     def _jobs(self, w: Wanted) -> list[int]:
         """Jobs that should be placed."""

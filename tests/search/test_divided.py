@@ -116,3 +116,33 @@ def test_room_of_victims_is_filled_by_those_who_may_evict_them(racks: tuple[str,
     assert not check(instance, after)
     assert after.podsets[1] == {Spot(2): 1, Spot(3): 1}
     assert after.podsets[2] == {Spot(0): 1, Spot(1): 1}
+
+
+def test_a_gang_that_finds_no_domain_has_the_first_choice_then() -> None:
+    """Two nodes are free, in different racks: a lesser pod leaves one of them after all."""
+    nodes = [node(name, gpu=8, rack="b/r" if name in "ab" else "b/s") for name in "abcd"]
+    close = {"required": "rack"}
+    jobs = [
+        job("one", pods(gpu=8, on=["b"]), priority=1, movable=False),
+        job("two", pods(gpu=8, on=["d"]), priority=1, movable=False),
+        job("gang", pods(count=2, gpu=8), priority=9, minCount=2, topologyRequest=close),
+    ]
+    instance = question(nodes, jobs)
+    stay = [Wanted((s,), {0: 1}, movable=False) for s in (0, 1)]
+    after = realise(instance, [(0, 1, 2, 3)], [*stay, Wanted((2,), {0: 2}, movable=False)])
+    assert after is not None
+    assert not check(instance, after)
+    assert after.placed(2) == 2
+    assert after.placed(0) + after.placed(1) == 1
+
+
+def test_with_many_gangs_and_domains_pods_are_counted_by_class_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kantopt.cp.relaxed.domains.MOST_GANGS", 10)
+    instance = asked(kant(96, 0.85, 3, None))
+    assert worth_dividing(instance)
+    start, better = found_by_dividing(instance, 4.0, relocate=False)
+    assert not check(instance, better)
+    tiers = tiers_of(instance)
+    assert measure(instance, better, tiers) < measure(instance, start, tiers)

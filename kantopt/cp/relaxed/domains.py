@@ -235,13 +235,3 @@ class DomainRelaxation(GangRelaxation):
             most = 0 if d is None else room // need.slice_size
             slices = self.cp.new_int_var(0, most, f"slices[{kind.one.index},{level},{d}]")
             self.cp.add(weighted(terms) == need.slice_size * slices)
-
-
-def goes_anywhere(instance: Instance) -> bool:
-    """Whether no gang that waits must be within a domain or in slices."""
-    return not any(
-        (need.required is not None and instance.on(Rule.TOPOLOGY))
-        or (need.slice_level is not None and instance.on(Rule.SLICES))
-        for need in instance.topology_needs
-        if any(not instance.podsets[s].running for s in instance.jobs[need.job].podsets)
-    )

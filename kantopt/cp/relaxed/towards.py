@@ -9,8 +9,9 @@ from functools import partial
 from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model import LinearExprT
 
-from kantopt.cp.relaxed.domains import DomainRelaxation, GangRelaxation, few_enough, goes_anywhere
+from kantopt.cp.relaxed.domains import DomainRelaxation, GangRelaxation, few_enough
 from kantopt.cp.relaxed.hints import SOLVED, hint, hint_solution
+from kantopt.cp.relaxed.kinds import PodKind
 from kantopt.cp.relaxed.packing import Parts
 from kantopt.cp.relaxed.settled import Settled, settle
 from kantopt.cp.relaxed.standing import CLOSENESS
@@ -93,7 +94,7 @@ class Towards:
         self._apart = few_enough(instance)
         self._relaxation = self._made()
         self._guides: list[GangRelaxation] = [self._made()]
-        if goes_anywhere(instance) and self._apart:
+        if self._apart:
             self._guides.insert(0, GangRelaxation(instance, tiers))
         for guide in self._guides:
             add_reasons(guide)
@@ -309,11 +310,26 @@ class Towards:
             return
         cp.add(expr <= round(solver.objective_value))
         hint_solution(cp, solver)
-        cp.minimize(disruption(guide))
+        harm = disruption(guide)
+        cp.minimize(harm)
         again = self._solver(i, CALM)
         if again.solve(cp) in SOLVED:
-            solver = again
-        self._take(guide, solver)
+            self._take(guide, again)
+        elif solver.value(harm) <= self._disruption_of_best(guide):
+            self._take(guide, solver)  # else pods would go by the thousand that need not
+
+    def _disruption_of_best(self, m: GangRelaxation) -> int:
+        """Pods evicted and moved by the best plan, weighed like :func:`disruption`."""
+        best = self._best().placement
+        found = 0
+        for kind in m.kinds.pods:
+            for s in kind.podsets if not kind.fixed else ():
+                podset = m.instance.podsets[s]
+                if podset.running:
+                    stay = sum(min(k, best.podsets[s].get(x, 0)) for x, k in podset.current.items())
+                    found += best.placed(s) - stay
+                    found += (podset.count - best.placed(s)) * weight_of(kind)
+        return found
 
     def _spare(self, m: GangRelaxation, cp: cp_model.CpModel, priority: int | None) -> None:
         best = self._best().placement
@@ -375,10 +391,13 @@ def add_reasons(m: GangRelaxation) -> None:
         m.cp.add(weighted(terms) <= weighted(higher))
 
 
+def weight_of(kind: PodKind) -> int:
+    """How many moves an eviction of a pod is as bad as."""
+    return 20 * (1 + kind.one.gpu_milli // 1000)
+
+
 def disruption(m: GangRelaxation) -> LinearExprT:
     """Pods evicted and moved, the former first, by GPUs."""
-    terms: Terms = [
-        (m.evicted(k), 20 * (1 + k.one.gpu_milli // 1000)) for k in m.kinds.pods if k.evictable
-    ]
+    terms: Terms = [(m.evicted(k), weight_of(k)) for k in m.kinds.pods if k.evictable]
     terms += [(var, 1) for var in m.moved.values()]
     return weighted(terms)

@@ -1,4 +1,4 @@
-"""New pods change places so that each victim has somebody more important where it was."""
+"""Victims of what was made after counts: each has a more important pod where it was, or is back."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from itertools import islice
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
+from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
+from kantopt.search.gangs import Placer
+from kantopt.search.preempt import Preemption
 from kantopt.search.state import State
+from kantopt.verify.rules import check
 
 _MOST_PAIRS = 60
 """Exchanges that are tried for one victim."""
 _MOST_IN_ALL = 2_000
+_MOST_REPAIRS = 4
 
 Pod = tuple[int, Spot]
 """Pod set and spot of a new pod."""
@@ -36,6 +41,55 @@ def justify(state: State, gone: Iterable[tuple[Job, frozenset[int]]]) -> None:
         Victims that would come back together, and the nodes where they were.
     """
     _Exchange(state, [_Victim(job, nodes) for job, nodes in gone]).run()
+
+
+def rightly(placer: Placer, preemption: Preemption) -> Placement | None:
+    """Have those come back who are gone without a reason, in place of lesser new jobs.
+
+    ``None`` if some of them are still gone in the end.
+    """
+    state = placer.state
+    instance, dropped = state.instance, set[int]()
+    if instance.strict:
+        units = preemption.victims.units(range(state.size))
+        justify(state, [(j, frozenset(spot.node for _, spot in u)) for j, u in units])
+    for _ in range(_MOST_REPAIRS):
+        if preemption.put_back(0):
+            for j in sorted(dropped):
+                with preemption.kept.held(j):
+                    placer.place(j)
+            return state.placement() if preemption.put_back(0) else None
+        gone = {job.index for job, _ in preemption.victims.units(range(state.size))}
+        for violation in check(instance, state.placement(), (Rule.PRIORITY,)):
+            # Who fits back is named; where room is taken that is kept for others, it is not.
+            named = instance.job_index.get(violation.subject.removeprefix("job "))
+            for victim in sorted(gone) if named is None else [named]:
+                dropped |= _give_way(state, victim)
+    return None
+
+
+def _give_way(state: State, victim: int) -> set[int]:
+    """Drop new jobs that may not evict another one from the nodes on which that was."""
+    instance, dropped = state.instance, set[int]()
+    for s in instance.jobs[victim].podsets:
+        for spot, pods in instance.podsets[s].current.items():
+            if state.spots[s].get(spot, 0) < pods:
+                dropped |= {
+                    instance.podsets[other].job
+                    for other, _ in state.bound_on.get(spot.node, {})
+                    if not instance.may_evict_for(instance.podsets[other].job, victim)
+                }
+    for j in sorted(dropped):
+        drop(state, j)
+    return dropped
+
+
+def drop(state: State, j: int) -> None:
+    """Take the new pods of a job off their nodes."""
+    for s in state.instance.jobs[j].podsets:
+        if not state.instance.podsets[s].running:
+            for spot, pods in sorted(state.spots[s].items()):
+                state.add(s, spot, -pods)
 
 
 class _Exchange:

@@ -12,10 +12,9 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement
-from kantopt.schema.model import Rule
 from kantopt.search.fill import fill, room_for
 from kantopt.search.gangs import Placer
-from kantopt.search.justify import justify
+from kantopt.search.justify import drop, rightly
 from kantopt.search.kept_room import KeptRoom
 from kantopt.search.order.units import group_needs
 from kantopt.search.preempt import Preemption
@@ -23,9 +22,7 @@ from kantopt.search.scores import Scores
 from kantopt.search.shapes import Mask
 from kantopt.search.state import Change, State
 from kantopt.search.strategy import Strategy
-from kantopt.verify.rules import check
 
-_MOST_REPAIRS = 4
 _MOST_ROUNDS = 4
 """Times that all is placed anew for gangs that found no domain."""
 
@@ -121,7 +118,7 @@ class _Realisation:
             self._complete(wanted[i])
         self._wanting = [j for i in gangs for j in self._jobs(wanted[i]) if j in self._tied]
         self.homeless = [j for j in self._wanting if self._short(j)]
-        return self._rightly()
+        return rightly(self.placer, self.preemption)
 
     def _held(self, order: Sequence[int], wanted: Sequence[Wanted]) -> Iterator[int]:
         """Yield one after the other while room of victims that it may not use is held.
@@ -136,47 +133,6 @@ class _Realisation:
             several = list(alike)
             with self._kept.held(job(several[0]).index):
                 yield from several
-
-    def _rightly(self) -> Placement | None:
-        """Have those come back who are gone without a reason, in place of lesser new jobs."""
-        dropped: set[int] = set()
-        if self.instance.strict:
-            units = self.preemption.victims.units(range(self.state.size))
-            justify(self.state, [(j, frozenset(spot.node for _, spot in u)) for j, u in units])
-        for _ in range(_MOST_REPAIRS):
-            if self.preemption.put_back(0):
-                for j in sorted(dropped):
-                    with self.preemption.kept.held(j):
-                        self.placer.place(j)
-                return self.state.placement() if self.preemption.put_back(0) else None
-            gone = {job.index for job, _ in self.preemption.victims.units(range(self.state.size))}
-            for violation in check(self.instance, self.state.placement(), (Rule.PRIORITY,)):
-                # Who fits back is named; where room is taken that is kept for others, it is not.
-                named = self.instance.job_index.get(violation.subject.removeprefix("job "))
-                for victim in sorted(gone) if named is None else [named]:
-                    dropped |= self._give_way(victim)
-        return None
-
-    def _give_way(self, victim: int) -> set[int]:
-        """Drop new jobs that may not evict another one from the nodes on which that was."""
-        dropped = set()
-        for s in self.instance.jobs[victim].podsets:
-            for spot, pods in self.instance.podsets[s].current.items():
-                if self.state.spots[s].get(spot, 0) < pods:
-                    dropped |= {
-                        self.instance.podsets[other].job
-                        for other, _ in self.state.bound_on.get(spot.node, {})
-                        if not self.instance.may_evict_for(self.instance.podsets[other].job, victim)
-                    }
-        for j in sorted(dropped):
-            self._drop(j)
-        return dropped
-
-    def _drop(self, j: int) -> None:
-        for s in self.instance.jobs[j].podsets:
-            if not self.instance.podsets[s].running:
-                for spot, pods in sorted(self.state.spots[s].items()):
-                    self.state.add(s, spot, -pods)
 
     def _runs(self, w: Wanted) -> bool:
         return self.instance.podsets[w.podsets[0]].running
@@ -385,7 +341,7 @@ class _Realisation:
         for s in w.podsets:
             j = self.instance.podsets[s].job
             if self.placer.is_gang(j) and self._short(j):
-                self._drop(j)
+                drop(self.state, j)
                 self.placer.place(j)
 
     def choosy_with(self, homeless: Sequence[int]) -> list[int]:

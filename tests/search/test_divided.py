@@ -6,7 +6,7 @@ import pytest
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.cp.relaxed.domains import GangRelaxation, worth_dividing
-from kantopt.cp.relaxed.towards import add_reasons
+from kantopt.cp.relaxed.harm import add_reasons
 from kantopt.cp.solve import Budget
 from kantopt.problem.build import build_instance
 from kantopt.problem.cluster import Spot

@@ -10,15 +10,15 @@ from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model import LinearExprT
 
 from kantopt.cp.relaxed.domains import DomainRelaxation, GangRelaxation, few_enough
+from kantopt.cp.relaxed.harm import add_reasons, disruption, disruption_of
 from kantopt.cp.relaxed.hints import SOLVED, hint, hint_solution
-from kantopt.cp.relaxed.kinds import PodKind
 from kantopt.cp.relaxed.packing import Parts
 from kantopt.cp.relaxed.settled import Settled, settle
 from kantopt.cp.relaxed.standing import CLOSENESS
 from kantopt.cp.relaxed.tiers import expression
 from kantopt.cp.relaxed.ways import Way, Ways
 from kantopt.cp.solve import Budget, round_up
-from kantopt.cp.variables import Terms, weighted
+from kantopt.cp.variables import weighted
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
@@ -315,21 +315,8 @@ class Towards:
         again = self._solver(i, CALM)
         if again.solve(cp) in SOLVED:
             self._take(guide, again)
-        elif solver.value(harm) <= self._disruption_of_best(guide):
+        elif solver.value(harm) <= disruption_of(guide, self._best().placement):
             self._take(guide, solver)  # else pods would go by the thousand that need not
-
-    def _disruption_of_best(self, m: GangRelaxation) -> int:
-        """Pods evicted and moved by the best plan, weighed like :func:`disruption`."""
-        best = self._best().placement
-        found = 0
-        for kind in m.kinds.pods:
-            for s in kind.podsets if not kind.fixed else ():
-                podset = m.instance.podsets[s]
-                if podset.running:
-                    stay = sum(min(k, best.podsets[s].get(x, 0)) for x, k in podset.current.items())
-                    found += best.placed(s) - stay
-                    found += (podset.count - best.placed(s)) * weight_of(kind)
-        return found
 
     def _spare(self, m: GangRelaxation, cp: cp_model.CpModel, priority: int | None) -> None:
         best = self._best().placement
@@ -354,50 +341,3 @@ class Towards:
                 ),
             )
         )
-
-
-def add_reasons(m: GangRelaxation) -> None:
-    """Add that who is evicted has somebody more important arrive where it was.
-
-    No bound may use this: a pod that moves there keeps a victim away as well.
-    """
-    if not m.instance.strict:
-        return
-    new = [k for k in m.kinds.pods if not k.one.running and k.one.gpu_milli]
-    reasons: dict[tuple[int, int], Terms] = {}
-    for j, kind in enumerate(m.kinds.jobs):
-        gone = [k for k in kind.pods if k.evictable and k.one.gpu_milli]
-        together = j in m.victims and len(kind.jobs) == 1
-        groups: list[tuple[LinearExprT, int, dict[int, int]]]
-        if together:
-            most = max((k.one.gpu_milli for k in gone), default=0)
-            here = {c: 1 for k in gone for c in m.classes.standing(k)}
-            groups = [(m.victims[j], most, here)]
-        else:
-            groups = [(m.evicted(k), k.one.gpu_milli, m.classes.standing(k)) for k in gone]
-        for lost, gpus, standing in groups:
-            parts: Terms = []
-            for c, pods in standing.items():
-                part = m.cp.new_int_var(0, pods, f"reason[{j},{c}]")
-                reasons.setdefault((kind.one.priority, c), []).append((part, gpus))
-                parts.append((part, 1))
-            m.cp.add(lost <= weighted(parts))
-    for (priority, c), terms in reasons.items():
-        higher: Terms = [
-            (m.at[k.index][c], k.one.gpu_milli)
-            for k in new
-            if m.instance.jobs[k.one.job].priority > priority and c in m.at[k.index]
-        ]
-        m.cp.add(weighted(terms) <= weighted(higher))
-
-
-def weight_of(kind: PodKind) -> int:
-    """How many moves an eviction of a pod is as bad as."""
-    return 20 * (1 + kind.one.gpu_milli // 1000)
-
-
-def disruption(m: GangRelaxation) -> LinearExprT:
-    """Pods evicted and moved, the former first, by GPUs."""
-    terms: Terms = [(m.evicted(k), weight_of(k)) for k in m.kinds.pods if k.evictable]
-    terms += [(var, 1) for var in m.moved.values()]
-    return weighted(terms)

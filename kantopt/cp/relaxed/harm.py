@@ -1,0 +1,69 @@
+"""What counts to aim at are told of victims: a reason for each, and as few of them as can be."""
+
+from __future__ import annotations
+
+from ortools.sat.python.cp_model import LinearExprT
+
+from kantopt.cp.relaxed.domains import GangRelaxation
+from kantopt.cp.relaxed.kinds import PodKind
+from kantopt.cp.variables import Terms, weighted
+from kantopt.problem.placement import Placement
+
+
+def add_reasons(m: GangRelaxation) -> None:
+    """Add that who is evicted has somebody more important arrive where it was.
+
+    No bound may use this: a pod that moves there keeps a victim away as well.
+    """
+    if not m.instance.strict:
+        return
+    new = [k for k in m.kinds.pods if not k.one.running and k.one.gpu_milli]
+    reasons: dict[tuple[int, int], Terms] = {}
+    for j, kind in enumerate(m.kinds.jobs):
+        gone = [k for k in kind.pods if k.evictable and k.one.gpu_milli]
+        together = j in m.victims and len(kind.jobs) == 1
+        groups: list[tuple[LinearExprT, int, dict[int, int]]]
+        if together:
+            most = max((k.one.gpu_milli for k in gone), default=0)
+            here = {c: 1 for k in gone for c in m.classes.standing(k)}
+            groups = [(m.victims[j], most, here)]
+        else:
+            groups = [(m.evicted(k), k.one.gpu_milli, m.classes.standing(k)) for k in gone]
+        for lost, gpus, standing in groups:
+            parts: Terms = []
+            for c, pods in standing.items():
+                part = m.cp.new_int_var(0, pods, f"reason[{j},{c}]")
+                reasons.setdefault((kind.one.priority, c), []).append((part, gpus))
+                parts.append((part, 1))
+            m.cp.add(lost <= weighted(parts))
+    for (priority, c), terms in reasons.items():
+        higher: Terms = [
+            (m.at[k.index][c], k.one.gpu_milli)
+            for k in new
+            if m.instance.jobs[k.one.job].priority > priority and c in m.at[k.index]
+        ]
+        m.cp.add(weighted(terms) <= weighted(higher))
+
+
+def _weight(kind: PodKind) -> int:
+    """How many moves an eviction of a pod is as bad as."""
+    return 20 * (1 + kind.one.gpu_milli // 1000)
+
+
+def disruption(m: GangRelaxation) -> LinearExprT:
+    """Pods evicted and moved, the former first, by GPUs."""
+    terms: Terms = [(m.evicted(k), _weight(k)) for k in m.kinds.pods if k.evictable]
+    terms += [(var, 1) for var in m.moved.values()]
+    return weighted(terms)
+
+
+def disruption_of(m: GangRelaxation, placement: Placement) -> int:
+    """Pods evicted and moved by a placement, weighed like :func:`disruption`."""
+    found = 0
+    for kind in m.kinds.pods:
+        for s in kind.podsets if kind.one.running and not kind.fixed else ():
+            podset, spots = m.instance.podsets[s], placement.podsets[s]
+            stay = sum(min(k, spots.get(spot, 0)) for spot, k in podset.current.items())
+            placed = placement.placed(s)
+            found += placed - stay + (podset.count - placed) * _weight(kind)
+    return found

@@ -60,6 +60,58 @@ def test_packing_is_least() -> None:
     assert compared >= 8
 
 
+def least_with_levels(packing: Packing) -> int | None:
+    """The same over all numbers of slots of each gang in each region, as levels may have them."""
+    gangs = range(len(packing.widths))
+    choices = []
+    for region in packing.slots:
+        rooms = packing.rooms(region)
+        counts = product(*(range(min(w, rooms[0]) + 1) for w in packing.widths))
+        choices.append([c for c in counts if _as_levels_may(packing, rooms, c)])
+    found: int | None = None
+    for parts in product(*choices):
+        if all(sum(part[g] for part in parts) >= packing.widths[g] for g in gangs):
+            used = [sum(part[g] > 0 for part in parts) for g in gangs]
+            beyond = sum(max(0, u - f) for u, f in zip(used, packing.fewest, strict=True))
+            found = beyond if found is None else min(found, beyond)
+    return found
+
+
+def _as_levels_may(packing: Packing, rooms: tuple[int, ...], parts: tuple[int, ...]) -> bool:
+    return all(
+        sum(part for g, part in enumerate(parts) if packing.level(g) >= level) <= room
+        for level, room in enumerate(rooms)
+    )
+
+
+def test_packing_is_least_where_slots_are_kept_from_some() -> None:
+    compared = kept = 0
+    for seed in range(160):
+        rng = random.Random(seed)
+        slots = {d: rng.randint(1, 4) for d in range(3)}
+        widths = tuple(rng.randint(1, 4) for _ in range(rng.randint(2, 3)))
+        fewest = tuple(-(-w // 4) for w in widths)
+        levels = tuple(rng.randint(0, 2) for _ in widths)
+        first = {d: rng.randint(0, k) for d, k in slots.items()}
+        second = {d: rng.randint(0, k) for d, k in first.items()}
+        packing = Packing(widths, fewest, slots, levels, (first, second))
+        expected = least_with_levels(packing)
+        if expected is None:
+            continue
+        compared += 1
+        kept += expected > (least_of_all(Packing(widths, fewest, slots)) or 0)
+        bound, parts = packing.shared(_solver())
+        assert packing.at_least() <= bound == expected, f"seed {seed}"
+        assert parts is not None
+        for d in slots:
+            given = tuple(parts[g].get(d, 0) for g in range(len(widths)))
+            assert _as_levels_may(packing, packing.rooms(d), given), f"seed {seed}"
+        apart = packing.apart(_solver())
+        assert apart is None or packing.beyond(apart) >= expected, f"seed {seed}"
+    assert compared >= 30
+    assert kept >= 5
+
+
 def _solver() -> CpSolver:
     solver = CpSolver()
     solver.parameters.num_workers = 1

@@ -83,6 +83,14 @@ class Settled:
         """Whether the pods of a kind of jobs are still where they are, whatever happens."""
         return pods.one.running and not pods.movable and self._spared(m, j, pods)
 
+    def goes(self, m: GangRelaxation, j: int, pods: PodKind) -> bool:
+        """Whether all pods of a kind of jobs are certainly evicted."""
+        if not pods.evictable:
+            return False
+        if j in m.victims:
+            return self.victims.get(j) == len(m.kinds.jobs[j].jobs)
+        return self.evicted.get(pods.index) == pods.count
+
     def keeps(self, m: GangRelaxation, j: int) -> bool:
         """Whether a kind of jobs loses no pods."""
         return all(self._spared(m, j, pods) for pods in m.kinds.jobs[j].pods)

@@ -7,7 +7,7 @@ parts are something to aim at, which the other rules may or may not admit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ortools.sat.python.cp_model import CpModel
@@ -64,12 +64,13 @@ class Together:
 
         Which ones is left open: it decides who has a reason to go, and what has to move.
         """
-        slots = self.packing.slots
+        packing = self.packing
         for g, (j, gang) in enumerate(self.gangs):
-            alike: dict[int, Terms] = {}
+            alike: dict[tuple[int, ...], Terms] = {}
             for d, flag in m.touched(j, self.level, gang.roles).items():
-                alike.setdefault(slots.get(d, 0), []).append((flag, 1))
-            most = Counter(slots[d] for d in parts[g])
+                rooms = packing.rooms(d) if d in packing.slots else ()
+                alike.setdefault(rooms, []).append((flag, 1))
+            most = Counter(packing.rooms(d) for d in parts[g])
             for number, flags in alike.items():
                 cp.add(weighted(flags) <= most[number])
 
@@ -128,5 +129,49 @@ def _in_slots(
         if region is not None and free > 0:
             slots[region] += free
     widths = tuple(gang.width(r, size) for _, gang in kept)
-    packing = Packing(widths, tuple(gang.fewest for _, gang in kept), slots)
+    levels, rooms = _kept_room(m, level, [gang for _, gang in kept], settled, (r, size, stay))
+    packing = Packing(widths, tuple(gang.fewest for _, gang in kept), slots, levels, rooms)
     return Together(level, r, size, tuple(kept), packing) if packing.small else None
+
+
+def _kept_room(
+    m: DomainRelaxation,
+    level: int,
+    gangs: list[Gang],
+    settled: Settled,
+    taken: tuple[int, int, Counter[int]],
+) -> tuple[tuple[int, ...], tuple[Mapping[int, int], ...]]:
+    """Level of each gang, and the slots that victims who certainly go leave to those of each.
+
+    A gang's level is how many priorities of victims it may not evict, the highest first.
+    """
+    r, size, stay = taken
+    none = (0,) * len(gangs), ()
+    if not m.instance.strict or not m.instance.on(Rule.PRIORITY):
+        return none
+    gone: dict[int, Counter[int]] = {}
+    for j, kind in enumerate(m.kinds.jobs):
+        for pods in kind.pods:
+            if pods.one.running and settled.goes(m, j, pods):
+                here = gone.setdefault(kind.one.priority, Counter())
+                for s in pods.podsets:
+                    for spot, k in m.instance.podsets[s].current.items():
+                        here[spot.node] += k * pods.one.requests[r]
+    highest = sorted(gone, reverse=True)
+    levels = tuple(
+        sum(not (gang.kind.one.may_preempt and gang.kind.one.priority > q) for q in highest)
+        for gang in gangs
+    )
+    if not any(levels):
+        return none
+    back: Counter[int] = Counter()
+    rooms = []
+    for q in highest:
+        back.update(gone[q])
+        free: Counter[int] = Counter()
+        for n, offer in enumerate(m.classes.offers):
+            limit, region = offer.capacity[r], m.instance.topology.domain_of[level][n]
+            if limit is not None and region is not None:
+                free[region] += max(0, (limit - stay[n] - back[n]) // size)
+        rooms.append(free)
+    return levels, tuple(rooms)

@@ -17,7 +17,7 @@ from kantopt.verify.step import Loads, Step
 
 MOST_TRIED = 6_000
 """Ways to place pods elsewhere that are judged for all victims of a plan together."""
-MANY = 1_000
+MANY = 500
 """Nodes beyond which these are fewer, as each takes the longer the more nodes there are."""
 EACH = 12
 """The same for one job and one victim."""
@@ -48,7 +48,7 @@ def preemptors_of(step: Step) -> Preemptors:
     return _kept(_Asked(step))
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=4)  # what victims do next is asked in between
 def _kept(asked: _Asked) -> Preemptors:
     return Preemptors(asked.step)
 

@@ -6,7 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 from kantopt.clock import Deadline
+from kantopt.planning.options import Options
 from kantopt.planning.question import Question
+from kantopt.planning.run import Run
 from kantopt.planning.words import counted
 from kantopt.problem.aftermath import leftover_question
 from kantopt.problem.cluster import Spot
@@ -91,7 +93,19 @@ def beside(
 
 
 def _fills(instance: Instance, placement: Placement, j: int, deadline: Deadline) -> bool:
-    """Whether a job that a plan leaves pending is placed in what it leaves over."""
+    """Whether a job that a quick plan leaves pending is placed in what such a plan leaves over.
+
+    Asked of the plan of the fast engine, where that takes moments: of one strategy's victims more
+    may be left over.
+    """
+    if is_small(instance):
+        options = Options(engine="fast", workers=1)
+        run = Run(instance, tiers_of(instance), options, deadline, lambda _: None, None)
+        run.construct()
+        run.search()
+        placement = run.incumbents.best.placement
+        if is_placed(instance, j, placement):
+            return False
     if not (instance.strict and evicts(instance, placement)) or check(instance, placement):
         return False
     tiers = tiers_of(instance)

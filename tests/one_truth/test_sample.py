@@ -53,3 +53,8 @@ def test_of_a_job_that_may_evict_nobody_all_say_that_it_waits() -> None:
 def _rows(said: ask.Said) -> tuple[Tier, ...]:
     assert said.plan is not None
     return said.plan.objectives
+
+
+def test_left_over_room_is_that_of_the_plan_which_the_engine_makes() -> None:
+    """One strategy alone evicts more than it must, and more would be left over: nobody gets it."""
+    assert trial(339).faults == []

@@ -22,7 +22,7 @@ from kantopt.problem.tiers import Tier
 from kantopt.processor import CpuUse, starved_words
 from kantopt.schema import plan as docs
 from kantopt.schema.model import Metric, Rule
-from kantopt.search.engine.technique import BY_WISH, Technique
+from kantopt.search.engine.technique import Tally
 from kantopt.search.portfolio import best_of
 from kantopt.search.schedule import BESIDE, LAST, LOCAL_SEARCH, SPARING, techniques
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
@@ -85,7 +85,7 @@ class Run:
         self._solver_cpu = CpuUse()
         began = elapsed()
         placement, by = start or (instance.current, "nobody")
-        self.incumbents = Incumbents(self.instance, tiers, placement, by)
+        self.incumbents = Incumbents(self.instance, tiers, placement, by, Tally(options.without))
         self.standing = tuple(check_standing(instance))
         self.judging = elapsed() - began
         """Seconds that judging a plan takes."""
@@ -139,7 +139,6 @@ class Run:
             seed=self.options.seed,
             found=self._take,
             tally=self.incumbents.tally,
-            without=self.options.without,
         )
         self.cut = deadline.cuts()
         self._take(placement, strategy)
@@ -177,8 +176,8 @@ class Run:
                 self._tell()
             return fault is None
 
-        best = self.incumbents.best
-        if not (self.incumbents.optimal or best.missing) and self._may(LOCAL_SEARCH):
+        best, tally = self.incumbents.best, self.incumbents.tally
+        if not (self.incumbents.optimal or best.missing) and tally.may(LOCAL_SEARCH):
             from kantopt.search.tidy.improve import tidy
 
             searched = self.incumbents.searched
@@ -227,7 +226,7 @@ class Run:
         best = incumbents.best
         if incumbents.optimal or not evicts(self.instance, best.placement):
             return
-        if not self._may(SPARING):
+        if not incumbents.tally.may(SPARING):
             return
         from kantopt.verify.spared import with_victims_spared
 
@@ -329,15 +328,6 @@ class Run:
         movers = (LOCAL_SEARCH, *BESIDE, *LAST)
         by = [each.name for each in movers if each.name in self.incumbents.finders]
         return " and ".join([self.strategy, *by])
-
-    def _may(self, technique: Technique) -> bool:
-        """Count a run of a technique, unless it is left out."""
-        tally = self.incumbents.tally
-        if technique.name in self.options.without:
-            tally.left_out(technique.name, BY_WISH)
-            return False
-        tally.began(technique.name)
-        return True
 
     def _found_by(self, finder: str) -> Literal["fast", "cp-sat", "last-plan"]:
         if finder == KEPT:

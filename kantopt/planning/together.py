@@ -70,15 +70,13 @@ def search_together(
         if options.engine != "fast":
             ending.warnings.append(NO_TIME)
         return ending
-    chained = (
-        options.engine != "exact" and not forbidden and _mover(incumbents, options) is not None
-    )
+    chained = options.engine != "exact" and not forbidden and _mover(incumbents) is not None
     if options.engine == "fast":
         if chained:
             _chains(incumbents, options, deadline, bettered, ending)
         return ending
     if chained and not deadline.deterministic:
-        chained = _promising(incumbents, options)
+        chained = _promising(incumbents)
     beside = chained and options.workers > 1 and not deadline.deterministic
     if chained and not beside:
         share = deadline if deadline.deterministic else deadline.less(deadline.remaining() * 2 / 3)
@@ -126,17 +124,17 @@ def _task(
     )
 
 
-def _mover(incumbents: Incumbents, options: Options) -> Technique | None:
+def _mover(incumbents: Incumbents) -> Technique | None:
     """Return the technique that moves single pods: repair where it may serve; ``None`` for none."""
-    may = [technique for technique in BESIDE if technique.name not in options.without]
+    may = [technique for technique in BESIDE if incumbents.tally.allows(technique)]
     return next((each for each in may if each is not REPAIR or _repairs(incumbents)), None)
 
 
-def _promising(incumbents: Incumbents, options: Options) -> bool:
+def _promising(incumbents: Incumbents) -> bool:
     """Whether moves of single pods may help: else the exact search gets all workers."""
     from kantopt.search.chains.improve import promising
 
-    if _mover(incumbents, options) is REPAIR:
+    if _mover(incumbents) is REPAIR:
         return True
     return promising(incumbents.searched, incumbents.best.placement)
 
@@ -161,7 +159,7 @@ def _chains(
     Beside the exact search this goes on until the time is up, or until that has shown that what is
     required has no place; else until it has long been in vain.
     """
-    technique = _mover(incumbents, options)
+    technique = _mover(incumbents)
     if technique is None:
         return
     by = technique.name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kantopt.clock import Deadline, elapsed
@@ -11,7 +11,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.cascade import evicts
 from kantopt.search.construct import construct, is_legal, missing_jobs
-from kantopt.search.engine.technique import BY_WISH, Tally, Technique
+from kantopt.search.engine.technique import Tally
 from kantopt.search.exchange import exchange
 from kantopt.search.recreate import recreate
 from kantopt.search.schedule import EXCHANGE, RELOCATION, REVERSE_TRIM, RUIN_AND_RECREATE
@@ -35,31 +35,22 @@ def best_of(
     seed: int = 0,
     found: Callable[[Placement, Strategy], None] = lambda *_: None,
     tally: Tally | None = None,
-    without: Collection[str] = (),
 ) -> tuple[Placement, Strategy]:
     """Construct with several strategies, keep the best placement, and place more around it.
 
     Without strategies, those of :data:`DEFAULT_PORTFOLIO`. Stops early when the best meets the
     arithmetic bounds, or when another strategy would take too much of the time. Where no pod is
     pending everything stays where it is. ``found`` is told each placement that is better than those
-    before it; what techniques did is counted, and some may be left out by name.
+    before it; ``tally`` counts what techniques did, and says which are left out.
     """
     tally = tally or Tally()
-
-    def may(technique: Technique) -> bool:
-        if technique.name in without:
-            tally.left_out(technique.name, BY_WISH)
-            return False
-        tally.began(technique.name)
-        return True
-
     chosen = tuple(strategies) or DEFAULT_PORTFOLIO
     if all(podset.running for podset in instance.podsets):
         found(instance.current, chosen[0])  # nobody waits: there is nothing to construct
         return instance.current, chosen[0]
     start, most = elapsed(), deadline.remaining() * _PORTFOLIO_SHARE
     best: _Built | None = None
-    relocate = may(RELOCATION)
+    relocate = tally.may(RELOCATION)
     for strategy in chosen:
         began = elapsed()
         placement = construct(instance, deadline, strategy, seed=seed, relocate=relocate)
@@ -75,7 +66,7 @@ def best_of(
             break
     assert best is not None
     trims = not strategies and _worth_trimming(instance, best.placement) and not deadline.cuts()
-    if trims and may(REVERSE_TRIM):
+    if trims and tally.may(REVERSE_TRIM):
         # Seldom better, but then nobody can say that the usual way evicts less.
         placement = construct(instance, deadline, Strategy.REVERSE_TRIM, seed=seed)
         trimmed = _built(instance, placement, Strategy.REVERSE_TRIM, tiers)
@@ -83,14 +74,14 @@ def best_of(
             best = trimmed
             tally.of(REVERSE_TRIM.name).plans += 1
             found(placement, Strategy.REVERSE_TRIM)
-    if may(EXCHANGE):
+    if tally.may(EXCHANGE):
         placement = exchange(instance, best.placement, tiers, deadline)
         better = _bettered(instance, best, placement, tiers)
         if better is not best:
             best = better
             tally.of(EXCHANGE.name).plans += 1
             found(best.placement, best.strategy)
-    if may(RUIN_AND_RECREATE):
+    if tally.may(RUIN_AND_RECREATE):
         ending = deadline.less(deadline.remaining() * (1 - _RECREATE_SHARE))
         placement = recreate(instance, best.placement, tiers, ending, seed=seed)
         better = _bettered(instance, best, placement, tiers)

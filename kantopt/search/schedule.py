@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kantopt.clock import elapsed
 from kantopt.errors import UsageError
 from kantopt.schema.hints import did_you_mean
 from kantopt.search.engine.technique import Technique
@@ -216,6 +217,8 @@ IN_TURN = (
 """There as well, again and again until nothing is left to gain or the time is up."""
 SHORT = 0.5
 """Seconds that are not worth dividing."""
+IDLE = 0.01
+"""Seconds that a round takes in which nothing was done."""
 MORE = 6
 """Times the work for bin completion than the last time."""
 
@@ -302,7 +305,10 @@ def _turns(desk: Desk) -> Iterator[Turn]:
         return
     yield from FIRST
     while any(desk.may(turn.technique) and not turn.technique.hinders(desk) for turn in IN_TURN):
+        began = elapsed()
         yield from IN_TURN
+        if elapsed() - began < IDLE:
+            return  # those that apply have nothing to do, and would have nothing the next time
 
 
 def _give(desk: Desk, turn: Turn) -> bool:

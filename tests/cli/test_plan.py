@@ -195,7 +195,8 @@ def test_without_any_technique_there_is_still_a_plan_and_it_says_what_was_left_o
     assert plan["summary"]["placedPods"] == 2
     told = {each["name"]: each for each in plan["solver"]["techniques"]}
     assert all("runs" not in each for each in told.values())
-    assert told["relocation"]["whyNot"] == "left out by wish"
+    for name in ("relocation", "repair", "ejection-chains"):
+        assert told[name]["whyNot"] == "left out by wish"
 
 
 def test_an_unknown_technique_is_one_error_with_the_nearest(cli: Cli) -> None:

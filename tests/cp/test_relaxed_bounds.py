@@ -295,3 +295,13 @@ def test_room_of_a_victim_is_kept_from_those_who_may_not_evict_it(movable: bool)
         job("high", pods(cpu=0, gpu=4), priority=9),
     ]
     assert last([node("n", gpu=8)], jobs) == (12000, 12000)
+
+
+def test_jobs_that_never_preempt_are_no_kind_with_jobs_that_do() -> None:
+    """Room of a victim is kept from one of them and not from the other."""
+    victim = job("victim", pods(gpu=8, cpu=0, on=["n"]), priority=5, movable=False)
+    never = job("never", pods(gpu=4, cpu=0), priority=9, preemptionPolicy="Never")
+    high = job("high", pods(gpu=4, cpu=0), priority=9)
+    found = at_best(question([node("n", gpu=8)], [victim, never, high]))
+    for name, (low, value) in found.items():
+        assert low <= value, name

@@ -40,7 +40,9 @@ def add_reasons(m: GangRelaxation) -> None:
         higher: Terms = [
             (m.at[k.index][c], k.one.gpu_milli)
             for k in new
-            if m.instance.jobs[k.one.job].priority > priority and c in m.at[k.index]
+            if (job := m.instance.jobs[k.one.job]).may_preempt
+            and job.priority > priority
+            and c in m.at[k.index]
         ]
         m.cp.add(weighted(terms) <= weighted(higher))
 

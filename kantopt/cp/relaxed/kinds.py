@@ -134,6 +134,7 @@ class Kinds:
         podsets = self.instance.podsets
         return (
             job.priority,
+            job.may_preempt,
             job.queue,
             job.min_count,
             job.all_victims,

@@ -130,7 +130,10 @@ def _in_slots(
             slots[region] += free
     widths = tuple(gang.width(r, size) for _, gang in kept)
     levels, rooms = _kept_room(m, level, [gang for _, gang in kept], settled, (r, size, stay))
-    packing = Packing(widths, tuple(gang.fewest for _, gang in kept), slots, levels, rooms)
+    fewest = tuple(gang.fewest for _, gang in kept)
+    packing = Packing(widths, fewest, slots, levels, rooms)
+    if not packing.small:
+        packing = Packing(widths, fewest, slots)  # of room that is kept it knows nothing
     return Together(level, r, size, tuple(kept), packing) if packing.small else None
 
 

@@ -72,6 +72,7 @@ class Desk:
         """Values at which bounds were asked for last of techniques that only the values change."""
         self._runs: Counter[str] = Counter()
         self._noted: set[str] = set()
+        self._why_not: dict[str, str] = {}
         if start is not None:
             self._take(start)
 
@@ -85,7 +86,7 @@ class Desk:
         return True
 
     def found(self, placement: Placement) -> None:
-        """Take a placement that a stage has found, legal but for required jobs that it may
+        """Take a placement that a technique has found, legal but for required jobs that it may
         leave out, and pass it on if it is the best that leaves out none."""
         if self._take(placement):
             self._line.found(placement)
@@ -119,7 +120,9 @@ class Desk:
 
     def leave_out(self, technique: Technique, why: str) -> None:
         """Pass on why a technique does not run now, if it never has."""
-        if not self._runs[technique.name]:
+        name = technique.name
+        if not self._runs[name] and self._why_not.get(name) != why:
+            self._why_not[name] = why
             self._line.left_out(technique, why)
 
     def begin(self, technique: Technique) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -56,14 +56,34 @@ class Use:
 
 
 class Tally:
-    """What each technique did in a run, in the order in which they were heard of first."""
+    """What each technique did in a run, in the order in which they were heard of first.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    without
+        Names of techniques that are left out.
+    """
+
+    def __init__(self, without: Collection[str] = ()) -> None:
         self.uses: dict[str, Use] = {}
+        self._without = frozenset(without)
 
     def of(self, name: str) -> Use:
         """Return what a technique did so far."""
         return self.uses.setdefault(name, Use())
+
+    def allows(self, technique: Technique) -> bool:
+        """Whether a technique is not left out by wish; note it of one that is."""
+        if technique.name in self._without:
+            self.left_out(technique.name, BY_WISH)
+        return technique.name not in self._without
+
+    def may(self, technique: Technique) -> bool:
+        """Count a run of a technique of the planner, unless it is left out by wish."""
+        allowed = self.allows(technique)
+        if allowed:
+            self.began(technique.name)
+        return allowed
 
     def began(self, name: str) -> None:
         """Count a run."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from kantopt.clock import Deadline, elapsed
@@ -22,9 +23,16 @@ from kantopt.problem.tiers import Tier
 from kantopt.processor import CpuUse, starved_words
 from kantopt.schema import plan as docs
 from kantopt.schema.model import Metric, Rule
-from kantopt.search.engine.technique import Tally
+from kantopt.search.engine.technique import Tally, Technique
 from kantopt.search.portfolio import best_of
-from kantopt.search.schedule import BESIDE, LAST, LOCAL_SEARCH, SPARING, techniques
+from kantopt.search.schedule import (
+    BESIDE,
+    LAST,
+    LOCAL_SEARCH,
+    SPARING,
+    SQUEAKY_WHEEL,
+    techniques,
+)
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.unplaced import never_placed
@@ -143,6 +151,8 @@ class Run:
         self.cut = deadline.cuts()
         self._take(placement, strategy)
         self._tidy(deadline)
+        if self.options.engine == "fast":
+            self._regroup(deadline)
         from kantopt.search.cascade import evicts
 
         if evicts(self.instance, placement):
@@ -168,20 +178,30 @@ class Run:
 
     def _tidy(self, deadline: Deadline) -> None:
         """Move pods for goals that are not reached yet."""
-
-        def found(placement: Placement) -> bool:
-            before = self.incumbents.best
-            fault = self.incumbents.offer(placement, LOCAL_SEARCH.name)
-            if self.incumbents.best is not before:
-                self._tell()
-            return fault is None
-
         best, tally = self.incumbents.best, self.incumbents.tally
         if not (self.incumbents.optimal or best.missing) and tally.may(LOCAL_SEARCH):
             from kantopt.search.tidy.improve import tidy
 
-            searched = self.incumbents.searched
+            searched, found = self.incumbents.searched, partial(self._offer, by=LOCAL_SEARCH)
             tidy(searched, best.placement, self.tiers, deadline, self.options.seed, found)
+
+    def _regroup(self, deadline: Deadline) -> None:
+        """Bring gangs closer together, of a plan that no exact search will better."""
+        best, tally = self.incumbents.best, self.incumbents.tally
+        from kantopt.search.squeaky_wheel import regroup, spread_tiers
+
+        if any(best.values[i] for i in spread_tiers(self.tiers)) and tally.may(SQUEAKY_WHEEL):
+            searched, found = self.incumbents.searched, partial(self._offer, by=SQUEAKY_WHEEL)
+            share = deadline.less(deadline.remaining() / 2)
+            regroup(searched, best.placement, self.tiers, share, found, seed=self.options.seed)
+
+    def _offer(self, placement: Placement, by: Technique) -> bool:
+        """Take a placement if it is better; say whether it is legal as far as it was looked at."""
+        before = self.incumbents.best
+        fault = self.incumbents.offer(placement, by.name)
+        if self.incumbents.best is not before:
+            self._tell()
+        return fault is None
 
     def search(self, forbidden: tuple[Placement, ...] = ()) -> Incumbents:
         """Better the plan; of one whose moves have no order, find others."""
@@ -325,7 +345,8 @@ class Run:
 
     def _strategy(self) -> str:
         """Name what made the fast path's plan: a strategy, and the moves that bettered it."""
-        movers = (LOCAL_SEARCH, *BESIDE, *LAST)
+        fast = (SQUEAKY_WHEEL,) if self.options.engine == "fast" else ()
+        movers = (LOCAL_SEARCH, *fast, *BESIDE, *LAST)
         by = [each.name for each in movers if each.name in self.incumbents.finders]
         return " and ".join([self.strategy, *by])
 
@@ -333,7 +354,7 @@ class Run:
         if finder == KEPT:
             return "last-plan"
         exact = {each.name for each in techniques() if each.process == "solver"}
-        return "cp-sat" if finder in exact else "fast"
+        return "cp-sat" if finder in exact and self.options.engine != "fast" else "fast"
 
     def _uses(self) -> tuple[docs.Technique, ...]:
         """What each technique did that had its turn, in the order of the schedule."""

@@ -22,7 +22,7 @@ from kantopt.search.reverse_trim import ReverseTrim
 from kantopt.search.scores import Scores
 from kantopt.search.state import Change, State
 from kantopt.search.strategy import Strategy
-from kantopt.verify.rules import check
+from kantopt.verify.rules import check, is_legal
 
 _MOST_REPAIRS = 3
 
@@ -150,11 +150,6 @@ def _order(instance: Instance, *, seed: int, in_order: bool) -> list[int]:
 
 def _pods(placement: Placement) -> int:
     return sum(sum(spots.values()) for spots in placement.podsets)
-
-
-def is_legal(instance: Instance, placement: Placement) -> bool:
-    """Whether nothing is wrong with a placement but required jobs that are missing."""
-    return all(violation.rule == Rule.REQUIRED for violation in check(instance, placement))
 
 
 class _Run:

@@ -10,13 +10,14 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.cascade import evicts
-from kantopt.search.construct import construct, is_legal, missing_jobs
+from kantopt.search.construct import construct, missing_jobs
 from kantopt.search.engine.technique import Tally
 from kantopt.search.exchange import exchange
 from kantopt.search.recreate import recreate
 from kantopt.search.schedule import EXCHANGE, RELOCATION, REVERSE_TRIM, RUIN_AND_RECREATE
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from kantopt.verify.metrics import bounds, measure
+from kantopt.verify.rules import is_legal
 
 _PORTFOLIO_SHARE = 1 / 3
 """Of the time, for strategies after the first."""

@@ -59,6 +59,15 @@ def _domains(desk: Desk, until: Deadline, _: int) -> None:
     divided(desk, until)
 
 
+def _squeaky_wheel(desk: Desk, until: Deadline, before: int) -> None:
+    from kantopt.search.squeaky_wheel import regroup
+
+    if desk.best is not None:
+        desk.looked_at[SQUEAKY_WHEEL.name] = desk.values
+        seed = desk.budget.seed + before
+        regroup(desk.instance, desk.best, desk.tiers, until, desk.judged, seed=seed)
+
+
 def _move_prices(desk: Desk, until: Deadline, _: int) -> None:
     from kantopt.search.techniques.move_prices import ceiling
 
@@ -112,6 +121,16 @@ def _no_gangs(desk: Desk) -> str:
     return "" if worth_dividing(desk.instance) else "no gangs wait, or no domains for them"
 
 
+def _close_enough(desk: Desk) -> str:
+    from kantopt.search.squeaky_wheel import spread_tiers
+
+    if not any(
+        desk.values[i] > desk.known.bound(i, desk.values).bound for i in spread_tiers(desk.tiers)
+    ):
+        return "nothing is known to be spread"
+    return _nothing_new(SQUEAKY_WHEEL.name)(desk)
+
+
 def _least_disruption(desk: Desk) -> str:
     from kantopt.search.techniques.disruption_columns import disrupts
 
@@ -155,6 +174,13 @@ COVERING = Technique("covering", "set covering over contents of bins", "solver",
 DOMAINS = Technique(
     "domains", "relaxation by aggregation, domain by domain", "solver", _domains, _no_gangs
 )
+SQUEAKY_WHEEL = Technique(
+    "squeaky-wheel",
+    "squeaky wheel optimization (Joslin and Clements 1999)",
+    "solver",
+    _squeaky_wheel,
+    _close_enough,
+)
 MOVE_PRICES = Technique("move-prices", "Lagrangian relaxation", "solver", _move_prices)
 CONTENT_COLUMNS = Technique(
     "content-columns", "column generation over contents of nodes", "solver", _content_columns
@@ -187,8 +213,8 @@ class Turn:
     """Whether it also runs where work is counted, not time."""
 
 
-FAST = (RELOCATION, REVERSE_TRIM, EXCHANGE, RUIN_AND_RECREATE, LOCAL_SEARCH)
-"""With the fast path, in this order."""
+FAST = (RELOCATION, REVERSE_TRIM, EXCHANGE, RUIN_AND_RECREATE, LOCAL_SEARCH, SQUEAKY_WHEEL)
+"""With the fast path, in this order; the last one only where there is no exact search."""
 BESIDE = (REPAIR, EJECTION_CHAINS)
 """In the planner's process while the solver is at work: the first that has something to move."""
 LAST = (SPARING,)
@@ -199,6 +225,7 @@ FIRST = (
     Turn(DEVICE_PATTERNS, by_work=True),
     Turn(BIN_COMPLETION, by_work=True),
     Turn(DOMAINS, 0.7, alone=True),
+    Turn(SQUEAKY_WHEEL, 0.3),
     Turn(RELAXATION),
     Turn(CUTTING_STOCK),
     Turn(MOVE_PRICES, 0.6),
@@ -208,6 +235,7 @@ FIRST = (
 )
 """In the solver's process, once."""
 IN_TURN = (
+    Turn(SQUEAKY_WHEEL, 0.2),
     Turn(BIN_COMPLETION),
     Turn(COVERING, 0.4),
     Turn(DISRUPTION_COLUMNS, 0.6),  # needs its time and then changes a lot

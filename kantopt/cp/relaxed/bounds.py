@@ -8,12 +8,12 @@ from ortools.sat.python import cp_model
 
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.model import Relaxation
-from kantopt.cp.relaxed.standing import CLOSENESS
 from kantopt.cp.relaxed.tiers import expression
 from kantopt.cp.solve import round_up
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
+from kantopt.verify.closeness import CLOSENESS
 from kantopt.verify.metrics import bounds
 
 WORK = 0.3

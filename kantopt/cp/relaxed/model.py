@@ -11,12 +11,13 @@ from kantopt.cp.relaxed.kept_room import add_kept_room
 from kantopt.cp.relaxed.kinds import JobKind, Kinds, PodKind
 from kantopt.cp.relaxed.receiving import HALVES, arrival_weights
 from kantopt.cp.relaxed.rows import Row, rows_of
-from kantopt.cp.relaxed.standing import CLOSENESS, standing_excess
+from kantopt.cp.relaxed.standing import standing_excess
 from kantopt.cp.variables import Terms, weighted, within
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import TopologyNeed
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
+from kantopt.verify.closeness import CLOSENESS
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
 from kantopt.verify.step import Loads
 

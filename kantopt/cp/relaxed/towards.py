@@ -14,7 +14,6 @@ from kantopt.cp.relaxed.harm import add_reasons, disruption, disruption_of
 from kantopt.cp.relaxed.hints import SOLVED, hint, hint_solution
 from kantopt.cp.relaxed.packing import Parts
 from kantopt.cp.relaxed.settled import Settled, settle
-from kantopt.cp.relaxed.standing import CLOSENESS
 from kantopt.cp.relaxed.tiers import expression
 from kantopt.cp.relaxed.ways import Way, Ways
 from kantopt.cp.solve import Budget, round_up
@@ -23,6 +22,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
+from kantopt.verify.closeness import CLOSENESS
 
 PROVE, AIM, CALM = 0.1, 0.4, 0.1
 """Shares of the time that is left: for a tier's bound, what to aim at, and the least disruption."""

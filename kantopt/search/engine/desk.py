@@ -15,7 +15,7 @@ from kantopt.schema.model import Rule
 from kantopt.search.engine.technique import BY_WISH, Technique
 from kantopt.search.known import Bound, Known, Numbers, Source
 from kantopt.verify.metrics import measure
-from kantopt.verify.rules import check
+from kantopt.verify.rules import check, is_legal
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,13 @@ class Desk:
         leave out, and pass it on if it is the best that leaves out none."""
         if self._take(placement):
             self._line.found(placement)
+
+    def judged(self, placement: Placement) -> bool:
+        """Take a placement if it is legal but for required jobs; say whether it is."""
+        legal = is_legal(self.instance, placement)
+        if legal:
+            self.found(placement)
+        return legal
 
     def proved(
         self,

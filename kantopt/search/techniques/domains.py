@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.towards import Aim, Best, Towards
-from kantopt.search.construct import is_legal
 from kantopt.search.engine.desk import Desk
 from kantopt.search.exchange import exchange
 from kantopt.search.realise import Wanted, realise
@@ -28,11 +27,10 @@ def divided(desk: Desk, deadline: Deadline) -> None:
     def aim(counts: Aim) -> None:
         wanted = [Wanted(podsets, where, movable) for podsets, movable, where in counts.kinds]
         placement = realise(desk.instance, counts.classes, wanted)
-        if placement is not None and is_legal(desk.instance, placement):
-            desk.found(placement)
+        if placement is not None and desk.judged(placement):
             exchanged = exchange(desk.instance, placement, desk.tiers, deadline)
-            if exchanged is not placement and is_legal(desk.instance, exchanged):
-                desk.found(exchanged)
+            if exchanged is not placement:
+                desk.judged(exchanged)
 
     towards = Towards(
         desk.instance,

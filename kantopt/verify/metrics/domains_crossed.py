@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import TopologyNeed
+from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.verify.fewest import fewest_domains
 from kantopt.verify.rules.topology import domains_used
@@ -24,15 +26,20 @@ def fewest_for_need(instance: Instance, need: TopologyNeed) -> int:
     )
 
 
+def domains_crossed(tier: Tier, instance: Instance, placement: Placement) -> Counter[int]:
+    """Preferred domains that each placed job uses beyond the fewest that could hold it."""
+    crossed = Counter[int]()
+    for need in instance.topology_needs:
+        if need.preferred is not None:
+            used = len(domains_used(instance, need, need.preferred, placement))
+            if used > 1:  # one is never over the fewest
+                crossed[need.job] += max(0, used - fewest_for_need(instance, need))
+    return crossed
+
+
 def measure_domains_crossed(tier: Tier, step: Step) -> int:
     """Preferred domains that placed jobs use beyond the fewest that could hold them."""
-    crossed = 0
-    for need in step.instance.topology_needs:
-        if need.preferred is not None:
-            used = len(domains_used(step.instance, need, need.preferred, step.after))
-            if used:
-                crossed += max(0, used - fewest_for_need(step.instance, need))
-    return crossed
+    return domains_crossed(tier, step.instance, step.after).total()
 
 
 def bound_domains_crossed(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
+from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.verify.fewest import fewest_domains
 from kantopt.verify.step import Step
@@ -19,17 +21,22 @@ def fewest_groups(instance: Instance, job: Job, level: int) -> int:
     return max(fewest_domains(instance, job, role, regions) for role in range(len(job.roles)))
 
 
+def excess_groups(tier: Tier, instance: Instance, placement: Placement) -> Counter[int]:
+    """Topology domains that each placed gang uses beyond the fewest that could hold it."""
+    excess = Counter[int]()
+    if tier.level is None:
+        return excess
+    domain_of = instance.topology.domain_of[tier.level]
+    for job in instance.jobs:
+        used = {domain_of[spot.node] for s in job.podsets for spot in placement.podsets[s]}
+        if len(used) > 1 and job.is_gang:  # one is never over the fewest
+            excess[job.index] = max(0, len(used) - fewest_groups(instance, job, tier.level))
+    return excess
+
+
 def measure_excess_groups(tier: Tier, step: Step) -> int:
     """Topology domains that placed gangs use beyond the fewest that could hold them."""
-    if tier.level is None:
-        return 0
-    domain_of = step.instance.topology.domain_of[tier.level]
-    excess = 0
-    for job in step.instance.jobs:
-        used = {domain_of[spot.node] for s in job.podsets for spot in step.after.podsets[s]}
-        if len(used) > 1 and job.is_gang:  # one is never over the fewest
-            excess += max(0, len(used) - fewest_groups(step.instance, job, tier.level))
-    return excess
+    return excess_groups(tier, step.instance, step.after).total()
 
 
 def bound_excess_groups(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
+from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.verify.fewest import fewest_domains
 from kantopt.verify.step import Step
@@ -19,14 +21,19 @@ def fewest_nodes(instance: Instance, job: Job) -> int:
     return max(fewest_domains(instance, job, role, regions) for role in range(len(job.roles)))
 
 
+def excess_nodes(tier: Tier, instance: Instance, placement: Placement) -> Counter[int]:
+    """Nodes that each placed gang uses beyond the fewest that could hold it."""
+    excess = Counter[int]()
+    for job in instance.jobs:
+        used = {spot.node for s in job.podsets for spot in placement.podsets[s]}
+        if len(used) > 1 and job.is_gang:  # one is never over the fewest
+            excess[job.index] = max(0, len(used) - fewest_nodes(instance, job))
+    return excess
+
+
 def measure_excess_nodes(tier: Tier, step: Step) -> int:
     """Nodes that placed gangs use beyond the fewest that could hold them."""
-    excess = 0
-    for job in step.instance.jobs:
-        used = {spot.node for s in job.podsets for spot in step.after.podsets[s]}
-        if len(used) > 1 and job.is_gang:  # one is never over the fewest
-            excess += max(0, len(used) - fewest_nodes(step.instance, job))
-    return excess
+    return excess_nodes(tier, step.instance, step.after).total()
 
 
 def bound_excess_nodes(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:

@@ -70,6 +70,11 @@ def check(
     return [v for rule in rules if instance.on(rule) for v in CHECKS[rule](step)]
 
 
+def is_legal(instance: Instance, placement: Placement) -> bool:
+    """Whether nothing is wrong with a placement but required jobs that are missing."""
+    return all(violation.rule == Rule.REQUIRED for violation in check(instance, placement))
+
+
 def check_standing(instance: Instance) -> list[Violation]:
     """Return what is wrong with the snapshot as it stands."""
     step = Step(instance, instance.nowhere, instance.current)

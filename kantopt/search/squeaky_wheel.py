@@ -1,0 +1,155 @@
+"""Squeaky wheel optimization: new jobs placed all anew, in an order that favours who fared ill."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from itertools import groupby
+
+from kantopt.clock import Deadline
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.search.gangs import Placer
+from kantopt.search.justify import drop, rightly
+from kantopt.search.preempt import Preemption
+from kantopt.search.scores import Scores
+from kantopt.search.state import State
+from kantopt.search.strategy import Strategy
+from kantopt.verify.closeness import CLOSENESS
+
+_PATIENCE = 40
+"""Rounds in vain after which nothing more is expected."""
+_HOMELESS = 1 / 4
+"""Of the order, how far a job that found no place comes forward."""
+_SPREAD = 1 / 10
+"""Of the order, how far a job that is spread comes forward at most for each domain too many."""
+_MOST_BEYOND = 3
+
+
+def regroup(
+    instance: Instance,
+    placement: Placement,
+    tiers: Sequence[Tier],
+    deadline: Deadline,
+    found: Callable[[Placement], bool],
+    *,
+    seed: int = 0,
+) -> None:
+    """Bring gangs closer together that are placed with a plan, in the room that they have.
+
+    Again and again all new jobs are taken off their nodes and placed one by one, the largest pods
+    first. Who is spread over more domains than need be, or finds no place, comes earlier the next
+    time (Joslin and Clements 1999, J. Artif. Intell. Res. 10). Who is evicted or moves stays as it
+    is.
+
+    Parameters
+    ----------
+    placement
+        A legal placement.
+    deadline
+        When to end; before that the search ends when it has long been in vain.
+    found
+        Told placements of the same jobs that are closer together; says whether it is legal.
+    """
+    closeness = [tiers[i] for i in spread_tiers(tiers)]
+    if closeness:
+        _Wheel(instance, placement, closeness, seed).run(deadline, found)
+
+
+def spread_tiers(tiers: Sequence[Tier]) -> list[int]:
+    """Return which tiers say how far gangs are spread."""
+    return [i for i, tier in enumerate(tiers) if tier.metric in CLOSENESS]
+
+
+class _Wheel:
+    def __init__(
+        self, instance: Instance, placement: Placement, tiers: Sequence[Tier], seed: int
+    ) -> None:
+        self._instance, self._tiers = instance, tiers
+        self._state = State(instance)
+        self._placer = Placer(Scores(self._state, Strategy.BEST_FIT))
+        self._preemption = Preemption(self._placer)
+        self._go_to(placement)  # from here on, so that it is known who is gone
+        self._rng = random.Random(seed)
+        self._jobs = [job.index for job in instance.jobs if self._is_new(job.index)]
+        self._pods = {j: self._placed(j) for j in self._jobs}
+        self._least = _total(self._beyond(placement))
+
+    def _go_to(self, placement: Placement) -> None:
+        for podset, spots in zip(self._instance.podsets, placement.podsets, strict=True):
+            if spots is not podset.current:
+                for spot in sorted({*spots, *podset.current}):
+                    change = spots.get(spot, 0) - podset.current.get(spot, 0)
+                    if change:
+                        self._state.add(podset.index, spot, change)
+
+    def _is_new(self, j: int) -> bool:
+        """Whether all pods of a job that are placed are new."""
+        podsets = [s for s in self._instance.jobs[j].podsets if self._state.placed[s]]
+        return bool(podsets) and not any(self._instance.podsets[s].running for s in podsets)
+
+    def _placed(self, j: int) -> int:
+        return sum(self._state.placed[s] for s in self._instance.jobs[j].podsets)
+
+    def _beyond(self, placement: Placement) -> dict[int, tuple[int, ...]]:
+        """What each job uses beyond the fewest, by tier."""
+        by_tier = [CLOSENESS[t.metric](t, self._instance, placement) for t in self._tiers]
+        return {j: tuple(excess[j] for excess in by_tier) for j in self._jobs}
+
+    def run(self, deadline: Deadline, found: Callable[[Placement], bool]) -> None:
+        """Go on until the time is up, nothing is spread or it has long been in vain."""
+        least, idle = self._least, 0
+        order = sorted(self._jobs, key=lambda j: (self._rank(j), -self._pods[j], j))
+        while idle < _PATIENCE and any(least) and not deadline.cuts():
+            idle += 1
+            mark = self._state.mark()
+            homeless = self._place(order)
+            placement = self._state.placement()
+            spread = self._beyond(placement)
+            if not homeless and _total(spread) < least:
+                after = rightly(self._placer, self._preemption)
+                if after is not None and found(after):
+                    least, idle = _total(spread), 0
+            self._state.undo(mark)
+            order = self._turned(order, homeless, spread)
+
+    def _rank(self, j: int) -> tuple[int, ...]:
+        """What the order keeps to: large pods first, and those that are better off close."""
+        podsets = [self._instance.podsets[s] for s in self._instance.jobs[j].podsets]
+        largest = max(podset.gpu_milli for podset in podsets)
+        size = max(int(self._state.shape[podset.index].demand.sum()) for podset in podsets)
+        return (-largest, -size, j not in self._placer.needs)
+
+    def _place(self, order: Sequence[int]) -> set[int]:
+        """Place all anew; return those that have not got all that they had."""
+        for j in order:
+            drop(self._state, j)
+        jobs = self._instance.jobs
+        for _, alike in groupby(order, key=lambda j: (jobs[j].priority, jobs[j].may_preempt)):
+            several = list(alike)
+            with self._preemption.kept.held(several[0]):
+                for j in several:
+                    self._placer.place(j)
+                    if self._placed(j) < self._pods[j] and self._placed(j):
+                        self._placer.place_more(j)
+        return {j for j in order if self._placed(j) < self._pods[j]}
+
+    def _turned(
+        self, order: Sequence[int], homeless: set[int], spread: dict[int, tuple[int, ...]]
+    ) -> list[int]:
+        """Return the order for the next time."""
+        total = len(order)
+
+        def place(i: int, j: int) -> float:
+            if j in homeless:
+                return i - total * _HOMELESS
+            most = min(_MOST_BEYOND, sum(spread[j])) * total * _SPREAD
+            return i - self._rng.uniform(0, most) if most else i
+
+        places = {j: place(i, j) for i, j in enumerate(order)}
+        return sorted(order, key=lambda j: (self._rank(j), places[j], j))
+
+
+def _total(spread: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(map(sum, zip(*spread.values(), strict=True)))

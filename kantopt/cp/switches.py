@@ -25,7 +25,18 @@ Group = tuple[Rule, Subject]
 """A rule and what it is about."""
 
 _LIFTED = frozenset(
-    (Rule.CAPACITY, Rule.DEVICES, Rule.ELIGIBILITY, Rule.PINNED, Rule.PRIORITY, Rule.REQUIRED)
+    (
+        Rule.CAPACITY,
+        Rule.DEVICES,
+        Rule.ELIGIBILITY,
+        Rule.GANG,
+        Rule.PRIORITY,
+        Rule.PINNED,
+        Rule.DISRUPTION,
+        Rule.GANG_VICTIMS,
+        Rule.LIMITS,
+        Rule.REQUIRED,
+    )
 )
 """Rules that shape the variables: a model in which they can be off must not presume them."""
 

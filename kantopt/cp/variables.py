@@ -9,6 +9,7 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExpr, LinearExprT
 from kantopt.cp.around import Around
 from kantopt.cp.units import request_units
 from kantopt.problem.cluster import Spot
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.schema.model import Rule
@@ -55,6 +56,7 @@ class Variables:
     ) -> None:
         self.instance = instance
         self.rules = rules
+        self.may = freedom_of(instance, rules)
         self.moves = moves
         self.around = around
         self.cp = CpModel()
@@ -68,7 +70,7 @@ class Variables:
         """Ranges of constraints that only say what a variable means."""
         self._fixed = Loads(instance)
         for podset in instance.podsets:
-            if self.pinned(podset):
+            if self.may.fixed(podset.index):
                 for spot, pods in podset.current.items():
                     self._fixed.add(podset.index, spot, pods)
         for podset in instance.podsets:
@@ -80,28 +82,14 @@ class Variables:
         self.standing = Loads.of(instance, instance.current)
         self.before = Step(instance, instance.current, instance.current)
 
-    def pinned(self, podset: PodSet) -> bool:
-        """Whether the pods of a running pod set stay where they are, whatever happens."""
-        return (
-            podset.running
-            and Rule.PINNED in self.rules
-            and not podset.preemptible
-            and not podset.movable
-        )
-
     def may_lose(self, podset: PodSet) -> bool:
-        """Whether pods of a pod set may be evicted: they run, and not all are held."""
-        return (
-            podset.running
-            and (podset.preemptible or Rule.PINNED not in self.rules)
-            and (self.around is None or self.around.free(podset) > 0)
-        )
+        """Whether pods of a pod set may be evicted: not all are held."""
+        free = self.around is None or self.around.free(podset) > 0
+        return free and self.may.evictions[podset.index] > 0
 
     def may_arrive(self, podset: PodSet) -> bool:
         """Whether pods of a pod set may go somewhere: pending ones, and movable running ones."""
-        if podset.running:
-            return self.moves and (podset.movable or Rule.PINNED not in self.rules)
-        return True
+        return not podset.running or (self.moves and self.may.moves[podset.index] > 0)
 
     def _add(self, podset: PodSet) -> None:
         s, cp = podset.index, self.cp
@@ -110,12 +98,16 @@ class Variables:
         for i, (spot, pods) in enumerate(sorted(podset.current.items())):
             low, high = self._stays(podset, spot, pods)
             stay[spot] = cp.new_int_var(low, high, f"stay[{s},{spot.node},{i}]")
-        arrive: dict[int, IntVar] = {}
-        use: dict[tuple[int, int], IntVar] = {}
-        self.arrive.append(arrive)
-        self.use.append(use)
-        if not self.may_arrive(podset):
-            return
+        self.arrive.append({})
+        self.use.append({})
+        if self.may_arrive(podset):
+            self._add_arrivals(podset)
+        low = podset.count - self.may.evictions[s] if podset.running else 0
+        if low > 0 and not self.may.fixed(s):
+            cp.add(self.placed(s) >= low)
+
+    def _add_arrivals(self, podset: PodSet) -> None:
+        s, cp, arrive, use = podset.index, self.cp, self.arrive[-1], self.use[-1]
         nodes: Iterable[int] = range(len(self.instance.nodes))
         if self.around is not None:
             self._hold(self.around, podset)  # off the nodes, pods have arrived already
@@ -142,7 +134,7 @@ class Variables:
         if self.around is not None and spot.node not in self.around.nodes:
             pods = min(pods, self.around.placement.podsets[podset.index].get(spot, 0))
             return pods, pods
-        return (pods if self.pinned(podset) else 0), pods
+        return (pods if self.may.fixed(podset.index) else 0), pods
 
     def _hold(self, around: Around, podset: PodSet) -> None:
         s = podset.index

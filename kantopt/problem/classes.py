@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet, Role
 from kantopt.problem.placement import Placement
 from kantopt.problem.reindexed import Reindexed
 from kantopt.problem.tiers import Tier, tiers_of
-from kantopt.schema.model import Metric, Rule
+from kantopt.schema.model import Metric
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +126,7 @@ class _Alone:
             tier for tier in tiers if _counts_jobs(tier) and not _all_single(instance, tier)
         ]
         self._any_by_job = any(_counts_jobs(tier) for tier in tiers)
-        self._evictable = evictable(instance)
+        self._may = freedom_of(instance)
         self._wished: set[int] = set()
         if any(tier.metric is Metric.PREFERENCES for tier in tiers):
             self._wished |= {s for wish in instance.wishes for s in (wish.owner, *wish.others)}
@@ -148,34 +148,15 @@ class _Alone:
             or (podset.movable and instance.on_held(podset))
         ):
             return True
-        stays = podset.running and podset.index not in self._evictable
+        stays = podset.running and not self._may.evictions[podset.index]
         if not stays and (
             (several and self._any_by_job)
             or any(tier.priority in (None, job.priority) for tier in self._by_job)
             or (self._waiting and job.waited_seconds and not podset.running)
         ):
             return True
-        moves = podset.movable or not instance.on(Rule.PINNED)
+        moves = self._may.moves[podset.index] > 0
         return podset.running and not stays and moves and instance.strict
-
-
-@lru_cache(maxsize=4)
-def evictable(instance: Instance) -> frozenset[int]:
-    """Return the running pod sets that some plan could evict pods of; never too few."""
-    if instance.model.limits.evictions == 0:
-        return frozenset()
-    pending = {podset.job for podset in instance.podsets if not podset.running}
-    highest = max(
-        (instance.jobs[j].priority for j in pending if instance.jobs[j].may_preempt), default=None
-    )
-    found = set()
-    for podset in instance.podsets:
-        if not podset.running or (instance.on(Rule.PINNED) and not podset.preemptible):
-            continue
-        priority = instance.job_of(podset.index).priority
-        if not instance.strict or (highest is not None and highest > priority):
-            found.add(podset.index)
-    return frozenset(found)
 
 
 def _counts_jobs(tier: Tier) -> bool:

@@ -121,39 +121,6 @@ def is_placed(question: Instance, j: int, placement: Placement) -> bool:
     )
 
 
-ALL = frozenset(Rule)
-
-
-def may_be_evicted(
-    question: Instance, podset: PodSet, j: int, rules: Collection[Rule] = ALL
-) -> bool:
-    """Whether pods of a running pod set may be evicted for a job, as far as some rules say."""
-    return (
-        podset.running
-        and podset.job != j
-        and (podset.preemptible or Rule.PINNED not in rules)
-        and (question.may_evict_for(j, podset.job) or Rule.PRIORITY not in rules)
-        and (question.model.limits.evictions != 0 or Rule.LIMITS not in rules)
-        and (_bears(question, podset) or Rule.DISRUPTION not in rules)
-    )
-
-
-def may_be_moved(question: Instance, podset: PodSet, rules: Collection[Rule] = ALL) -> bool:
-    """Whether pods of a running pod set may be moved, as far as some rules say."""
-    restarts = question.jobs[podset.job].move_mode == "restart"
-    return (
-        podset.running
-        and (podset.movable or Rule.PINNED not in rules)
-        and (question.model.limits.moves != 0 or Rule.LIMITS not in rules)
-        and (not restarts or _bears(question, podset) or Rule.DISRUPTION not in rules)
-    )
-
-
-def _bears(question: Instance, podset: PodSet) -> bool:
-    """Whether disruption budgets admit that a pod is gone."""
-    return len(podset.budgets) < 2 and all(question.budgets[b].allowed for b in podset.budgets)
-
-
 def under(question: Instance, j: int, rules: Collection[Rule]) -> Instance:
     """Return the question about a job with only some rules on; without its gang, about one pod."""
     model = question.model
@@ -165,11 +132,12 @@ def under(question: Instance, j: int, rules: Collection[Rule]) -> Instance:
         rules=model.rules.model_copy(update=off),
         limits=model.limits if Rule.LIMITS in rules else Limits(),
     )
-    if Rule.GANG in rules or Rule.REQUIRED in rules:
-        return changed
-    job = question.jobs[j]
-    roles = tuple(replace(role, min_count=0) for role in job.roles)
-    least = running_pods(question, job.podsets) + 1
     jobs = list(question.jobs)
-    jobs[j] = replace(job, roles=roles, min_count=least)
+    if Rule.LIMITS not in rules:
+        jobs = [replace(job, max_moves=None, most_moves=None) for job in jobs]
+    if Rule.GANG not in rules and Rule.REQUIRED not in rules:
+        job = jobs[j]
+        roles = tuple(replace(role, min_count=0) for role in job.roles)
+        least = running_pods(question, job.podsets) + 1
+        jobs[j] = replace(job, roles=roles, min_count=least)
     return replace(changed, jobs=tuple(jobs))

@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import Affinity, AntiAffinity, PodSet, Spread, TopologyNeed
+from kantopt.problem.job import Affinity, AntiAffinity, Spread, TopologyNeed
 from kantopt.schema.model import Rule
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
 
@@ -121,14 +122,9 @@ def _reach(instance: Instance, s: int) -> Iterable[int]:
 @lru_cache(maxsize=256)
 def _stay_put(instance: Instance, podsets: tuple[int, ...]) -> frozenset[int]:
     """Nodes with pods of some pod sets that are neither moved nor evicted."""
-    if not instance.on(Rule.PINNED):
-        return frozenset()
-    staying = (instance.podsets[s] for s in podsets)
+    free = freedom_of(instance)
     return frozenset(
-        spot.node
-        for podset in staying
-        if not (podset.movable or podset.preemptible)
-        for spot in podset.current
+        spot.node for s in podsets if free.fixed(s) for spot in instance.podsets[s].current
     )
 
 
@@ -168,10 +164,3 @@ def binding_queues(instance: Instance) -> frozenset[int]:
         if shared_use(members, wanted) > shared_limit(members):
             found |= {queue.index for queue, _ in members}
     return frozenset(found)
-
-
-def may_move(instance: Instance, podset: PodSet) -> bool:
-    """Whether budgets let pods of a set move: one that bears a disruption does, two never do."""
-    if not instance.on(Rule.DISRUPTION):
-        return True
-    return len(podset.budgets) < 2 and all(instance.budgets[b].allowed for b in podset.budgets)

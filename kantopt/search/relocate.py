@@ -9,11 +9,11 @@ from itertools import islice
 import numpy as np
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
 from kantopt.search.fill import fill, room_for
 from kantopt.search.gangs import Placer, Want
-from kantopt.search.presolve import may_move
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.slice_rooms import Rooms, nodes_for_slices
 from kantopt.search.state import UNLIMITED
@@ -41,15 +41,10 @@ class Relocation:
         self.state = placer.state
         instance = self.state.instance
         self._limit = instance.model.limits.moves if instance.on(Rule.LIMITS) else None
-        tied = {s for j in placer.needs for s in instance.jobs[j].podsets}
+        free = freedom_of(instance)
         self._movable = [
-            podset.running
-            and podset.movable
-            and not instance.on_held(podset)
-            and podset.index not in tied
-            and may_move(instance, podset)
-            and not self.state.neighbours.concern(podset.index)
-            for podset in instance.podsets
+            moves > 0 and s not in free.tied and not instance.on_held(instance.podsets[s])
+            for s, moves in enumerate(free.moves)
         ]
         self._on_node: list[list[tuple[int, Spot]]] = [[] for _ in instance.nodes]
         """Where pods are that may move, by node."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
 from kantopt.search.gone import Gone
@@ -33,12 +34,13 @@ class Victims:
         self.jobs: list[Job] = []
         """Jobs of which at least one pod may be evicted, if something important needs the room."""
         able: dict[int, list[int]] = {}
+        self._may = freedom_of(instance)
         top = max((job.priority for job in instance.jobs), default=0)
         for job in instance.jobs:
             if job.priority >= top:
                 continue
             running = [s for s in job.podsets if instance.podsets[s].running]
-            going = [s for s in running if self._evictable(s)]
+            going = [s for s in running if self._may.evictions[s]]
             if going and not (len(going) < len(running) and self._must_go_whole(job)):
                 self.jobs.append(job)
                 able[job.index] = going
@@ -61,17 +63,6 @@ class Victims:
             found.sort(key=lambda each: (each[0], self._toll(each[1]), each[1], each[2]))
             self._on_node[n] = found
         return self._on_node[n]
-
-    def _evictable(self, s: int) -> bool:
-        instance = self.state.instance
-        podset = instance.podsets[s]
-        if not podset.preemptible and instance.on(Rule.PINNED):
-            return False
-        if not instance.on(Rule.DISRUPTION):
-            return True
-        if len(podset.budgets) > 1:
-            return False
-        return all(instance.budgets[b].allowed for b in podset.budgets)
 
     def _must_go_whole(self, job: Job) -> bool:
         return job.index in self._rigid or (self._gang(job) and self._slack(job) == 0)
@@ -150,9 +141,10 @@ class Victims:
         for s in job.podsets:
             if not state.placed[s]:
                 continue
-            podset = state.instance.podsets[s]
-            fine = podset.running and self._evictable(s)
-            if not fine or min(self._budget_left(s), self._limit_left()) < state.placed[s]:
+            if (
+                not self._may.evictions[s]
+                or min(self._budget_left(s), self._limit_left()) < state.placed[s]
+            ):
                 state.undo(mark)
                 return
             for spot, pods in sorted(state.spots[s].items()):

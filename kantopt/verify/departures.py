@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from kantopt.problem.classes import evictable
 from kantopt.problem.counted import counted
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
@@ -18,18 +17,39 @@ MOST_STEPS = 8
 """Most sizes of pods, the commonest, that room is measured by."""
 
 
+@lru_cache(maxsize=4)
+def evictable(instance: Instance) -> frozenset[int]:
+    """Return the running pod sets that some plan could evict pods of; never too few."""
+    if instance.model.limits.evictions == 0:
+        return frozenset()
+    pending = {podset.job for podset in instance.podsets if not podset.running}
+    highest = max(
+        (instance.jobs[j].priority for j in pending if instance.jobs[j].may_preempt), default=None
+    )
+    found = set()
+    for podset in instance.podsets:
+        if not podset.running or (instance.on(Rule.PINNED) and not podset.preemptible):
+            continue
+        priority = instance.job_of(podset.index).priority
+        if not instance.strict or (highest is not None and highest > priority):
+            found.add(podset.index)
+    return frozenset(found)
+
+
+def may_move(instance: Instance, podset: PodSet) -> bool:
+    """Whether some plan could move pods of a pod set; never too seldom."""
+    pinned = instance.on(Rule.PINNED) and not podset.movable
+    return podset.running and not pinned and instance.model.limits.moves != 0
+
+
 def may_leave(instance: Instance, podset: PodSet) -> bool:
     """Whether pods of a running pod set may be evicted or moved at all."""
-    limits, pinned = instance.model.limits, instance.on(Rule.PINNED)
-    return podset.index in evictable(instance) or (
-        (podset.movable or not pinned) and limits.moves != 0
-    )
+    return podset.index in evictable(instance) or may_move(instance, podset)
 
 
 def most_moves(instance: Instance, above: Mapping[Tier, int]) -> int:
     """Most pods that a plan may move which is no worse than some values in the tiers above."""
-    pinned = instance.on(Rule.PINNED)
-    most = sum(p.count for p in instance.podsets if p.running and (p.movable or not pinned))
+    most = sum(podset.count for podset in instance.podsets if may_move(instance, podset))
     if instance.model.limits.moves is not None:
         most = min(most, instance.model.limits.moves)
     disturbing = (Metric.MOVES, Metric.DISRUPTION_COST)

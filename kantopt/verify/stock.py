@@ -18,6 +18,7 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import gpu_milli
 from kantopt.verify.cover import least_left_out
+from kantopt.verify.departures import may_move
 from kantopt.verify.step import Loads
 from kantopt.verify.weight import weight
 
@@ -207,10 +208,8 @@ def _staying(instance: Instance, podset: PodSet, cut: Cut) -> Iterator[tuple[Pla
 
     Those that take shares of several rooms are left out.
     """
-    limits = instance.model.limits
-    still = instance.on(Rule.LIMITS) and limits.moves == 0
     shares = _shares(podset, cut)
-    if ((podset.movable or not instance.on(Rule.PINNED)) and not still) or len(shares) != 1:
+    if may_move(instance, podset) or len(shares) != 1:
         return
     ((size, count),) = shares
     for spot, pods in sorted(podset.current.items()):

@@ -7,14 +7,16 @@ import pytest
 from kantopt.clock import Deadline
 from kantopt.cp.reach import reach
 from kantopt.problem.condensed import condensed
-from kantopt.problem.focus import focused, limited, may_be_evicted, may_be_moved, pending_podsets
+from kantopt.problem.focus import focused, limited, pending_podsets
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import PodSet
 from kantopt.schema.model import Rule
 from kantopt.search.explain.conflict import conflict_of
 from kantopt.search.explain.counting import Counting, countable, exceeds_quota
+from kantopt.search.explain.decide import decide
 from kantopt.verify.rules import check
 from tests.explain.fuzz import question_of_seed
+from tests.verify import world
 
 FOREVER = Deadline(None)
 
@@ -56,11 +58,7 @@ def test_counting_agrees_with_a_search_to_the_end(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_what_counting_rules_out_no_plan_does(seed: int) -> None:
     for question, j in questions(seed):
-        counting = Counting(question, j)
-
-        def gone(podset: PodSet, question: Instance = question, j: int = j) -> bool:
-            return may_be_evicted(question, podset, j) or may_be_moved(question, podset)
-
+        counting, gone = Counting(question, j), freedom_of(question).may_leave_for(j)
         rules = [rule for rule in Rule if question.on(rule)]
         if not counting.fits(rules, gone) or counting.too_much(rules):
             assert reach(question, j, rules, FOREVER).impossible
@@ -86,3 +84,17 @@ def test_conflicts_found_by_counting_prove_themselves(
             for rule in found.rules if found.minimal_rules else ():
                 rest = [other for other in found.rules if other is not rule]
                 assert reach(asked_about, j, rest, FOREVER).placement is not None
+
+
+@pytest.mark.parametrize("rules", [{}, {"pinned": "off"}], ids=["on", "off"])
+def test_pins_hold_nobody_where_the_model_switches_them_off(rules: dict[str, str]) -> None:
+    stays = world.job(
+        "stays", world.pods(cpu=4, on=["a"], preemptible=False, movable=False), priority=1
+    )
+    asked = world.question(
+        [world.node("a")], [stays, world.job("urgent", world.pods(cpu=4), priority=2)], rules=rules
+    )
+    j = asked.job_index["default/urgent"]
+    decision = decide(focused(asked, j), j, FOREVER)
+    assert decision.impossible is not bool(rules)
+    assert (decision.placement is not None) is bool(rules)

@@ -36,7 +36,7 @@ def stranded_gpus_expr(m: Variables, tier: Tier) -> LinearExprT:
 
 
 def _stays_as_it_is(m: Variables, node: Node) -> bool:
-    return all(not new and m.pinned(m.instance.podsets[s]) for s, _, new in m.on_node[node.index])
+    return all(not new and m.may.fixed(s) for s, _, new in m.on_node[node.index])
 
 
 def _counted(m: Variables, node: Node) -> list[tuple[int, int, int]]:

@@ -13,9 +13,10 @@ from functools import cached_property
 
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
-from kantopt.cp.relaxed.kinds import JobKind, PodKind, may_move
+from kantopt.cp.relaxed.kinds import JobKind, PodKind
 from kantopt.cp.relaxed.model import Relaxation
 from kantopt.cp.variables import Terms, weighted
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import TopologyNeed
 from kantopt.schema.model import Rule
@@ -51,12 +52,13 @@ def _pairs(instance: Instance) -> int:
 
 def gang_marks(instance: Instance) -> dict[int, Hashable]:
     """Tell gangs of several pods from each other: those that wait, and those that stay or go."""
+    free = freedom_of(instance)
     return {
         job.index: job.index
         for job in instance.jobs
         if job.is_gang
         and any(
-            podset.count > 1 and (not podset.running or not may_move(instance, podset))
+            podset.count > 1 and not free.moves[podset.index]
             for podset in (instance.podsets[s] for s in job.podsets)
         )
     }

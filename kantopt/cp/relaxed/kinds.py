@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet, TopologyNeed
-from kantopt.schema.model import Rule
 from kantopt.verify.metrics.waiting import waits
 
 
@@ -54,18 +54,6 @@ class JobKind:
         return tuple(kind for role in self.roles for kind in role)
 
 
-def may_move(instance: Instance, podset: PodSet) -> bool:
-    """Whether any plan could move pods of a running pod set."""
-    if not podset.running or instance.model.limits.moves == 0:
-        return False
-    if instance.on(Rule.PINNED) and not podset.movable:
-        return False
-    if not instance.on(Rule.DISRUPTION) or instance.jobs[podset.job].move_mode != "restart":
-        return True
-    budgets = [instance.budgets[b] for b in podset.budgets]
-    return len(budgets) < 2 and all(budget.allowed for budget in budgets)
-
-
 class Kinds:
     """All jobs of an instance as kinds.
 
@@ -87,14 +75,7 @@ class Kinds:
         self._needs: dict[int, list[TopologyNeed]] = {}
         for need in instance.topology_needs:
             self._needs.setdefault(need.job, []).append(need)
-        self._highest = max(
-            (
-                job.priority
-                for job in instance.jobs
-                if job.may_preempt and any(not instance.podsets[s].running for s in job.podsets)
-            ),
-            default=None,
-        )
+        self._free = freedom_of(instance)
         alike: dict[Hashable, list[int]] = {}
         for job in instance.jobs:
             close = ((n.roles, n.required, n.preferred) for n in self._needs.get(job.index, ()))
@@ -116,8 +97,8 @@ class Kinds:
                         index=len(self.pods),
                         one=podset,
                         podsets=podsets,
-                        evictable=self._evictable(podset),
-                        movable=may_move(self.instance, podset),
+                        evictable=self._free.evictions[podset.index] > 0,
+                        movable=self._free.moves[podset.index] > 0,
                         on_devices=self._on_devices(podset),
                     )
                 )
@@ -162,20 +143,8 @@ class Kinds:
         )
 
     def _freedom(self, podset: PodSet) -> Hashable:
-        movable = may_move(self.instance, podset)
-        return self._evictable(podset), movable, self._on_devices(podset)
-
-    def _evictable(self, podset: PodSet) -> bool:
-        """Whether any plan could evict pods of a running pod set."""
-        instance = self.instance
-        if not podset.running or instance.model.limits.evictions == 0:
-            return False
-        if instance.on(Rule.PINNED) and not podset.preemptible:
-            return False
-        if instance.on(Rule.DISRUPTION) and len(podset.budgets) > 1:
-            return False
-        priority = instance.jobs[podset.job].priority
-        return not instance.strict or (self._highest is not None and self._highest > priority)
+        free, s = self._free, podset.index
+        return free.evictions[s] > 0, free.moves[s] > 0, self._on_devices(podset)
 
     def _on_devices(self, podset: PodSet) -> bool:
         wanted = sum(need.count for need in podset.devices)

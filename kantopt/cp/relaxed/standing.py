@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kantopt.cp.relaxed.kinds import may_move
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
@@ -18,11 +18,9 @@ def standing_excess(instance: Instance, tiers: Sequence[Tier]) -> dict[int, tupl
     """
     if not tiers:
         return {}
+    moves = freedom_of(instance).moves
     stuck = Placement(
-        tuple(
-            podset.current if podset.running and not may_move(instance, podset) else {}
-            for podset in instance.podsets
-        )
+        tuple({} if moves[podset.index] else podset.current for podset in instance.podsets)
     )
     by_tier = [CLOSENESS[tier.metric](tier, instance, stuck) for tier in tiers]
     jobs = sorted({j for excess in by_tier for j, beyond in excess.items() if beyond})

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import assert_never
 
 from kantopt.planning.words import counted
-from kantopt.problem.focus import may_be_evicted, wanted_pods
+from kantopt.problem.focus import wanted_pods
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.schema.explanation import Conflict, ConflictItem
@@ -131,10 +132,10 @@ class Wording:
     @cached_property
     def _shortage(self) -> Shortage:
         """What nodes are short of beside pods that stay under the conflict's rules."""
-        question, rules = self.question, frozenset(self.found.rules)
+        question, may = self.question, freedom_of(self.question, self.found.rules)
 
         def gone(podset: PodSet) -> bool:
-            return self.empty or may_be_evicted(question, podset, self.j, rules)
+            return self.empty or may.gives_way(podset.index, self.j)
 
         return Shortage(question, self.j, self._wanted, gone)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from kantopt.cp.assignment import assign
 from kantopt.problem.cluster import Spot
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.search.bins.packing import Filled
@@ -34,6 +35,7 @@ def placed(instance: Instance, asked: Question, filled: Sequence[Filled]) -> Pla
             return None
     counted = {s for podsets in asked.podsets for s in podsets}
     others = [podset for podset in instance.podsets if podset.index not in counted]
+    may = freedom_of(instance)
     for podset in others:
         for spot, pods in podset.current.items():
             for _ in range(pods):
@@ -41,7 +43,7 @@ def placed(instance: Instance, asked: Question, filled: Sequence[Filled]) -> Pla
                     state.add(podset.index, spot, 1)
     for podset in others:
         for _ in range(podset.count - sum(state.spots[podset.index].values())):
-            if (podset.running and not podset.movable) or not place_alone(state, podset.index):
+            if not (may.arrives(podset.index) and place_alone(state, podset.index)):
                 break
     return state.placement()
 
@@ -67,7 +69,7 @@ def _on_nodes(
 
 def _place_kind(state: State, podsets: Sequence[int], room: dict[int, int]) -> bool:
     """Place pods of one kind, those that run first, at home as far as there is room for them."""
-    instance = state.instance
+    instance, may = state.instance, freedom_of(state.instance)
     away: list[int] = []
     for s in podsets:
         podset = instance.podsets[s]
@@ -78,7 +80,7 @@ def _place_kind(state: State, podsets: Sequence[int], room: dict[int, int]) -> b
                 state.add(s, spot, stay)
                 room[spot.node] -= stay
                 home += stay
-        if podset.movable or not podset.running:
+        if may.arrives(s):
             away += [s] * (podset.count - home)
     for n, pods in sorted(room.items()):
         for _ in range(pods):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.freedom import Freedom, freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, Role
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
-from kantopt.search.presolve import may_move
 from kantopt.verify.step import Loads
 
 NO_LIMIT = 2**60
@@ -100,12 +100,12 @@ def _bounds(group: Group) -> tuple[tuple[int, ...], int, int]:
 
 def scope_of(instance: Instance, start: Placement) -> Scope:
     """Find the groups; pods of other roles stay where ``start`` has them."""
-    fixed, concerned = _fixed_jobs(instance), _concerned(instance)
+    fixed, free = _fixed_jobs(instance), freedom_of(instance)
     roles = [
         (job, role, podsets)
         for job in instance.jobs
         for role in job.roles
-        for podsets in _parts(instance, start, role, concerned)
+        for podsets in _parts(instance, start, role, free)
     ]
     active = {s for _, _, podsets in roles for s in podsets}
     loads = Loads.of(instance, _without(start, active))
@@ -115,7 +115,7 @@ def scope_of(instance: Instance, start: Placement) -> Scope:
     )
     total = [sum(x for x in row if x < NO_LIMIT) or 1 for row in room]
     groups = tuple(
-        _group(instance, start, job, podsets, kept, total, fixed=job.index in fixed)
+        _group(instance, start, job, podsets, kept, total, free, fixed=job.index in fixed)
         for job, role, podsets in roles
     )
     return Scope(instance, start, groups, room, tuple(kept))
@@ -142,24 +142,6 @@ def _scarce(instance: Instance, loads: Loads, active: set[int]) -> list[int]:
     return found or [0]  # arrays without a row would be a case of their own everywhere
 
 
-def _concerned(instance: Instance) -> set[int]:
-    """Pod sets whose place matters to others or is tied to others'."""
-    found: set[int] = set()
-    if instance.on(Rule.ANTI_AFFINITY):
-        for term in instance.anti_affinities:
-            found |= {term.owner, *term.others}
-    if instance.on(Rule.SPREAD):
-        for spread in instance.spreads:
-            found |= {spread.owner, *spread.counted}
-    if instance.on(Rule.AFFINITY):
-        for near in instance.affinities:
-            found |= {near.owner, *near.anchors}
-    for need in instance.topology_needs:
-        job = instance.jobs[need.job]
-        found |= {s for i in need.roles for s in job.roles[i].podsets}
-    return found
-
-
 def _fixed_jobs(instance: Instance) -> set[int]:
     """Jobs of which as many pods stay placed as are: something else counts them together."""
     found = set()
@@ -173,7 +155,7 @@ def _fixed_jobs(instance: Instance) -> set[int]:
 
 
 def _parts(
-    instance: Instance, start: Placement, role: Role, concerned: set[int]
+    instance: Instance, start: Placement, role: Role, free: Freedom
 ) -> list[tuple[int, ...]]:
     """Pod sets of a role that make groups: together where running pods may move, else apart."""
     open_sets = []
@@ -181,15 +163,14 @@ def _parts(
         podset = instance.podsets[s]
         spots = (*podset.current, *start.podsets[s])
         if not (
-            s in concerned
+            s in free.tied
             or podset.devices
-            or not may_move(instance, podset)
+            or free.fixed(s)
             or instance.on_held(podset)
             or any(spot.devices for spot in spots)
-            or (podset.running and not podset.movable and not podset.preemptible)
         ):
             open_sets.append(s)
-    if len(open_sets) == 2 and not instance.podsets[open_sets[0]].movable:
+    if len(open_sets) == 2 and not free.moves[open_sets[0]]:
         return [(s,) for s in open_sets]
     return [tuple(open_sets)] if open_sets else []
 
@@ -201,6 +182,7 @@ def _group(
     podsets: tuple[int, ...],
     kept: list[int],
     total: list[int],
+    free: Freedom,
     *,
     fixed: bool,
 ) -> Group:
@@ -222,8 +204,8 @@ def _group(
         least = most = placed
     elif job.index in instance.required:
         least = placed
-    elif instance.on(Rule.PINNED) and not first.preemptible:
-        least = max(least, min(running, placed))
+    elif running:
+        least = max(least, min(running - free.evictions[first.index], placed))
     request = tuple(first.requests[r] for r in kept)
     everywhere = not instance.on(Rule.ELIGIBILITY) or len(first.allowed) == len(instance.nodes)
     return Group(
@@ -235,7 +217,7 @@ def _group(
         home={spot.node: pods for spot, pods in sorted(first.current.items())},
         start=counts,
         allowed=None if everywhere else first.allowed,
-        homebound=first.running and not first.movable and instance.on(Rule.PINNED),
+        homebound=first.running and not free.moves[first.index],
         least=least,
         most=most,
         surplus=stands and not fixed,

@@ -16,6 +16,7 @@ import numpy as np
 
 from kantopt.cp.merged import merged_bound
 from kantopt.cp.patterns import Weights
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.tiers import Tier
@@ -126,18 +127,17 @@ class Program:
 def holds_for_all(instance: Instance, scope: Scope) -> bool:
     """Whether a bound on plans that change the scope's pods alone is a bound on all plans.
 
-    So it is if every pod is in a group, may not change by any plan (it runs, the rule on pinned
-    pods holds, and it is neither preemptible nor movable), or takes none of the room that the
-    groups are left, where it is: without it there is as much. And if no role may evict running
+    So it is if every pod is in a group, may not change by any plan, or takes none of the room that
+    the groups are left, where it is: without it there is as much. And if no role may evict running
     pods to bind others in their stead, which would be a move that no tier counts (the gang rule).
     """
     inside = {s for group in scope.groups for s in group.podsets}
+    may = freedom_of(instance)
     for podset in instance.podsets:
         if podset.index in inside:
             continue
-        still = podset.running and not podset.movable and not podset.preemptible
         takes = scope.start.placed(podset.index) and any(podset.demand[r] for r in scope.resources)
-        if takes and not (still and instance.on(Rule.PINNED)):
+        if takes and not may.fixed(podset.index):
             return False
     halves = [role for job in instance.jobs for role in job.roles if len(role.podsets) == 2]
     return instance.on(Rule.GANG) or not halves
@@ -214,7 +214,7 @@ def _most(tiers: Sequence[Tier], values: Sequence[int], i: int) -> int | None:
 def _low(instance: Instance, group: Group, above: Sequence[tuple[Tier, int]]) -> int:
     """Pods of a group that every plan as good as the values above places."""
     job, first = instance.jobs[group.job], instance.podsets[group.podsets[0]]
-    low = group.running if instance.on(Rule.PINNED) and not first.preemptible else 0
+    low = group.running - freedom_of(instance).evictions[first.index] if group.running else 0
     for tier, value in above:
         if tier.priority not in (None, job.priority):
             continue

@@ -16,7 +16,8 @@ import numpy as np
 from kantopt.clock import Deadline
 from kantopt.cp.reach import Reached, relaxed_impossible
 from kantopt.cp.switches import Group
-from kantopt.problem.focus import may_be_evicted, may_be_moved, under, with_model
+from kantopt.problem.focus import under, with_model
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Limits, Rule
@@ -153,15 +154,19 @@ class CountedPuzzle(Puzzle):
         question = self.question
         named = {subject for rule, subject in groups if rule is Rule.LIMITS}
         free = {subject[1] for subject in named if subject[0] == "max_moves"}
-        if free:
-            jobs = tuple(
-                replace(job, max_moves=None) if job.index in free else job for job in question.jobs
-            )
-            question = replace(question, jobs=jobs)
         lifted = {str(subject[0]): None for subject in named if subject[0] != "max_moves"}
-        if lifted:
+        if named:
             limits = question.model.limits.model_copy(update=lifted)
             question = with_model(question, limits=limits)
+            bound = [
+                replace(job, max_moves=None) if job.index in free else job for job in question.jobs
+            ]
+            per_job = limits.moves_per_job
+            jobs = tuple(
+                job if job.most_moves is None else replace(job, most_moves=job.move_limit(per_job))
+                for job in bound
+            )
+            question = replace(question, jobs=jobs)
         below = {subject[1] for rule, subject in groups if rule is Rule.PRIORITY}
         if below:
             own = question.jobs[self.j]
@@ -176,13 +181,7 @@ class CountedPuzzle(Puzzle):
     def _leaving(self, question: Instance, rules: Sequence[Rule]) -> Gone:
         if self.empty:
             return self.leaving(rules)
-        return lambda podset: (
-            podset.job != self.j
-            and (
-                may_be_evicted(question, podset, self.j, rules)
-                or may_be_moved(question, podset, rules)
-            )
-        )
+        return freedom_of(question, rules).may_leave_for(self.j)
 
     def _impossible(
         self, rules: Sequence[Rule], groups: Sequence[Group], classes: Ints, question: Instance

@@ -12,7 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from kantopt.problem.cluster import Queue, Quota, Spot
-from kantopt.problem.focus import ALL, may_be_evicted, running_pods, wanted_pods
+from kantopt.problem.focus import running_pods, wanted_pods
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement
@@ -102,7 +103,7 @@ class Counting:
         )
         self.level = level if question.on(Rule.TOPOLOGY) else None
 
-    def pods(self, rules: Collection[Rule] = ALL) -> int:
+    def pods(self, rules: Collection[Rule]) -> int:
         """Pods that must be placed at once under some rules."""
         return self.wanted if Rule.GANG in rules or Rule.REQUIRED in rules else 1
 
@@ -161,12 +162,17 @@ class Counting:
 
     def fits(
         self,
-        rules: Collection[Rule] = ALL,
+        rules: Collection[Rule] | None = None,
         gone: Gone = nobody,
         *,
         closed: Sequence[int] = (),
     ) -> bool:
-        """Whether the job has a place under some rules beside what stays, off some nodes."""
+        """Whether the job has a place beside what stays, off some nodes.
+
+        Under all rules that are on, or under some.
+        """
+        if rules is None:
+            rules = frozenset(rule for rule in Rule if self.question.on(rule))
         pods = self.pods(rules)
         room = self.room(gone) if Rule.CAPACITY in rules else self._boundless
         admitted = self.admitted if Rule.ELIGIBILITY in rules else self._everywhere
@@ -178,7 +184,7 @@ class Counting:
             return False
         return Rule.QUOTA not in rules or not self.over_quota(pods, gone)
 
-    def too_much(self, rules: Collection[Rule] = ALL, question: Instance | None = None) -> bool:
+    def too_much(self, rules: Collection[Rule], question: Instance | None = None) -> bool:
         """Whether the job asks for more than is free in sum and held by pods that may be evicted.
 
         Moves bring no more: what a pod leaves on one node it takes on another. ``question``: where
@@ -187,7 +193,7 @@ class Counting:
         question = question or self.question
         if Rule.CAPACITY not in rules or not question.on(Rule.CAPACITY):
             return False
-        pods, stays = self.pods(rules), self._staying(nobody)
+        pods, stays, may = self.pods(rules), self._staying(nobody), freedom_of(question, rules)
         for r, amount in self._asks:
             if not bool(self.limited[r].all()):
                 continue
@@ -197,7 +203,7 @@ class Counting:
             held = sum(
                 podset.count * podset.requests[r]
                 for podset in question.podsets
-                if may_be_evicted(question, podset, self.j, rules)
+                if may.gives_way(podset.index, self.j)
             )
             if free + held < pods * amount:
                 return True
@@ -214,7 +220,7 @@ class Counting:
                 low = middle
         return low
 
-    def placed(self, rules: Collection[Rule] = ALL, gone: Gone = nobody) -> Placement | None:
+    def placed(self, rules: Collection[Rule], gone: Gone = nobody) -> Placement | None:
         """Return the question's placement with the job placed, the others as they are, if it fits.
 
         Pods that count as gone are still there in it: who leaves, and for where, is to be decided.

@@ -7,7 +7,7 @@ a solve; construct a plan; solve the whole question where it is small.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline
@@ -17,7 +17,8 @@ from kantopt.cp.solve import Budget, TierBound, solve_tiers
 from kantopt.problem.actions import Wave
 from kantopt.problem.classes import merge_pods
 from kantopt.problem.condensed import condensed
-from kantopt.problem.focus import is_placed, may_be_evicted, may_be_moved, with_model
+from kantopt.problem.focus import is_placed, with_model
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement
@@ -65,13 +66,12 @@ class Decision:
     least: bool = False
 
 
-def is_small(question: Instance, *, pinned: bool = True, most: int = SMALL) -> bool:
-    """Whether a question can be solved as a whole in moments, with the rule on pins or without."""
-    pairs = sum(
-        len(question.nodes)
-        for podset in question.podsets
-        if (podset.movable or not pinned if podset.running else podset.allowed)
-    )
+def is_small(
+    question: Instance, rules: Collection[Rule] | None = None, *, most: int = SMALL
+) -> bool:
+    """Whether a question can be solved as a whole in moments, under all its rules or some."""
+    may = freedom_of(question, rules)
+    pairs = sum(len(question.nodes) for podset in question.podsets if may.arrives(podset.index))
     return pairs + len(question.podsets) <= most
 
 
@@ -146,10 +146,11 @@ def _merged(question: Instance, j: int, found: Decision | None, deadline: Deadli
 
 def victims(question: Instance, j: int) -> frozenset[tuple[int, int]]:
     """Return the priorities of pods that may be evicted for a job, with what one of them costs."""
+    may = freedom_of(question)
     return frozenset(
         (question.job_of(podset.index).priority, podset.disruption_cost)
         for podset in question.podsets
-        if may_be_evicted(question, podset, j)
+        if may.gives_way(podset.index, j)
     )
 
 
@@ -229,10 +230,7 @@ def _on(question: Instance) -> list[Rule]:
 def _impossible_at_best(question: Instance, j: int, deadline: Deadline) -> bool:
     """Whether the job has no place even if all pods that may leave were gone."""
     rules = [rule for rule in _on(question) if rule not in (Rule.PRIORITY, Rule.LIMITS)]
-
-    def gone(podset: PodSet) -> bool:
-        return may_be_evicted(question, podset, j) or may_be_moved(question, podset)
-
+    gone = freedom_of(question).may_leave_for(j)
     if countable(question, j):
         counting = Counting(question, j)
         return not counting.fits(rules, gone) or counting.too_much(rules)

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from kantopt.problem.cluster import Spot
-from kantopt.problem.focus import may_be_evicted, may_be_moved
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement, Spots
@@ -64,6 +64,7 @@ class Displacing:
         self.question = question
         self.counting = counting
         self.rules = frozenset(rules)
+        self._may = freedom_of(question, rules)
         self.j = counting.j
         size = range(len(question.nodes))
         self._capacity = np.array(
@@ -110,11 +111,12 @@ class Displacing:
 
     def _mode(self, podset: PodSet) -> bool | None:
         """Whether pods are evicted (true), moved (false) or must stay (nothing)."""
-        if self.moves_first and may_be_moved(self.question, podset, self.rules):
+        moves = self._may.moves[podset.index] > 0
+        if self.moves_first and moves:
             return False
-        if may_be_evicted(self.question, podset, self.j, self.rules):
+        if self._may.gives_way(podset.index, self.j):
             return True
-        return False if may_be_moved(self.question, podset, self.rules) else None
+        return False if moves else None
 
     @cached_property
     def _modes(self) -> list[bool | None]:

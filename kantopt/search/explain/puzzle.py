@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Sequence
 from kantopt.clock import Deadline
 from kantopt.cp.reach import Reached, reach, relaxed_impossible
 from kantopt.problem.condensed import condensed
-from kantopt.problem.focus import is_placed, may_be_evicted, may_be_moved, under
+from kantopt.problem.focus import is_placed, under
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.schema.model import Limits, Rule
@@ -54,7 +55,7 @@ class Puzzle:
         self.j = j
         self.deadline = deadline
         self.empty = empty
-        self.whole = not empty and is_small(question, pinned=False)
+        self.whole = not empty and is_small(question, (Rule.ELIGIBILITY,))
         """Solve the question itself; else what is left of it when all that may leave is gone."""
 
     def rules(self) -> tuple[Rule, ...]:
@@ -132,12 +133,7 @@ class Puzzle:
         question, j = self.question, self.j
         if self.empty:
             return lambda podset: podset.job != j
-        return lambda podset: (
-            podset.job != j
-            and (
-                may_be_evicted(question, podset, j, rules) or may_be_moved(question, podset, rules)
-            )
-        )
+        return freedom_of(question, rules).may_leave_for(j)
 
 
 OF_ARRIVALS = frozenset((*STATE_RULES, Rule.REQUIRED))

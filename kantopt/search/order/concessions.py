@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kantopt.problem.difference import difference
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
@@ -52,9 +53,8 @@ def _left_over(run: Run) -> int:
 
 
 def _may_evict(unit: Unit) -> bool:
-    podset = unit.instance.podsets[unit.changes[0].podset]
-    pinned = unit.instance.on(Rule.PINNED) and not podset.preemptible
-    return unit.kind == "move" and len(unit.changes) == 1 and not pinned
+    evictions = freedom_of(unit.instance).evictions[unit.changes[0].podset]
+    return unit.kind == "move" and len(unit.changes) == 1 and evictions > 0
 
 
 def _cost(unit: Unit) -> tuple[int, int, int]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from kantopt.problem.freedom import Freedom, freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.parts import Atlas, Part, Share
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.schema.quantity import gpu_milli
-from kantopt.search.parts.freedom import Freedom
 from kantopt.search.parts.ties import Ties
 from kantopt.verify.step import Loads
 
@@ -31,9 +31,9 @@ def parts_of(instance: Instance, tiers: Sequence[Tier]) -> tuple[Part, ...]:
     """
     if summed(instance, tiers) < len(tiers):
         raise ValueError("a tier that is no sum over parts")
-    freedom = Freedom(instance)
+    freedom = freedom_of(instance)
     shares = Ties(instance, tiers, freedom).shares()
-    if any(not freedom.changes[j] for j in instance.required):
+    if any(not freedom.changes(j) for j in instance.required):
         shares = [_everything(instance)]  # whether it is placed is for no part to say
     atlas = Atlas(instance)
     shares.sort(key=lambda share: (len(share.nodes) * len(share.jobs), share.nodes))
@@ -75,10 +75,10 @@ def _with_outsiders(
     victims = {
         podset.job: instance.jobs[podset.job].priority
         for podset in instance.podsets
-        if freedom.evictable[podset.index]
+        if freedom.evictions[podset.index]
     }
     tops = [
-        max((instance.jobs[j].priority for j in share.jobs if freedom.preempts[j]), default=None)
+        max((instance.jobs[j].priority for j in share.jobs if freedom.preempts(j)), default=None)
         for share in shares
     ]
     known = sorted((top for top in tops if top is not None), reverse=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from kantopt.problem.freedom import Freedom
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import AntiAffinity
 from kantopt.schema.model import Rule
-from kantopt.search.parts.freedom import Freedom
 
 
 @dataclass(slots=True)
@@ -78,9 +78,9 @@ class KeptApart:
         found: dict[str, _Meeting] = {}
         if self._bound[podset.job]:
             domains = {instance.label_domain(spot.node, key) for spot in podset.current}
-            if self._freedom.arrives[s]:
+            if self._freedom.arrives(s):
                 domains |= self._domains(podset.allowed, key)
-            changes = self._freedom.arrives[s] or self._freedom.evictable[s]
+            changes = self._freedom.arrives(s) or self._freedom.evictions[s] > 0
             for domain in domains - {None}:
                 assert domain is not None
                 found[domain] = _Meeting([len(instance.nodes) + podset.job], changes)

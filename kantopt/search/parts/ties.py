@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kantopt.problem.cluster import Queue, Quota, Spot
+from kantopt.problem.freedom import Freedom
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.parts import Share
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
-from kantopt.search.parts.freedom import Freedom
 from kantopt.search.parts.kept_apart import KeptApart
 from kantopt.search.parts.union import Union
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit
@@ -41,7 +41,7 @@ class Ties:
         self._union = Union(len(instance.nodes) + len(instance.jobs))
         self._sets: dict[int, tuple[frozenset[int], int | None]] = {}
         self._scarce = self._scarce_quotas() if instance.on(Rule.QUOTA) else []
-        self._bound = list(freedom.changes)
+        self._bound = [freedom.changes(j) for j in range(len(instance.jobs))]
         """Jobs that are tied to their nodes: those that change or use what could run short."""
         for scarce in self._scarce:
             for j in scarce.jobs:
@@ -59,7 +59,7 @@ class Ties:
         """Return what is tied together, wherever something could change and there are nodes."""
         instance, find = self._instance, self._union.find
         changes = self._freedom.changes
-        homes = {find(self._job(j)) for j in range(len(instance.jobs)) if changes[j]}
+        homes = {find(self._job(j)) for j in range(len(instance.jobs)) if changes(j)}
         nodes: dict[int, list[int]] = {}
         for n in range(len(instance.nodes)):
             if (root := find(n)) in homes:
@@ -108,7 +108,7 @@ class Ties:
         eligible = instance.on(Rule.ELIGIBILITY)
         fewest = self._counting_fewest()
         for podset in instance.podsets:
-            j, arrives = podset.job, self._freedom.arrives[podset.index]
+            j, arrives = podset.job, self._freedom.arrives(podset.index)
             if not self._bound[j]:
                 continue
             for spot in podset.current:
@@ -135,7 +135,7 @@ class Ties:
             return
         looked_at: dict[tuple[int, str], frozenset[int]] = {}
         for spread in instance.spreads:
-            if not self._freedom.arrives[spread.owner]:
+            if not self._freedom.arrives(spread.owner):
                 continue
             podset = instance.podsets[spread.owner]
             key = (id(spread.over), spread.key)
@@ -151,7 +151,7 @@ class Ties:
         if not instance.on(Rule.AFFINITY):
             return
         for near in instance.affinities:
-            if self._freedom.arrives[near.owner]:
+            if self._freedom.arrives(near.owner):
                 elements = [self._job(instance.podsets[near.owner].job)]
                 for s in near.anchors:
                     podset = instance.podsets[s]
@@ -166,7 +166,7 @@ class Ties:
         if not instance.on(Rule.DISRUPTION):
             return
         for budget in instance.budgets:
-            podsets = [s for s in budget.podsets if self._freedom.evictable[s]]
+            podsets = [s for s in budget.podsets if self._freedom.evictions[s]]
             if sum(instance.podsets[s].count for s in podsets) > budget.allowed:
                 self._tie_jobs(instance.podsets[s].job for s in podsets)
 
@@ -174,14 +174,14 @@ class Ties:
         limits = self._instance.model.limits
         running = [podset for podset in self._instance.podsets if podset.running]
         for limit, could in (
-            (limits.evictions, self._freedom.evictable),
-            (limits.moves, self._freedom.arrives),
+            (limits.evictions, self._freedom.evictions),
+            (limits.moves, self._freedom.moves),
         ):
             podsets = [podset for podset in running if could[podset.index]]
             self._tie_beyond(podsets, limit)
         namespaces: dict[str, list[PodSet]] = {}
         for podset in running:
-            if self._freedom.arrives[podset.index]:
+            if self._freedom.arrives(podset.index):
                 namespace = self._instance.jobs[podset.job].namespace
                 namespaces.setdefault(namespace, []).append(podset)
         for podsets in namespaces.values():
@@ -199,7 +199,7 @@ class Ties:
         for podset in instance.podsets:
             q = instance.jobs[podset.job].queue
             if q is not None:
-                there = podset.running or self._freedom.arrives[podset.index]
+                there = podset.running or self._freedom.arrives(podset.index)
                 for r, amount in enumerate(podset.demand):
                     if amount:
                         users[q].setdefault(r, set()).add(podset.job)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from kantopt.problem.cluster import Spot
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement
-from kantopt.search.presolve import may_move
 from kantopt.search.shapes import Ints, Mask, PodShape
 from kantopt.search.state import Change, State
 
@@ -21,16 +21,14 @@ _MORE = 1024
 def restless(instance: Instance) -> list[bool]:
     """Say of each pod set whether its pods may change places one by one.
 
-    Pods stay whose place matters to others: topology asked for, affinity, spread, or whose budget
-    bears no disruption. Those that are not movable stay, too, and pods of gangs that wait.
+    Pods stay that may not move or whose place matters to others, and pods of gangs that wait.
     """
-    tied = {s for need in instance.topology_needs for s in instance.jobs[need.job].podsets}
-    tied |= instance.named
+    free = freedom_of(instance)
     return [
-        podset.index not in tied
-        and may_move(instance, podset)
+        podset.index not in free.tied
         and not instance.on_held(podset)
-        and (podset.movable if podset.running else _alone(instance.job_of(podset.index)))
+        and (free.moves[podset.index] > 0 or free.binds[podset.index] > 0)
+        and (podset.running or _alone(instance.job_of(podset.index)))
         for podset in instance.podsets
     ]
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.solve import solve_tiers
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.search.engine.desk import Desk
@@ -61,10 +62,10 @@ def _moves_pods(instance: Instance, placement: Placement) -> bool:
 
 def counts(instance: Instance, *, moves: bool) -> int:
     """Counts that a model needs: pods of each pod set that stay, arrive, occupy a device."""
-    found = 0
+    found, may = 0, freedom_of(instance)
     for podset in instance.podsets:
         found += len(podset.current)
-        if not podset.running or (moves and podset.movable):
+        if may.binds[podset.index] or (moves and may.moves[podset.index]):
             wide = 1 + (8 if podset.devices else 0)
             found += wide * len(podset.allowed)
     return found

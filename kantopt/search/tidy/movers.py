@@ -7,7 +7,8 @@ from collections import Counter
 import numpy as np
 
 from kantopt.problem.cluster import Spot
-from kantopt.problem.job import PodSet, TopologyNeed
+from kantopt.problem.freedom import freedom_of
+from kantopt.problem.job import TopologyNeed
 from kantopt.problem.placement import Spots
 from kantopt.schema.model import Rule
 from kantopt.search.shapes import Mask
@@ -31,25 +32,15 @@ class Movers:
         self._total = 0
         self._counts: Counter[tuple[str, object]] = Counter()
         self._journal: list[tuple[int, Spot, Spot]] = []
-        self.movable = [self._may_move(podset) for podset in instance.podsets]
-        """Of each pod set, whether its pods may move at all."""
+        self._free = freedom_of(instance)
+        sliced = {need.job for need in instance.topology_needs if need.slice_level is not None}
+        rigid = sliced if instance.on(Rule.SLICES) else ()
+        self.movable = [
+            self._free.moves[podset.index] > 0 and not podset.daemon and podset.job not in rigid
+            for podset in instance.podsets
+        ]
+        """Of each pod set, whether its pods may move one by one."""
         self._count_start()
-
-    def _may_move(self, podset: PodSet) -> bool:
-        instance = self.state.instance
-        if not podset.running or podset.daemon or self._limits.moves == 0:
-            return False
-        if instance.on(Rule.PINNED) and not podset.movable:
-            return False
-        job = instance.job_of(podset.index)
-        if instance.on(Rule.DISRUPTION) and job.move_mode == "restart":
-            allowed = [instance.budgets[b].allowed for b in podset.budgets]
-            if len(allowed) > 1 or 0 in allowed:
-                return False
-        needs = self._needs.get(job.index, ())
-        return not (
-            instance.on(Rule.SLICES) and any(need.slice_level is not None for need in needs)
-        )
 
     def _count_start(self) -> None:
         """Count what the state has moved already."""
@@ -62,9 +53,7 @@ class Movers:
 
     def untied(self, s: int) -> bool:
         """Whether where pods of a pod set are is of no concern to topology and neighbours."""
-        return not (
-            self.state.neighbours.concern(s) or self.state.instance.podsets[s].job in self._needs
-        )
+        return s not in self._free.tied
 
     def left(self) -> int | None:
         """Pods that may still move; ``None`` if any number."""

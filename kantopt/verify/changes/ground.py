@@ -18,6 +18,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import DeviceNeed, PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
+from kantopt.verify.departures import may_move
 from kantopt.verify.step import Loads
 from kantopt.verify.weight import weight
 
@@ -257,7 +258,7 @@ def _rows(instance: Instance, shapes: _Shapes) -> list[tuple[int, int, tuple[int
     """Kind, node and devices of each pod that may leave its place."""
     rows = []
     for podset, k in zip(instance.podsets, shapes.of, strict=True):
-        if podset.running and (podset.movable or not instance.on(Rule.PINNED)):
+        if may_move(instance, podset):
             for spot, pods in sorted(podset.current.items()):
                 there = len(instance.nodes[spot.node].devices)
                 rows += [(k, spot.node, tuple(d for d in spot.devices if d < there))] * pods

@@ -12,6 +12,7 @@ from kantopt.problem.job import Job
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.schema.quantity import gpu_milli
+from kantopt.verify.departures import evictable
 from kantopt.verify.left_out import least_left_out
 from kantopt.verify.room import most_pods
 from kantopt.verify.shortage import bound_shortage
@@ -248,21 +249,10 @@ def _others(instance: Instance, job: Job) -> Iterator[int]:
 @lru_cache(maxsize=4)
 def _staying(instance: Instance) -> dict[int, int]:
     """Milli-GPU by job of the running pods that no plan evicts."""
-    limits = instance.model.limits
-    none_at_all = instance.on(Rule.LIMITS) and limits.evictions == 0
-    starting = [
-        job.priority
-        for job in instance.jobs
-        if job.may_preempt and any(not instance.podsets[s].running for s in job.podsets)
-    ]
-    most = max(starting, default=None)
     found: dict[int, int] = {}
     for podset in instance.podsets:
-        job = instance.jobs[podset.job]
-        pinned = instance.on(Rule.PINNED) and not podset.preemptible
-        safe = instance.strict and (most is None or most <= job.priority)
-        if podset.running and podset.gpu_milli and (pinned or safe or none_at_all):
-            found[job.index] = found.get(job.index, 0) + podset.count * podset.gpu_milli
+        if podset.running and podset.gpu_milli and podset.index not in evictable(instance):
+            found[podset.job] = found.get(podset.job, 0) + podset.count * podset.gpu_milli
     return found
 
 

@@ -10,11 +10,11 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from kantopt.problem.classes import evictable
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
+from kantopt.verify.departures import evictable, may_move
 from kantopt.verify.slots.pieces import Ask, Pieces, pieces_of
 from kantopt.verify.slots.rows import Row, limit_rows, name_of, none_of, tier_row
 
@@ -172,7 +172,7 @@ def _name(instance: Instance, podset: PodSet) -> str:
 
 
 def _allowed(instance: Instance, podset: PodSet) -> frozenset[int]:
-    if podset.running and not podset.movable and instance.on(Rule.PINNED):
+    if podset.running and not may_move(instance, podset):
         return frozenset()
     return (
         podset.allowed if instance.on(Rule.ELIGIBILITY) else frozenset(range(len(instance.nodes)))

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kantopt.problem.classes import Merged, evictable, merge_pods
+from kantopt.problem.classes import Merged, merge_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet, Role
 from kantopt.schema.model import Rule
+from kantopt.verify.departures import evictable, may_move
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +66,7 @@ def groups_of(merged: Merged) -> tuple[PriceGroup, ...]:
     for job in instance.jobs:
         for i, role in enumerate(job.roles):
             paired = len(role.podsets) == 2 and instance.on(Rule.GANG)
-            if paired and _may_move(instance, role.podsets[0]):
+            if paired and may_move(instance, instance.podsets[role.podsets[0]]):
                 groups.append(_group(merged, job, i, role.podsets))
             else:
                 groups += [_group(merged, job, i, (s,)) for s in role.podsets]
@@ -77,7 +78,7 @@ def _group(merged: Merged, job: Job, i: int, podsets: tuple[int, ...]) -> PriceG
     first, role = instance.podsets[podsets[0]], job.roles[i]
     original = merged.members[podsets[0]][0]
     name = f"{merged.original.job_of(original).name}/{first.name}"
-    moves = _may_move(instance, podsets[0])
+    moves = may_move(instance, first)
     home: dict[int, int] = {}
     for spot, pods in first.current.items():
         home[spot.node] = home.get(spot.node, 0) + pods
@@ -101,13 +102,6 @@ def _needed(job: Job, role: Role) -> int:
         return role.count
     others = sum(other.count for other in job.roles) - role.count
     return max(role.min_count, job.min_count - others)
-
-
-def _may_move(instance: Instance, s: int) -> bool:
-    podset = instance.podsets[s]
-    if instance.on(Rule.LIMITS) and instance.model.limits.moves == 0:
-        return False
-    return podset.running and (podset.movable or not instance.on(Rule.PINNED))
 
 
 def job_and_pods(instance: Instance, group: PriceGroup) -> tuple[Job, PodSet]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from kantopt.problem.classes import evictable
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
+from kantopt.verify.departures import evictable
 from kantopt.verify.metrics.allocation import offered_gpus
 from kantopt.verify.metrics.unplaced import core, role_weights
 from kantopt.verify.metrics.waiting import waits

@@ -159,12 +159,13 @@ class _Run:
         self.instance = instance
         self.deadline = deadline
         self._begin = how.start
-        self.state = State(instance, how.start)
+        self.state = State(instance)
         trims = how.strategy is Strategy.REVERSE_TRIM
         self.placer = Placer(Scores(self.state, how.strategy, deadline.cuts))
         preemption = ReverseTrim if trims else Preemption
         self.preemption = preemption(self.placer) if how.preempt else None
         self.relocate = how.relocate and not trims
+        self.state.go_to(how.start)  # once it is watched who is gone
         self._done: list[tuple[int, int]] = []
         """Job and length of the journal after it."""
         self._hopeless: set[tuple[object, ...]] = set()

@@ -65,7 +65,9 @@ def realise(
         # Counts say that there is the room, not that it is in one domain: those who had none have
         # the first choice the next time, with all who ask for as much, and whoever is in their way
         # goes.
-        choosy = run.choosy_with(run.homeless)
+        before, choosy = choosy, run.choosy_with(run.homeless)
+        if choosy == before:
+            break
     return best
 
 

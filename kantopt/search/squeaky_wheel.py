@@ -70,19 +70,11 @@ class _Wheel:
         self._state = State(instance)
         self._placer = Placer(Scores(self._state, Strategy.BEST_FIT))
         self._preemption = Preemption(self._placer)
-        self._go_to(placement)  # from here on, so that it is known who is gone
+        self._state.go_to(placement)  # from here on, so that it is known who is gone
         self._rng = random.Random(seed)
         self._jobs = [job.index for job in instance.jobs if self._is_new(job.index)]
         self._pods = {j: self._placed(j) for j in self._jobs}
         self._least = _total(self._beyond(placement))
-
-    def _go_to(self, placement: Placement) -> None:
-        for podset, spots in zip(self._instance.podsets, placement.podsets, strict=True):
-            if spots is not podset.current:
-                for spot in sorted({*spots, *podset.current}):
-                    change = spots.get(spot, 0) - podset.current.get(spot, 0)
-                    if change:
-                        self._state.add(podset.index, spot, change)
 
     def _is_new(self, j: int) -> bool:
         """Whether all pods of a job that are placed are new."""

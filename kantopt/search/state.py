@@ -168,6 +168,17 @@ class State:
         self._apply(s, spot, pods)
         self.journal.append((s, spot, pods))
 
+    def go_to(self, placement: Placement) -> None:
+        """Change, step by step, what is elsewhere in a placement than in the snapshot's own.
+
+        Unlike a state that starts there this tells those who watch it who is gone.
+        """
+        for podset, spots in zip(self.instance.podsets, placement.podsets, strict=True):
+            if spots is not podset.current:
+                for spot in sorted({*spots, *podset.current}):
+                    if change := spots.get(spot, 0) - podset.current.get(spot, 0):
+                        self.add(podset.index, spot, change)
+
     def mark(self) -> int:
         """Return a point to come back to with :meth:`undo`."""
         return len(self.journal)

@@ -14,8 +14,8 @@ from kantopt.search.strategy import Strategy
 from kantopt.verify.rules import check
 from tests.campaign import some
 from tests.generate import random_instance
-from tests.search.helpers import built, where
-from tests.verify.world import HOST, job, node, pods, question
+from tests.search.helpers import FOREVER, built, where
+from tests.verify.world import HOST, job, node, placed, pods, question
 
 RACKS = [node(f"n{i}", cpu=2, rack=f"b/{i // 2}") for i in range(6)]
 
@@ -269,3 +269,15 @@ def test_equal_jobs_are_placed_together_as_one_after_the_other(
     together = built(instance, strategy)
     monkeypatch.setattr("kantopt.search.gangs.Placer.anywhere", lambda *_: False)
     assert built(instance, strategy).podsets == together.podsets
+
+
+def test_room_of_those_who_are_gone_at_the_start_is_kept_from_others() -> None:
+    """Best-fit would rather fill ``a``, where somebody was evicted for ``high`` alone."""
+    victim = job("victim", pods(cpu=4, on=["a"]), priority=5, movable=False)
+    high = job("high", pods(cpu=2), priority=9)
+    never = job("never", pods(cpu=2), priority=9, preemptionPolicy="Never")
+    instance = question([node("a"), node("b")], [victim, high, never])
+    start = placed(instance, victim=[], high=["a"])
+    found = construct(instance, FOREVER, Strategy.BEST_FIT, start=start)
+    assert where(instance, found, "high") == {"a": 1}
+    assert where(instance, found, "never") == {"b": 1}

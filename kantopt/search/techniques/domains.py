@@ -6,14 +6,30 @@ from dataclasses import replace
 
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.towards import Aim, Best, Towards
+from kantopt.problem.placement import Placement
+from kantopt.schema.model import Metric
+from kantopt.search.construct import construct
 from kantopt.search.engine.desk import Desk
 from kantopt.search.exchange import exchange
 from kantopt.search.realise import Wanted, realise
+from kantopt.search.strategy import DEFAULT_PORTFOLIO
 from kantopt.search.techniques.relaxation import relax
 
 
+def _misses(desk: Desk) -> bool:
+    """Whether more may be placed by a plan that is no worse before that."""
+    for i, tier in enumerate(desk.tiers):
+        if desk.values[i] > desk.known.bound(i, desk.values).bound:
+            return tier.metric is Metric.UNPLACED
+    return False
+
+
 def divided(desk: Desk, deadline: Deadline) -> None:
-    """Work through the tiers with the nodes of each domain counted together."""
+    """Work through the tiers with the nodes of each domain counted together.
+
+    Counts may be better than what can be made of them. Where nothing is, the fast path goes on from
+    the best plan so far: what was right above may have left out much below.
+    """
     if desk.best is None:
         return
 
@@ -24,13 +40,21 @@ def divided(desk: Desk, deadline: Deadline) -> None:
         assert desk.best is not None
         return Best(desk.best, desk.values)
 
+    completed: Placement | None = desk.best  # as the fast path does
+
     def aim(counts: Aim) -> None:
+        nonlocal completed
+        before = desk.best
         wanted = [Wanted(podsets, where, movable) for podsets, movable, where in counts.kinds]
         placement = realise(desk.instance, counts.classes, wanted)
         if placement is not None and desk.judged(placement):
             exchanged = exchange(desk.instance, placement, desk.tiers, deadline)
             if exchanged is not placement:
                 desk.judged(exchanged)
+        if desk.best is before is not completed and _misses(desk):
+            completed = before
+            strategy = DEFAULT_PORTFOLIO[0]
+            desk.judged(construct(desk.instance, deadline, strategy, relocate=True, start=before))
 
     towards = Towards(
         desk.instance,

@@ -1,20 +1,19 @@
-"""Tier after tier: minimise, lock, go on, and keep the best placement all the while."""
+"""Tier after tier: minimise, lock, go on (lexicographic optimisation); others keep the best."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 from ortools.sat.python import cp_model
 
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
-from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.verify.metrics import bounds, measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,145 +51,109 @@ class Budget:
         return tuple(found if self.work is None else [*found, "interleave_search=true"])
 
 
-@dataclass(frozen=True, slots=True)
-class TierBound:
-    """What was proved of a tier: no plan that is no worse above it has less than ``bound``.
+class Incumbent(Protocol):
+    """The best placement so far and what is known of it, as others keep it."""
 
-    ``value`` is where the tier is locked for those below it.
-    """
+    @property
+    def tiers(self) -> tuple[Tier, ...]:
+        """What is minimised, most important first."""
 
-    bound: int
-    value: int
+    @property
+    def placement(self) -> Placement:
+        """The best placement, legal but for required jobs that it leaves out."""
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """Its tier values."""
+
+    @property
+    def missing(self) -> int:
+        """Required jobs that it leaves out."""
+
+    def floor(self, tier: int, /) -> int:
+        """Return a bound on a tier for placements that are no worse above it."""
+
+    def offer(self, placement: Placement, /, *, legal: bool) -> bool:
+        """Take a placement if it is better."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What the search ends with: the best placement, a bound per tier, and what it could prove.
-
-    ``bounds`` may be shorter than the tiers if the time was up. ``infeasible`` says that a
-    required job provably has no place; then ``placement`` is the start.
-    """
-
-    placement: Placement | None
-    bounds: tuple[TierBound, ...]
-    infeasible: bool = False
-
-
-class _Incumbents(cp_model.CpSolverSolutionCallback):
+class _EachSolution(cp_model.CpSolverSolutionCallback):
     """Hands every solution on as a placement, and ends the search at one known to be optimal.
 
     With ``floor`` as ``None`` it is left to the solver to end.
     """
 
-    def __init__(
-        self, model: PlacementModel, found: Callable[[Placement], None], floor: int | None
-    ) -> None:
+    def __init__(self, model: PlacementModel, incumbent: Incumbent, floor: int | None) -> None:
         super().__init__()
         self._model = model
-        self._found = found
+        self._incumbent = incumbent
         self._floor = floor
 
     def on_solution_callback(self) -> None:
         """Take one solution from the solver."""
-        self._found(self._model.extract(self.value))
+        self._incumbent.offer(self._model.extract(self.value), legal=True)
         if self._floor is not None and round(self.objective_value) <= self._floor:
             self.stop_search()
 
 
 def solve_tiers(
     model: PlacementModel,
-    tiers: Sequence[Tier],
     budget: Budget,
-    start: Placement | None,
+    incumbent: Incumbent,
     *,
-    found: Callable[[Placement], None],
     closed: Callable[[int, int, tuple[int, ...]], None],
-    known: Callable[[int, Sequence[int]], int] | None = None,
-    news: Callable[[], Placement | None] = lambda: None,
-) -> Outcome:
+    refresh: Callable[[], object] = lambda: None,
+) -> bool:
     """Minimise the tiers in order, each locked at its value before the next.
 
     Parameters
     ----------
     model
-        The placements to choose from.
-    tiers
-        What to minimise, most important first.
+        The placements to choose from; each is legal by the model.
     budget
         Deadline, seed, workers, work.
-    start
-        A legal placement to start from, or ``None`` if none is known (a required job).
-    found
-        Called with every placement that the solver finds; each is legal by the model.
+    incumbent
+        Where to start, unless it leaves required jobs out; is offered every placement that the
+        solver finds.
     closed
         Called with a tier, its bound and the locks above it whenever a bound is known.
-    known
-        Returns a bound on a tier for plans no worse than the values given above it; without it
-        arithmetic is asked.
-    news
-        Returns a legal placement that was found elsewhere, if there is one: asked between tiers.
+    refresh
+        Called between tiers: the incumbent may take what was found elsewhere.
+
+    Returns
+    -------
+    bool
+        Whether there provably is no placement in the model at all.
     """
-    run = _Run(model, tuple(tiers), budget, start, found, news)
-    if known is None:
-        known = partial(_arithmetic, model.instance, run.tiers)
-    proved: list[TierBound] = []
+    run = _Run(model, budget, incumbent)
     locks: tuple[int, ...] = ()
-    for i, tier in enumerate(tiers):
-        run.refresh()
-        floor = known(i, run.values) if run.values else 0
-        if not run.values or run.values[i] > floor:
+    for i, tier in enumerate(incumbent.tiers):
+        refresh()
+        floor = 0 if incumbent.missing else incumbent.floor(i)
+        if incumbent.missing or incumbent.values[i] > floor:
             if run.spent():
                 break
             floor = run.minimise(i, floor)
             if run.infeasible:
-                return Outcome(None, tuple(proved), infeasible=True)
-            if not run.values:
+                return True
+            if incumbent.missing:
                 break
-        proved.append(TierBound(floor, run.values[i]))
         closed(i, floor, locks)
-        locks = (*locks, run.values[i])
-        model.cp.add(model.expression(tier) <= run.values[i])
-    return Outcome(run.best, tuple(proved))
-
-
-def _arithmetic(instance: Instance, tiers: Sequence[Tier], i: int, values: Sequence[int]) -> int:
-    return bounds(instance, tiers[: i + 1], values)[i]
+        locks = (*locks, incumbent.values[i])
+        model.cp.add(model.expression(tier) <= incumbent.values[i])
+    return False
 
 
 class _Run:
-    """The incumbent and what is left to spend."""
+    """What is left to spend."""
 
-    def __init__(
-        self,
-        model: PlacementModel,
-        tiers: tuple[Tier, ...],
-        budget: Budget,
-        start: Placement | None,
-        found: Callable[[Placement], None],
-        news: Callable[[], Placement | None],
-    ) -> None:
+    def __init__(self, model: PlacementModel, budget: Budget, incumbent: Incumbent) -> None:
         self.model = model
-        self.tiers = tiers
+        self.tiers = incumbent.tiers
         self.budget = budget
-        self.found = found
-        self.news = news
+        self.incumbent = incumbent
         self.work = budget.work
-        self.best: Placement | None = None
-        self.values: tuple[int, ...] = ()
         self.infeasible = False
-        if start is not None:
-            self._take(start)
-
-    def refresh(self) -> None:
-        """Take what was found elsewhere."""
-        latest = self.news()
-        if latest is not None:
-            self._take(latest)
-
-    def _take(self, placement: Placement) -> None:
-        values = measure(self.model.instance, placement, self.tiers)
-        if not self.values or values < self.values:
-            self.best, self.values = placement, values
 
     def spent(self) -> bool:
         """Whether nothing is left of time or work."""
@@ -209,7 +172,8 @@ class _Run:
             if part <= 0 or (keep and self.spent()):
                 break
             floor = max(floor, self._solve(i, floor, part, keep=keep))
-            if self.infeasible or (self.values and self.values[i] <= floor):
+            best = self.incumbent
+            if self.infeasible or not (best.missing or best.values[i] > floor):
                 break
         return floor
 
@@ -222,23 +186,23 @@ class _Run:
             # told that there is nothing better, they end by themselves.
             cp.add(self.model.expression(tier) >= floor)
             stop = None
-        if self.best is not None:
-            self.model.hint(self.best)
+        if not self.incumbent.missing:
+            self.model.hint(self.incumbent.placement)
         solver = self._solver(share)
         solver.parameters.keep_symmetry_in_presolve = keep
-        status = solver.solve(cp, _Incumbents(self.model, self.found, stop))
+        status = solver.solve(cp, _EachSolution(self.model, self.incumbent, stop))
         if self.work is not None:
             self.work -= solver.response_proto.deterministic_time
         if status == cp_model.MODEL_INVALID:
             raise ValueError(f"tier {tier.name}: {cp.validate()[:200]}")
         if status == cp_model.INFEASIBLE:
-            if self.best is not None:
+            if not self.incumbent.missing:
                 raise ValueError(f"tier {tier.name}: the model refuses a legal placement")
             self.infeasible = True
             return floor
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             # What a search ends with can be worse than what it was given.
-            self._take(self.model.extract(solver.value))
+            self.incumbent.offer(self.model.extract(solver.value), legal=True)
         return round_up(solver.best_objective_bound)
 
     def _solver(self, share: float) -> cp_model.CpSolver:

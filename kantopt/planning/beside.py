@@ -103,7 +103,7 @@ def _fills(instance: Instance, placement: Placement, j: int, deadline: Deadline)
         run = Run(instance, tiers_of(instance), options, deadline, lambda _: None, None)
         run.construct()
         run.search()
-        placement = run.incumbents.best.placement
+        placement = run.incumbent.placement
         if is_placed(instance, j, placement):
             return False
     if not (instance.strict and evicts(instance, placement)) or check(instance, placement):

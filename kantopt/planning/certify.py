@@ -16,7 +16,6 @@ from kantopt.planning.between import Between
 from kantopt.planning.document import plan_document
 from kantopt.planning.ended import not_examined
 from kantopt.planning.executable import executable
-from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.judge import judge_plan
 from kantopt.planning.judged import (
     Judged,
@@ -55,6 +54,7 @@ from kantopt.schema.certificate import (
 from kantopt.schema.history import History
 from kantopt.schema.model import Model, Rule
 from kantopt.schema.plan import Standing
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.sequence import sequence
 from kantopt.verify.metrics import measure
 from kantopt.verify.replay import replay
@@ -230,35 +230,35 @@ class _Certification:
             solver,
             start=(self.final, "the plan judged") if legal else None,
         )
-        first = Incumbents(run.instance, self.tiers, self.final, "the plan judged").best
+        first = Incumbent(run.instance, self.tiers, self.final, "the plan judged").best
         witnesses = Witnesses(
             run.instance, self.tiers, self.final, first.values, self.deadline.less(run.reserve)
         )
-        witnesses.tell(run.incumbents.known)
+        witnesses.tell(run.incumbent.known)
         better: CounterExample | None = None
         if certificate.history is not None:
             # The plainest better plan, for which there is always time.
-            run.incumbents.offer(with_victims_back(self.instance, self.final), "put back")
+            run.incumbent.offer(with_victims_back(self.instance, self.final), "put back")
         if self.deadline.over():
             run.warnings.append(not_examined(self.deadline))
             run.cut = True
         else:
             left = self.deadline.remaining()
             run.construct()
-            if run.incumbents.best.key >= first.key:
+            if run.incumbent.best.key >= first.key:
                 witnesses.look(self.deadline.less(left * (1 - FIRST_LOOK)))
-                witnesses.tell(run.incumbents.known)
+                witnesses.tell(run.incumbent.known)
             run.reserve += left * (LAST_LOOK + CROSS_CHECK * self.cross_check)
             run.search()
-            witnesses.hear(run.incumbents.known)
-            if run.incumbents.best.key >= first.key:
+            witnesses.hear(run.incumbent.known)
+            if run.incumbent.best.key >= first.key:
                 witnesses.look(self.deadline.less(left * LAST_LOOK / 2))
-        if run.incumbents.best.key < first.key:
+        if run.incumbent.best.key < first.key:
             judged = certificate if certificate.history is not None else None
             better = self._better(run, (first.missing, *first.values), judged)
         before = measure(self.instance, self.instance.current, self.tiers)
         values = first.values
-        known = run.incumbents.known
+        known = run.incumbent.known
         tiers = witnesses.certified(tier_rows(self.tiers, before, values, known))
         if self.cross_check:
             tiers = self._checked(run.instance, tiers, values)

@@ -1,17 +1,16 @@
-"""The exact search as the planner sees it: incumbents judged as they come, bounds kept."""
+"""The exact search as the planner sees it: what it finds is judged as it comes, bounds kept."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Self
 
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.messages import Alone, Done, Failed, Message, SearchTask, Started
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
 from kantopt.processor import CpuUse, busy_use
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.known import Bound
 from kantopt.search.schedule import CP_SAT
 from kantopt.search.told import Begun, Found, LeftOut, Note
@@ -36,22 +35,18 @@ class Exact:
 
     Parameters
     ----------
-    incumbents
+    incumbent
         Take every placement that the search sends, once judged, and every bound.
-    bettered
-        Called after an incumbent became the best.
     process
         One that waits already; it is used up.
     """
 
     def __init__(
         self,
-        incumbents: Incumbents,
-        bettered: Callable[[], None],
+        incumbent: Incumbent,
         process: SolverProcess | None = None,
     ) -> None:
-        self._incumbents = incumbents
-        self._bettered = bettered
+        self._incumbent = incumbent
         self._process = process or SolverProcess()
         self._looked = 0.0
         self._deadline: Deadline | None = None
@@ -93,9 +88,7 @@ class Exact:
         """Begin anew without presolve, in which CP-SAT has aborted before; once."""
         if self._task is None or self._task.plain or self._over():
             return False
-        best = self._incumbents.best
-        start = None if best.missing else best.placement
-        self._task = replace(self._task, plain=True, start=start)
+        self._task = replace(self._task, plain=True, start=self._incumbent.placement)
         self._alone = False
         self.warnings.append("the exact search has begun anew without presolve")
         self._process.close()
@@ -117,12 +110,12 @@ class Exact:
         if not self.open or now < self._looked + _EVERY:
             return None
         self._looked = now
-        before = self._incumbents.best
+        before = self._incumbent.best
         while self.open and (message := self._process.message(0.0)) is not None:
             self._take(message)
         while self._alone and self.open and not self._over():
             self._take_next(_SHORT)
-        best = self._incumbents.best
+        best = self._incumbent.best
         return None if best is before else best.placement
 
     def wait(self, deadline: Deadline, *, for_news: bool) -> None:
@@ -130,19 +123,19 @@ class Exact:
 
         With ``for_news`` also until there is a better incumbent.
         """
-        before = self._incumbents.best
-        while self.open and not self._incumbents.optimal:
+        before = self._incumbent.best
+        while self.open and not self._incumbent.optimal:
             # Also when the time is up: what has been sent by then was found in time.
             message = self._process.message(min(_SHORT, deadline.remaining()))
             if message is not None:
                 self._take(message)
             elif deadline.over():
                 return
-            if for_news and self._incumbents.best is not before:
+            if for_news and self._incumbent.best is not before:
                 return
 
     def _over(self) -> bool:
-        return self._incumbents.optimal or (self._deadline is not None and self._deadline.over())
+        return self._incumbent.optimal or (self._deadline is not None and self._deadline.over())
 
     def _take_next(self, seconds: float) -> None:
         message = self._process.message(seconds)
@@ -152,19 +145,17 @@ class Exact:
     def _take(self, message: Message) -> None:
         match message:
             case Found(podsets):
-                before = self._incumbents.best
-                fault = self._incumbents.offer(Placement(podsets), self._by)
-                if fault is not None:
-                    self.warnings.append(f"a placement of the solver was refused: {fault}")
-                elif self._incumbents.best is not before:
-                    self._bettered()
+                self._incumbent.offer(Placement(podsets), self._by)
+                if self._incumbent.fault is not None:
+                    text = f"a placement of the solver was refused: {self._incumbent.fault}"
+                    self.warnings.append(text)
             case Bound():
-                self._incumbents.prove(message, self._by)
+                self._incumbent.prove(message, self._by)
             case Begun(technique):
                 self._by = technique
-                self._incumbents.tally.began(technique)
+                self._incumbent.tally.began(technique)
             case LeftOut(technique, why):
-                self._incumbents.tally.left_out(technique, why)
+                self._incumbent.tally.left_out(technique, why)
             case Note(text):
                 self.warnings.append(text)
             case Started(version):

@@ -41,9 +41,9 @@ class _Orders:
         self.ordered: tuple[Key, Placement, tuple[Wave, ...]] | None = None
 
     def best(self) -> tuple[Placement, tuple[Wave, ...]]:
-        """Try the incumbents, the latest first, and what is close to those without an order."""
+        """Try all incumbents, the latest first, and what is close to those without an order."""
         run = self.run
-        candidates = [incumbent.placement for incumbent in run.incumbents.history]
+        candidates = [found.placement for found in run.incumbent.history]
         while candidates:
             placement = candidates.pop()
             if not self._better(placement):
@@ -52,11 +52,11 @@ class _Orders:
                 break
             self.forbidden.append(placement)
             self._try_close_to(placement)
-            if self.ordered and run.incumbents.known.optimal(self.ordered[0][1:]):
+            if self.ordered and run.incumbent.known.optimal(self.ordered[0][1:]):
                 break
             if self._may_search_again():
                 others = run.search(tuple(self.forbidden))
-                candidates += [incumbent.placement for incumbent in others.history[1:]]
+                candidates += [found.placement for found in others.history[1:]]
         if any(self._better(other) for other in self.forbidden):
             run.warnings.append("a better placement was left: its moves have no order")
         return self.ordered[1:] if self.ordered else (run.instance.current, ())

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from kantopt.clock import Deadline
 from kantopt.planning.exact import grace
-from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.messages import Done, Failed, Message, SearchTask
 from kantopt.planning.options import Options
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.known import Bound
 from kantopt.search.told import Found, Note
 
@@ -23,7 +23,7 @@ _SHORT = 0.05
 class Asked:
     """A question in turn: what is known of it, and how its search ended."""
 
-    incumbents: Incumbents
+    incumbent: Incumbent
     infeasible: bool = False
     warning: str = ""
 
@@ -43,7 +43,7 @@ def search_in_turn(
     process
         A process that waits for a task; it is used up.
     """
-    tasks = [_task(each.incumbents, options, deadline) for each in questions]
+    tasks = [_task(each.incumbent, options, deadline) for each in questions]
     with process or SolverProcess() as solver:
         solver.begin_in_turn(tasks)
         late = deadline.less(-_SHORT)  # what has been sent in time is still taken
@@ -61,12 +61,11 @@ def search_in_turn(
                 return
 
 
-def _task(incumbents: Incumbents, options: Options, deadline: Deadline) -> SearchTask:
-    best = incumbents.best
+def _task(incumbent: Incumbent, options: Options, deadline: Deadline) -> SearchTask:
     return SearchTask(
-        instance=incumbents.searched,
-        tiers=incumbents.tiers,
-        start=None if best.missing else best.placement,
+        instance=incumbent.searched,
+        tiers=incumbent.tiers,
+        start=incumbent.placement,
         forbidden=(),
         deadline=deadline.less(grace(deadline.remaining())),
         seed=options.seed,
@@ -80,15 +79,15 @@ def _take(asked: Asked, message: Message) -> bool:
     """Note what a search says; return whether it was its last word."""
     match message:
         case Found(podsets):
-            fault = asked.incumbents.offer(Placement(podsets), "cp-sat")
-            if fault is not None:
-                asked.warning = f"a placement of the solver was refused: {fault}"
+            asked.incumbent.offer(Placement(podsets), "cp-sat")
+            if asked.incumbent.fault is not None:
+                asked.warning = f"a placement of the solver was refused: {asked.incumbent.fault}"
         case Bound():
-            asked.incumbents.known.add(message)
+            asked.incumbent.known.add(message)
         case Note(text):
             asked.warning = text
         case Done(infeasible, _):
-            asked.infeasible = infeasible and bool(asked.incumbents.best.missing)
+            asked.infeasible = infeasible and bool(asked.incumbent.missing)
             return True
         case Failed(text):
             asked.warning = text

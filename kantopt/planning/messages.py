@@ -53,7 +53,8 @@ class SearchTask:
 
     instance: Instance
     tiers: tuple[Tier, ...]
-    start: Placement | None
+    start: Placement
+    """Legal but for required jobs that it may leave out."""
     forbidden: tuple[Placement, ...]
     deadline: Deadline
     seed: int

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
 from kantopt.planning.in_turn import Asked, search_in_turn
-from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
+from kantopt.planning.run import REMEMBERED
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.steps import steps_of
 from kantopt.planning.tiers import tier_rows
@@ -26,6 +26,7 @@ from kantopt.schema.dump import canonical_digest
 from kantopt.schema.hints import did_you_mean, one_of
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.prices import Price, PriceList, PriorityVictims
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.portfolio import best_of
 from kantopt.search.sequence import sequence
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
@@ -179,7 +180,7 @@ def _price(rows: list[_Row], options: Options, deadline: Deadline) -> None:
         share = ending.less(ending.remaining() * (1 - 1 / (len(rows) - i)))
         strategies = options.strategies or _STRATEGIES
         placement, strategy = best_of(row.instance, share, strategies, row.tiers, seed=options.seed)
-        row.incumbents.offer(placement, strategy.value)
+        row.incumbent.offer(placement, strategy.value)
 
 
 def _prove(
@@ -189,9 +190,9 @@ def _prove(
     solver: SolverProcess | None,
 ) -> None:
     """Better and prove the prices, the cheapest first."""
-    queue = [row for row in rows if not row.impossible and not row.incumbents.optimal]
-    queue.sort(key=lambda row: row.incumbents.best.key)
-    asked = [Asked(row.incumbents) for row in queue]
+    queue = [row for row in rows if not row.impossible and not row.incumbent.optimal]
+    queue.sort(key=lambda row: row.incumbent.best.key)
+    asked = [Asked(row.incumbent) for row in queue]
     if asked and not deadline.over():
         search_in_turn(asked, options, deadline, solver)
     for row, each in zip(queue, asked, strict=True):
@@ -208,22 +209,24 @@ class _Row:
     tiers: tuple[Tier, ...]
     warnings: list[str] = field(default_factory=list)
     impossible: bool = field(init=False)
-    incumbents: Incumbents = field(init=False)
+    incumbent: Incumbent = field(init=False)
 
     def __post_init__(self) -> None:
         jobs = self.instance.jobs
         self.impossible = any(never_placed(self.instance, jobs[j]) for j in self.instance.required)
-        self.incumbents = Incumbents(self.instance, self.tiers, self.instance.current, "nobody")
+        self.incumbent = Incumbent(
+            self.instance, self.tiers, self.instance.current, kept=REMEMBERED
+        )
 
     def price(self, question: Question) -> Price:
         """Write down the best plan that has a legal order, once more replayed and judged."""
         domain = str(self.domain)
         if self.impossible:
             return Price(domain=domain, status="IMPOSSIBLE")
-        for incumbent in reversed(self.incumbents.history):
-            if incumbent.missing:
+        for found in reversed(self.incumbent.history):
+            if found.missing:
                 continue
-            waves = sequence(self.instance, incumbent.placement)
+            waves = sequence(self.instance, found.placement)
             if waves is None:
                 continue
             violations, final = replay(self.instance, waves)
@@ -241,7 +244,7 @@ class _Row:
             self.tiers,
             measure(instance, instance.current, self.tiers),
             values,
-            self.incumbents.known,
+            self.incumbent.known,
         )
         steps = steps_of(question, instance, final, waves)
         victims = tuple(_victims(step))

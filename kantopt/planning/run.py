@@ -1,4 +1,4 @@
-"""One run of the planner: the incumbents so far, what is known about them, what the plan says."""
+"""One run of the planner: its incumbent, what is known about it, what the plan says."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning.ended import TOO_LATE, what_ended
 from kantopt.planning.exact import grace
-from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.left import left_pending
 from kantopt.planning.news import News, Tell
 from kantopt.planning.options import Options
@@ -23,6 +22,7 @@ from kantopt.problem.tiers import Tier
 from kantopt.processor import CpuUse, starved_words
 from kantopt.schema import plan as docs
 from kantopt.schema.model import Metric, Rule
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Tally, Technique
 from kantopt.search.portfolio import best_of
 from kantopt.search.schedule import (
@@ -56,12 +56,14 @@ SMALL = 0.02
 """Seconds that judging one plan of a small question takes at most."""
 KEPT = "last-plan"
 """Who found what is taken over from the plan of the run before."""
+REMEMBERED = 6
+"""How many plans before the best are remembered, beside the first: one may have an order."""
 SHORT = 1.5
 """With fewer seconds left, moves of single pods are worth more than a second strategy."""
 
 
 class Run:
-    """One run: the incumbents so far and what is known about them.
+    """One run: the incumbent and what is known about it.
 
     ``start`` is a legal placement to better, by default the snapshot's own, and who made it.
     """
@@ -93,7 +95,7 @@ class Run:
         self._solver_cpu = CpuUse()
         began = elapsed()
         placement, by = start or (instance.current, "nobody")
-        self.incumbents = Incumbents(self.instance, tiers, placement, by, Tally(options.without))
+        self.incumbent = self._begin(placement, by, Tally(options.without))
         self.standing = tuple(check_standing(instance))
         self.judging = elapsed() - began
         """Seconds that judging a plan takes."""
@@ -101,6 +103,18 @@ class Run:
         """Seconds to keep for ordering, verifying and writing."""
         self.search_end: Deadline | None = None
         """When the search was to stop: from then on it is the time limit that has ended it."""
+
+    def _begin(self, start: Placement, by: str, tally: Tally) -> Incumbent:
+        """Begin with a placement; whatever becomes the best is told."""
+        return Incumbent(
+            self.instance,
+            self.tiers,
+            start,
+            by,
+            found=lambda _: self._tell(),
+            kept=REMEMBERED,
+            tally=tally,
+        )
 
     def _reserve(self) -> float:
         judgings = SLOTS if any(t.metric is Metric.FRAGMENT_RATE for t in self.tiers) else 5
@@ -120,14 +134,13 @@ class Run:
 
         Where that is as good as anything else, what was announced before still stands.
         """
-        incumbents = self.incumbents
-        if incumbents.offer(last, KEPT) is None and incumbents.best.placement is last:
-            self._tell()
+        incumbent = self.incumbent
+        if incumbent.offer(last, KEPT):
             deadline = self.deadline.less(self.reserve)
             strategy = (self.options.strategies or DEFAULT_PORTFOLIO)[0]
             from kantopt.search.construct import construct
 
-            searched = incumbents.searched
+            searched = incumbent.searched
             placement = construct(searched, deadline, strategy, relocate=True, start=last)
             self._take(placement, strategy)
 
@@ -140,13 +153,13 @@ class Run:
             strategies = DEFAULT_PORTFOLIO[:1]
         began = elapsed()
         placement, strategy = best_of(
-            self.incumbents.searched,
+            self.incumbent.searched,
             deadline,
             strategies,
             self.tiers,
             seed=self.options.seed,
             found=self._take,
-            tally=self.incumbents.tally,
+            tally=self.incumbent.tally,
         )
         self.cut = deadline.cuts()
         self._take(placement, strategy)
@@ -161,7 +174,7 @@ class Run:
 
     def _left_to_repair(self) -> bool:
         """Whether the search by repair follows and does all that more strategies might do."""
-        instance = self.incumbents.searched
+        instance = self.incumbent.searched
         if self.options.engine == "exact" or not any(p.devices for p in instance.podsets):
             return False
         from kantopt.search.repair.improve import suffices
@@ -170,56 +183,51 @@ class Run:
 
     def _take(self, placement: Placement, strategy: Strategy) -> None:
         """Take a placement of the fast path."""
-        before = self.incumbents.best
-        self.incumbents.offer(placement, strategy.value)
-        if self.incumbents.best is not before or not self.strategy:
-            self.strategy = strategy.value
+        better = self.incumbent.offer(placement, strategy.value)
+        if not (better or self.strategy):
             self._tell()
+        if better or not self.strategy:
+            self.strategy = strategy.value
 
     def _tidy(self, deadline: Deadline) -> None:
         """Move pods for goals that are not reached yet."""
-        best, tally = self.incumbents.best, self.incumbents.tally
-        if not (self.incumbents.optimal or best.missing) and tally.may(LOCAL_SEARCH):
+        best, tally = self.incumbent, self.incumbent.tally
+        if not (best.optimal or best.missing) and tally.may(LOCAL_SEARCH):
             from kantopt.search.tidy.improve import tidy
 
-            searched, found = self.incumbents.searched, partial(self._offer, by=LOCAL_SEARCH)
-            tidy(searched, best.placement, self.tiers, deadline, self.options.seed, found)
+            found = partial(self._offer, by=LOCAL_SEARCH)
+            tidy(best.searched, best.placement, self.tiers, deadline, self.options.seed, found)
 
     def _regroup(self, deadline: Deadline) -> None:
         """Bring gangs closer together, of a plan that no exact search will better."""
-        best, tally = self.incumbents.best, self.incumbents.tally
+        best, tally = self.incumbent, self.incumbent.tally
         from kantopt.search.squeaky_wheel import regroup, spread_tiers
 
         if any(best.values[i] for i in spread_tiers(self.tiers)) and tally.may(SQUEAKY_WHEEL):
-            searched, found = self.incumbents.searched, partial(self._offer, by=SQUEAKY_WHEEL)
+            searched, found = best.searched, partial(self._offer, by=SQUEAKY_WHEEL)
             share = deadline.less(deadline.remaining() / 2)
             regroup(searched, best.placement, self.tiers, share, found, seed=self.options.seed)
 
     def _offer(self, placement: Placement, by: Technique) -> bool:
         """Take a placement if it is better; say whether it is legal as far as it was looked at."""
-        before = self.incumbents.best
-        fault = self.incumbents.offer(placement, by.name)
-        if self.incumbents.best is not before:
-            self._tell()
-        return fault is None
+        self.incumbent.offer(placement, by.name)
+        return self.incumbent.fault is None
 
-    def search(self, forbidden: tuple[Placement, ...] = ()) -> Incumbents:
+    def search(self, forbidden: tuple[Placement, ...] = ()) -> Incumbent:
         """Better the plan; of one whose moves have no order, find others."""
-        incumbents = self.incumbents
+        incumbent = self.incumbent
         if forbidden:
             left_out = [placement.podsets for placement in forbidden]
-            known = (*(one.placement for one in incumbents.history[::-1]), self.instance.current)
+            known = (*(one.placement for one in incumbent.history[::-1]), self.instance.current)
             start = next(placement for placement in known if placement.podsets not in left_out)
-            tally = self.incumbents.tally
-            incumbents = Incumbents(self.instance, self.tiers, start, "nobody", tally)
+            incumbent = self._begin(start, "nobody", incumbent.tally)
         deadline = self.deadline.less(self.reserve)
         # The exact search has its last word before: then that is the time limit, too.
         self.search_end = deadline.less(grace(deadline.remaining()))
         ending = search_together(
-            incumbents,
+            incumbent,
             self.options,
             deadline,
-            self._tell,
             begun=self._begun,
             process=self.solver,
             forbidden=forbidden,
@@ -232,27 +240,25 @@ class Run:
         if ending.infeasible and not forbidden:
             self.infeasible = True
             self.instance = _not_required(self.instance)
-            best = incumbents.best
-            tally = incumbents.tally
-            self.incumbents = Incumbents(self.instance, self.tiers, best.placement, best.by, tally)
+            best = incumbent.best
+            self.incumbent = self._begin(best.placement, best.by, incumbent.tally)
             return self.search()
-        self._spare(incumbents, deadline)
-        return incumbents
+        self._spare(incumbent, deadline)
+        return incumbent
 
-    def _spare(self, incumbents: Incumbents, deadline: Deadline) -> None:
+    def _spare(self, incumbent: Incumbent, deadline: Deadline) -> None:
         """Let victims stay that a look at free places can save; what is proved has none of them."""
         from kantopt.search.cascade import evicts
 
-        best = incumbents.best
-        if incumbents.optimal or not evicts(self.instance, best.placement):
+        best = incumbent.placement
+        if incumbent.optimal or not evicts(self.instance, best):
             return
-        if not incumbents.tally.may(SPARING):
+        if not incumbent.tally.may(SPARING):
             return
         from kantopt.verify.spared import with_victims_spared
 
-        for placement in with_victims_spared(self.instance, best.placement, deadline.cuts):
-            if incumbents.offer(placement, SPARING.name) is None:
-                self._tell()
+        for placement in with_victims_spared(self.instance, best, deadline.cuts):
+            incumbent.offer(placement, SPARING.name)
 
     def _begun(self) -> None:
         """Load what the ending needs while the exact search is at work."""
@@ -263,16 +269,15 @@ class Run:
         self.tell(News(elapsed(), "search"))
 
     def _tell(self) -> None:
-        best = self.incumbents.best
-        known = self.incumbents.known.bounds(best.values)
-        self.tell(News(elapsed(), best.by, best.values, known, tuple(self.tiers)))
+        best, floors = self.incumbent.best, self.incumbent.floors
+        self.tell(News(elapsed(), best.by, best.values, floors, tuple(self.tiers)))
 
     def answer(self, placement: Placement, waves: tuple[Wave, ...], *, examined: bool) -> Answer:
         """Gather what the plan document says; ``placement`` is what answers the question."""
         from kantopt.planning.document import Answer
         from kantopt.planning.drained import drain_words
 
-        known = self.incumbents.known
+        known = self.incumbent.known
         rows = tier_rows(
             self.tiers,
             measure(self.instance, self.instance.current, self.tiers),
@@ -295,7 +300,7 @@ class Run:
         elif not examined:
             status = "UNKNOWN"
         finder = next(
-            (one.by for one in self.incumbents.history if one.placement is placement), "cp-sat"
+            (one.by for one in self.incumbent.history if one.placement is placement), "cp-sat"
         )
         final = apply(self.instance.current, waves) if examined else placement
         follows = self._cascade(final)
@@ -347,7 +352,7 @@ class Run:
         """Name what made the fast path's plan: a strategy, and the moves that bettered it."""
         fast = (SQUEAKY_WHEEL,) if self.options.engine == "fast" else ()
         movers = (LOCAL_SEARCH, *fast, *BESIDE, *LAST)
-        by = [each.name for each in movers if each.name in self.incumbents.finders]
+        by = [each.name for each in movers if each.name in self.incumbent.finders]
         return " and ".join([self.strategy, *by])
 
     def _found_by(self, finder: str) -> Literal["fast", "cp-sat", "last-plan"]:
@@ -358,7 +363,7 @@ class Run:
 
     def _uses(self) -> tuple[docs.Technique, ...]:
         """What each technique did that had its turn, in the order of the schedule."""
-        uses = self.incumbents.tally.uses
+        uses = self.incumbent.tally.uses
         return tuple(
             docs.Technique(
                 name=each.name,

@@ -339,7 +339,7 @@ def _search(task: SearchTask, line: _Far) -> Done:
     desk = Desk(
         merged.instance,
         merged.tiers(task.tiers),
-        None if task.start is None else merged.shrink(task.start),
+        merged.shrink(task.start),
         [merged.shrink(placement) for placement in task.forbidden],
         Budget(task.deadline, task.seed, task.workers, task.work, log=task.log, plain=task.plain),
         out,

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from kantopt.clock import Deadline
 from kantopt.planning.exact import NO_TIME, Exact, grace
-from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.messages import SearchTask
 from kantopt.planning.options import Options
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
 from kantopt.processor import CpuUse
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Technique
 from kantopt.search.schedule import BESIDE, REPAIR
 
@@ -35,10 +35,9 @@ class Ending:
 
 
 def search_together(
-    incumbents: Incumbents,
+    incumbent: Incumbent,
     options: Options,
     deadline: Deadline,
-    bettered: Callable[[], None],
     *,
     begun: Callable[[], None] = lambda: None,
     process: SolverProcess | None = None,
@@ -52,8 +51,6 @@ def search_together(
 
     Parameters
     ----------
-    bettered
-        Called after an incumbent became the best.
     begun
         Called when the exact search has its task.
     process
@@ -62,7 +59,7 @@ def search_together(
         Placements whose moves have no order: the exact search leaves them out.
     """
     ending = Ending()
-    if incumbents.optimal:
+    if incumbent.optimal:
         return ending
     if deadline.over() and not deadline.deterministic:
         # A task that nobody has time for is not even written out: of a large one that takes long.
@@ -70,36 +67,36 @@ def search_together(
         if options.engine != "fast":
             ending.warnings.append(NO_TIME)
         return ending
-    chained = options.engine != "exact" and not forbidden and _mover(incumbents) is not None
+    chained = options.engine != "exact" and not forbidden and _mover(incumbent) is not None
     if options.engine == "fast":
         if chained:
-            _chains(incumbents, options, deadline, bettered, ending)
+            _chains(incumbent, options, deadline, ending)
         return ending
     if chained and not deadline.deterministic:
-        chained = _promising(incumbents)
+        chained = _promising(incumbent)
     beside = chained and options.workers > 1 and not deadline.deterministic
     if chained and not beside:
         share = deadline if deadline.deterministic else deadline.less(deadline.remaining() * 2 / 3)
-        _chains(incumbents, options, share, bettered, ending)
-    if incumbents.optimal:
+        _chains(incumbent, options, share, ending)
+    if incumbent.optimal:
         return ending
-    with Exact(incumbents, bettered, process) as exact:
-        exact.begin(_task(incumbents, options, deadline, forbidden, alone=not beside))
+    with Exact(incumbent, process) as exact:
+        exact.begin(_task(incumbent, options, deadline, forbidden, alone=not beside))
         begun()
-        while beside and exact.open and not deadline.over() and not incumbents.optimal:
-            _chains(incumbents, options, deadline, bettered, ending, exact)
+        while beside and exact.open and not deadline.over() and not incumbent.optimal:
+            _chains(incumbent, options, deadline, ending, exact)
             exact.wait(deadline, for_news=True)
         exact.wait(deadline, for_news=False)
     ending.warnings += exact.warnings
     ending.cpu = exact.cpu
-    ending.infeasible = exact.infeasible and bool(incumbents.best.missing)
+    ending.infeasible = exact.infeasible and bool(incumbent.missing)
     ending.ortools_version = exact.ortools_version
-    ending.cut = ending.cut or not (exact.ended or incumbents.optimal)
+    ending.cut = ending.cut or not (exact.ended or incumbent.optimal)
     return ending
 
 
 def _task(
-    incumbents: Incumbents,
+    incumbent: Incumbent,
     options: Options,
     deadline: Deadline,
     forbidden: Sequence[Placement],
@@ -109,11 +106,10 @@ def _task(
     work = None
     if deadline.deterministic and deadline.asked is not None:
         work = deadline.asked * WORK_PER_SECOND
-    best = incumbents.best
     return SearchTask(
-        instance=incumbents.searched,
-        tiers=incumbents.tiers,
-        start=None if best.missing else best.placement,
+        instance=incumbent.searched,
+        tiers=incumbent.tiers,
+        start=incumbent.placement,
         forbidden=tuple(forbidden),
         deadline=deadline.less(grace(deadline.remaining())),
         seed=options.seed,
@@ -124,33 +120,32 @@ def _task(
     )
 
 
-def _mover(incumbents: Incumbents) -> Technique | None:
+def _mover(incumbent: Incumbent) -> Technique | None:
     """Return the technique that moves single pods: repair where it may serve; ``None`` for none."""
-    may = [technique for technique in BESIDE if incumbents.tally.allows(technique)]
-    return next((each for each in may if each is not REPAIR or _repairs(incumbents)), None)
+    may = [technique for technique in BESIDE if incumbent.tally.allows(technique)]
+    return next((each for each in may if each is not REPAIR or _repairs(incumbent)), None)
 
 
-def _promising(incumbents: Incumbents) -> bool:
+def _promising(incumbent: Incumbent) -> bool:
     """Whether moves of single pods may help: else the exact search gets all workers."""
     from kantopt.search.chains.improve import promising
 
-    if _mover(incumbents) is REPAIR:
+    if _mover(incumbent) is REPAIR:
         return True
-    return promising(incumbents.searched, incumbents.best.placement)
+    return promising(incumbent.searched, incumbent.placement)
 
 
-def _repairs(incumbents: Incumbents) -> bool:
+def _repairs(incumbent: Incumbent) -> bool:
     """Whether pods with devices wait that moves of others may find room for."""
     from kantopt.search.repair.improve import promising
 
-    return promising(incumbents.searched, incumbents.best.placement, incumbents.tiers)
+    return promising(incumbent.searched, incumbent.placement, incumbent.tiers)
 
 
 def _chains(
-    incumbents: Incumbents,
+    incumbent: Incumbent,
     options: Options,
     deadline: Deadline,
-    bettered: Callable[[], None],
     ending: Ending,
     exact: Exact | None = None,
 ) -> None:
@@ -159,38 +154,34 @@ def _chains(
     Beside the exact search this goes on until the time is up, or until that has shown that what is
     required has no place; else until it has long been in vain.
     """
-    technique = _mover(incumbents)
+    technique = _mover(incumbent)
     if technique is None:
         return
     by = technique.name
-    incumbents.tally.began(by)
+    incumbent.tally.began(by)
     if technique is REPAIR:
         from kantopt.search.repair.improve import improve
     else:
         from kantopt.search.chains.improve import improve
 
     def found(placement: Placement) -> None:
-        before = incumbents.best
-        incumbents.offer(placement, by)
-        if incumbents.best is not before:
-            bettered()
-            if exact is not None and not incumbents.best.missing:
-                exact.offer(placement)
+        if incumbent.offer(placement, by) and exact is not None and not incumbent.missing:
+            exact.offer(placement)
 
-    pods = sum(podset.count for podset in incumbents.instance.podsets)
+    pods = sum(podset.count for podset in incumbent.instance.podsets)
     patience = 2 if technique is REPAIR else min(100 + 10 * pods, 5000)
     try:
         improve(
-            incumbents.searched,
-            incumbents.best.placement,
-            incumbents.tiers,
+            incumbent.searched,
+            incumbent.placement,
+            incumbent.tiers,
             deadline,
             options.seed,
             found,
             patience=patience if exact is None else None,
             news=(lambda: None) if exact is None else exact.look,
             enough=lambda values: (
-                incumbents.known.optimal(values) or (exact is not None and exact.infeasible)
+                incumbent.known.optimal(values) or (exact is not None and exact.infeasible)
             ),
         )
     except Exception as error:  # a fault of the search must not cost the plan that is there

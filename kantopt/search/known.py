@@ -48,6 +48,8 @@ class Known:
         self._tiers = tuple(tiers)
         self._proved: list[list[Bound]] = [[] for _ in tiers]
         self._arithmetic: dict[tuple[int, ...], Bound] = {}
+        self._alone: dict[int, int] = {}
+        """By tier, what arithmetic says of all plans whatsoever."""
 
     def add(self, bound: Bound) -> None:
         """Take a proved bound."""
@@ -65,9 +67,13 @@ class Known:
                 best = bound
         return best
 
+    def proved(self) -> tuple[Bound, ...]:
+        """Return all bounds that were taken, by tier."""
+        return tuple(bound for proved in self._proved for bound in proved)
+
     def numbered(self) -> tuple[Bound, ...]:
         """Return the bounds that come with the numbers to work them out again."""
-        return tuple(bound for proved in self._proved for bound in proved if bound.numbers)
+        return tuple(bound for bound in self.proved() if bound.numbers)
 
     def bounds(self, values: Sequence[int]) -> tuple[int, ...]:
         """Return the bound of each tier for plans no worse than ``values`` in the tiers above."""
@@ -80,7 +86,9 @@ class Known:
     def _by_arithmetic(self, i: int, above: tuple[int, ...]) -> Bound:
         if above not in self._arithmetic:
             tier = self._tiers[i]
-            alone = bound_of(tier, self._instance, {})
+            if i not in self._alone:
+                self._alone[i] = bound_of(tier, self._instance, {})
+            alone = self._alone[i]
             values = dict(zip(self._tiers[:i], above, strict=True))
             given = bound_of(tier, self._instance, values)
             found = Bound(i, given, above, "arithmetic")

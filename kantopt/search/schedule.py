@@ -62,10 +62,10 @@ def _domains(desk: Desk, until: Deadline, _: int) -> None:
 def _squeaky_wheel(desk: Desk, until: Deadline, before: int) -> None:
     from kantopt.search.squeaky_wheel import regroup
 
-    if desk.best is not None:
-        desk.looked_at[SQUEAKY_WHEEL.name] = desk.values
+    if not desk.incumbent.missing:
+        desk.looked_at[SQUEAKY_WHEEL.name] = desk.incumbent.values
         seed = desk.budget.seed + before
-        regroup(desk.instance, desk.best, desk.tiers, until, desk.judged, seed=seed)
+        regroup(desk.instance, desk.incumbent.placement, desk.tiers, until, desk.judged, seed=seed)
 
 
 def _move_prices(desk: Desk, until: Deadline, _: int) -> None:
@@ -95,7 +95,7 @@ def _neighbourhoods(desk: Desk, until: Deadline, _: int) -> None:
 def _cp_sat(desk: Desk, until: Deadline, _: int) -> bool:
     from kantopt.search.techniques.cp_sat import whole
 
-    others = desk.best is not None and not desk.forbidden and desk.budget.work is None
+    others = not desk.incumbent.missing and not desk.forbidden and desk.budget.work is None
     # Where others look for better plans all the time goes into proofs.
     return whole(desk, until, proving=1.0) if others else whole(desk, until)
 
@@ -105,7 +105,9 @@ def _cp_sat(desk: Desk, until: Deadline, _: int) -> bool:
 
 def _nothing_new(name: str) -> Callable[[Desk], str]:
     """Make a condition: the technique has not looked at the best plan yet."""
-    return lambda desk: "no better plan since" if desk.looked_at.get(name) == desk.values else ""
+    return lambda desk: (
+        "no better plan since" if desk.looked_at.get(name) == desk.incumbent.values else ""
+    )
 
 
 def _devices_in_use(desk: Desk) -> str:
@@ -125,7 +127,7 @@ def _close_enough(desk: Desk) -> str:
     from kantopt.search.squeaky_wheel import spread_tiers
 
     if not any(
-        desk.values[i] > desk.known.bound(i, desk.values).bound for i in spread_tiers(desk.tiers)
+        desk.incumbent.values[i] > desk.incumbent.floor(i) for i in spread_tiers(desk.tiers)
     ):
         return "nothing is known to be spread"
     return _nothing_new(SQUEAKY_WHEEL.name)(desk)
@@ -316,7 +318,7 @@ def search(desk: Desk) -> bool:
 
 def undivided(desk: Desk) -> bool:
     """Go through the schedule; say whether there provably is no legal placement."""
-    if desk.best is None or desk.forbidden:
+    if desk.incumbent.missing or desk.forbidden:
         return _give(desk, Turn(CP_SAT))
     for turn in _turns(desk):
         if _give(desk, turn):

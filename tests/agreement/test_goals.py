@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline, elapsed
-from kantopt.cp.model import PlacementModel
-from kantopt.cp.solve import Budget, solve_tiers
+from kantopt.cp.solve import Budget
 from kantopt.problem.build import build_instance
 from kantopt.problem.classes import merge_pods
 from kantopt.problem.instance import Instance
@@ -31,6 +30,7 @@ from tests.generate import random_documents, random_instance
 from tests.oracle import Value, best
 from tests.placements import random_placement
 from tests.questions import document
+from tests.solved import solved
 
 LIMITED = (
     "evictions",
@@ -132,18 +132,10 @@ def test_all_that_search_proves_of_goals_holds(block: int) -> None:
         if value is None:
             continue
         assert all(b <= v for b, v in zip(bounds(instance, tiers, value), value, strict=True))
-        start = None if check(instance, instance.current) else instance.current
-        outcome = solve_tiers(
-            PlacementModel(instance),
-            tiers,
-            Budget(Deadline(None), workers=1),
-            start,
-            found=lambda _: None,
-            closed=lambda *_: None,
-        )
+        outcome = solved(instance, tiers)
         assert outcome.placement is not None
         assert measure(instance, outcome.placement, tiers) == value, f"seed {seed}"
-        assert tuple(row.bound for row in outcome.bounds) == value, f"seed {seed}"
+        assert outcome.bounds == value, f"seed {seed}"
         _stages_agree(seed, instance, value)
 
 
@@ -163,8 +155,7 @@ def _stages_agree(seed: int, instance: Instance, value: Value) -> None:
     for bound in told:
         if all(v <= lock for v, lock in zip(value[: bound.tier], bound.locks, strict=False)):
             assert bound.bound <= value[bound.tier], f"seed {seed}: {bound}"
-    assert desk.best is not None
-    placement = merged.expand(desk.best)
+    placement = merged.expand(desk.incumbent.placement)
     assert measure(instance, placement, tiers_of(instance)) == value, f"seed {seed}"
     assert not check(instance, placement), f"seed {seed}"
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kantopt.clock import Deadline
-from kantopt.cp.model import PlacementModel
-from kantopt.cp.solve import Budget, solve_tiers
 from kantopt.problem.tiers import tiers_of
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.campaign import some
 from tests.generate import random_instance
 from tests.oracle import best
+from tests.solved import solved
 
 SEEDS = 640
 BLOCKS = 8
@@ -24,19 +22,11 @@ def test_search_proves_what_brute_force_finds(block: int) -> None:
         instance = random_instance(seed)
         tiers = tiers_of(instance)
         expected, _ = best(instance)
-        legal_now = not check(instance, instance.current)
-        outcome = solve_tiers(
-            PlacementModel(instance),
-            tiers,
-            Budget(Deadline(None), workers=1),
-            instance.current if legal_now else None,
-            found=lambda _: None,
-            closed=lambda *_: None,
-        )
+        outcome = solved(instance, tiers)
         assert outcome.infeasible == (expected is None), f"seed {seed}"
         if expected is None:
             continue
         assert outcome.placement is not None
         assert not check(instance, outcome.placement), f"seed {seed}"
         assert measure(instance, outcome.placement, tiers) == expected, f"seed {seed}"
-        assert tuple(row.bound for row in outcome.bounds) == expected, f"seed {seed}"
+        assert outcome.bounds == expected, f"seed {seed}"

@@ -9,9 +9,6 @@ from itertools import product
 
 import pytest
 
-from kantopt.clock import Deadline
-from kantopt.cp.model import PlacementModel
-from kantopt.cp.solve import Budget, solve_tiers
 from kantopt.problem.build import build_instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.base import Part
@@ -32,6 +29,7 @@ from scripts.bench.features.stated import (
 from scripts.bench.features.table import CONTROL, FEATURES
 from tests.bench import tiny_questions
 from tests.bench.tiny_questions import cluster
+from tests.solved import solved
 
 Optimum = dict[str, int]
 QUESTIONS: dict[str, Callable[[], Stated]] = {
@@ -58,18 +56,11 @@ def optimum(stated: Stated) -> Optimum:
     """The proved value of each tier, in order."""
     instance = build_instance(stated.snapshot, stated.pending, stated.asked)
     tiers = tiers_of(instance)
-    outcome = solve_tiers(
-        PlacementModel(instance),
-        tiers,
-        Budget(Deadline(None), workers=1),
-        instance.current,
-        found=lambda _: None,
-        closed=lambda *_: None,
-    )
+    outcome = solved(instance, tiers)
     assert outcome.placement is not None
     assert not check(instance, outcome.placement)
     values = measure(instance, outcome.placement, tiers)
-    assert values == tuple(row.bound for row in outcome.bounds)
+    assert values == outcome.bounds
     return {tier.name: value for tier, value in zip(tiers, values, strict=True)}
 
 

@@ -7,7 +7,7 @@ from ortools.sat.python import cp_model
 
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
-from kantopt.cp.solve import Budget, solve_tiers
+from kantopt.cp.solve import Budget
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.construct import construct
 from kantopt.search.strategy import Strategy
@@ -15,6 +15,7 @@ from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.generate import random_instance
 from tests.questions import hard_question, model
+from tests.solved import solved
 
 PODS_FIRST = model({"unplaced": {"unit": "pod"}}, "evictions", "moves")
 
@@ -45,14 +46,8 @@ def test_a_search_cut_short_is_no_worse_than_its_start() -> None:
     start = construct(instance, Deadline(None), Strategy.BEST_FIT)
     tiers = tiers_of(instance)
     for work in (0.01, 0.05, 0.2):
-        outcome = solve_tiers(
-            PlacementModel(instance),
-            tiers,
-            Budget(Deadline(None), workers=1, work=work),
-            start,
-            found=lambda _: None,
-            closed=lambda *_: None,
-        )
+        budget = Budget(Deadline(None), workers=1, work=work)
+        outcome = solved(instance, tiers, start, budget)
         assert outcome.placement is not None
         assert measure(instance, outcome.placement, tiers) <= measure(instance, start, tiers)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning.exact import Exact
-from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.messages import Alone, Done, Message, SearchTask
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.tiers import tiers_of
+from kantopt.search.engine.incumbent import Incumbent
 from tests.verify.world import job, node, pods, question
 
 
@@ -39,11 +39,11 @@ def looked(messages: list[Message], seconds: float) -> tuple[int, bool]:
     """Messages left after one look, and whether the search goes on."""
     instance = question([node("a", gpu=1)], [job("x", pods(gpu=1))])
     tiers = tiers_of(instance)
-    incumbents = Incumbents(instance, tiers, instance.current, "null-plan")
+    incumbent = Incumbent(instance, tiers, instance.current)
     deadline = Deadline(elapsed() + seconds)
     process = Scripted(messages)
-    exact = Exact(incumbents, lambda: None, process)
-    exact.begin(SearchTask(instance, tiers, None, (), deadline, 0, 1, None))
+    exact = Exact(incumbent, process)
+    exact.begin(SearchTask(instance, tiers, instance.current, (), deadline, 0, 1, None))
     exact.look()
     return len(process.left), exact.open
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kantopt.clock import Deadline, elapsed
-from kantopt.cp.model import PlacementModel
-from kantopt.cp.solve import Budget, solve_tiers
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.problem.tiers import tiers_of
@@ -15,6 +13,7 @@ from kantopt.verify.metrics import measure
 from tests.minimal_victims import GPU, expected, planned, trimmed, victims_question
 from tests.oracle import best
 from tests.questions import model, question
+from tests.solved import solved
 
 SEEDS = range(60)
 WHOLE = (*range(200, 206), 237)
@@ -27,22 +26,15 @@ def test_the_solver_proves_the_fewest_victims_that_brute_force_finds() -> None:
         asked, rules = victims_question(seed)
         instance = asked.instance(rules)
         tiers, value = tiers_of(instance), expected(seed)
-        budget = Budget(Deadline(None), workers=1)
-        outcome = solve_tiers(
-            PlacementModel(instance), tiers, budget, None, found=lambda _: None, closed=_nothing
-        )
+        outcome = solved(instance, tiers)
         assert outcome.infeasible == (value is None), seed
         if value is None:
             continue
         assert outcome.placement is not None
         assert measure(instance, outcome.placement, tiers) == value, seed
-        assert tuple(row.bound for row in outcome.bounds) == value, seed
+        assert outcome.bounds == value, seed
         with_victims += any(value)
     assert with_victims > len(SEEDS) // 2
-
-
-def _nothing(*_: object) -> None:
-    pass
 
 
 def test_reverse_trim_is_never_better_and_often_worse() -> None:

@@ -13,7 +13,6 @@ import pytest
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning import exact, together
 from kantopt.planning.executable import executable
-from kantopt.planning.incumbents import Incumbents
 from kantopt.planning.messages import Done
 from kantopt.planning.news import News
 from kantopt.planning.options import Options
@@ -28,6 +27,7 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.processor import CpuUse
 from kantopt.schema.dump import dump_json
 from kantopt.schema.model import Model
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.told import Found
 from kantopt.verify.rules import check
 from tests.questions import hard_question, model, question
@@ -218,7 +218,7 @@ def test_when_the_time_is_up_what_has_an_order_is_kept_of_a_placement() -> None:
     def ordered(seconds: float) -> tuple[Placement, int]:
         late = Deadline(elapsed() + seconds)
         run = Run(instance, tiers_of(instance), Options(engine="fast"), late, lambda _: None, None)
-        run.incumbents.offer(swapped, "nobody")
+        run.incumbent.offer(swapped, "nobody")
         placement, waves = executable(run)
         return placement, sum(len(wave.actions) for wave in waves)
 
@@ -235,7 +235,7 @@ def test_moves_left_over_by_a_circle_without_an_order_go_where_they_gain_as_much
     swapped = Placement(({Spot(1): 1}, {Spot(0): 1}))
     assert check(instance, swapped) == []
     run = Run(instance, tiers_of(instance), Options(engine="fast"), soon(), lambda _: None, None)
-    run.incumbents.offer(swapped, "nobody")
+    run.incumbent.offer(swapped, "nobody")
     placement, waves = executable(run)
     assert placement.podsets == ({Spot(2): 1}, {Spot(1): 1})
     assert [len(wave.actions) for wave in waves] == [1]
@@ -310,9 +310,9 @@ def test_a_solver_that_is_given_no_processor_counts_as_waiting() -> None:
     asked = hard_question()
     wanted = model(*PODS_FIRST)
     instance = asked.instance(wanted)
-    incumbents = Incumbents(instance, tiers_of(instance), instance.current, "nobody")
+    incumbent = Incumbent(instance, tiers_of(instance), instance.current)
     ending = search_together(
-        incumbents, Options(engine="exact", workers=1), soon(1.5), lambda: None, process=process
+        incumbent, Options(engine="exact", workers=1), soon(1.5), process=process
     )
     assert ending.cpu.waited > 0.2
 
@@ -325,8 +325,8 @@ def test_a_search_that_nobody_has_time_for_is_not_given_its_task(
 
     monkeypatch.setattr(SolverProcess, "begin", begin)
     instance = hard_question().instance(model(*PODS_FIRST))
-    incumbents = Incumbents(instance, tiers_of(instance), instance.current, "nobody")
-    ending = search_together(incumbents, Options(), soon(0.0), lambda: None)
+    incumbent = Incumbent(instance, tiers_of(instance), instance.current)
+    ending = search_together(incumbent, Options(), soon(0.0))
     assert ending.cut
     assert ["did not begin" in warning for warning in ending.warnings] == [True]
 

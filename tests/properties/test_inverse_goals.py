@@ -49,7 +49,7 @@ def drawn(seed: int) -> tuple[Instance, str, dict[str, Any]]:
 
 def solved(instance: Instance, asked: Model) -> tuple[int, ...]:
     """Proved optimum of the tiers."""
-    return answered(instance, asked).values
+    return answered(instance, asked).incumbent.values
 
 
 def answered(instance: Instance, asked: Model) -> Desk:
@@ -59,7 +59,7 @@ def answered(instance: Instance, asked: Model) -> Desk:
     budget = Budget(Deadline(elapsed() + 20.0), workers=1)
     desk = Desk(still, tiers_of(still), still.current, (), budget, line)
     search(desk)
-    assert desk.known.optimal(desk.values)
+    assert desk.incumbent.optimal
     return desk
 
 
@@ -113,15 +113,15 @@ def test_a_goal_that_is_reached_asks_for_nothing_more() -> None:
         written = f"{least}m" if goal == "stranded_gpus" else least
         asked = model({goal: {**parameters, "target": written}}, "moves", limits={"evictions": 0})
         desk = answered(instance, asked)
-        assert desk.best is not None
-        moved += desk.values[1]
-        if any(not p.running and desk.best.podsets[p.index] for p in instance.podsets):
+        moved += desk.incumbent.values[1]
+        found = desk.incumbent.placement
+        if any(not p.running and found.podsets[p.index] for p in instance.podsets):
             continue  # a pending pod was bound: as a running one it would be another question
         then = replace(
             instance,
             podsets=tuple(
                 replace(podset, current=spots) if podset.running else podset
-                for podset, spots in zip(instance.podsets, desk.best.podsets, strict=True)
+                for podset, spots in zip(instance.podsets, found.podsets, strict=True)
             ),
         )
         assert solved(then, asked) == (0, 0), f"seed {seed}: {goal}"

@@ -11,9 +11,6 @@ from typing import Any
 
 import pytest
 
-from kantopt.clock import Deadline
-from kantopt.cp.model import PlacementModel
-from kantopt.cp.solve import Budget, solve_tiers
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -23,9 +20,9 @@ from kantopt.schema.jobs import Job, JobList
 from kantopt.schema.model import Model
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.verify.metrics import measure
-from kantopt.verify.rules import check
 from tests.generate import random_documents
 from tests.questions import document, model
+from tests.solved import solved as proved
 
 SEEDS = range(120)
 PODS_ONLY = model({"unplaced": {"unit": "pod"}}, "evictions", "moves")
@@ -36,15 +33,7 @@ Documents = tuple[ClusterSnapshot, JobList, Model]
 def solved(snapshot: ClusterSnapshot, jobs: tuple[Job, ...], asked: Model) -> tuple[Instance, Any]:
     """Return the instance and its optimal placement, ``None`` if nothing is legal."""
     instance = build_instance(snapshot, jobs, asked)
-    outcome = solve_tiers(
-        PlacementModel(instance),
-        tiers_of(instance),
-        Budget(Deadline(None), workers=1),
-        None if check(instance, instance.current) else instance.current,
-        found=lambda _: None,
-        closed=lambda *_: None,
-    )
-    return instance, None if outcome.infeasible else outcome.placement
+    return instance, proved(instance, tiers_of(instance)).placement
 
 
 def values(snapshot: ClusterSnapshot, jobs: tuple[Job, ...], asked: Model) -> Any:

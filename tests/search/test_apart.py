@@ -47,6 +47,7 @@ class Planner:
         )
         forbidden = more.pop("forbidden", ())
         budget = Budget(deadline, workers=more.pop("workers", 1), **more)
+        start = start or instance.current
         return Desk(instance, tiers_of(instance), start, forbidden, budget, line)
 
 
@@ -88,10 +89,10 @@ def test_two_pools_are_proved_optimal(more: dict[str, Any]) -> None:
     desk = planner.desk(instance, instance.current, **more)
     assert best(instance)[0] == BEST
     assert not search_apart(desk)
-    assert desk.values == BEST
-    assert desk.known.optimal(desk.values)
+    assert desk.incumbent.values == BEST
+    assert desk.incumbent.optimal
     assert [check(instance, placement) for placement in planner.found] == [[]] * len(planner.found)
-    assert planner.found[-1] == desk.best
+    assert planner.found[-1] == desk.incumbent.placement
     assert planner.notes == []
 
 
@@ -108,10 +109,9 @@ def test_searched_apart_a_question_has_the_optimum_that_it_has_as_a_whole() -> N
         )
         assert infeasible == undivided(whole_desk), f"seed {seed}"
         if not infeasible:
-            assert desk.best is not None
-            assert check(instance, desk.best) == [], f"seed {seed}"
-            assert desk.values == whole_desk.values, f"seed {seed}"
-            assert desk.known.optimal(desk.values), f"seed {seed}"
+            assert check(instance, desk.incumbent.placement) == [], f"seed {seed}"
+            assert desk.incumbent.values == whole_desk.incumbent.values, f"seed {seed}"
+            assert desk.incumbent.optimal, f"seed {seed}"
         divided += not infeasible
     assert divided >= 8
 
@@ -135,9 +135,10 @@ def test_bounds_of_parts_that_stay_open_are_added() -> None:
         return False
 
     search_apart(desk, proves_a_little)
-    assert desk.values == (3, 0, 0)
-    assert desk.known.bound(0, desk.values) == Bound(0, 2, (), "column-generation")
-    assert desk.known.bounds(desk.values) == (2, 0, 0)
+    found = desk.incumbent
+    assert found.values == (3, 0, 0)
+    assert found.known.bound(0, found.values) == Bound(0, 2, (), "column-generation")
+    assert found.floors == (2, 0, 0)
 
 
 def test_a_search_that_fails_costs_a_note_and_its_part_alone() -> None:
@@ -150,7 +151,7 @@ def test_a_search_that_fails_costs_a_note_and_its_part_alone() -> None:
         return undivided(desk)
 
     assert not search_apart(desk, fails_in_one)
-    assert desk.values == (2, 0, 1)
+    assert desk.incumbent.values == (2, 0, 1)
     (note,) = planner.notes
     assert note.startswith("the search of a part of 2 nodes ended early: ValueError: no such luck")
 
@@ -166,7 +167,7 @@ def test_a_process_that_dies_costs_a_note_and_its_part_alone(workers: int) -> No
         return undivided(desk)
 
     assert not search_apart(desk, dies_in_one)
-    assert desk.values == (2, 0, 1)
+    assert desk.incumbent.values == (2, 0, 1)
     assert planner.notes == [
         "the search of a part of 2 nodes ended early: "
         "its process ended unexpectedly (signal SIGKILL)"
@@ -187,8 +188,8 @@ def test_what_is_left_after_a_fault_is_searched_as_a_whole(
     monkeypatch.setattr("kantopt.search.techniques.cp_sat.whole", fails_in_parts)
     desk = planner.desk(instance, instance.current)
     search(desk)
-    assert desk.values == BEST
-    assert desk.known.optimal(desk.values)
+    assert desk.incumbent.values == BEST
+    assert desk.incumbent.optimal
 
 
 def test_news_from_the_planner_reach_the_parts() -> None:
@@ -203,7 +204,7 @@ def test_news_from_the_planner_reach_the_parts() -> None:
         return False
 
     search_apart(desk, waits_for_news)
-    assert desk.best == better
+    assert desk.incumbent.placement == better
 
 
 def test_a_part_without_a_legal_placement_leaves_none_to_the_whole() -> None:
@@ -217,8 +218,8 @@ def test_a_required_job_is_placed_in_its_part() -> None:
     instance = two_pools(required=["b-late"])
     desk = Planner().desk(instance)
     assert not search(desk)
-    assert desk.values == best(instance)[0]
-    assert desk.known.optimal(desk.values)
+    assert desk.incumbent.values == best(instance)[0]
+    assert desk.incumbent.optimal
 
 
 def test_tiers_that_are_no_sums_are_searched_after_the_parts() -> None:
@@ -227,8 +228,8 @@ def test_tiers_that_are_no_sums_are_searched_after_the_parts() -> None:
     instance = two_pools(objectives=objectives)
     desk = Planner().desk(instance, instance.current)
     search(desk)
-    assert desk.values == best(instance)[0]
-    assert desk.known.optimal(desk.values)
+    assert desk.incumbent.values == best(instance)[0]
+    assert desk.incumbent.optimal
 
 
 def test_with_forbidden_placements_the_question_stays_whole() -> None:

@@ -8,7 +8,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.parts import Part
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.known import Bound
-from kantopt.search.parts.assembly import Assembly, answer_of, justified
+from kantopt.search.parts.assembly import Assembly, justified, need_of
 from kantopt.search.parts.division import parts_of
 from kantopt.verify.rules import check
 from tests.pools import NODES, POOLS, running, waiting
@@ -42,14 +42,13 @@ def test_a_job_elsewhere_is_in_the_part_whose_pods_might_be_evicted_for_it() -> 
 
 def test_an_eviction_for_a_job_elsewhere_is_legal_if_that_is_placed() -> None:
     instance, parts = outsiders()
-    tiers = tiers_of(instance)
     alone, together = placed(instance, victim=[]), placed(instance, victim=[], boss=["b1"])
     assert [v.rule for v in check(instance, alone)] == ["priority"]
     assert check(instance, together) == []
     for placement, legal in ((alone, False), (together, True)):
         assert [check(part.instance, part.cut(placement)) for part in parts] == [[], []]
-        answers = [answer_of(part, part.cut(placement), tiers) for part in parts]
-        assert justified(answers) is legal
+        needs = [need_of(part, part.cut(placement)) for part in parts]
+        assert justified(needs) is legal
 
 
 def test_parts_that_are_not_legal_together_fall_back_on_what_is() -> None:
@@ -81,16 +80,16 @@ def two_halves() -> tuple[Instance, Assembly]:
 def test_bounds_of_the_first_open_tier_add_up() -> None:
     _, assembly = two_halves()
     for member in assembly.members:
-        member.prove(Bound(0, 2, (), "cp-sat"))
+        member.best.prove(Bound(0, 2, (), "cp-sat"))
     assert next(assembly.bounds((4, 0))) == Bound(0, 4, (), "cp-sat")
 
 
 def test_below_an_open_tier_only_what_holds_in_spite_of_the_slack_adds_up() -> None:
     _, assembly = two_halves()
     for member in assembly.members:
-        member.prove(Bound(0, 1, (), "cp-sat"))
-        member.prove(Bound(1, 3, (1,), "cp-sat"))
-        member.prove(Bound(1, 2, (2,), "cp-sat"))
+        member.best.prove(Bound(0, 1, (), "cp-sat"))
+        member.best.prove(Bound(1, 3, (1,), "cp-sat"))
+        member.best.prove(Bound(1, 2, (2,), "cp-sat"))
     assert [bound.bound for bound in assembly.bounds((2, 9))] == [2, 6]
     assert [bound.bound for bound in assembly.bounds((3, 9))] == [2, 4]
     assert [bound.bound for bound in assembly.bounds((4, 9))] == [2, 0]

@@ -204,8 +204,8 @@ def test_few_pods_on_equal_nodes_are_settled_at_once(
     instance = build_instance(made.snapshot, made.pending, bench_model(name, counts=True))
     desk, _, _ = desk_of(instance, instance.current)
     bins(desk, QUICK)
-    assert desk.values[-3] == left
-    assert desk.known.bound(len(desk.values) - 3, desk.values).bound == left
+    assert desk.incumbent.values[-3] == left
+    assert desk.incumbent.floors[-3] == left
 
 
 def test_contents_are_chosen_that_place_the_most() -> None:
@@ -247,7 +247,7 @@ def test_a_choice_places_what_no_pod_by_pod_search_does() -> None:
     )
     desk, _, _ = desk_of(instance, instance.current)
     choose(desk, Deadline(elapsed() + 60), 0)
-    assert desk.values[0] == desk.known.bound(0, desk.values).bound == 3
+    assert desk.incumbent.values[0] == desk.incumbent.floor(0) == 3
 
 
 def test_some_of_many_nodes_are_chosen_for_while_the_others_stay_as_they_are(
@@ -259,9 +259,9 @@ def test_some_of_many_nodes_are_chosen_for_while_the_others_stay_as_they_are(
         made.snapshot, made.pending, bench_model("placement-first", counts=True)
     )
     desk, found, _ = desk_of(instance, instance.current)
-    before = desk.values[0]
+    before = desk.incumbent.values[0]
     choose(desk, Deadline(elapsed() + 60), 0)
-    assert desk.values[0] < before - 1
+    assert desk.incumbent.values[0] < before - 1
     assert not any(check(instance, placement) for placement in found)
 
 
@@ -294,7 +294,7 @@ def test_bounds_rise_by_whole_pods_not_by_units() -> None:
     instance = question(nodes, single, objectives=objectives)
     desk, _, bounds = desk_of(instance, instance.current)
     bins(desk, QUICK)
-    assert desk.values[0] == 1000
+    assert desk.incumbent.values[0] == 1000
     assert [bound.bound for bound in bounds] == [1000]
 
 

@@ -43,8 +43,7 @@ def found_by_dividing(
     line = Line(found=lambda _: None, bound=lambda _: None, note=lambda text: None)
     desk = Desk(instance, tiers_of(instance), start, (), Budget(deadline), line)
     divided(desk, deadline)
-    assert desk.best is not None
-    return start, desk.best
+    return start, desk.incumbent.placement
 
 
 @pytest.mark.parametrize("documents", [nvl72(8, 0.85, 1), kant(96, 0.85, 3, None)])

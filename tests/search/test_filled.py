@@ -148,5 +148,5 @@ def test_the_stage_closes_what_a_filling_closes() -> None:
     found: list[Placement] = []
     desk = _desk(instance, nowhere(len(instance.podsets)), found)
     fill(desk)
-    assert desk.values[0] == 1280
+    assert desk.incumbent.values[0] == 1280
     assert len(found) == 1

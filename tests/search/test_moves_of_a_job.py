@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kantopt.clock import Deadline
-from kantopt.cp.model import PlacementModel
-from kantopt.cp.solve import Budget, solve_tiers
 from kantopt.problem.actions import Wave
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
@@ -18,6 +15,7 @@ from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
 from tests.generate import random_documents
 from tests.oracle import best
+from tests.solved import solved
 from tests.verify.world import broken, job, node, placed, pods, put, question
 
 
@@ -85,14 +83,7 @@ def test_the_search_proves_what_brute_force_finds() -> None:
         instance = limited(seed)
         tiers = tiers_of(instance)
         expected, _ = best(instance)
-        outcome = solve_tiers(
-            PlacementModel(instance),
-            tiers,
-            Budget(Deadline(None), workers=1),
-            None,
-            found=lambda _: None,
-            closed=lambda *_: None,
-        )
+        outcome = solved(instance, tiers)
         assert outcome.infeasible == (expected is None), f"seed {seed}"
         if outcome.placement is not None:
             assert not check(instance, outcome.placement), f"seed {seed}"

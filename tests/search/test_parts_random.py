@@ -6,14 +6,11 @@ import random
 
 import pytest
 
-from kantopt.clock import Deadline
-from kantopt.cp.model import PlacementModel
-from kantopt.cp.solve import Budget, solve_tiers
 from kantopt.problem.instance import Instance
 from kantopt.problem.parts import Part
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
-from kantopt.search.parts.assembly import Assembly, answer_of, justified
+from kantopt.search.parts.assembly import Assembly, justified, need_of
 from kantopt.search.parts.division import parts_of, summed
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
@@ -22,19 +19,12 @@ from tests.generate import random_instance
 from tests.oracle import best
 from tests.placements import random_placement
 from tests.pools import pooled_instance
+from tests.solved import solved
 
 
 def optimum(instance: Instance, tiers: tuple[Tier, ...]) -> Placement | None:
     """Solve to the end; ``None`` if nothing is legal."""
-    outcome = solve_tiers(
-        PlacementModel(instance),
-        tiers,
-        Budget(Deadline(None), workers=1),
-        None if check(instance, instance.current) else instance.current,
-        found=lambda _: None,
-        closed=lambda *_: None,
-    )
-    return outcome.placement
+    return solved(instance, tiers).placement
 
 
 def added(constant: tuple[int, ...], parts: list[tuple[int, ...]]) -> tuple[int, ...]:
@@ -71,10 +61,10 @@ def test_the_optima_of_the_parts_make_the_optimum_of_the_whole(kind: str, block:
         for member, placement in zip(assembly.members, found, strict=True):
             assert placement is not None
             member.take(placement)
-        bests = [member.best for member in assembly.members if member.best is not None]
-        total = added(assembly.constant, [answer.values for answer in bests])
+        bests = [member for member in assembly.members if not member.best.missing]
+        total = added(assembly.constant, [member.best.values for member in bests])
         assert total <= expected, f"seed {seed}"
-        if justified(bests):
+        if justified([member.need for member in bests]):
             assert total == expected, f"seed {seed}"
             lifted = assembly.placement()
             assert lifted is not None
@@ -100,14 +90,18 @@ def test_what_is_legal_in_all_parts_is_legal_and_adds_up(kind: str) -> None:
                 part.lift(cut, podsets)
             lifted = Placement(tuple(podsets))
             assert [part.cut(lifted) for part in parts] == cuts, f"seed {seed}"
-            answers = [answer_of(part, cut, tiers) for part, cut in zip(parts, cuts, strict=True)]
-            parts_say = justified(answers) and not any(
+            needs = [need_of(part, cut) for part, cut in zip(parts, cuts, strict=True)]
+            parts_say = justified(needs) and not any(
                 check(part.instance, cut) for part, cut in zip(parts, cuts, strict=True)
             )
             assert (not check(instance, lifted)) is parts_say, f"seed {seed}"
             verdicts[parts_say] += 1
             if parts_say:
-                total = added(constant, [answer.values for answer in answers])
+                values = [
+                    measure(part.instance, cut, tiers)
+                    for part, cut in zip(parts, cuts, strict=True)
+                ]
+                total = added(constant, values)
                 assert measure(instance, lifted, tiers) == total, f"seed {seed}"
     assert min(verdicts.values()) >= 40, verdicts
 

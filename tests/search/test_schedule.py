@@ -61,8 +61,8 @@ def test_names_are_told_apart_and_the_docs_show_them_in_their_order() -> None:
 def test_all_together_find_and_prove_the_best() -> None:
     told = Told()
     assert not search(told.desk)
-    assert told.desk.values == told.optimum
-    assert told.desk.known.optimal(told.desk.values)
+    assert told.desk.incumbent.values == told.optimum
+    assert told.desk.incumbent.optimal
     assert told.left_out["device-patterns"] == "no pod asks for devices"
 
 
@@ -90,8 +90,8 @@ def test_a_fault_of_one_technique_costs_a_note(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("kantopt.search.techniques.relaxation.relax", fails)
     told = Told("bin-completion")
     search(told.desk)
-    assert told.desk.values == told.optimum
-    assert told.desk.known.optimal(told.desk.values)
+    assert told.desk.incumbent.values == told.optimum
+    assert told.desk.incumbent.optimal
     assert told.notes == ["a technique failed (relaxation): ValueError('no such luck')"]
 
 

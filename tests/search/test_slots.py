@@ -14,8 +14,7 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.cp.contents import Effort
-from kantopt.cp.model import PlacementModel
-from kantopt.cp.solve import Budget, solve_tiers
+from kantopt.cp.solve import Budget
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
@@ -34,6 +33,7 @@ from tests.campaign import some
 from tests.generate import random_instance
 from tests.oracle import best
 from tests.questions import model, question
+from tests.solved import solved
 from tests.vm_questions import vm_question
 
 DATA = os.environ.get("KANTOPT_DATA")
@@ -117,11 +117,11 @@ def test_the_stage_finds_legal_placements_and_what_it_proves_is_the_optimum(bloc
         desk = desk_of(instance, work=1.0 if seed % 3 else None)
         slots(desk, Deadline(None))
         expected = optimum(seed)
-        assert desk.best is not None
-        assert desk.values == measure(instance, desk.best, tiers_of(instance)) >= expected
-        assert check(instance, desk.best) == []
-        if desk.known.optimal(desk.values):
-            assert desk.values == expected, f"seed {seed}"
+        found = desk.incumbent
+        assert found.values == measure(instance, found.placement, tiers_of(instance)) >= expected
+        assert check(instance, found.placement) == []
+        if desk.incumbent.optimal:
+            assert desk.incumbent.values == expected, f"seed {seed}"
             proved += expected < measure(instance, instance.current, tiers_of(instance))
     assert proved >= 8
 
@@ -131,15 +131,8 @@ def test_the_whole_model_finds_what_brute_force_finds(block: int) -> None:
     """Slots per zone, with the rounding that tightens them, under every kind of limit."""
     for seed in range(block, SEEDS, BLOCKS):
         instance = vm_question(seed)
-        outcome = solve_tiers(
-            PlacementModel(instance),
-            tiers_of(instance),
-            Budget(Deadline(None), workers=1),
-            instance.current,
-            found=lambda _: None,
-            closed=lambda *_: None,
-        )
-        assert tuple(row.bound for row in outcome.bounds) == optimum(seed), f"seed {seed}"
+        outcome = solved(instance, tiers_of(instance))
+        assert outcome.bounds == optimum(seed), f"seed {seed}"
 
 
 def cheapest(program: Program, rooms: Rooms, i: int, prices: Prices) -> int:
@@ -292,5 +285,5 @@ def test_the_vm_snapshot_is_proved_optimal(moves: int, expected: tuple[int, int]
     asked = vm_rescheduling.model(f"mnl-{moves}")(made)
     desk = desk_of(build_instance(made.snapshot, made.pending, asked))
     slots(desk, Deadline(None))
-    assert desk.values == expected
-    assert desk.known.optimal(desk.values)
+    assert desk.incumbent.values == expected
+    assert desk.incumbent.optimal

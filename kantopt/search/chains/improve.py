@@ -10,7 +10,6 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
-from kantopt.search.best import Best
 from kantopt.search.chains.chain import settle
 from kantopt.search.chains.gather import come_home, gather, reunite
 from kantopt.search.chains.packing import Packing
@@ -18,6 +17,7 @@ from kantopt.search.chains.restore import leave_out, loosen_moved, loosen_slack,
 from kantopt.search.chains.scope import Scope, scope_of
 from kantopt.search.chains.select import select
 from kantopt.search.chains.strict import evictions_hold
+from kantopt.search.engine.incumbent import Incumbent
 
 OPERATORS = (
     (restore_nodes, 60),
@@ -97,7 +97,7 @@ def improve(
     Placement
         The best one found, judged legal and better than ``start``, or ``start`` itself.
     """
-    best = Best(instance, tiers, start, found, enough)
+    best = Incumbent(instance, tiers, start, found=found, enough=enough)
     _Run(best, deadline, seed, news).work(patience)
     return best.placement
 
@@ -113,7 +113,7 @@ class _Run:
     """The best placement as the judge knows it, and the counts that the search has."""
 
     def __init__(
-        self, best: Best, deadline: Deadline, seed: int, news: Callable[[], Placement | None]
+        self, best: Incumbent, deadline: Deadline, seed: int, news: Callable[[], Placement | None]
     ) -> None:
         self.best = best
         self.instance = best.instance
@@ -173,7 +173,6 @@ class _Run:
 
         Where it places more pods than are placed around here, the search stays where there is room.
         """
-        self.best.adopt(placement)
         scope = scope_of(self.instance, placement)
         if not scope.like(self.packing.scope):
             self._begin(scope)
@@ -244,7 +243,7 @@ class _Run:
                 unjudged = 0
                 self._judge()
             better = self.news()
-            if better is not None:
+            if better is not None and self.best.adopt(better):
                 self._adopt(better)
                 packing = self.packing
                 since = unjudged = 0

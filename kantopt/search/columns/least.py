@@ -10,13 +10,13 @@ from kantopt.cp.choice import Choices, choose
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.search.best import Best
 from kantopt.search.chains.chain import settle
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.scope import scope_of
 from kantopt.search.columns.generation import Generation
 from kantopt.search.columns.patterns import Pattern, counts_after, patterns_of
 from kantopt.search.columns.program import DISRUPTION, Program, holds_for_all, program_of
+from kantopt.search.engine.incumbent import Incumbent
 
 EFFORTS = ((0.1, 10), (0.5, 30), (1.0, 60), (2.0, 200))
 """How much less than the best patterns gain others may that are added, and how many per node."""
@@ -58,7 +58,7 @@ def least_disruption(
         Told the index of a tier and a value that no plan goes below that is no worse in the tiers
         above than the best placement so far; called whenever the value rises.
     """
-    _Run(Best(instance, tiers, start, found), deadline, bound).work()
+    _Run(Incumbent(instance, tiers, start, found=found), deadline, bound).work()
 
 
 @dataclass(slots=True)
@@ -75,7 +75,9 @@ class _Stage:
 class _Run:
     """The best placement, what is proved, and the stage of each tier."""
 
-    def __init__(self, best: Best, deadline: Deadline, bound: Callable[[int, int], None]) -> None:
+    def __init__(
+        self, best: Incumbent, deadline: Deadline, bound: Callable[[int, int], None]
+    ) -> None:
         self.best = best
         self.instance = best.instance
         self.tiers = best.tiers

@@ -11,11 +11,10 @@ from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Rule
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import BY_WISH, Technique
-from kantopt.search.known import Bound, Known, Numbers, Source
-from kantopt.verify.metrics import measure
-from kantopt.verify.rules import check, is_legal
+from kantopt.search.known import Bound, Numbers, Source
+from kantopt.verify.rules import is_legal
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +36,12 @@ class Line:
 
 
 class Desk:
-    """The incumbent and the bounds of a search, and the ways to better them.
+    """A question, its incumbent, and the ways to better it.
 
     Parameters
     ----------
     start
-        A legal placement, or ``None`` if none is known: a required job has no place yet.
+        A placement that is legal but for required jobs that it may leave out.
     forbidden
         Placements whose moves have no order; what is searched leaves them out, and proves nothing.
     without
@@ -53,7 +52,7 @@ class Desk:
         self,
         instance: Instance,
         tiers: Sequence[Tier],
-        start: Placement | None,
+        start: Placement,
         forbidden: Sequence[Placement],
         budget: Budget,
         line: Line,
@@ -63,9 +62,7 @@ class Desk:
         self.tiers = tuple(tiers)
         self.forbidden = tuple(forbidden)
         self.budget = budget
-        self.known = Known(instance, tiers)
-        self.best: Placement | None = None
-        self.values: tuple[int, ...] = ()
+        self.incumbent = Incumbent(instance, tiers, start, found=line.found)
         self._line = line
         self.without = frozenset(without)
         self.looked_at: dict[str, tuple[int, ...]] = {}
@@ -73,23 +70,11 @@ class Desk:
         self._runs: Counter[str] = Counter()
         self._noted: set[str] = set()
         self._why_not: dict[str, str] = {}
-        if start is not None:
-            self._take(start)
-
-    def _take(self, placement: Placement) -> bool:
-        values = measure(self.instance, placement, self.tiers)
-        if self.best is not None and values >= self.values:
-            return False
-        if check(self.instance, placement, (Rule.REQUIRED,)):
-            return False  # it may look better for what it leaves out
-        self.best, self.values = placement, values
-        return True
 
     def found(self, placement: Placement) -> None:
         """Take a placement that a technique has found, legal but for required jobs that it may
-        leave out, and pass it on if it is the best that leaves out none."""
-        if self._take(placement):
-            self._line.found(placement)
+        leave out, and pass it on if it is the best."""
+        self.incumbent.offer(placement, legal=True)
 
     def judged(self, placement: Placement) -> bool:
         """Take a placement if it is legal but for required jobs; say whether it is."""
@@ -110,7 +95,7 @@ class Desk:
         if self.forbidden:
             return
         fact = Bound(tier, bound, tuple(locks), source, numbers)
-        self.known.add(fact)
+        self.incumbent.known.add(fact)
         self._line.bound(fact)
 
     def note(self, text: str) -> None:
@@ -150,7 +135,7 @@ class Desk:
         try:
             return bool(technique.run(self, deadline, before))
         except Exception as error:
-            if self.best is None:
+            if self.incumbent.missing:
                 raise
             self.note(f"a technique failed ({technique.name}): {error!r}")
             return False
@@ -161,18 +146,13 @@ class Desk:
     def refresh(self) -> bool:
         """Take the news from the planner; say whether they bettered the incumbent."""
         news = self._line.news()
-        return news is not None and self._take(news)
-
-    def latest(self) -> Placement | None:
-        """Return the best placement known here and elsewhere."""
-        self.refresh()
-        return self.best
+        return news is not None and self.incumbent.adopt(news)
 
     def done(self) -> bool:
         """Whether the time is up or nothing is left to gain."""
         if self.over():
             return True
-        if self.best is None or not self.known.optimal(self.values):
+        if not self.incumbent.optimal:
             return False
         self.tell_arithmetic()
         return True
@@ -180,10 +160,10 @@ class Desk:
     def tell_arithmetic(self) -> None:
         """Pass on what arithmetic says here: of pods merged it may say more than of each alone."""
         for i in range(len(self.tiers)):
-            bound = self.known.bound(i, self.values)
+            values = self.incumbent.values
+            bound = self.incumbent.known.bound(i, values)
             if bound.source == "arithmetic" and bound.bound and not self.forbidden:
-                locks = self.values[:i]
-                self._line.bound(Bound(i, bound.bound, locks, "relaxation-search"))
+                self._line.bound(Bound(i, bound.bound, values[:i], "relaxation-search"))
 
     def over(self) -> bool:
         """Whether the time is up; a deterministic search counts its work instead."""

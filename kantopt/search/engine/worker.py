@@ -34,7 +34,7 @@ class Errand:
     """A part to search, by its index, and what is known of it."""
 
     part: int
-    start: Placement | None
+    start: Placement
     proved: tuple[Bound, ...]
     budget: Budget
 
@@ -139,7 +139,7 @@ class Crew:
         instance = self._parts[errand.part].instance
         desk = Desk(instance, self._tiers, errand.start, (), budget, out, self._without)
         for bound in errand.proved:
-            desk.known.add(bound)
+            desk.incumbent.known.add(bound)
         infeasible = self._of_part(desk)
         return Ended(infeasible, cut=desk.over())
 

@@ -7,13 +7,13 @@ a solve; construct a plan; solve the whole question where it is small.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.reach import least_disturbance, reach, relaxed_impossible
-from kantopt.cp.solve import Budget, TierBound, solve_tiers
+from kantopt.cp.solve import Budget, solve_tiers
 from kantopt.problem.actions import Wave
 from kantopt.problem.classes import merge_pods
 from kantopt.problem.condensed import condensed
@@ -25,6 +25,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.construct import construct
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.explain.counting import Counting, countable, exceeds_quota, nobody
 from kantopt.search.explain.displace import Displacing
 from kantopt.search.sequence import sequence
@@ -268,32 +269,20 @@ def _exact(question: Instance, j: int, deadline: Deadline) -> Decision:
     tiers = tiers_of(question)
     while not deadline.over() and len(forbidden) < _TARGETS:
         model = PlacementModel(question, forbidden=forbidden)
-        outcome = solve_tiers(
-            model,
-            tiers,
-            Budget(deadline, workers=1),
-            None,
-            found=lambda _: None,
-            closed=lambda *_: None,
-        )
-        if outcome.infeasible:
+        best = Incumbent(question, tiers, question.current)
+        if solve_tiers(model, Budget(deadline, workers=1), best, closed=best.closed):
             return Decision(impossible=not forbidden)
-        if outcome.placement is None:
+        if best.missing:
             return Decision()
-        plan = legal_plan(question, j, outcome.placement)
+        plan = legal_plan(question, j, best.placement)
         if plan is not None:
-            least = not forbidden and _is_least(outcome.bounds, len(tiers))
-            return replace(plan, least=least)
-        forbidden.append(outcome.placement)
+            return replace(plan, least=not forbidden and best.optimal)
+        forbidden.append(best.placement)
     return Decision()
 
 
 _TARGETS = 8
 """Targets without an order of moves that are given up before the question is left open."""
-
-
-def _is_least(bounds: Sequence[TierBound], tiers: int) -> bool:
-    return len(bounds) == tiers and all(row.bound >= row.value for row in bounds)
 
 
 def on_empty(question: Instance, j: int, deadline: Deadline, *, spread: bool = True) -> Decision:

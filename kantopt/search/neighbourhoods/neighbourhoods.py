@@ -14,7 +14,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
-from kantopt.search.best import Best
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.neighbourhoods.choice import CHOICES, View
 
 FIRST_SIZE = 5.0
@@ -66,7 +66,7 @@ class Neighbourhoods:
         deadline: Deadline,
     ) -> None:
         self._instance = instance
-        self._best = Best(instance, tiers, start)
+        self._best = Incumbent(instance, tiers, start)
         self._deadline = deadline
         self._rng = random.Random(seed)
         self._kinds = [_Kind() for _ in CHOICES]
@@ -84,8 +84,8 @@ class Neighbourhoods:
 
     def adopt(self, placement: Placement) -> None:
         """Take an incumbent from elsewhere, judged."""
-        self._best.adopt(placement)
-        self._view = None
+        if self._best.adopt(placement):
+            self._view = None
 
     def done(self) -> bool:
         """Whether arithmetic says that nothing is left to gain."""

@@ -9,10 +9,9 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.parts import Part
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Rule
-from kantopt.search.known import Bound, Known, Source
+from kantopt.search.engine.incumbent import Incumbent
+from kantopt.search.known import Bound, Source
 from kantopt.verify.metrics import measure
-from kantopt.verify.rules import check
 from kantopt.verify.step import Step
 
 _SOURCES: tuple[Source, ...] = ("relaxation-search", "column-generation", "cp-sat")
@@ -21,19 +20,17 @@ before a search has found it to be one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A legal placement of a part, its values, and how it depends on the other parts."""
+class Need:
+    """How a placement of a part depends on the other parts, under ``priority: strict``."""
 
-    placement: Placement
-    values: tuple[int, ...]
     victim: int | None
-    """Highest priority of a job that pods are evicted of, under ``priority: strict``."""
+    """Highest priority of a job that pods are evicted of."""
     preemptor: int | None
     """Highest priority of a job newly placed in this part that pods may be evicted for."""
 
 
-def answer_of(part: Part, placement: Placement, tiers: Sequence[Tier]) -> Answer:
-    """Measure a placement of a part."""
+def need_of(part: Part, placement: Placement) -> Need:
+    """Find out what a placement of a part evicts, and for whom it may."""
     instance = part.instance
     step = Step(instance, instance.current, placement)
     own = len(instance.jobs) - (part.share.outsider is not None)
@@ -43,61 +40,40 @@ def answer_of(part: Part, placement: Placement, tiers: Sequence[Tier]) -> Answer
         if podset.running and instance.strict and step.evicted(podset.index)
     )
     placed = (job.priority for job in step.started if job.may_preempt and job.index < own)
-    return Answer(
-        placement,
-        measure(instance, placement, tiers),
-        max(evicted, default=None),
-        max(placed, default=None),
-    )
+    return Need(max(evicted, default=None), max(placed, default=None))
 
 
-def justified(answers: Sequence[Answer]) -> bool:
-    """Whether legal answers to parts are legal together, and without any other.
+def justified(needs: Sequence[Need]) -> bool:
+    """Whether legal placements of parts are legal together, and without any other.
 
     Under ``priority: strict`` every evicted job needs a newly placed one that is more important,
     wherever that is; whether its pods fit back is for its own part to say.
     """
-    victims = [answer.victim for answer in answers if answer.victim is not None]
-    preemptors = [answer.preemptor for answer in answers if answer.preemptor is not None]
+    victims = [need.victim for need in needs if need.victim is not None]
+    preemptors = [need.preemptor for need in needs if need.preemptor is not None]
     return not victims or max(victims) < max(preemptors, default=min(victims))
 
 
 class Member:
-    """A part, the best answers to it so far, and what is known of its optimum."""
+    """A part and its incumbents: the best, and the best that needs no job of another part."""
 
     def __init__(self, part: Part, tiers: Sequence[Tier]) -> None:
         self.part = part
-        self.known = Known(part.instance, tiers)
-        self.proved: list[Bound] = []
-        """What was added to what arithmetic knows."""
         still = part.cut(part.whole.current)
-        self.still = answer_of(part, still, tiers)
-        """To change nothing."""
-        legal = not check(part.instance, still, (Rule.REQUIRED,))
-        self.best: Answer | None = self.still if legal else None
-        self.alone: Answer | None = self.best
-        """The best answer so far that needs no job of another part."""
-        self._tiers = tuple(tiers)
+        self.best = Incumbent(part.instance, tiers, still)
+        self.need = need_of(part, still)
+        """Of the best."""
+        self.alone = Incumbent(part.instance, tiers, still)
 
     def take(self, placement: Placement) -> bool:
         """Take a legal placement; say whether it is the best so far."""
-        answer = answer_of(self.part, placement, self._tiers)
-        if justified((answer,)) and (self.alone is None or answer.values < self.alone.values):
-            self.alone = answer
-        if self.best is not None and answer.values >= self.best.values:
-            return False
-        self.best = answer
-        return True
-
-    def prove(self, bound: Bound) -> None:
-        """Take a bound."""
-        self.known.add(bound)
-        self.proved.append(bound)
-
-    @property
-    def closed(self) -> bool:
-        """Whether nothing is left to gain."""
-        return self.best is not None and self.known.optimal(self.best.values)
+        need = need_of(self.part, placement)
+        if justified((need,)):
+            self.alone.offer(placement, legal=True)
+        better = self.best.offer(placement, legal=True)
+        if better:
+            self.need = need
+        return better
 
 
 class Assembly:
@@ -126,7 +102,7 @@ class Assembly:
         self.members = [Member(part, tiers) for part in parts]
         values = measure(instance, instance.current, tiers)
         for member in self.members:
-            values = tuple(v - still for v, still in zip(values, member.still.values, strict=True))
+            values = tuple(v - still for v, still in zip(values, member.best.values, strict=True))
         self.constant = values
         """Values of the whole less those of all parts: the same for every placement."""
         if start is not None:
@@ -139,16 +115,15 @@ class Assembly:
         ]
 
     def placement(self) -> Placement | None:
-        """Return a legal placement of the whole, made of the best answers that there are.
+        """Return a legal placement of the whole, made of the best placements of the parts.
 
-        If these are not legal together, all parts fall back on answers that need no other part.
+        If these are not legal together, all parts fall back on those that need no other part.
         """
-        answers = [member.best for member in self.members]
-        if not justified([answer for answer in answers if answer is not None]):
-            answers = [member.alone for member in self.members]
+        together = justified([member.need for member in self.members if not member.best.missing])
         podsets = list(self._instance.current.podsets)
-        for member, answer in zip(self.members, answers, strict=True):
-            if answer is None:
+        for member in self.members:
+            answer = member.best if together else member.alone
+            if answer.missing:
                 return None
             member.part.lift(answer.placement, podsets)
         return Placement(tuple(podsets))
@@ -167,7 +142,7 @@ class Assembly:
         limits: list[list[int]] = [[] for _ in self.members]
         for i, constant in enumerate(self.constant):
             found = [
-                member.known.bound(i, limit)
+                member.best.known.bound(i, limit)
                 for member, limit in zip(self.members, limits, strict=True)
             ]
             total = constant + sum(bound.bound for bound in found)

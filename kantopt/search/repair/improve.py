@@ -10,7 +10,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
-from kantopt.search.best import Best
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.repair.board import Board, restless
 from kantopt.search.repair.fit import Fit
 from kantopt.search.repair.greedy import Greedy
@@ -70,7 +70,7 @@ def improve(
     """
     if not promising(instance, start, tiers):
         return start
-    best = Best(instance, tiers, start, found, enough)
+    best = Incumbent(instance, tiers, start, found=found, enough=enough)
     _Run(best, deadline, seed).work(patience, news)
     return best.placement
 
@@ -126,7 +126,7 @@ def _targets(instance: Instance, tiers: Sequence[Tier]) -> list[list[int]]:
 class _Run:
     """The best placement as the judge knows it, and the board on which others are tried."""
 
-    def __init__(self, best: Best, deadline: Deadline, seed: int) -> None:
+    def __init__(self, best: Incumbent, deadline: Deadline, seed: int) -> None:
         self.best = best
         self.instance = instance = best.instance
         self.deadline = deadline
@@ -153,8 +153,7 @@ class _Run:
             better = self._turn(first=turns == 0)
             turns, since = turns + 1, 0 if better else since + 1
             other = news()
-            if other is not None:
-                self.best.adopt(other)
+            if other is not None and self.best.adopt(other):
                 self.board.go_to(other)
                 self.marks = []
 

@@ -54,7 +54,7 @@ def choose(desk: Desk, deadline: Deadline, turn: int) -> None:
         vain = 0
         while vain < parts * len(SHARES) and not deadline.over():
             desk.refresh()
-            if desk.known.bound(i, desk.values).bound >= desk.values[i]:
+            if desk.incumbent.floor(i) >= desk.incumbent.values[i]:
                 break
             some = set(rng.sample(nodes, min(len(nodes), MOST_NODES)))
             share = SHARES[vain if parts == 1 else 0]
@@ -65,8 +65,7 @@ def _choose_of(
     desk: Desk, asked: Question, some: set[int], share: float, deadline: Deadline
 ) -> bool:
     """Place more by other contents of some nodes, those of the others as they are."""
-    assert desk.best is not None
-    contents = asked.contents(desk.best)
+    contents = asked.contents(desk.incumbent.placement)
     zeros = np.zeros_like(asked.counts)
     here = sum((contents[n] for n in some), zeros)
     left = asked.counts - sum(contents.values(), zeros)
@@ -90,11 +89,11 @@ def _choose_of(
 
 def _open(desk: Desk) -> Iterator[tuple[int, Question]]:
     """Yield tiers of unplaced pods that are not proved, and what they ask."""
-    if desk.best is None or desk.forbidden:
+    if desk.incumbent.missing or desk.forbidden:
         return
     for i, tier in enumerate(desk.tiers):
         desk.refresh()  # what has been placed elsewhere is not to be looked for
-        if _counts(tier) and desk.known.bound(i, desk.values).bound < desk.values[i]:
+        if _counts(tier) and desk.incumbent.floor(i) < desk.incumbent.values[i]:
             asked = question(desk.instance, [*filter(_counts, desk.tiers[:i]), tier])
             if asked is not None:
                 yield i, asked
@@ -116,9 +115,9 @@ def _close(desk: Desk, i: int, asked: Question, work: int) -> None:
     The less is left out, the less may stay free of nodes, and the sooner it is told: bounds come
     first, then plans that leave out one less than the best.
     """
-    tier, values = desk.tiers[i], desk.values
+    tier, values = desk.tiers[i], desk.incumbent.values
     held = _most(desk.tiers, values[:i])
-    bound = desk.known.bound(i, values).bound
+    bound = desk.incumbent.known.bound(i, values).bound
 
     def fill(value: int, share: int, *, evict: bool = True) -> list[Filled] | None:
         spending = Work(work // share, desk.budget.deadline.cuts)
@@ -131,27 +130,27 @@ def _close(desk: Desk, i: int, asked: Question, work: int) -> None:
         return staying is not None and _offer(desk, asked, staying)
 
     with suppress(SpentError):
-        while bound < desk.values[i]:
+        while bound < desk.incumbent.values[i]:
             filled = fill(bound, 1)
             if filled is not None:
                 better(bound, filled)
                 return
             # What is left out is a whole number of pods: the next sum that there could be.
             bound = asked.next_weight(tier.most(bound)) - tier.most(0)
-            desk.proved(i, min(bound, desk.values[i]), values[:i], "relaxation-search")
+            desk.proved(i, min(bound, desk.incumbent.values[i]), values[:i], "relaxation-search")
     with suppress(SpentError):
-        while bound < desk.values[i] - 1:
-            filled = fill(desk.values[i] - 1, 2)
+        while bound < desk.incumbent.values[i] - 1:
+            filled = fill(desk.incumbent.values[i] - 1, 2)
             if filled is None:
-                desk.proved(i, desk.values[i], values[:i], "relaxation-search")
-            if filled is None or not better(desk.values[i] - 1, filled):
+                desk.proved(i, desk.incumbent.values[i], values[:i], "relaxation-search")
+            if filled is None or not better(desk.incumbent.values[i] - 1, filled):
                 return
 
 
 def _offer(desk: Desk, asked: Question, filled: list[Filled]) -> bool:
     """Offer a placement with such contents of nodes; say whether it is better and legal."""
     placement = placed(desk.instance, asked, filled)
-    if placement is None or measure(desk.instance, placement, desk.tiers) >= desk.values:
+    if placement is None or measure(desk.instance, placement, desk.tiers) >= desk.incumbent.values:
         return False
     if check(desk.instance, placement):
         return False

@@ -41,11 +41,11 @@ def slots(desk: Desk, deadline: Deadline) -> None:
     contents: list[Content] = []
     kinds: tuple[Kind, ...] = ()
     for t in range(len(desk.tiers)):
-        if desk.best is None or deadline.over():
+        if desk.incumbent.missing or deadline.over():
             return
-        if desk.known.bound(t, desk.values).bound >= desk.values[t]:
+        if desk.incumbent.floor(t) >= desk.incumbent.values[t]:
             continue
-        program = program_of(desk.instance, desk.tiers, desk.values, t)
+        program = program_of(desk.instance, desk.tiers, desk.incumbent.values, t)
         rooms = None if program is None else rooms_of(program)
         if program is None or rooms is None:
             continue
@@ -60,7 +60,7 @@ def _generate(
     desk: Desk, t: int, generation: Generation, caution: Caution, deadline: Deadline
 ) -> None:
     """Work on one tier until it is closed, nothing more is tried or the time is up."""
-    locks = desk.values[:t]
+    locks = desk.incumbent.values[:t]
     rng = random.Random(desk.budget.seed)
     rounds = deadline.less(deadline.remaining() * (1 - ROUNDS))
     while not (rounds.over() or generation.ended):
@@ -69,13 +69,13 @@ def _generate(
         _more(generation, rng, deadline)
     vain = 0
     while vain < TRIES:
-        if generation.bound > desk.known.bound(t, locks).bound:
+        if generation.bound > desk.incumbent.known.bound(t, locks).bound:
             desk.proved(t, generation.bound, locks, "column-generation")
-        if desk.values[: t + 1] <= (*locks, generation.bound) or deadline.over():
+        if desk.incumbent.values[: t + 1] <= (*locks, generation.bound) or deadline.over():
             return
-        before = desk.values
+        before = desk.incumbent.values
         complete = _choose(desk, generation, caution, deadline)
-        vain = 0 if desk.values < before else vain + 1
+        vain = 0 if desk.incumbent.values < before else vain + 1
         if complete:
             _more(generation, rng, deadline)
 
@@ -94,12 +94,12 @@ def _choose(desk: Desk, generation: Generation, caution: Caution, deadline: Dead
 
     Returns whether nothing of it had to be left out for want of one.
     """
-    if desk.best is None or deadline.over():
+    if desk.incumbent.missing or deadline.over():
         return True
     budget = desk.budget
     work = None if budget.work is None else budget.work / 4
     effort = Effort(CHOOSING * deadline.remaining(), budget.seed, budget.threads, work)
-    placement = generation.choose(effort, desk.best, caution.care)
+    placement = generation.choose(effort, desk.incumbent.placement, caution.care)
     if placement is None or check(desk.instance, placement):
         caution.widen()
         return True

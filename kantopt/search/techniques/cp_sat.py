@@ -32,27 +32,19 @@ def whole(desk: Desk, deadline: Deadline, *, proving: float = 0.4) -> bool:
         if least > LARGEST:
             desk.note(f"{_LARGE}: {least} counts of {LARGEST} at most")
             return False
-        if desk.best is not None and _moves_pods(desk.instance, desk.best):
+        if not desk.incumbent.missing and _moves_pods(desk.instance, desk.incumbent.placement):
             desk.note(f"{_LARGE} with pods that may move")
             return False
         desk.note(f"{_LARGE} with pods that may move: searched without moves, which proves nothing")
 
     def closed(tier: int, bound: int, locks: tuple[int, ...]) -> None:
-        if moves and bound > desk.known.bound(tier, locks).bound:
+        if moves and bound > desk.incumbent.known.bound(tier, locks).bound:
             desk.proved(tier, bound, locks, "cp-sat")
 
     model = PlacementModel(desk.instance, forbidden=desk.forbidden, moves=moves)
-    outcome = solve_tiers(
-        model,
-        desk.tiers,
-        replace(desk.budget, deadline=deadline, proving=proving),
-        desk.best,
-        found=desk.found,
-        closed=closed,
-        known=lambda i, values: desk.known.bound(i, values).bound,
-        news=desk.latest,
-    )
-    return outcome.infeasible and moves
+    budget = replace(desk.budget, deadline=deadline, proving=proving)
+    impossible = solve_tiers(model, budget, desk.incumbent, closed=closed, refresh=desk.refresh)
+    return impossible and moves
 
 
 def _moves_pods(instance: Instance, placement: Placement) -> bool:

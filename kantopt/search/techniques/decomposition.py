@@ -65,10 +65,12 @@ class _Run:
         self.infeasible = False
         self._desk, self._parts, self._budget = desk, parts, budget
         self._repeatable = budget.deadline.deterministic
-        self._assembly = Assembly(desk.instance, parts, tiers, desk.best)
+        best = desk.incumbent
+        start = None if best.missing else best.placement
+        self._assembly = Assembly(desk.instance, parts, tiers, start)
         self._members = self._assembly.members
         self._sizes = [1 + counts(part.instance, moves=True) for part in parts]
-        self._todo = [p for p, member in enumerate(self._members) if not member.closed]
+        self._todo = [p for p, member in enumerate(self._members) if not member.best.optimal]
         self._todo.sort(key=lambda p: (self._sizes[p], p))
         self._again: list[int] = []
         self._ended = 0
@@ -93,10 +95,10 @@ class _Run:
                 self._send(crew)
             for p, message in crew.messages(_LOOK):
                 self._take(p, message)
-            if self._desk.refresh() and self._desk.best is not None:
-                for p in self._assembly.take(self._desk.best):
+            if self._desk.refresh() and not self._desk.incumbent.missing:
+                for p in self._assembly.take(self._desk.incumbent.placement):
                     self._news = True
-                    crew.offer(p, self._best(p))
+                    crew.offer(p, self._members[p].best.placement)
             if self._news and not self._repeatable and elapsed() >= self._next:
                 self.tell()
 
@@ -108,9 +110,10 @@ class _Run:
         placement = self._assembly.placement()
         if placement is not None:
             desk.found(placement)
-        if desk.best is not None:
-            for bound in self._assembly.bounds(desk.values):
-                if bound.bound > desk.known.bound(bound.tier, desk.values).bound:
+        best = desk.incumbent
+        if not best.missing:
+            for bound in self._assembly.bounds(best.values):
+                if bound.bound > best.floor(bound.tier):
                     desk.proved(bound.tier, bound.bound, bound.locks, bound.source)
         self._next = elapsed() + _PATIENCE * (elapsed() - began)
 
@@ -119,7 +122,7 @@ class _Run:
         left, budget = len(self._todo), self._budget
         p = self._todo.pop(0)
         member = self._members[p]
-        if member.closed:
+        if member.best.optimal:
             return
         workers, deadline, work = budget.workers, budget.deadline, budget.work
         if not self._repeatable:
@@ -131,9 +134,9 @@ class _Run:
         if work is not None:
             work = work * self._sizes[p] / self._work
         self._workers[p] = workers
-        start = None if member.best is None else member.best.placement
         given = replace(budget, deadline=deadline, workers=workers, work=work)
-        crew.send(Errand(p, start, tuple(member.proved), given))
+        best = member.best
+        crew.send(Errand(p, best.placement, best.known.proved(), given))
 
     def _take(self, p: int, message: Message) -> None:
         member = self._members[p]
@@ -141,7 +144,7 @@ class _Run:
             case Found(podsets):
                 self._news |= member.take(Placement(podsets))
             case Bound():
-                member.prove(message)
+                member.best.known.add(message)
                 self._news = True
             case Note(text):
                 self._note(text)
@@ -151,7 +154,7 @@ class _Run:
                 if fault:
                     nodes = len(self._parts[p].share.nodes)
                     self._note(f"the search of a part of {nodes} nodes ended early: {fault}")
-                elif cut and not member.closed and not self._repeatable:
+                elif cut and not member.best.optimal and not self._repeatable:
                     self._again.append(p)
                 self._ended += 1
                 # No clock tells a run that must be repeatable when to tell.
@@ -162,8 +165,3 @@ class _Run:
         if text not in self._notes:
             self._notes.add(text)
             self._desk.note(text)
-
-    def _best(self, p: int) -> Placement:
-        best = self._members[p].best
-        assert best is not None
-        return best.placement

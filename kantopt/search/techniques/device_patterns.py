@@ -10,12 +10,12 @@ from kantopt.verify.rules import check
 
 def fill(desk: Desk) -> None:
     """Better the first open tier by placing what waits anew; takes a second or two."""
-    opened = [i for i, v in enumerate(desk.values) if desk.known.bound(i, desk.values).bound < v]
+    opened = [i for i, v in enumerate(desk.incumbent.values) if desk.incumbent.floor(i) < v]
     if desk.forbidden or not opened:
         return
     over = desk.budget.deadline.cuts
-    for placement in filled(desk.instance, desk.tiers, desk.values, opened[0], over):
-        better = measure(desk.instance, placement, desk.tiers) < desk.values
+    for placement in filled(desk.instance, desk.tiers, desk.incumbent.values, opened[0], over):
+        better = measure(desk.instance, placement, desk.tiers) < desk.incumbent.values
         if better and not check(desk.instance, placement):
             desk.found(placement)
         if desk.done():

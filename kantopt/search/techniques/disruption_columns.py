@@ -11,7 +11,7 @@ from kantopt.search.engine.desk import Desk
 def disrupts(desk: Desk) -> bool:
     """Whether there may be a plan with less disruption that places as much."""
     return any(
-        tier.metric in DISRUPTION and desk.known.bound(i, desk.values).bound < desk.values[i]
+        tier.metric in DISRUPTION and desk.incumbent.floor(i) < desk.incumbent.values[i]
         for i, tier in enumerate(desk.tiers)
     )
 
@@ -20,9 +20,14 @@ def disruption(desk: Desk, deadline: Deadline) -> None:
     """Prove how much disruption the placement takes at least, and look for plans with less."""
 
     def bound(tier: int, value: int) -> None:
-        desk.proved(tier, value, desk.values[:tier], "column-generation")
+        desk.proved(tier, value, desk.incumbent.values[:tier], "column-generation")
 
-    if desk.best is not None:
+    if not desk.incumbent.missing:
         least_disruption(
-            desk.instance, desk.tiers, desk.best, deadline, found=desk.found, bound=bound
+            desk.instance,
+            desk.tiers,
+            desk.incumbent.placement,
+            deadline,
+            found=desk.found,
+            bound=bound,
         )

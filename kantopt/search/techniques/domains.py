@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.towards import Aim, Best, Towards
-from kantopt.problem.placement import Placement
 from kantopt.schema.model import Metric
 from kantopt.search.construct import construct
 from kantopt.search.engine.desk import Desk
@@ -19,7 +18,7 @@ from kantopt.search.techniques.relaxation import relax
 def _misses(desk: Desk) -> bool:
     """Whether more may be placed by a plan that is no worse before that."""
     for i, tier in enumerate(desk.tiers):
-        if desk.values[i] > desk.known.bound(i, desk.values).bound:
+        if desk.incumbent.values[i] > desk.incumbent.floor(i):
             return tier.metric is Metric.UNPLACED
     return False
 
@@ -30,28 +29,27 @@ def divided(desk: Desk, deadline: Deadline) -> None:
     Counts may be better than what can be made of them. Where nothing is, the fast path goes on from
     the best plan so far: what was right above may have left out much below.
     """
-    if desk.best is None:
+    if desk.incumbent.missing:
         return
 
     def bound(tier: int, value: int) -> None:
-        desk.proved(tier, value, desk.values[:tier], "relaxation-search")
+        desk.proved(tier, value, desk.incumbent.values[:tier], "relaxation-search")
 
     def best() -> Best:
-        assert desk.best is not None
-        return Best(desk.best, desk.values)
+        return Best(desk.incumbent.placement, desk.incumbent.values)
 
-    completed: Placement | None = desk.best  # as the fast path does
+    completed = desk.incumbent.placement  # as the fast path does
 
     def aim(counts: Aim) -> None:
         nonlocal completed
-        before = desk.best
+        before = desk.incumbent.placement
         wanted = [Wanted(podsets, where, movable) for podsets, movable, where in counts.kinds]
         placement = realise(desk.instance, counts.classes, wanted)
         if placement is not None and desk.judged(placement):
             exchanged = exchange(desk.instance, placement, desk.tiers, deadline)
             if exchanged is not placement:
                 desk.judged(exchanged)
-        if desk.best is before is not completed and _misses(desk):
+        if desk.incumbent.placement is before is not completed and _misses(desk):
             completed = before
             strategy = DEFAULT_PORTFOLIO[0]
             desk.judged(construct(desk.instance, deadline, strategy, relocate=True, start=before))
@@ -60,7 +58,7 @@ def divided(desk: Desk, deadline: Deadline) -> None:
         desk.instance,
         desk.tiers,
         replace(desk.budget, deadline=deadline),
-        known=lambda i: desk.known.bound(i, desk.values).bound,
+        known=desk.incumbent.floor,
         bound=bound,
         aim=aim,
         best=best,

@@ -12,13 +12,13 @@ def ceiling(desk: Desk, deadline: Deadline) -> None:
     """Bound tiers by prices of moves and of pods, node by node."""
     start = None
     for i in range(len(desk.tiers)):
-        values = desk.values
-        if desk.known.bound(i, values).bound >= values[i]:
+        values = desk.incumbent.values
+        if desk.incumbent.known.bound(i, values).bound >= values[i]:
             continue
         found = change_prices(desk.instance, desk.tiers, values, i, deadline.cuts, start=start)
         if found is None:
             continue
         start = found.prices
-        if found.bound > desk.known.bound(i, values).bound:
+        if found.bound > desk.incumbent.known.bound(i, values).bound:
             numbers = Numbers("changes", found.denominator, tuple(found.multipliers.items()))
             desk.proved(i, found.bound, values[:i], "column-generation", numbers)

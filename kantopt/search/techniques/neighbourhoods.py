@@ -12,14 +12,14 @@ STEP = 0.25
 
 def nearby(desk: Desk, deadline: Deadline) -> None:
     """Free a few nodes at a time and solve what they hold, for as long as there is time."""
-    if desk.best is None:
+    if desk.incumbent.missing:
         return
     search = Neighbourhoods(
-        desk.instance, desk.tiers, desk.best, desk.budget.seed, desk.budget.deadline
+        desk.instance, desk.tiers, desk.incumbent.placement, desk.budget.seed, desk.budget.deadline
     )
     while not deadline.over() and not desk.done():
         if desk.refresh():
-            search.adopt(desk.best)
+            search.adopt(desk.incumbent.placement)
         better = search.step(min(STEP, deadline.remaining()))
         if better is not None:
             desk.found(better)

@@ -10,7 +10,7 @@ from kantopt.search.engine.desk import Desk
 def relax(desk: Desk) -> None:
     """Prove what merged nodes, pods and devices prove; takes milliseconds, seconds at most."""
     desk.tell_arithmetic()
-    locks = desk.looked_at["relaxation"] = desk.values
+    locks = desk.looked_at["relaxation"] = desk.incumbent.values
 
     def bound(tier: int, value: int) -> None:
         desk.proved(tier, value, locks[:tier], "relaxation-search")
@@ -20,7 +20,7 @@ def relax(desk: Desk) -> None:
 
 def cut(desk: Desk) -> None:
     """Prove what no patterns of shares of nodes and devices can hold."""
-    locks = desk.looked_at["cutting-stock"] = desk.values
+    locks = desk.looked_at["cutting-stock"] = desk.incumbent.values
     for tier, value in cutting_bounds(desk.instance, desk.tiers, locks, desk.budget.deadline):
-        if value > desk.known.bound(tier, locks).bound:
+        if value > desk.incumbent.known.bound(tier, locks).bound:
             desk.proved(tier, value, locks[:tier], "column-generation")

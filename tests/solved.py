@@ -1,0 +1,42 @@
+"""A question asked of CP-SAT alone: what it finds and what it proves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kantopt.clock import Deadline
+from kantopt.cp.model import PlacementModel
+from kantopt.cp.solve import Budget, solve_tiers
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.search.engine.incumbent import Incumbent
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """How the search ended."""
+
+    placement: Placement | None
+    """The best one; ``None`` if a required job has no place in it."""
+    bounds: tuple[int, ...]
+    """What CP-SAT has proved of each tier, given those above it; as far as it came."""
+    infeasible: bool
+
+
+def solved(
+    instance: Instance,
+    tiers: tuple[Tier, ...],
+    start: Placement | None = None,
+    budget: Budget | None = None,
+) -> Solved:
+    """Solve to the end, from a placement or from the snapshot's own."""
+    best = Incumbent(instance, tiers, start or instance.current)
+    bounds: list[int] = []
+    infeasible = solve_tiers(
+        PlacementModel(instance),
+        budget or Budget(Deadline(None), workers=1),
+        best,
+        closed=lambda tier, bound, locks: bounds.append(bound),
+    )
+    return Solved(None if best.missing else best.placement, tuple(bounds), infeasible)

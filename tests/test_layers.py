@@ -36,6 +36,7 @@ ANYWHERE = {
     "kantopt.clock",
     "kantopt.memory",
     "kantopt.processor",
+    "kantopt.worker",
 }
 """``kantopt`` itself is imported for ``__version__``."""
 VICTIMS = ROOT / "instances" / "golden" / "victims-on-one-node.yaml"

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import multiprocessing
-import os
-import signal
 from collections.abc import Sequence
 from importlib.metadata import version
 from multiprocessing.connection import Connection
@@ -14,6 +11,7 @@ from kantopt.problem.classes import merge_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.certificate import SecondOpinion
+from kantopt.worker import Worker
 
 SOLVER = "HiGHS"
 Finding = tuple[int, bool]
@@ -60,35 +58,14 @@ def opinion(found: Finding | None, bound: int) -> str:
 def _asked(
     instance: Instance, tiers: Sequence[Tier], values: Sequence[int], i: int, seconds: float
 ) -> Finding | None:
-    context = multiprocessing.get_context("fork")
-    near, far = context.Pipe(duplex=False)
-    process = context.Process(target=_run, args=(far, instance, tiers, values, i, seconds))
-    process.start()
-    far.close()
+    def ask(line: Connection) -> None:
+        line.send(least_by_highs(instance, tiers, values, i, seconds))
+
     finding: Finding | None = None
-    with contextlib.suppress(EOFError, OSError):
-        if near.poll(seconds):
-            finding = near.recv()
-    process.kill()
-    process.join()
-    near.close()
+    with Worker(ask) as other, contextlib.suppress(EOFError, OSError):
+        if other.line.poll(seconds):
+            finding = other.line.recv()
     return finding
-
-
-def _run(
-    line: Connection,
-    instance: Instance,
-    tiers: Sequence[Tier],
-    values: Sequence[int],
-    i: int,
-    seconds: float,
-) -> None:
-    """Solve and send; the body of the process."""
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # the parent decides
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a solver that prints must not reach stdout
-    line.send(least_by_highs(instance, tiers, values, i, seconds))
 
 
 def least_by_highs(

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import multiprocessing
 import os
 import signal
 import threading
-import time
-import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -17,6 +14,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from kantopt.memory import ENDED
+from kantopt.worker import Worker, fault_words
 
 if TYPE_CHECKING:
     from kantopt.planning.messages import Done, Failed, Message, SearchTask
@@ -29,13 +27,8 @@ if TYPE_CHECKING:
 _CLOSE = 0.5
 """Seconds before its deadline from which on the clock may have ended a search."""
 
-_BURIAL = 0.5
-"""Most seconds to wait for a process that was killed: one that waits for a disk dies after that."""
-
-LONGEST = 200
-"""Most of an error's text that is passed on; a solver can name every variable it has."""
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_FLUSH = 0.5
+"""Most seconds to wait for what is being sent to a process that is gone."""
 
 
 class _Outbox:
@@ -72,7 +65,7 @@ class _Outbox:
             self._open = False
             self._changed.notify()
         if self._thread is not None:
-            self._thread.join(_BURIAL)
+            self._thread.join(_FLUSH)
 
     def _work(self, packed: bytes) -> None:
         # A line that is closed while a large task is on its way: its number has become None.
@@ -96,21 +89,9 @@ class SolverProcess:
     """
 
     def __init__(self) -> None:
-        context = multiprocessing.get_context("fork")
         # A solver that aborts says so on stderr: that is kept and told as one line.
-        self._words = os.memfd_create("words") if hasattr(os, "memfd_create") else None
-        self._line, far_end = context.Pipe()
-        self._process = context.Process(
-            target=_run, args=(far_end, self._line, os.getpid(), self._words), daemon=True
-        )
-        # Until the process has handlers of its own, no signal may end it the way of this one.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-        try:
-            self._process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        far_end.close()
-        self._outbox = _Outbox(self._line)
+        self._worker = Worker(_run, quiet=True)
+        self._outbox = _Outbox(self._worker.line)
 
     def __enter__(self) -> Self:
         return self
@@ -120,13 +101,9 @@ class SolverProcess:
 
     def close(self) -> None:
         """End the process, whatever it is doing; wait for its end, but not for ever."""
-        self._process.kill()
-        self._process.join(_BURIAL)
+        self._worker.kill()
         self._outbox.close()
-        self._line.close()
-        if self._words is not None:
-            os.close(self._words)
-            self._words = None
+        self._worker.end()
 
     def begin(self, task: SearchTask) -> None:
         """Give the process its task; of one that is dead already, :meth:`messages` will tell."""
@@ -145,7 +122,7 @@ class SolverProcess:
     @property
     def pid(self) -> int | None:
         """Identity of the process."""
-        return self._process.pid
+        return self._worker.pid
 
     def message(self, seconds: float) -> Message | None:
         """Return what the search has sent, waiting for it for a while; ``None`` if nothing came.
@@ -164,44 +141,23 @@ class SolverProcess:
         return message
 
     def _received(self, seconds: float) -> Any:
-        if not self._line.poll(seconds):
+        line = self._worker.line
+        if not line.poll(seconds):
             return None
         try:
-            return self._line.recv()
+            return line.recv()
         except (EOFError, OSError):
             from kantopt.planning.messages import Failed
 
-            self._process.join()
-            aborted = self._process.exitcode == -signal.SIGABRT
-            return Failed(self._ending(), aborted)
-
-    def _last_words(self) -> str:
-        """Return the first line that the process wrote before its end, as far as it is short."""
-        if self._words is None:
-            return ""
-        text = os.pread(self._words, 4096, 0).decode(errors="replace")
-        return " ".join(text.partition("\n")[0].split())[:LONGEST]
-
-    def _ending(self) -> str:
-        code = self._process.exitcode
-        if code == ENDED:
-            return "the memory limit ended the exact search"
-        how = f"exit code {code}"
-        if code is not None and code < 0:
-            how = f"signal {-code}"
-            with contextlib.suppress(ValueError):
-                how = f"signal {signal.Signals(-code).name}"
-            last = self._last_words()
-            how += f": {last}" if last else ""
-        return f"the solver process ended unexpectedly ({how})"
+            how = self._worker.ending()
+            if self._worker.code == ENDED:
+                return Failed("the memory limit ended the exact search")
+            aborted = self._worker.code == -signal.SIGABRT
+            return Failed(f"the solver process ended unexpectedly ({how})", aborted)
 
 
-def _run(line: Connection, near_end: Connection, parent: int, words: int | None) -> None:
+def _run(line: Connection) -> None:
     """Load the solver, wait for a task, search and send; the body of the process."""
-    near_end.close()  # else the end of the parent would not be the end of the line
-    _settle_in(parent)
-    if words is not None:
-        os.dup2(words, 2)
     gc.disable()  # what is loaded is kept
     from kantopt.planning.messages import Failed, SearchTask
 
@@ -217,7 +173,7 @@ def _run(line: Connection, near_end: Connection, parent: int, words: int | None)
         tasks = (task,) if isinstance(task, SearchTask) else task
         stop = tasks[0].deadline.stop
         if stop.memory is not None:
-            stop.memory.leave_when_reached(parent)
+            stop.memory.leave_when_reached(os.getppid())
             # The watch alone decides: a search that stopped by itself could not say why.
             for each in tasks:
                 each.deadline.stop.memory = None
@@ -230,12 +186,12 @@ def _run(line: Connection, near_end: Connection, parent: int, words: int | None)
     except MemoryError:
         line.send(Failed("the solver ran out of memory"))
     except Exception as error:
-        line.send(_failure(error))
+        line.send(Failed(f"the solver failed: {fault_words(error)}"))
 
 
 def _search_in_turn(tasks: Sequence[SearchTask], line: Connection) -> None:
     """Search for one task after the other; the time that is left is shared out evenly."""
-    from kantopt.planning.messages import Done
+    from kantopt.planning.messages import Done, Failed
 
     for i, task in enumerate(tasks):
         if task.deadline.over():
@@ -249,7 +205,7 @@ def _search_in_turn(tasks: Sequence[SearchTask], line: Connection) -> None:
         except (BrokenPipeError, ConnectionResetError):
             raise
         except Exception as error:
-            numbered.send(_failure(error))
+            numbered.send(Failed(f"the solver failed: {fault_words(error)}"))
 
 
 class _Numbered:
@@ -267,27 +223,6 @@ class _Numbered:
 
     def recv(self) -> Any:
         raise EOFError
-
-
-def _settle_in(parent: int) -> None:
-    """Make a forked process one that only its parent talks to and that ends with it."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    # Ctrl-C and a hang-up reach the parent, which decides. Blocked, not only ignored: CP-SAT sets a
-    # handler of its own, which may fire while the solver is being taken down.
-    signal.pthread_sigmask(signal.SIG_SETMASK, {signal.SIGINT, signal.SIGHUP})
-    with contextlib.suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a solver that prints must not reach stdout
-    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
-
-
-def _failure(error: Exception) -> Failed:
-    """Say what went wrong in a solver process, and where."""
-    from kantopt.planning.messages import Failed
-
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{os.path.basename(last.filename)}:{last.lineno}"
-    text = " ".join(str(error).split())[:LONGEST]
-    return Failed(f"the solver failed: {type(error).__name__}: {text} ({where})")
 
 
 class _Far(Protocol):
@@ -348,10 +283,3 @@ def _search(task: SearchTask, line: _Far) -> Done:
     infeasible = search(desk)
     # CP-SAT stops a little early where it expects the clock to ring before it would look again.
     return Done(infeasible, clocked=task.deadline.less(_CLOSE).over())
-
-
-def _end_with_parent(parent: int) -> None:
-    """Leave when the parent is gone: a solver that nobody listens to must not run on."""
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 
@@ -11,6 +10,7 @@ import pytest
 from kantopt.cli.ahead import solver_ahead
 from kantopt.cli.endings import run
 from kantopt.planning.solver_process import SolverProcess
+from tests.processes import children
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,10 @@ def test_commands_that_search_have_theirs_at_once(command: str) -> None:
 def test_a_run_that_fails_leaves_no_process_behind(
     arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    before = children()
     assert run(["plan", *arguments]) == code
     assert "no such" in capsys.readouterr().err.lower().replace("-", " ")
-    assert multiprocessing.active_children() == []
+    assert children() == before
 
 
 def test_a_signal_that_comes_as_the_process_begins_ends_it_without_a_word(

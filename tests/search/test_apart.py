@@ -14,8 +14,8 @@ from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
+from kantopt.search.engine.crew import Search
 from kantopt.search.engine.desk import Desk, Line
-from kantopt.search.engine.worker import Search
 from kantopt.search.known import Bound
 from kantopt.search.parts.division import parts_of
 from kantopt.search.schedule import search

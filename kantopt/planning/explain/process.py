@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import multiprocessing
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from multiprocessing.connection import Connection
 
 from kantopt.clock import Deadline, elapsed
@@ -18,14 +16,12 @@ from kantopt.planning.question import Question
 from kantopt.processor import busy_use, starved_words
 from kantopt.schema.explanation import Explanation
 from kantopt.schema.model import Model
+from kantopt.worker import LONGEST, Worker
 
 RESERVE = 0.5
 """Seconds kept for writing the answer."""
 _SOON = 0.1
 """Seconds between looks at the clock and at signals."""
-
-
-Line = tuple[multiprocessing.process.BaseProcess, Connection]
 
 
 class _BrokenError(RuntimeError):
@@ -42,23 +38,23 @@ def explain_apart(
     told: Explanation | None = None
     ending = deadline.less(RESERVE)
     began = elapsed()
-    with _started(question, model, name, ending, tuple(edits)) as (process, line):
+    with Worker(lambda line: _run(line, question, model, name, ending, edits)) as worker:
         while True:
-            if line.poll(_SOON):
-                item = _received(line)
+            if worker.line.poll(_SOON):
+                item = _received(worker.line)
                 if isinstance(item, KantoptError):
                     raise item
                 if item is None or isinstance(item, str):
                     failure = item
-                    used = busy_use(process.pid, elapsed() - began)
-                    process.join(_SOON)
-                    if process.exitcode == ENDED:
+                    used = busy_use(worker.pid, elapsed() - began)
+                    worker.wait(_SOON)
+                    if worker.code == ENDED:
                         failure = _out_of_memory(deadline)
                     break
                 told = item
             elif ending.over() and told is not None:
                 failure = _ended(deadline)
-                used = busy_use(process.pid, elapsed() - began)
+                used = busy_use(worker.pid, elapsed() - began)
                 break
     if failure is None and ending.over():
         failure = _ended(deadline)  # it has noticed the time by itself, and left things out
@@ -92,48 +88,23 @@ def _received(line: Connection) -> Explanation | KantoptError | str | None:
     return item
 
 
-@contextlib.contextmanager
-def _started(
-    question: Question, model: Model, name: str, deadline: Deadline, edits: tuple[str, ...]
-) -> Iterator[Line]:
-    context = multiprocessing.get_context("fork")
-    line, far_end = context.Pipe()
-    process = context.Process(
-        target=_run, args=(far_end, line, question, model, name, deadline, edits), daemon=True
-    )
-    process.start()
-    far_end.close()
-    try:
-        yield process, line
-    finally:
-        process.kill()
-        process.join()
-        line.close()
-
-
 def _run(
     line: Connection,
-    near_end: Connection,
     question: Question,
     model: Model,
     name: str,
     deadline: Deadline,
-    edits: tuple[str, ...],
+    edits: Sequence[str],
 ) -> None:
     """Explain and send what is known; the body of the process."""
-    near_end.close()
-    parent, memory = os.getppid(), deadline.stop.memory
+    memory = deadline.stop.memory
     gc.freeze()  # the documents stay to the end
     gc.disable()  # and so does nearly all else: looking for garbage would take a tenth of the time
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})  # the parent decides
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    with contextlib.suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a solver that prints must not reach stdout
     try:
         for told in explain(question, model, name, deadline, edits):
             line.send(told)
             if memory is not None:  # there is an answer now, whatever becomes of this process
-                memory.leave_when_reached(parent)
+                memory.leave_when_reached(os.getppid())
                 memory = None
         line.send(None)
     except KantoptError as error:
@@ -141,5 +112,5 @@ def _run(
     except (BrokenPipeError, ConnectionResetError):
         pass  # nobody listens any more
     except Exception as error:
-        text = " ".join(str(error).split())[:200]
+        text = " ".join(str(error).split())[:LONGEST]
         line.send(f"explaining failed: {type(error).__name__}: {text}")

@@ -10,8 +10,8 @@ from kantopt.cp.solve import Budget
 from kantopt.problem.parts import Part
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
+from kantopt.search.engine.crew import Crew, Ended, Errand, Message, Search
 from kantopt.search.engine.desk import Desk
-from kantopt.search.engine.worker import Crew, Ended, Errand, Message, Search
 from kantopt.search.known import Bound
 from kantopt.search.parts.assembly import Assembly
 from kantopt.search.techniques.cp_sat import counts

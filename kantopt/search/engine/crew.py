@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
-import threading
-import time
-import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import Self
 
@@ -21,12 +16,10 @@ from kantopt.problem.tiers import Tier
 from kantopt.search.engine.desk import Desk, Line
 from kantopt.search.known import Bound
 from kantopt.search.told import Found, Note
+from kantopt.worker import Worker, fault_words
 
 Search = Callable[[Desk], bool]
 """Search a question; return whether it provably has no legal placement."""
-
-_LONGEST = 200
-"""Most of an error's text that is passed on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +72,8 @@ class Crew:
         self._size = size
         self._parts, self._tiers, self._of_part = parts, tuple(tiers), search
         self._without = without
-        self._idle: list[_Worker] = []
-        self._busy: dict[int, _Worker] = {}
+        self._idle: list[Worker] = []
+        self._busy: dict[int, Worker] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -96,14 +89,14 @@ class Crew:
 
     def send(self, errand: Errand) -> None:
         """Have a part searched."""
-        worker = self._idle.pop() if self._idle else _Worker(self._search)
-        worker.send(errand)
+        worker = self._idle.pop() if self._idle else Worker(self._serve)
+        _send(worker, errand)
         self._busy[errand.part] = worker
 
     def offer(self, part: int, placement: Placement) -> None:
         """Tell the search of a part, if it is on, of a legal placement found elsewhere."""
         if part in self._busy:
-            self._busy[part].send(Found(placement.podsets))
+            _send(self._busy[part], Found(placement.podsets))
 
     def messages(self, seconds: float) -> Iterator[tuple[int, Message]]:
         """Yield what comes within some seconds, with the part that it is about.
@@ -115,12 +108,31 @@ class Crew:
             assert isinstance(line, Connection)
             part = parts[line]
             worker = self._busy[part]
-            message = worker.receive()
+            message: Message
+            try:
+                message = line.recv()
+            except (EOFError, OSError):
+                message = Ended(fault=f"its process ended unexpectedly ({worker.ending()})")
+                worker.end()
             if isinstance(message, Ended):
                 del self._busy[part]
-                if worker.alive:
+                if not worker.line.closed:
                     self._idle.append(worker)
             yield part, message
+
+    def _serve(self, line: Connection) -> None:
+        """Search what is asked for until the line is closed; the body of a process."""
+        watched = False
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                errand = line.recv()
+                if not isinstance(errand, Errand):
+                    continue  # news that came too late
+                memory = errand.budget.deadline.stop.memory
+                if memory is not None and not watched:
+                    memory.leave_when_reached(os.getppid())
+                    watched = True
+                line.send(_guarded(self._search, line, errand))
 
     def _search(self, line: Connection, errand: Errand) -> Ended:
         def news() -> Placement | None:
@@ -144,61 +156,10 @@ class Crew:
         return Ended(infeasible, cut=desk.over())
 
 
-class _Worker:
-    """One of the processes."""
-
-    def __init__(self, search: Callable[[Connection, Errand], Ended]) -> None:
-        self.alive = True
-        self.line, far_end = Pipe()
-        parent = os.getpid()
-        self._pid = os.fork()  # not by multiprocessing: its daemons may have no children
-        if self._pid == 0:
-            try:
-                self.line.close()
-                _serve(far_end, search, parent)
-            finally:
-                os._exit(1)
-        far_end.close()
-
-    def send(self, item: Errand | Found) -> None:
-        """Send to the process; of one that is dead, :meth:`receive` will tell."""
-        with contextlib.suppress(OSError):
-            self.line.send(item)
-
-    def receive(self) -> Message:
-        """Return a message that has come; the process is gone if it is none of its own."""
-        try:
-            message: Message = self.line.recv()
-        except (EOFError, OSError):
-            return Ended(fault=f"its process ended unexpectedly ({self.end()})")
-        return message
-
-    def end(self) -> str:
-        """End the process; return how it has ended."""
-        self.alive = False
-        self.line.close()
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGKILL)
-        code = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
-        return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
-
-
-def _serve(line: Connection, search: Callable[[Connection, Errand], Ended], parent: int) -> None:
-    """Search what is asked for until the line is closed; the body of the process."""
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)  # whoever waits for the plan decides
-    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
-    watched = False
-    with contextlib.suppress(EOFError, OSError):
-        while True:
-            errand = line.recv()
-            if not isinstance(errand, Errand):
-                continue  # news that came too late
-            memory = errand.budget.deadline.stop.memory
-            if memory is not None and not watched:
-                memory.leave_when_reached(parent)
-                watched = True
-            line.send(_guarded(search, line, errand))
+def _send(worker: Worker, item: Errand | Found) -> None:
+    """Send to a process; of one that is dead, the line will tell."""
+    with contextlib.suppress(OSError):
+        worker.line.send(item)
 
 
 def _guarded(
@@ -211,14 +172,4 @@ def _guarded(
     except OSError:
         raise  # nobody listens any more
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        text = " ".join(str(error).split())[:_LONGEST]
-        where = f"{os.path.basename(last.filename)}:{last.lineno}"
-        return Ended(fault=f"{type(error).__name__}: {text} ({where})")
-
-
-def _end_with_parent(parent: int) -> None:
-    """Leave when the parent is gone: nobody else would end a search that nobody listens to."""
-    while os.getppid() == parent:
-        time.sleep(0.1)
-    os._exit(0)
+        return Ended(fault=fault_words(error))

@@ -40,7 +40,7 @@ def clear_for(
     if state.mark() == mark:
         return []
     placed = [j for j in asking if place(j)]
-    if placed and preemption.put_back(seen):
+    if placed and preemption.put_back.settles(seen):
         return placed
     state.undo(mark)
     return []

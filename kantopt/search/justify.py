@@ -54,11 +54,11 @@ def rightly(placer: Placer, preemption: Preemption) -> Placement | None:
         units = preemption.victims.units(range(state.size))
         justify(state, [(j, frozenset(spot.node for _, spot in u)) for j, u in units])
     for _ in range(_MOST_REPAIRS):
-        if preemption.put_back(0):
+        if preemption.put_back.settles(0):
             for j in sorted(dropped):
                 with preemption.kept.held(j):
                     placer.place(j)
-            return state.placement() if preemption.put_back(0) else None
+            return state.placement() if preemption.put_back.settles(0) else None
         gone = {job.index for job, _ in preemption.victims.units(range(state.size))}
         for violation in check(instance, state.placement(), (Rule.PRIORITY,)):
             # Who fits back is named; where room is taken that is kept for others, it is not.

@@ -2,50 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from kantopt.schema.model import Rule
 from kantopt.search.fill import room_for
-from kantopt.search.gangs import Placer, Want
-from kantopt.search.pushing import push_in
-from kantopt.search.put_back import PutBack
+from kantopt.search.gangs import Want
+from kantopt.search.pushing import Place, Pushing
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import Change
-from kantopt.search.victims import Victims
 
 _MOST_REGIONS = 6
 """Domains, or nodes for a single pod, among which the least harm is looked for."""
 
-Place = Callable[[Mask], bool]
 
+class Preemption(Pushing):
+    """The lowest victims first; of the places that are tried the one with the least harm."""
 
-class Preemption:
-    """Finds victims for jobs; every change that it leaves keeps the rules on evictions."""
-
-    def __init__(self, placer: Placer) -> None:
-        self.placer = placer
-        self.state = placer.state
-        self.victims = Victims(placer.state)
-        self._put_back = PutBack(self.victims)
-        self.kept = self._put_back.kept
-
-    def make_room(self, j: int) -> bool:
-        """Place a job by evicting pods of lesser ones; return whether any pod could be placed."""
-        placer = self.placer
-
-        def one(want: Want) -> bool:
-            wants = [Want(want.s, want.role, 1, 1)]
-            return self._search(j, wants, lambda region: placer.place_some(j, want.s, 1, region))
-
-        def whole() -> bool:
-            return self._search(j, placer.wants(j), lambda region: placer.place(j, within=region))
-
-        return push_in(placer, self.victims, j, whole, one)
-
-    def _search(self, j: int, wants: list[Want], place: Place) -> bool:
-        """Try the lowest victims first; of the places tried take the one with the least harm."""
+    def _push_in(self, j: int, wants: list[Want], place: Place) -> bool:
         priority = self.state.instance.jobs[j].priority
         for level in self.victims.priorities_below(priority):
             now = [room_for(self.state, w.s, max(1, w.least)) for w in wants]
@@ -111,15 +84,7 @@ class Preemption:
             return False
         if not self._free_nodes(wants, place, region, level, rooms):
             return False
-        return self.put_back(seen)
-
-    def put_back(self, seen: int) -> bool:
-        """Put back who still fits on nodes touched since; return if the rest are gone rightly."""
-        self._put_back.reprieve(self.state.touched[seen:])
-        if not self._put_back.holds(self.state.touched[seen:]):
-            return False
-        watched = self.state.instance.spreads or self.state.instance.affinities
-        return not watched or self.state.neighbours.holds(self.victims.gone.podsets())
+        return self.put_back.settles(seen)
 
     def _free_quota(self, j: int, wants: list[Want], level: int) -> bool:
         """Evict from the job's queue and its cohort until the job is within quota."""

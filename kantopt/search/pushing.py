@@ -1,42 +1,49 @@
-"""Which pods of a job room is made for: all of a gang at once, else one after the other."""
+"""Preemption, whichever victims it chooses: room is made for a gang at once, else pod by pod."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from kantopt.search.gangs import Placer, Want
+from kantopt.search.put_back import PutBack
+from kantopt.search.shapes import Mask
 from kantopt.search.victims import Victims
 
+Place = Callable[[Mask | None], bool]
+"""Places what room is made for, on some nodes or on any; returns whether there was room."""
 
-def push_in(
-    placer: Placer,
-    victims: Victims,
-    j: int,
-    whole: Callable[[], bool],
-    one: Callable[[Want], bool],
-) -> bool:
-    """Place a job at the cost of lesser ones; return whether any pod could be placed.
 
-    Parameters
-    ----------
-    placer, victims
-        The state as they see it.
-    j
-        Index of the job.
-    whole
-        Makes room for what a gang needs together, and places it.
-    one
-        Makes room for one pod of a pod set, and places it.
-    """
-    job = placer.state.instance.jobs[j]
-    if not job.may_preempt or not victims.priorities_below(job.priority):
-        return False
-    if placer.is_gang(j):
-        return whole()
-    gained = False
-    for want in placer.wants(j):
-        for _ in range(want.most):
-            if not one(want):
-                break
-            gained = True
-    return gained
+class Pushing(ABC):
+    """Finds victims for jobs; every change that it leaves keeps the rules on evictions."""
+
+    def __init__(self, placer: Placer) -> None:
+        self.placer = placer
+        self.state = placer.state
+        self.victims = Victims(placer.state)
+        self.put_back = PutBack(self.victims)
+        self.kept = self.put_back.kept
+
+    def make_room(self, j: int) -> bool:
+        """Place a job by evicting pods of lesser ones; return whether any pod could be placed."""
+        placer = self.placer
+        job = self.state.instance.jobs[j]
+        if not job.may_preempt or not self.victims.priorities_below(job.priority):
+            return False
+        if placer.is_gang(j):
+            return self._push_in(j, placer.wants(j), lambda region: placer.place(j, within=region))
+        gained = False
+        for want in placer.wants(j):
+            for _ in range(want.most):
+                if not self._push_in_one(j, want):
+                    break
+                gained = True
+        return gained
+
+    def _push_in_one(self, j: int, want: Want) -> bool:
+        wants = [Want(want.s, want.role, 1, 1)]
+        return self._push_in(j, wants, lambda region: self.placer.place_some(j, want.s, 1, region))
+
+    @abstractmethod
+    def _push_in(self, j: int, wants: list[Want], place: Place) -> bool:
+        """Make room for what is wanted together and place it; else leave no trace."""

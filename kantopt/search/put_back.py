@@ -24,6 +24,15 @@ class PutBack:
         self.state = victims.state
         self.kept = KeptRoom(victims.state, victims.gone.left)
 
+    def settles(self, seen: int) -> bool:
+        """Put back who still fits on nodes touched since; return if the rest are gone rightly."""
+        state = self.state
+        self.reprieve(state.touched[seen:])
+        if not (self.holds(state.touched[seen:]) and state.pace.kept()):
+            return False
+        watched = state.instance.spreads or state.instance.affinities
+        return not watched or state.neighbours.holds(self.victims.gone.podsets())
+
     def reprieve(self, nodes: Iterable[int]) -> None:
         """Put back evicted pods that still fit, the most important and the dearest first.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
@@ -40,7 +40,6 @@ class Relocation:
         self.placer = placer
         self.state = placer.state
         instance = self.state.instance
-        self._limit = instance.model.limits.moves if instance.on(Rule.LIMITS) else None
         free = freedom_of(instance)
         self._movable = [
             moves > 0 and s not in free.tied and not instance.on_held(instance.podsets[s])
@@ -59,8 +58,7 @@ class Relocation:
         self._failed = 0
         self._regions_tried = _MOST_REGIONS
         self._seen = len(self.state.touched)
-        for n in range(self.state.size):
-            self._weigh(n)
+        self._weigh(range(self.state.size))
 
     def make_room(self, j: int) -> bool:
         """Place a job whole by moving other pods; a job that does not fit leaves no trace."""
@@ -110,50 +108,33 @@ class Relocation:
             for s in short:
                 fill(self.placer.scores, s, self._short(s))
             whole = job.is_gang or job.all_victims
-            if (whole and any(map(self._short, short))) or not self._within_limit():
+            if (whole and any(map(self._short, short))) or not self.state.pace.kept():
                 self.state.undo(mark)
 
     def _short(self, s: int) -> int:
         podset = self.state.instance.podsets[s]
         return podset.count - self.state.placed[s] if podset.running else 0
 
-    def _within_limit(self) -> bool:
-        """Whether no more pods have moved so far than may."""
-        if self._limit is None:
-            return True
-        moved = 0
-        for podset in self.state.instance.podsets:
-            s = podset.index
-            if podset.running and self.state.spots[s] != podset.current:
-                stay = sum(
-                    min(pods, podset.current.get(spot, 0))
-                    for spot, pods in self.state.spots[s].items()
-                )
-                moved += self.state.placed[s] - stay
-        return moved <= self._limit
-
     # -- what could leave
 
     def _refresh(self) -> None:
         """Weigh the nodes anew that have changed."""
         touched = self.state.touched
-        for n in set(touched[self._seen :]):
-            self._weigh(n)
+        self._weigh(sorted(set(touched[self._seen :])))
         self._seen = len(touched)
 
-    def _weigh(self, n: int) -> None:
+    def _weigh(self, nodes: Sequence[int]) -> None:
         state = self.state
-        self._free[:, n], self._devices[:, n], self._toll[n] = 0, 0, 0
-        for s, spot in self._on_node[n]:
-            pods = state.spots[s].get(spot, 0)
-            self._toll[n] += pods
-            self._free[:, n] += pods * state.shape[s].request
-            for need in state.shape[s].needs:
-                for d in spot.devices:
-                    if d < state.device_class.shape[1]:
-                        same = state.device_class[n, d] == need.device_class
-                        for row, amount in need.ask if same else ():
-                            self._devices[row, n, d] += pods * amount
+        self._free[:, nodes], self._devices[:, nodes], self._toll[nodes] = 0, 0, 0
+        pods = [
+            (s, spot, pods)
+            for n in nodes
+            for s, spot in self._on_node[n]
+            if (pods := state.spots[s].get(spot, 0))
+        ]
+        for _, spot, number in pods:
+            self._toll[spot.node] += number
+        state.give(pods, self._free, self._devices)
 
     @contextmanager
     def _without(self) -> Iterator[None]:
@@ -270,4 +251,4 @@ class Relocation:
                 back += 1
             if fill(self.placer.scores, s, pods - back, elsewhere) < pods - back:
                 return False
-        return self._within_limit()
+        return self.state.pace.kept()

@@ -5,66 +5,41 @@ For comparison: the set of victims that is left has none too many, but another m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
-from kantopt.search.gangs import Placer, Want
-from kantopt.search.pushing import push_in
-from kantopt.search.put_back import PutBack
+from kantopt.search.gangs import Want
+from kantopt.search.pushing import Place, Pushing
 from kantopt.search.state import Change
-from kantopt.search.victims import Victims
 
 _Unit = tuple[Change, ...]
 """What goes together: a pod, or a job that goes as a whole."""
 
 
-class ReverseTrim:
+class ReverseTrim(Pushing):
     """Finds victims for jobs as Kueue does: the least important first, the latest started first.
 
     They go one by one until the job fits. Then, from the last to the first, each comes back
     without which the job still fits. Nothing is moved.
     """
 
-    def __init__(self, placer: Placer) -> None:
-        self.placer = placer
-        self.state = placer.state
-        self.victims = Victims(placer.state)
-        self._put_back = PutBack(self.victims)
-        self.kept = self._put_back.kept
-
-    def make_room(self, j: int) -> bool:
-        """Place a job by evicting pods of lesser ones; return whether any pod could be placed."""
-        placer = self.placer
-
-        def one(want: Want) -> bool:
-            return self._make_room(j, lambda: placer.place_some(j, want.s, 1, None))
-
-        return push_in(
-            placer, self.victims, j, lambda: self._make_room(j, lambda: placer.place(j)), one
-        )
-
-    def _make_room(self, j: int, place: Callable[[], bool]) -> bool:
+    def _push_in(self, j: int, wants: list[Want], place: Place) -> bool:
         state = self.state
         mark, seen = state.mark(), len(state.touched)
-        if place():
+        if place(None):
             return True
         units: list[_Unit] = []
         fits = False
         for unit in self._candidates(state.instance.jobs[j].priority):
             units.append(unit)
-            fits = place()
+            fits = place(None)
             if fits:
                 break
         if fits:
             state.undo(mark)
             self._place_without(self._trimmed(units, place), place)
-            self._put_back.reprieve(state.touched[seen:])
-            nodes = state.touched[seen:]
-            watched = state.instance.spreads or state.instance.affinities
-            if self._put_back.holds(nodes) and (
-                not watched or state.neighbours.holds(self.victims.gone.podsets())
-            ):
+            if self.put_back.settles(seen):
                 return True
         state.undo(mark)
         return False
@@ -86,7 +61,7 @@ class ReverseTrim:
         podsets = [s for s in job.podsets if self.state.instance.podsets[s].running]
         return [(s, spot) for s in podsets for spot in sorted(self.state.spots[s])]
 
-    def _trimmed(self, units: list[_Unit], place: Callable[[], bool]) -> list[_Unit]:
+    def _trimmed(self, units: list[_Unit], place: Place) -> list[_Unit]:
         """Walk back over the victims and spare those that are not needed."""
         state = self.state
         kept = list(units)
@@ -98,8 +73,8 @@ class ReverseTrim:
             state.undo(mark)
         return kept
 
-    def _place_without(self, units: list[_Unit], place: Callable[[], bool]) -> bool:
+    def _place_without(self, units: list[_Unit], place: Place) -> bool:
         for unit in units:
             for change in unit:
                 self.state.add(*change)
-        return place()
+        return place(None)

@@ -13,6 +13,7 @@ from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import gpu_milli
 from kantopt.search.neighbours import Neighbours
+from kantopt.search.pace import Pace
 from kantopt.search.quotas import Quotas
 from kantopt.search.shapes import Ints, Mask, PodShape, Shapes
 
@@ -56,6 +57,7 @@ class State:
         self.gpu_weight: Ints = np.array([gpu_milli(name, 1) for name in resources])
         self.quotas = Quotas(instance)
         self.neighbours = Neighbours(instance)
+        self.pace = Pace(instance)
         self.shapes = Shapes(self.classes, self.device_resources)
         needs = instance.on(Rule.DEVICES)
         self.shape = [
@@ -81,9 +83,12 @@ class State:
     def _start(self, placement: Placement) -> None:
         """Place all pods of a placement at once."""
         for podset, spots in zip(self.instance.podsets, placement.podsets, strict=True):
+            s = podset.index
+            if spots != podset.current:
+                for spot, pods in podset.current.items():
+                    self.pace.count(s, spot.node, 0, max(0, pods - spots.get(spot, 0)))
             if not spots:
                 continue
-            s = podset.index
             self.spots[s] = dict(spots)
             self.placed[s] = sum(spots.values())
             self.quotas.add(self.instance.jobs[podset.job].queue, podset.demand, self.placed[s])
@@ -95,6 +100,7 @@ class State:
                     self.bound_on.setdefault(spot.node, {})[s, spot] = pods
                 elif more := max(0, pods - podset.current.get(spot, 0)):
                     self.moved_on.setdefault(spot.node, {})[s, spot] = more
+                    self.pace.count(s, spot.node, more, 0)
         taken = [
             (s, spot, -k) for s, spots in enumerate(placement.podsets) for spot, k in spots.items()
         ]
@@ -202,6 +208,7 @@ class State:
             more = max(0, before + pods - home) - max(0, before - home)
             if more:
                 _count(self.moved_on.setdefault(n, {}), (s, spot), more)
+            self.pace.count(s, n, more, more - pods)
         _count(self.spots[s], spot, pods)
         self.placed[s] += pods
         if podset.running:

@@ -274,3 +274,11 @@ def test_half_a_percent_of_moves_allocates_most_of_what_it_can() -> None:
     ceiling = now[0] - repair_bound(instance, tiers, after, turns=60)
     assert now[0] - after[0] >= 30_000
     assert ceiling <= 46_000
+
+
+def test_rows_grow_as_pods_come_to_new_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = full_cluster(4, 8, 2, 40, 12, 6)
+    expected = repaired(instance)
+    assert expected != instance.current
+    monkeypatch.setattr("kantopt.search.repair.board._MORE", 1)
+    assert repaired(instance) == expected

@@ -121,7 +121,7 @@ def test_a_pod_does_not_move_to_the_node_that_it_is_on() -> None:
     looks = iter([False] * 20)
     gains = Gains(State(instance, instance.current), tiers_of(instance)[0], lambda: False)
     assert gains.run(lambda: next(looks), None) == instance.current
-    assert gains.movers.mark() == 0
+    assert gains.state.mark() == 0
 
 
 FIT: dict[str, Any] = {"unplaced": {"unit": "job", "target": 0}}

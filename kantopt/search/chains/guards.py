@@ -1,4 +1,4 @@
-"""What rules bound across nodes, as amounts: evictions under a budget, use of quotas."""
+"""What rules bound across nodes, as amounts: evictions under budgets, moves of jobs, quotas."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from kantopt.search.quotas import Quotas
 class Guards:
     """Amounts that change with the pods of the groups, and what they may be.
 
-    Begins with none of the groups' pods placed. Only budgets and quotas that some plan could
-    exceed are kept, so that groups without any cost nothing.
+    Begins with none of the groups' pods placed. Only budgets, limits and quotas that some plan
+    could exceed are kept, so that groups without any cost nothing.
 
     Attributes
     ----------
@@ -34,6 +34,7 @@ class Guards:
                 gone = podset.count - (0 if inside else scope.start.placed(podset.index))
                 for b in budgets.intersection(podset.budgets):
                     self._left[b] -= gone
+        self._limit_moves(scope, active)
         for group in scope.groups:
             running = instance.podsets[group.podsets[0]]
             kept = budgets.intersection(running.budgets) if group.running else ()
@@ -46,18 +47,50 @@ class Guards:
                 if podset.index not in active:
                     queue = instance.jobs[podset.job].queue
                     self._quotas.add(queue, podset.demand, scope.start.placed(podset.index))
-        self.none = not (any(self._budgets) or any(queue is not None for queue in self._queue))
+        queued = any(queue is not None for queue in self._queue)
+        self.none = not (any(self._budgets) or any(self._movers) or queued)
 
-    def count(self, g: int, pods: int, evicted: int) -> None:
-        """Take note of pods of a group that come (or go, below 0), and how many are evicted."""
+    def _limit_moves(self, scope: Scope, active: set[int]) -> None:
+        """Say by group which jobs and namespaces have a number of moves that their pods add to."""
+        instance = scope.instance
+        per_namespace = instance.model.limits.moves_per_namespace
+        self._moves: dict[tuple[str, object], int] = {}
+        """Moves that each still bears."""
+
+        def limited(s: int) -> tuple[tuple[str, object], ...]:
+            job = instance.job_of(s)
+            found: list[tuple[str, object]] = []
+            if job.most_moves is not None:
+                found.append(("job", job.index))
+                self._moves.setdefault(found[-1], job.most_moves)
+            if per_namespace is not None:
+                found.append(("namespace", job.namespace))
+                self._moves.setdefault(found[-1], per_namespace)
+            return tuple(found)
+
+        self._movers = [
+            limited(group.podsets[0]) if group.running and not group.homebound else ()
+            for group in scope.groups
+        ]
+        for s, spots in enumerate(scope.start.podsets if self._moves else ()):
+            current = instance.podsets[s].current
+            if current and s not in active:
+                for key in limited(s):
+                    self._moves[key] -= sum(max(0, k - current.get(x, 0)) for x, k in spots.items())
+
+    def count(self, g: int, pods: int, evicted: int, moved: int) -> None:
+        """Take note of pods of a group that come (or go, below 0), are evicted and moved."""
         for b in self._budgets[g]:
             self._left[b] -= evicted
+        for key in self._movers[g]:
+            self._moves[key] -= moved
         if self._queue[g] is not None:
             self._quotas.add(self._queue[g], self._demand[g], pods)
 
     def over(self) -> int:
-        """By how many pods budgets are exceeded, and how many quotas are."""
-        return sum(-left for left in self._left.values() if left < 0) + self._quotas.exceeded()
+        """By how many pods budgets and limits are exceeded, and how many quotas are."""
+        amounts = (*self._left.values(), *self._moves.values())
+        return sum(-left for left in amounts if left < 0) + self._quotas.exceeded()
 
     def admits(self, g: int) -> bool:
         """Whether quotas allow one more pod of a group."""

@@ -248,7 +248,7 @@ class Packing(Rooms):
         self.evicted += evicted
         self.moved += moved
         if not self.guards.none:
-            self.guards.count(g, sign, evicted)
+            self.guards.count(g, sign, evicted, moved)
         effects, after, key = self._first[g], self._after[g], self.key
         if after is not None:
             now = before + sign

@@ -12,7 +12,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement
 from kantopt.search.shapes import Ints, Mask, PodShape
-from kantopt.search.state import Change, State
+from kantopt.search.state import State
 
 _MORE = 1024
 """Rows that arrays grow by."""
@@ -38,15 +38,17 @@ def _alone(job: Job) -> bool:
     return not job.is_gang or sum(role.count for role in job.roles) == 1
 
 
-class Board:
-    """A state whose restless pods are rows: pod set and spot, and how many pods are there.
+class Board(State):
+    """A state whose restless pods are rows as well: pod set and spot, and how many are there.
 
     Rows stay once they are there; those without pods have a count of 0.
 
     Attributes
     ----------
-    node, shape, podset, count
-        Of each row; ``size`` rows are in use.
+    rows
+        How many are in use.
+    node, row_shape, podset, count
+        Of each row; shapes by index in ``distinct``.
     home
         Pods that ran there in the snapshot; each that is gone is a move.
     request, asked
@@ -54,26 +56,22 @@ class Board:
     fixed
         1 where pods arrived that must not move once more: their moves might then wait for each
         other in a circle.
-    moves
-        Running pods that are away from home.
     """
 
     def __init__(self, instance: Instance, start: Placement) -> None:
-        self.instance = instance
-        self.state = State(instance)
+        super().__init__(instance)
         self.restless = restless(instance)
         self.live = [instance.job_of(p.index).move_mode == "live" for p in instance.podsets]
-        self.moves = 0
         self.watchers: list[Callable[[int, int], None]] = []
         """Told pod set and number whenever restless pods come or go."""
-        self.size = 0
-        self.shapes: list[PodShape] = []
-        for shape in self.state.shape:
-            if shape.index == len(self.shapes):
-                self.shapes.append(shape)
-        self.row: dict[tuple[int, Spot], int] = {}
+        self.rows = 0
+        self.distinct: list[PodShape] = []
+        for shape in self.shape:
+            if shape.index == len(self.distinct):
+                self.distinct.append(shape)
+        self._row: dict[tuple[int, Spot], int] = {}
         self.rows_on: list[list[int]] = [[] for _ in instance.nodes]
-        self.spot: list[Spot] = []
+        self._spot: list[Spot] = []
         self._allocate(_MORE)
         for podset in instance.podsets:
             if self.restless[podset.index]:
@@ -83,12 +81,12 @@ class Board:
         self.go_to(start)
 
     def _allocate(self, rows: int) -> None:
-        resources, devices = len(self.instance.resources), self.state.device_class.shape[1]
-        planes = len(self.state.device_resources)
-        old = self.size
+        resources, devices = len(self.instance.resources), self.device_class.shape[1]
+        planes = len(self.device_resources)
+        old = self.rows
         fields: dict[str, tuple[int, ...]] = {
             "node": (rows,),
-            "shape": (rows,),
+            "row_shape": (rows,),
             "podset": (rows,),
             "count": (rows,),
             "home": (rows,),
@@ -107,7 +105,7 @@ class Board:
             setattr(self, name, new)
 
     node: Ints
-    shape: Ints
+    row_shape: Ints
     podset: Ints
     count: Ints
     home: Ints
@@ -117,18 +115,18 @@ class Board:
 
     def row_of(self, s: int, spot: Spot) -> int:
         """Row of a pod set on a spot, made if there is none yet."""
-        row = self.row.get((s, spot))
+        row = self._row.get((s, spot))
         if row is not None:
             return row
-        if self.size == len(self.node):
-            self._allocate(self.size + max(_MORE, self.size // 4))
-        row = self.size
-        self.size += 1
-        shape = self.state.shape[s]
-        self.row[s, spot] = row
-        self.spot.append(spot)
+        if self.rows == len(self.node):
+            self._allocate(self.rows + max(_MORE, self.rows // 4))
+        row = self.rows
+        self.rows += 1
+        shape = self.shape[s]
+        self._row[s, spot] = row
+        self._spot.append(spot)
         self.rows_on[spot.node].append(row)
-        self.node[row], self.shape[row], self.podset[row] = spot.node, shape.index, s
+        self.node[row], self.row_shape[row], self.podset[row] = spot.node, shape.index, s
         podset = self.instance.podsets[s]
         self.fixed[row] = podset.running and self.live[s] and spot not in podset.current
         self.request[:, row] = shape.request
@@ -141,67 +139,46 @@ class Board:
 
     def is_of(self, n: int, d: int, device_class: int) -> bool:
         """Whether a node has a device with an index, of a class."""
-        classes = self.state.device_class
+        classes = self.device_class
         return d < classes.shape[1] and int(classes[n, d]) == device_class
 
     def go_to(self, placement: Placement) -> None:
         """Make the placement the state's."""
-        for s, (now, then) in enumerate(zip(self.state.spots, placement.podsets, strict=True)):
+        for s, (now, then) in enumerate(zip(self.spots, placement.podsets, strict=True)):
             if now == then:
                 continue
             for spot in sorted({*now, *then}):
                 more = then.get(spot, 0) - now.get(spot, 0)
                 if more:
-                    self.redo(s, spot, more)
+                    self.add(s, spot, more)
 
-    def redo(self, s: int, spot: Spot, pods: int) -> None:
-        """Place pods of any pod set on a spot, or take them away; can be undone."""
+    def _apply(self, s: int, spot: Spot, pods: int) -> None:
+        super()._apply(s, spot, pods)
         if self.restless[s]:
-            self.add(s, spot, pods)
-        else:
-            self.state.add(s, spot, pods)
+            for watch in self.watchers:
+                watch(s, pods)
+            row = self.row_of(s, spot)  # which may make longer arrays
+            self.count[row] += pods
 
-    def add(self, s: int, spot: Spot, pods: int) -> None:
-        """Place pods of a restless pod set on a spot, or take them away; can be undone."""
-        self.state.add(s, spot, pods)
-        self._count(s, self.row_of(s, spot), pods)
-
-    def _count(self, s: int, row: int, pods: int) -> None:
-        for watch in self.watchers:
-            watch(s, pods)
-        away = min(self.count[row], self.home[row])
-        self.count[row] += pods
-        self.moves += int(away - min(self.count[row], self.home[row]))
+    @property
+    def moves(self) -> int:
+        """Running pods that are away from home."""
+        return self.pace.moves
 
     def loose(self, rows: Ints) -> Mask:
         """Whether each row has a pod that may go."""
         return np.asarray((self.count[rows] > 0) & (self.fixed[rows] == 0), dtype=np.bool_)
-
-    def mark(self) -> int:
-        """Return a point to come back to with :meth:`undo`."""
-        return self.state.mark()
-
-    def undo(self, mark: int) -> None:
-        """Take back all changes since a mark."""
-        for s, spot, pods in self.since(mark):
-            if self.restless[s]:
-                self._count(s, self.row[s, spot], -pods)
-        self.state.undo(mark)
-
-    def since(self, mark: int) -> list[Change]:
-        """Return all changes since a mark."""
-        return self.state.journal[mark:]
 
     def send_home(self) -> None:
         """Take pods back to where they ran, wherever there is room for them now."""
         again = True
         while again:
             again = False
-            rows = np.flatnonzero(self.count[: self.size] < self.home[: self.size])
+            rows = np.flatnonzero(self.count[: self.rows] < self.home[: self.rows])
             for row in rows.tolist():
-                s, spot = int(self.podset[row]), self.spot[row]
-                away = [x for x in sorted(self.state.spots[s]) if x not in self.spots_of(s)]
-                if away and self.room_at(s, spot):
+                s, spot = int(self.podset[row]), self._spot[row]
+                away = [x for x in sorted(self.spots[s]) if x not in self.spots_of(s)]
+                if away and self.has_room(s, spot):
                     self.add(s, away[0], -1)
                     self.add(s, spot, 1)
                     again = True
@@ -210,24 +187,10 @@ class Board:
         """Where the pods of a pod set ran."""
         return self.instance.podsets[s].current
 
-    def room_at(self, s: int, spot: Spot) -> bool:
-        """Whether one more pod fits on a spot."""
-        state, n = self.state, spot.node
-        shape = state.shape[s]
-        if any(state.free[r, n] < amount for r, amount in shape.asks):
-            return False
-        return all(
-            state.devices[plane, n, d] >= amount
-            for need in shape.needs
-            for d in spot.devices
-            if self.is_of(n, d, need.device_class)
-            for plane, amount in need.ask
-        )
-
     def lift(self, row: int) -> int:
         """Take one pod of a row away; return its pod set."""
         s = int(self.podset[row])
-        self.add(s, self.spot[row], -1)
+        self.add(s, self._spot[row], -1)
         return s
 
     def cost(self, rows: Ints) -> Ints:

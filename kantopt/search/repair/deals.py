@@ -32,7 +32,7 @@ class Deals:
         self.filling = filling
         self.fit = fit
         self.rng = rng
-        self.scores = Scores(board.state, Strategy.BEST_FIT)
+        self.scores = Scores(board, Strategy.BEST_FIT)
 
     def place_waiting(self) -> None:
         """Place what there is room for as it is."""
@@ -64,20 +64,20 @@ class Deals:
         return worth, touched
 
     def _size(self, s: int) -> int:
-        return int(self.board.state.shape[s].demand.sum())
+        return int(self.board.shape[s].demand.sum())
 
     def _put(self, s: int, n: int) -> bool:
         """Place one pod on a node if there is room; return whether there was."""
         board = self.board
-        shape = board.state.shape[s]
-        if not board.state.allowed(s)[n] or not rooms(board.state, shape, 1, np.array([n]))[0]:
+        shape = board.shape[s]
+        if not board.allowed(s)[n] or not rooms(board, shape, 1, np.array([n]))[0]:
             return False
         for home, pods in board.spots_of(s).items():
-            vacant = home.node == n and board.state.spots[s].get(home, 0) < pods
-            if vacant and board.room_at(s, home):
+            vacant = home.node == n and board.spots[s].get(home, 0) < pods
+            if vacant and board.has_room(s, home):
                 board.add(s, home, 1)
                 return True
-        devices = best_devices(board.state, s, n)
+        devices = best_devices(board, s, n)
         if devices is None:
             return False
         board.add(s, Spot(n, devices), 1)
@@ -90,7 +90,7 @@ class Deals:
             nodes = nodes[~np.isin(nodes, list(barred))]
         if len(nodes) < 2:
             return int(nodes[0]) if len(nodes) else None
-        return int(nodes[self.scores.score(self.board.state.shape[s], nodes).argmax()])
+        return int(nodes[self.scores.score(self.board.shape[s], nodes).argmax()])
 
     def _settle(self, s: int, n: int, touched: set[int]) -> bool:
         """Find a place for a pod that has left node ``n``."""
@@ -112,7 +112,7 @@ class Deals:
         order = self._cheap(rows)
         tried = set()
         for row in order.tolist():
-            shape = int(board.shape[row])
+            shape = int(board.row_shape[row])
             if shape in tried:
                 continue
             tried.add(shape)
@@ -141,13 +141,13 @@ class Deals:
         board = self.board
         if board.live[s]:
             return False
-        shapes = np.unique(board.shape[rows])
+        shapes = np.unique(board.row_shape[rows])
         fine, gains = self._gains(shapes, n)
         if not len(fine):
             return False
         order = np.argsort(-gains, kind="stable")[:TRIES]
         for i in order.tolist():
-            some = rows[board.shape[rows] == fine[i]]
+            some = rows[board.row_shape[rows] == fine[i]]
             for row in self._cheap(some)[:2].tolist():
                 mark = board.mark()
                 m = int(board.node[row])
@@ -160,7 +160,7 @@ class Deals:
 
     def _gains(self, shapes: Ints, n: int) -> tuple[Ints, Ints]:
         """Shapes that fit on a node, and what pods that wait would add beside one of them."""
-        state = self.board.state
+        state = self.board
         shapes = shapes[self.fit.on[shapes, n]]
         count = len(shapes)
         left = Rooms(

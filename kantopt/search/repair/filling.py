@@ -44,7 +44,7 @@ class Filling:
 
     def __init__(self, board: Board, weights: Sequence[int]) -> None:
         self.board = board
-        state, instance = board.state, board.instance
+        state, instance = board, board.instance
         size = state.offered.sum(axis=1).clip(1)
         kinds: dict[tuple[int, frozenset[int] | None, int | None, int], Kind] = {}
         self.kind_of: dict[int, Kind] = {}
@@ -85,11 +85,11 @@ class Filling:
 
     def waiting(self, s: int) -> int:
         """Pods of a pod set that are not placed."""
-        return self.board.instance.podsets[s].count - self.board.state.placed[s]
+        return self.board.instance.podsets[s].count - self.board.placed[s]
 
     def worth(self, rooms: Rooms) -> Ints:
         """Return what the pods that wait could add to each room, by itself; uses the rooms up."""
-        classes = self.board.state.device_class
+        classes = self.board.device_class
         total: Ints = np.zeros(len(rooms.node), dtype=np.int64)
         perhaps = self._perhaps(rooms)
         for k in np.flatnonzero(perhaps.any(axis=1)).tolist():
@@ -113,10 +113,10 @@ class Filling:
 
     def reserve(self, rooms: Rooms, shapes: Ints) -> Mask:
         """Take one pod of the given shape from each room; say where it fits."""
-        classes = self.board.state.device_class
+        classes = self.board.device_class
         fine = np.zeros(len(shapes), dtype=np.bool_)
         for k in np.unique(shapes).tolist():
-            shape = self.board.shapes[k]
+            shape = self.board.distinct[k]
             rows = np.flatnonzero(shapes == k)
             for r, amount in shape.asks:
                 rows = rows[rooms.free[r, rows] >= amount]
@@ -148,7 +148,7 @@ class Filling:
 
     def place(self, kind: Kind, n: int) -> bool:
         """Place a pod that waits on a node if there is room; return whether there was."""
-        state = self.board.state
+        state = self.board
         if any(state.free[r, n] < amount for r, amount in kind.shape.asks):
             return False
         devices = best_devices(state, kind.podsets[0], n)

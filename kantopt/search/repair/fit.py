@@ -24,7 +24,7 @@ class Fit:
 
     def __init__(self, board: Board) -> None:
         self.board = board
-        state, shapes = board.state, board.shapes
+        state, shapes = board, board.distinct
         most = max((len(shape.needs) for shape in shapes), default=0)
         self._request: Ints = np.array([shape.request for shape in shapes]).reshape(
             len(shapes), len(state.instance.resources)
@@ -47,7 +47,7 @@ class Fit:
 
     def refresh(self) -> None:
         """Take note of the nodes that have changed."""
-        touched = self.board.state.touched
+        touched = self.board.touched
         if self._seen == len(touched):
             return
         nodes = np.array(sorted(set(touched[self._seen :])), dtype=np.int64)
@@ -57,9 +57,9 @@ class Fit:
         self.somewhere += self.on[:, nodes].sum(axis=1)
 
     def _renew(self, nodes: Ints) -> None:
-        board, state = self.board, self.board.state
+        board = state = self.board
         free, devices = state.free[:, nodes], state.devices[:, nodes]
-        fine = np.ones((len(board.shapes), len(nodes)), dtype=np.bool_)
+        fine = np.ones((len(board.distinct), len(nodes)), dtype=np.bool_)
         for r, asked in enumerate(self._request.T):
             fine &= (free[r][None, :] >= asked[:, None]) | (asked[:, None] == 0)
         for i in range(len(self._class)):
@@ -69,7 +69,7 @@ class Fit:
             fine &= able.sum(axis=2) >= self._count[i][:, None]
         self.on[:, nodes] = fine
         if self._room.shape[1] != len(board.node):
-            rows = np.arange(board.size)
+            rows = np.arange(board.rows)
             self._room = np.zeros((len(free), len(board.node)), dtype=np.int64)
             self._devices = np.zeros(board.asked.shape, dtype=np.int64)
         else:
@@ -80,7 +80,7 @@ class Fit:
     def nodes_for(self, s: int) -> Ints:
         """Nodes that admit and hold one more pod of a pod set."""
         self.refresh()
-        state = self.board.state
+        state = self.board
         return np.flatnonzero(self.on[state.shape[s].index] & state.allowed(s))
 
     def instead(self, s: int) -> Ints:
@@ -89,12 +89,12 @@ class Fit:
         Rows of pods of the same shape are left out.
         """
         self.refresh()
-        board, state = self.board, self.board.state
+        board = state = self.board
         shape = state.shape[s]
-        mask = board.loose(np.arange(board.size))
-        mask &= board.shape[: board.size] != shape.index
+        mask = board.loose(np.arange(board.rows))
+        mask &= board.row_shape[: board.rows] != shape.index
         for r, amount in shape.asks:
-            mask &= self._room[r, : board.size] >= amount
+            mask &= self._room[r, : board.rows] >= amount
         rows = np.flatnonzero(mask)
         nodes = board.node[rows]
         fine = state.allowed(s)[nodes]
@@ -109,7 +109,7 @@ class Fit:
 
     def elsewhere(self, rows: Ints, n: int | None = None) -> Mask:
         """Whether pods of some rows fit somewhere but on their own node and on node ``n``."""
-        shapes = self.board.shape[rows]
+        shapes = self.board.row_shape[rows]
         nodes = self.somewhere[shapes] - self.on[shapes, self.board.node[rows]]
         if n is not None:
             nodes -= self.on[shapes, n]

@@ -46,10 +46,10 @@ class Greedy:
         """
         self.noise = noise
         self.marks: list[int] = []
-        self.version = [0] * self.board.state.size
+        self.version = [0] * self.board.size
         self.heap: list[tuple[float, int, int, Out]] = []
         self.deals.place_waiting()
-        self._push(list(range(self.board.state.size)))
+        self._push(list(range(self.board.size)))
         while self.heap and not self.over():
             self._next()
         return self.marks
@@ -108,7 +108,7 @@ class Greedy:
         worth, touched = done
         real = rate(worth, board.moves - before)
         late = bool(self.heap) and real < -self.heap[0][0] * 0.999
-        if worth <= 0 or board.moves > self.most or late:
+        if worth <= 0 or not board.pace.kept() or late:
             board.undo(mark)
             if late and worth > 0 and real < out.rate * 0.999:
                 self._add(real, out)

@@ -9,7 +9,7 @@ from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Metric, Rule
+from kantopt.schema.model import Metric
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.repair.board import Board, restless
 from kantopt.search.repair.fit import Fit
@@ -98,7 +98,7 @@ def suffices(instance: Instance, tiers: Sequence[Tier]) -> bool:
     by themselves.
     """
     limits = instance.model.limits
-    if not instance.on(Rule.LIMITS) or limits.moves is None or limits.evictions != 0:
+    if limits.moves is None or limits.evictions != 0:
         return False
     loose = restless(instance)
     alone = all(loose[podset.index] for podset in instance.podsets if not podset.running)
@@ -132,7 +132,7 @@ class _Run:
         self.deadline = deadline
         self.rng = random.Random(seed)
         self.board = Board(instance, best.placement)
-        limit = instance.model.limits.moves if instance.on(Rule.LIMITS) else None
+        limit = self.board.pace.most
         self.limited = limit is not None
         most = _NO_LIMIT if limit is None else limit
         fit = Fit(self.board)
@@ -178,7 +178,7 @@ class _Run:
         for work in self.passes:
             self.marks += work.work(0.0)
         board.send_home()
-        if self.best.offer(board.state.placement()):
+        if self.best.offer(board.placement()):
             return True
         board.undo(mark)
         self.marks = []
@@ -190,7 +190,7 @@ class _Run:
         low, high = KEPT
         kept = int(len(self.marks) * (low + (high - low) * self.rng.random()))
         mark = self.marks[kept] if kept < len(self.marks) else board.mark()
-        before, marks = board.since(mark), self.marks
+        before, marks = board.journal[mark:], self.marks
         board.undo(mark)
         self.marks = marks[:kept]
         if first:
@@ -198,10 +198,10 @@ class _Run:
         for work in self.passes:
             self.marks += work.work(0.0 if first else self.rng.choice(NOISES))
         board.send_home()
-        if self.best.offer(board.state.placement()):
+        if self.best.offer(board.placement()):
             return True
         board.undo(mark)
         for s, spot, pods in before:
-            board.redo(s, spot, pods)
+            board.add(s, spot, pods)
         self.marks = marks
         return False

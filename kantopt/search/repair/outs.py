@@ -39,12 +39,12 @@ class Partners:
     def __init__(self, board: Board, fit: Fit) -> None:
         self.board = board
         self.fit = fit
-        self._sample = [-1] * len(board.shapes)
+        self._sample = [-1] * len(board.distinct)
         """A restless pod set of each shape."""
         for s, restless in enumerate(board.restless):
             if restless:
-                self._sample[board.state.shape[s].index] = s
-        size = np.array([[*shape.request, *shape.demand] for shape in board.shapes])
+                self._sample[board.shape[s].index] = s
+        size = np.array([[*shape.request, *shape.demand] for shape in board.distinct])
         below: Mask = np.all(size[:, None, :] <= size[None, :, :], axis=2)
         self._smaller: Mask = below & ~below.T
         self._displaced: dict[int, Ints] = {}
@@ -71,7 +71,9 @@ class Partners:
     def swappable(self, shape: int) -> Ints:
         """Shapes whose pods a pod of a shape can swap places with."""
         if shape not in self._shapes:
-            self._shapes[shape] = np.unique(self.board.shape[self.fit.instead(self._sample[shape])])
+            self._shapes[shape] = np.unique(
+                self.board.row_shape[self.fit.instead(self._sample[shape])]
+            )
         return self._shapes[shape]
 
     def least(self, shape: int) -> list[int]:
@@ -127,8 +129,8 @@ class Outs:
     def _all(self, a: Ints, b: Ints) -> list[Out]:
         fine = self.fit.somewhere > 0
         board = self.board
-        far = ~fine[board.shape[a]]
-        farther = (b >= 0) & ~fine[board.shape[b]]
+        far = ~fine[board.row_shape[a]]
+        farther = (b >= 0) & ~fine[board.row_shape[b]]
         found: list[Out] = []
         keep = ~(far & farther)
         a, b, far = a[keep], b[keep], (far | farther)[keep]
@@ -149,8 +151,8 @@ class Outs:
         ]
         swaps: list[tuple[int, int]] = []
         for i in np.flatnonzero(good & far).tolist():
-            one = int(a[i] if not self.fit.somewhere[board.shape[a[i]]] else b[i])
-            shape = int(board.shape[one])
+            one = int(a[i] if not self.fit.somewhere[board.row_shape[a[i]]] else b[i])
+            shape = int(board.row_shape[one])
             if self.partners.displaces(shape, int(board.node[one])):
                 found.append(Out(_rows(a[i], b[i]), worth[i] / (price[i] + 1), shape))
             if b[i] < 0:
@@ -159,7 +161,7 @@ class Outs:
 
     def _without(self, a: Ints, b: Ints) -> Rooms:
         """What is free once the pods are gone."""
-        board, state = self.board, self.board.state
+        board = state = self.board
         nodes = board.node[a]
         free = state.free[:, nodes] + board.request[:, a]
         devices = state.devices[:, nodes] + board.asked[:, a]
@@ -182,7 +184,7 @@ class Outs:
             if value > best.get(i, (0, 0))[0]:
                 best[i] = value, shape
         return [
-            Out((int(a[i]),), value / (float(price[i]) + 1), int(board.shape[a[i]]), shape)
+            Out((int(a[i]),), value / (float(price[i]) + 1), int(board.row_shape[a[i]]), shape)
             for i, (value, shape) in best.items()
         ]
 

@@ -49,10 +49,10 @@ class Fit:
         if not wants or self._place(j, None):
             return bool(wants)
         for region in self._regions(j, wants):
-            mark = self.movers.mark()
+            mark = self.state.mark()
             if self._clear(j, wants, region, over) and self._place(j, region):
                 return True
-            self.movers.undo(mark)
+            self.state.undo(mark)
             if over():
                 return False
         return False
@@ -135,7 +135,7 @@ class Fit:
 
     def _free_one(self, s: int, n: int, reserved: Mask, most: int) -> int:
         """Move pods off a node until a pod of ``s`` fits; return how many then do."""
-        mark = self.movers.mark()
+        mark = self.state.mark()
         mask = ~reserved
         mask[n] = False
         only = np.zeros(self.state.size, dtype=np.bool_)
@@ -149,5 +149,5 @@ class Fit:
                     break
         room = int(room_for(self.state, s, most, only)[n])
         if not room:
-            self.movers.undo(mark)
+            self.state.undo(mark)
         return room

@@ -69,10 +69,17 @@ def _drain(
     share = deadline.less(deadline.remaining() * (1 - SHARE))
     drain = Drain(State(instance, start))
     placement = drain.run(share.cuts)
-    while not found(placement) and drain.movers.mark():
-        # Supposes that what is illegal stays so with more moves.
-        drain.movers.undo(drain.movers.mark() // 2)
-        placement = drain.state.placement()
+    _legal_part(drain.state, placement, found)
+
+
+def _legal_part(state: State, placement: Placement, found: Callable[[Placement], bool]) -> None:
+    """Take moves back, the latest half of them each time, until what is left is legal.
+
+    Supposes that what is illegal stays so with more moves.
+    """
+    while not found(placement) and state.mark():
+        state.undo(state.mark() // 4 * 2)
+        placement = state.placement()
 
 
 def _fit(
@@ -117,10 +124,7 @@ def _gain(
     value = measure(instance, start, (tier,))[0]
     gains = Gains(State(instance, start), tier, share.cuts)
     placement = gains.run(share.cuts, value if tier.target is not None else None)
-    while not found(placement) and gains.movers.mark():
-        # Supposes that what is illegal stays so with more moves.
-        gains.movers.undo(gains.movers.mark() // 2)
-        placement = gains.state.placement()
+    _legal_part(gains.state, placement, found)
 
 
 def _vacate(
@@ -141,8 +145,8 @@ def _vacate(
         while not found(placement) and vacation.marks:
             # Supposes that what is illegal stays so with more groups.
             del vacation.marks[len(vacation.marks) // 2 :]
-            vacation.movers.undo(vacation.marks[-1] if vacation.marks else 0)
+            state.undo(vacation.marks[-1] if vacation.marks else 0)
             placement = state.placement()
-        vacation.movers.undo(0)
+        state.undo(0)
         if share.cuts():
             return

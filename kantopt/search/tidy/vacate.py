@@ -82,7 +82,7 @@ class Vacation:
                 if arrived[nodes].any() or not self._fits_limit(len(group.pods)):
                     continue
                 if self._empty(group, self._open_to(tier, group_of, used), arrived):
-                    self.marks.append(self.movers.mark())
+                    self.marks.append(self.state.mark())
                     used[nodes] = False
                     in_use -= 1
         return self.state.placement()
@@ -123,11 +123,11 @@ class Vacation:
         """Move all pods of a group elsewhere; if one finds no place, none moves."""
         mask = admitted.copy()
         mask[list(group.nodes)] = False
-        mark, taken = self.movers.mark(), []
+        mark, taken = self.state.mark(), []
         for s, source in group.pods:
             n = self._fullest.move(s, source, mask)
             if n is None:
-                self.movers.undo(mark)
+                self.state.undo(mark)
                 return False
             taken.append(n)
         arrived[taken] = True

@@ -1,0 +1,75 @@
+"""How much a placement in the making disturbs, as amounts that the model limits (R14)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kantopt.problem.instance import Instance
+
+_Key = tuple[str, object]
+
+
+class Pace:
+    """Running pods that are not where they were, kept up to date; says what may still move.
+
+    Of jobs, namespaces and nodes only those are counted that have a limit.
+
+    Attributes
+    ----------
+    moves
+        Running pods that are somewhere else now.
+    """
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+        limits = instance.model.limits
+        self.most = limits.moves
+        """Most moves in all; ``None`` if any number may be."""
+        self.moves = 0
+        self._namespaces = limits.moves_per_namespace
+        self._arrivals, self._departures = limits.arrivals_per_node, limits.departures_per_node
+        self._apart = any(
+            n is not None for n in (self._namespaces, self._arrivals, self._departures)
+        ) or any(job.most_moves is not None for job in instance.jobs)
+        self._counts: Counter[_Key] = Counter()
+        self._over = 0
+        """Pods beyond the limits of jobs, namespaces and nodes."""
+
+    def count(self, s: int, n: int, arrived: int, left: int) -> None:
+        """Take note of running pods that come to a node, or leave one (below 0: the reverse)."""
+        self.moves += arrived
+        if not self._apart:
+            return
+        for key, limit in self._limits(s, n, n):
+            pods = left if key[0] == "departures" else arrived
+            if limit is not None and pods:
+                before = self._counts[key]
+                self._counts[key] = after = before + pods
+                self._over += max(0, after - limit) - max(0, before - limit)
+
+    def _limits(self, s: int, source: int, target: int) -> tuple[tuple[_Key, int | None], ...]:
+        """What bounds a move beside the number of all moves."""
+        job = self._instance.job_of(s)
+        return (
+            (("job", job.index), job.most_moves),
+            (("namespace", job.namespace), self._namespaces),
+            (("arrivals", target), self._arrivals),
+            (("departures", source), self._departures),
+        )
+
+    def left(self) -> int | None:
+        """Pods that may still move; ``None`` if any number."""
+        return None if self.most is None else self.most - self.moves
+
+    def allows(self, s: int, source: int, target: int) -> bool:
+        """Whether one pod more may move from one node to another."""
+        if self.most is not None and self.moves >= self.most:
+            return False
+        return not self._apart or all(
+            limit is None or self._counts[key] < limit
+            for key, limit in self._limits(s, source, target)
+        )
+
+    def kept(self) -> bool:
+        """Whether no limit is exceeded."""
+        return not self._over and (self.most is None or self.moves <= self.most)

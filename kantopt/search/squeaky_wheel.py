@@ -8,10 +8,11 @@ from itertools import groupby
 
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.gangs import Placer
-from kantopt.search.justify import drop, rightly
+from kantopt.search.justify import rightly
 from kantopt.search.preempt import Preemption
 from kantopt.search.scores import Scores
 from kantopt.search.state import State
@@ -70,16 +71,13 @@ class _Wheel:
         self._state = State(instance)
         self._placer = Placer(Scores(self._state, Strategy.BEST_FIT))
         self._preemption = Preemption(self._placer)
-        self._state.go_to(placement)  # from here on, so that it is known who is gone
         self._rng = random.Random(seed)
-        self._jobs = [job.index for job in instance.jobs if self._is_new(job.index)]
-        self._pods = {j: self._placed(j) for j in self._jobs}
+        self._pods = {job.index: pods for job in instance.jobs if (pods := _new(placement, job))}
+        """Pods of each job that was placed with the plan as a whole."""
+        lifted = [s for j in self._pods for s in instance.jobs[j].podsets]
+        # From here on it is watched who is gone.
+        self._state.go_to(placement.replace({s: {} for s in lifted}))
         self._least = _total(self._beyond(placement))
-
-    def _is_new(self, j: int) -> bool:
-        """Whether all pods of a job that are placed are new."""
-        podsets = [s for s in self._instance.jobs[j].podsets if self._state.placed[s]]
-        return bool(podsets) and not any(self._instance.podsets[s].running for s in podsets)
 
     def _placed(self, j: int) -> int:
         return sum(self._state.placed[s] for s in self._instance.jobs[j].podsets)
@@ -87,18 +85,17 @@ class _Wheel:
     def _beyond(self, placement: Placement) -> dict[int, tuple[int, ...]]:
         """What each job uses beyond the fewest, by tier."""
         by_tier = [CLOSENESS[t.metric](t, self._instance, placement) for t in self._tiers]
-        return {j: tuple(excess[j] for excess in by_tier) for j in self._jobs}
+        return {j: tuple(excess[j] for excess in by_tier) for j in self._pods}
 
     def run(self, deadline: Deadline, found: Callable[[Placement], bool]) -> None:
         """Go on until the time is up, nothing is spread or it has long been in vain."""
         least, idle = self._least, 0
-        order = sorted(self._jobs, key=lambda j: (self._rank(j), -self._pods[j], j))
+        order = sorted(self._pods, key=lambda j: (self._rank(j), -self._pods[j], j))
         while idle < _PATIENCE and any(least) and not deadline.cuts():
             idle += 1
             mark = self._state.mark()
-            homeless = self._place(order)
-            placement = self._state.placement()
-            spread = self._beyond(placement)
+            homeless = self._place(order, deadline)
+            spread = self._beyond(self._state.placement())
             if not homeless and _total(spread) < least:
                 after = rightly(self._placer, self._preemption)
                 if after is not None and found(after):
@@ -113,15 +110,15 @@ class _Wheel:
         size = max(int(self._state.shape[podset.index].demand.sum()) for podset in podsets)
         return (-largest, -size, j not in self._placer.needs)
 
-    def _place(self, order: Sequence[int]) -> set[int]:
-        """Place all anew; return those that have not got all that they had."""
-        for j in order:
-            drop(self._state, j)
+    def _place(self, order: Sequence[int], deadline: Deadline) -> set[int]:
+        """Place all, as far as there is time; return those that have not got all that they had."""
         jobs = self._instance.jobs
         for _, alike in groupby(order, key=lambda j: (jobs[j].priority, jobs[j].may_preempt)):
             several = list(alike)
             with self._preemption.kept.held(several[0]):
                 for j in several:
+                    if deadline.cuts():
+                        break
                     self._placer.place(j)
                     if self._placed(j) < self._pods[j] and self._placed(j):
                         self._placer.place_more(j)
@@ -141,6 +138,14 @@ class _Wheel:
 
         places = {j: place(i, j) for i, j in enumerate(order)}
         return sorted(order, key=lambda j: (self._rank(j), places[j], j))
+
+
+def _new(placement: Placement, job: Job) -> int:
+    """Pods of a job that are placed, if all of them are new."""
+    roles = [(role.running, role.pending) for role in job.roles]
+    if any(running is not None and placement.placed(running) for running, _ in roles):
+        return 0
+    return sum(placement.placed(pending) for _, pending in roles if pending is not None)
 
 
 def _total(spread: dict[int, tuple[int, ...]]) -> tuple[int, ...]:

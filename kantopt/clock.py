@@ -118,6 +118,10 @@ class Deadline:
         """Return a deadline that leaves some seconds for what comes after."""
         return self if self.at is None else replace(self, at=self.at - seconds, whole=self.asked)
 
+    def share(self, part: float) -> Deadline:
+        """Return a deadline that leaves all but a part of the time that is left."""
+        return self.less(self.remaining() * (1 - part))
+
     def at_least(self, seconds: float) -> Deadline:
         """Return a deadline that is so many seconds away, or more; a wish to stop still ends it."""
         now = elapsed()

@@ -36,6 +36,7 @@ ANYWHERE = {
     "kantopt.clock",
     "kantopt.memory",
     "kantopt.processor",
+    "kantopt.shares",
     "kantopt.worker",
 }
 """``kantopt`` itself is imported for ``__version__``."""

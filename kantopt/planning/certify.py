@@ -56,19 +56,12 @@ from kantopt.schema.model import Model, Rule
 from kantopt.schema.plan import Standing
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.sequence import sequence
+from kantopt.shares import CERTIFY_FIRST, CERTIFY_LAST, CROSS_CHECK, WRITING_CERTIFICATE
 from kantopt.verify.metrics import measure
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
 
-FIRST_LOOK = 0.2
-"""Share of the time in which prices are looked for before anything is searched."""
-LAST_LOOK = 0.1
-"""Share of the time that is kept for them after the search."""
-ENDING = 0.3
-"""Seconds to keep for writing."""
 _BUT_REQUIRED = tuple(rule for rule in Rule if rule is not Rule.REQUIRED)
-CROSS_CHECK = 0.4
-"""Share of the time that is kept for the second solver."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +224,7 @@ class _Certification:
             start=(self.final, "the plan judged") if legal else None,
         )
         first = Incumbent(run.instance, self.tiers, self.final, "the plan judged").best
-        witnesses = Witnesses(
-            run.instance, self.tiers, self.final, first.values, self.deadline.less(run.reserve)
-        )
+        witnesses = Witnesses(run.instance, self.tiers, self.final, first.values, run.searching)
         witnesses.tell(run.incumbent.known)
         better: CounterExample | None = None
         if certificate.history is not None:
@@ -246,13 +237,13 @@ class _Certification:
             left = self.deadline.remaining()
             run.construct()
             if run.incumbent.best.key >= first.key:
-                witnesses.look(self.deadline.less(left * (1 - FIRST_LOOK)))
+                witnesses.look(self.deadline.less(left * (1 - CERTIFY_FIRST)))
                 witnesses.tell(run.incumbent.known)
-            run.reserve += left * (LAST_LOOK + CROSS_CHECK * self.cross_check)
+            run.reserve += left * (CERTIFY_LAST + CROSS_CHECK * self.cross_check)
             run.search()
             witnesses.hear(run.incumbent.known)
             if run.incumbent.best.key >= first.key:
-                witnesses.look(self.deadline.less(left * LAST_LOOK / 2))
+                witnesses.look(self.deadline.less(left * CERTIFY_LAST / 2))
         if run.incumbent.best.key < first.key:
             judged = certificate if certificate.history is not None else None
             better = self._better(run, (first.missing, *first.values), judged)
@@ -312,7 +303,7 @@ class _Certification:
         ]
         checked = list(tiers)
         for k, i in enumerate(searched):
-            seconds = (self.deadline.remaining() - ENDING) / (len(searched) - k)
+            seconds = (self.deadline.remaining() - WRITING_CERTIFICATE) / (len(searched) - k)
             if seconds > 0:
                 given = second_opinion(instance, self.tiers, values, i, seconds)
                 checked[i] = tiers[i].model_copy(update={"second_opinion": given})

@@ -18,6 +18,7 @@ from kantopt.schema.extends import load_model
 from kantopt.schema.model import Limits, Model, Objective
 from kantopt.schema.plan import Plan
 from kantopt.schema.quantity import parse_quantity
+from kantopt.shares import DEFRAG_FIRST
 
 DEFAULT = "defrag"
 """The shipped model that is used where none is given."""
@@ -151,7 +152,7 @@ def defragment(
 
 def _half(deadline: Deadline) -> Deadline:
     """Leave as much time for asking again."""
-    return deadline.less(deadline.remaining() / 2)
+    return deadline.share(DEFRAG_FIRST)
 
 
 def _told(result: Result, texts: tuple[str, ...]) -> Result:

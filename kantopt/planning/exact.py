@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning.messages import Alone, Done, Failed, Message, SearchTask, Started
+from kantopt.planning.options import Options
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
 from kantopt.processor import CpuUse, busy_use
@@ -14,20 +16,42 @@ from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.known import Bound
 from kantopt.search.schedule import CP_SAT
 from kantopt.search.told import Begun, Found, LeftOut, Note
+from kantopt.shares import GRACE, MOST_GRACE
 
 NO_TIME = "the exact search did not begin: there was no time left for it"
 """Warning of a run whose other parts took all the time."""
-_GRACE = 0.2
-_GRACE_SHARE = 20
 _EVERY = 0.02
 """Seconds between two looks at the line while something else is being done."""
 _SHORT = 0.05
 """Most seconds to wait at once: a signal only sets a flag, and the flag must be seen soon."""
 
 
-def grace(seconds: float) -> float:
-    """Return how long before its end a search of so many seconds is to stop: for its last word."""
-    return min(_GRACE, seconds / _GRACE_SHARE)
+def until_last_word(deadline: Deadline) -> Deadline:
+    """Return when an exact search is to stop so that its last word comes in time."""
+    return deadline.less(min(MOST_GRACE, deadline.remaining() * GRACE))
+
+
+def search_task(
+    incumbent: Incumbent,
+    options: Options,
+    deadline: Deadline,
+    workers: int,
+    work: float | None = None,
+    forbidden: Sequence[Placement] = (),
+) -> SearchTask:
+    """Ask for a better placement than the incumbent, and for bounds."""
+    return SearchTask(
+        instance=incumbent.searched,
+        tiers=incumbent.tiers,
+        start=incumbent.placement,
+        forbidden=tuple(forbidden),
+        deadline=until_last_word(deadline),
+        seed=options.seed,
+        workers=workers,
+        work=work,
+        log=options.log,
+        without=options.without,
+    )
 
 
 class Exact:

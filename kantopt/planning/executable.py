@@ -36,7 +36,7 @@ class _Orders:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.over = run.deadline.less(run.reserve / 2).cuts
+        self.over = run.ordering.cuts
         self.forbidden: list[Placement] = []
         self.ordered: tuple[Key, Placement, tuple[Wave, ...]] | None = None
 
@@ -98,7 +98,7 @@ class _Orders:
             found.append(other)
             return True
 
-        deadline = run.deadline.less(run.reserve / 2)
+        deadline = run.ordering
         tidy(run.instance, placement, run.tiers, deadline, run.options.seed, legal)
         return sorted(found, key=self._key)[:1]
 
@@ -106,7 +106,7 @@ class _Orders:
         run = self.run
         # Where work is counted, each search has as much of it as the first one had.
         enough = run.deadline.deterministic and len(self.forbidden) > AGAIN
-        late = run.deadline.less(run.reserve).over()
+        late = run.searching.over()
         return run.options.engine != "fast" and not (late or enough)
 
     def _better(self, placement: Placement) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kantopt.clock import Deadline
-from kantopt.planning.exact import grace
-from kantopt.planning.messages import Done, Failed, Message, SearchTask
+from kantopt.planning.exact import search_task
+from kantopt.planning.messages import Done, Failed, Message
 from kantopt.planning.options import Options
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
@@ -43,7 +43,7 @@ def search_in_turn(
     process
         A process that waits for a task; it is used up.
     """
-    tasks = [_task(each.incumbent, options, deadline) for each in questions]
+    tasks = [search_task(each.incumbent, options, deadline, options.workers) for each in questions]
     with process or SolverProcess() as solver:
         solver.begin_in_turn(tasks)
         late = deadline.less(-_SHORT)  # what has been sent in time is still taken
@@ -59,20 +59,6 @@ def search_in_turn(
                 done += _take(questions[i], said)
             if deadline.over() and (message is None or late.over()):
                 return
-
-
-def _task(incumbent: Incumbent, options: Options, deadline: Deadline) -> SearchTask:
-    return SearchTask(
-        instance=incumbent.searched,
-        tiers=incumbent.tiers,
-        start=incumbent.placement,
-        forbidden=(),
-        deadline=deadline.less(grace(deadline.remaining())),
-        seed=options.seed,
-        workers=options.workers,
-        work=None,
-        without=options.without,
-    )
 
 
 def _take(asked: Asked, message: Message) -> bool:

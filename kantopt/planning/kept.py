@@ -11,10 +11,8 @@ from kantopt.problem.actions import without_leftovers
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.plan import Plan
+from kantopt.shares import LAST_PLAN
 from kantopt.verify.waves.groups import apply
-
-_SHARE = 0.25
-"""Of the time, for finding out."""
 
 
 def still_legal(
@@ -31,7 +29,7 @@ def still_legal(
     deadline
         Of the whole run, of which a part may be spent here.
     """
-    until = deadline.less(deadline.remaining() * (1 - _SHARE))
+    until = deadline.share(LAST_PLAN)
     steps = steps_today(instance, plan, StillThere(question, plan))
     prefix = longest_legal_prefix(instance, outline_of(plan), steps, until.cuts)
     return without_leftovers(apply(instance.current, prefix.waves), prefix.waves)

@@ -55,7 +55,7 @@ def make_plan(
         Engine, strategies, seed, workers, required jobs.
     deadline
         When everything, writing included, should be done. If it is over once all is read, a small
-        question still has :data:`~kantopt.planning.run.FIRST` seconds; the plan of a large one is
+        question still has :data:`~kantopt.shares.LEAST` seconds; the plan of a large one is
         to do nothing, and says ``not examined``.
     tell
         Called with the progress.
@@ -104,7 +104,7 @@ def _beside_others(
     """Say of required jobs that have no place alone what becomes of them beside all that waits."""
     from kantopt.planning.beside import beside
 
-    deadline = run.deadline.less(run.reserve / 2)
+    deadline = run.ordering
     asked = together.model_copy(update={"required": ()})
     for j in sorted(instance.required):
         name = instance.jobs[j].name

@@ -30,17 +30,14 @@ from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.portfolio import best_of
 from kantopt.search.sequence import sequence
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
+from kantopt.shares import PRICES_FIRST, WRITING_PRICES
 from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.evictions import measure_evictions
 from kantopt.verify.metrics.unplaced import never_placed
 from kantopt.verify.replay import replay
 from kantopt.verify.step import Step
 
-RESERVE = 0.3
-"""Seconds kept for writing the list."""
 _STRATEGIES = DEFAULT_PORTFOLIO[:2]
-_FAST_SHARE = 1 / 3
-"""Of the time, at most, for a first price of every domain."""
 
 Tell = Callable[[str], None]
 """Told which part of the work begins."""
@@ -83,7 +80,7 @@ def price_list(
     j = instance.job_index[job]
     level, domains = _domains(instance, place)
     tiers = _harm(tiers_of(instance))
-    ending = deadline.less(RESERVE)
+    ending = deadline.less(WRITING_PRICES)
     rows = [_Row(domain, confined(instance, j, domain), tiers) for domain in domains]
     tell("pricing")
     _price(rows, options, ending)
@@ -171,13 +168,13 @@ _LISTED = 8
 
 def _price(rows: list[_Row], options: Options, deadline: Deadline) -> None:
     """Find a plan for each domain fast."""
-    ending = deadline.less(deadline.remaining() * (1 - _FAST_SHARE))
+    ending = deadline.share(PRICES_FIRST)
     for i, row in enumerate(rows):
         if row.impossible:
             continue
         if ending.cuts():
             return
-        share = ending.less(ending.remaining() * (1 - 1 / (len(rows) - i)))
+        share = ending.share(1 / (len(rows) - i))
         strategies = options.strategies or _STRATEGIES
         placement, strategy = best_of(row.instance, share, strategies, row.tiers, seed=options.seed)
         row.incumbent.offer(placement, strategy.value)

@@ -6,9 +6,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from kantopt import shares
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning.ended import TOO_LATE, what_ended
-from kantopt.planning.exact import grace
+from kantopt.planning.exact import until_last_word
 from kantopt.planning.left import left_pending
 from kantopt.planning.news import News, Tell
 from kantopt.planning.options import Options
@@ -46,20 +47,14 @@ if TYPE_CHECKING:
 # What is needed only once there is a first plan is loaded then: in a short run the solver has its
 # task the earlier.
 
-ENDING = 0.06
-"""Seconds that writing takes of the smallest plan, and leaving."""
 SLOTS = 8
 """Judgings to keep time for where slots are counted: many moves then wait for each other."""
-FIRST = 0.15
-"""Seconds that a small question is looked at, though the time be up: rather late than nothing."""
 SMALL = 0.02
 """Seconds that judging one plan of a small question takes at most."""
 KEPT = "last-plan"
 """Who found what is taken over from the plan of the run before."""
 REMEMBERED = 6
 """How many plans before the best are remembered, beside the first: one may have an order."""
-SHORT = 1.5
-"""With fewer seconds left, moves of single pods are worth more than a second strategy."""
 
 
 class Run:
@@ -118,15 +113,25 @@ class Run:
 
     def _reserve(self) -> float:
         judgings = SLOTS if any(t.metric is Metric.FRAGMENT_RATE for t in self.tiers) else 5
-        return min(ENDING + judgings * self.judging, 0.5 * self.deadline.remaining())
+        return min(shares.WRITING_PLAN + judgings * self.judging, 0.5 * self.deadline.remaining())
+
+    @property
+    def searching(self) -> Deadline:
+        """Until when to search."""
+        return self.deadline.less(self.reserve)
+
+    @property
+    def ordering(self) -> Deadline:
+        """Until when to look for orders and to fill what is left over; then to verify and write."""
+        return self.deadline.less(self.reserve / 2)
 
     def look_at_least_once(self) -> None:
         """Put the deadline off where reading took nearly all the time and the question is small."""
         if self.judging > SMALL:
             return
         if self.deadline.over() and not self.deadline.stop.wished():
-            self.warnings.append(f"reading took all the time: the search had {FIRST} s more")
-        self.deadline = self.deadline.at_least(FIRST)
+            self.warnings.append(f"reading took all the time: the search had {shares.LEAST} s more")
+        self.deadline = self.deadline.at_least(shares.LEAST)
         self.reserve = self._reserve()
 
     def keep(self, last: Placement) -> None:
@@ -136,7 +141,7 @@ class Run:
         """
         incumbent = self.incumbent
         if incumbent.offer(last, KEPT):
-            deadline = self.deadline.less(self.reserve)
+            deadline = self.searching
             strategy = (self.options.strategies or DEFAULT_PORTFOLIO)[0]
             from kantopt.search.construct import construct
 
@@ -146,9 +151,9 @@ class Run:
 
     def construct(self) -> None:
         """Find a plan fast."""
-        deadline = self.deadline.less(self.reserve)
+        deadline = self.searching
         strategies = self.options.strategies
-        short = not deadline.deterministic and deadline.remaining() < SHORT
+        short = not deadline.deterministic and deadline.remaining() < shares.ONE_STRATEGY
         if not strategies and (short or self._left_to_repair()):
             strategies = DEFAULT_PORTFOLIO[:1]
         began = elapsed()
@@ -205,7 +210,7 @@ class Run:
 
         if any(best.values[i] for i in spread_tiers(self.tiers)) and tally.may(SQUEAKY_WHEEL):
             searched, found = best.searched, partial(self._offer, by=SQUEAKY_WHEEL)
-            share = deadline.less(deadline.remaining() / 2)
+            share = deadline.share(shares.REGROUP)
             regroup(searched, best.placement, self.tiers, share, found, seed=self.options.seed)
 
     def _offer(self, placement: Placement, by: Technique) -> bool:
@@ -221,9 +226,9 @@ class Run:
             known = (*(one.placement for one in incumbent.history[::-1]), self.instance.current)
             start = next(placement for placement in known if placement.podsets not in left_out)
             incumbent = self._begin(start, "nobody", incumbent.tally)
-        deadline = self.deadline.less(self.reserve)
+        deadline = self.searching
         # The exact search has its last word before: then that is the time limit, too.
-        self.search_end = deadline.less(grace(deadline.remaining()))
+        self.search_end = until_last_word(deadline)
         ending = search_together(
             incumbent,
             self.options,
@@ -304,7 +309,7 @@ class Run:
         )
         final = apply(self.instance.current, waves) if examined else placement
         follows = self._cascade(final)
-        end = self.search_end or self.deadline.less(self.reserve)
+        end = self.search_end or self.searching
         ended = what_ended(self.deadline, end, open_and_cut=self.cut and not proved)
         told = (*ended, *self.starved(proved=proved), *self.warnings)
         return Answer(

@@ -197,8 +197,7 @@ def _search_in_turn(tasks: Sequence[SearchTask], line: Connection) -> None:
         if task.deadline.over():
             line.send((i, Done(infeasible=False, clocked=True)))
             continue
-        share = task.deadline.remaining() / (len(tasks) - i)
-        until = task.deadline.less(task.deadline.remaining() - share)
+        until = task.deadline.share(1 / (len(tasks) - i))
         numbered = _Numbered(line, i)
         try:
             numbered.send(_search(replace(task, deadline=until), numbered))

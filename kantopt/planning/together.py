@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from kantopt.clock import Deadline
-from kantopt.planning.exact import NO_TIME, Exact, grace
-from kantopt.planning.messages import SearchTask
+from kantopt.planning.exact import NO_TIME, Exact, search_task
 from kantopt.planning.options import Options
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
@@ -15,6 +14,7 @@ from kantopt.processor import CpuUse
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Technique
 from kantopt.search.schedule import BESIDE, REPAIR
+from kantopt.shares import CHAINS_BEFORE
 
 WORK_PER_SECOND = 0.05
 """Deterministic seconds per second of the time limit: few enough that the clock rarely decides."""
@@ -76,12 +76,16 @@ def search_together(
         chained = _promising(incumbent)
     beside = chained and options.workers > 1 and not deadline.deterministic
     if chained and not beside:
-        share = deadline if deadline.deterministic else deadline.less(deadline.remaining() * 2 / 3)
+        share = deadline if deadline.deterministic else deadline.share(CHAINS_BEFORE)
         _chains(incumbent, options, share, ending)
     if incumbent.optimal:
         return ending
     with Exact(incumbent, process) as exact:
-        exact.begin(_task(incumbent, options, deadline, forbidden, alone=not beside))
+        workers = options.workers - 1 if beside else options.workers
+        work = None
+        if deadline.deterministic and deadline.asked is not None:
+            work = deadline.asked * WORK_PER_SECOND
+        exact.begin(search_task(incumbent, options, deadline, workers, work, forbidden))
         begun()
         while beside and exact.open and not deadline.over() and not incumbent.optimal:
             _chains(incumbent, options, deadline, ending, exact)
@@ -93,31 +97,6 @@ def search_together(
     ending.ortools_version = exact.ortools_version
     ending.cut = ending.cut or not (exact.ended or incumbent.optimal)
     return ending
-
-
-def _task(
-    incumbent: Incumbent,
-    options: Options,
-    deadline: Deadline,
-    forbidden: Sequence[Placement],
-    *,
-    alone: bool,
-) -> SearchTask:
-    work = None
-    if deadline.deterministic and deadline.asked is not None:
-        work = deadline.asked * WORK_PER_SECOND
-    return SearchTask(
-        instance=incumbent.searched,
-        tiers=incumbent.tiers,
-        start=incumbent.placement,
-        forbidden=tuple(forbidden),
-        deadline=deadline.less(grace(deadline.remaining())),
-        seed=options.seed,
-        workers=options.workers if alone else options.workers - 1,
-        work=work,
-        log=options.log,
-        without=options.without,
-    )
 
 
 def _mover(incumbent: Incumbent) -> Technique | None:

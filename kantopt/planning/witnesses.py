@@ -15,6 +15,7 @@ from kantopt.schema import plan as docs
 from kantopt.schema.certificate import CertifiedTier, Formula, Multiplier, RegionView, Witness
 from kantopt.schema.model import Rule
 from kantopt.search.known import Bound, Known, Source
+from kantopt.shares import NODE_PRICES
 from kantopt.verify.rules import check
 from kantopt.verify.witness.check import proved_bound, words_of_witness
 from kantopt.verify.witness.prices import OutOfTimeError
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 COMBINATORIAL = Witness(formula="combinatorial")
 ON_MERGED_PODS = Witness(formula="combinatorial on merged pods")
-NODES_SHARE = 0.4
-"""Share of the time left that looking for prices node by node may take for one tier."""
 FEW_TURNS = 40
 """How often to change prices of moves: the search does it more often and tells of its own."""
 _SOURCES: dict[Formula, Source] = {
@@ -166,7 +165,7 @@ class Witnesses:
         if rows is None or rows.is_bare:
             return
         # To work the bound out again takes no longer than one round did.
-        part = deadline.less(deadline.remaining() * (1 - NODES_SHARE))
+        part = deadline.share(NODE_PRICES)
         found = node_prices_of(rows, self.values[i], part.over)
         if found is not None:
             self._try(i, "multipliers", *found)
@@ -183,7 +182,7 @@ class Witnesses:
                 rows = domain_rows(self.instance, self.tiers, i, locks, view)
             except ValueError:  # nothing that such domains could say of this tier
                 continue
-            part = deadline.less(deadline.remaining() * (1 - NODES_SHARE))
+            part = deadline.share(NODE_PRICES)
             found = domain_prices_of(rows, self.values[i], part.over)
             if found is not None:
                 self._try(i, "domains", *found, view=view)

@@ -16,15 +16,12 @@ from kantopt.search.exchange import exchange
 from kantopt.search.recreate import recreate
 from kantopt.search.schedule import EXCHANGE, RELOCATION, REVERSE_TRIM, RUIN_AND_RECREATE
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
+from kantopt.shares import RECREATE, STRATEGIES
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import is_legal
 
-_PORTFOLIO_SHARE = 1 / 3
-"""Of the time, for strategies after the first."""
 _MOST_TRIMMED = 100_000
 """Pod sets times nodes up to which victims are also looked for as queue managers do."""
-_RECREATE_SHARE = 1 / 3
-"""Of the time that is left then, for placing more of the pods."""
 
 
 def best_of(
@@ -49,7 +46,7 @@ def best_of(
     if all(podset.running for podset in instance.podsets):
         found(instance.current, chosen[0])  # nobody waits: there is nothing to construct
         return instance.current, chosen[0]
-    start, most = elapsed(), deadline.remaining() * _PORTFOLIO_SHARE
+    start, most = elapsed(), deadline.remaining() * STRATEGIES
     best: _Built | None = None
     relocate = tally.may(RELOCATION)
     for strategy in chosen:
@@ -83,7 +80,7 @@ def best_of(
             tally.of(EXCHANGE.name).plans += 1
             found(best.placement, best.strategy)
     if tally.may(RUIN_AND_RECREATE):
-        ending = deadline.less(deadline.remaining() * (1 - _RECREATE_SHARE))
+        ending = deadline.share(RECREATE)
         placement = recreate(instance, best.placement, tiers, ending, seed=seed)
         better = _bettered(instance, best, placement, tiers)
         tally.of(RUIN_AND_RECREATE.name).plans += better is not best

@@ -15,6 +15,7 @@ from kantopt.clock import elapsed
 from kantopt.errors import UsageError
 from kantopt.schema.hints import did_you_mean
 from kantopt.search.engine.technique import Technique
+from kantopt.shares import FIRST_TIERS
 
 if TYPE_CHECKING:
     from kantopt.clock import Deadline
@@ -302,7 +303,7 @@ def search(desk: Desk) -> bool:
         return undivided(desk)
     budget, whole_tiers = desk.budget, len(tiers) == len(desk.tiers)
     if not whole_tiers:
-        deadline = budget.deadline.less(budget.deadline.remaining() / 2)
+        deadline = budget.deadline.share(FIRST_TIERS)
         work = None if budget.work is None else budget.work / 2
         budget = desk.budget = replace(budget, work=work)
         budget = replace(budget, deadline=deadline)
@@ -351,7 +352,6 @@ def _give(desk: Desk, turn: Turn) -> bool:
     if why_not:
         desk.leave_out(technique, why_not)
         return False
-    left = deadline.remaining()
-    if desk.budget.work is None and turn.share < 1 and left > SHORT:
-        deadline = deadline.less(left * (1 - turn.share))
+    if desk.budget.work is None and turn.share < 1 and deadline.remaining() > SHORT:
+        deadline = deadline.share(turn.share)
     return desk.run(technique, deadline, alone=turn.alone)

@@ -96,7 +96,7 @@ def test_no_time_at_all_is_still_enough_for_a_look_at_a_small_question(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("kantopt.planning.run.SMALL", 60.0)  # whatever else the machine does
-    monkeypatch.setattr("kantopt.planning.run.FIRST", 30.0)
+    monkeypatch.setattr("kantopt.shares.LEAST", 30.0)
     asked = question([node("a", 4)], [], [job("j", 2)])
     result = make_plan(asked, model(*PODS_FIRST), Options(), Deadline(0.0))
     assert result.plan.summary.placed_pods == 1

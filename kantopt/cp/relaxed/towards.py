@@ -227,7 +227,7 @@ class Towards:
                 if expr is not None and not isinstance(expr, int):
                     merged.cp.add(expr <= value)
             deadline = self._budget.deadline
-            until = deadline.less((1 - PACK) * deadline.remaining())
+            until = deadline.share(PACK)
             self._settled = settle(merged, self._best().placement, until)
             for m in (self._relaxation, *self._guides):
                 self._settled.apply(m, m.cp)
@@ -237,7 +237,7 @@ class Towards:
         """Pack the gangs of a tier as closely as can be, and aim at that."""
         tier, deadline = self._tiers[i], self._budget.deadline
         ways = self._ways_left(i)
-        until = deadline.less((1 - PACK) * deadline.remaining())
+        until = deadline.share(PACK)
         pack, calm = (partial(self._solver, i, share) for share in (PACK, CALM))
         found = ways.closest(tier, pack, calm, until.over)
         for m in self._divided:

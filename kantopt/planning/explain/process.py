@@ -16,10 +16,9 @@ from kantopt.planning.question import Question
 from kantopt.processor import busy_use, starved_words
 from kantopt.schema.explanation import Explanation
 from kantopt.schema.model import Model
+from kantopt.shares import WRITING_EXPLANATION
 from kantopt.worker import LONGEST, Worker
 
-RESERVE = 0.5
-"""Seconds kept for writing the answer."""
 _SOON = 0.1
 """Seconds between looks at the clock and at signals."""
 
@@ -36,7 +35,7 @@ def explain_apart(
     What is known when time or memory is up is the answer, with a note that there was no more.
     """
     told: Explanation | None = None
-    ending = deadline.less(RESERVE)
+    ending = deadline.less(WRITING_EXPLANATION)
     began = elapsed()
     with Worker(lambda line: _run(line, question, model, name, ending, edits)) as worker:
         while True:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from kantopt import shares
 from kantopt.clock import Deadline, elapsed
 from kantopt.cp.choice import Choices, choose
 from kantopt.problem.instance import Instance
@@ -20,8 +21,6 @@ from kantopt.search.engine.incumbent import Incumbent
 
 EFFORTS = ((0.1, 10), (0.5, 30), (1.0, 60), (2.0, 200))
 """How much less than the best patterns gain others may that are added, and how many per node."""
-SHARE = 0.5
-"""Of the time that is left, what one step takes at most while others wait."""
 MOST_CELLS = 4_000_000
 """Groups times nodes up to which a round takes seconds at most."""
 MOST_GROUPS = 3_000
@@ -121,8 +120,8 @@ class _Run:
         nodes were one.
         """
         left = self.deadline.remaining()
-        end = elapsed() + left * (1.0 if t == max(self.open()) else SHARE)
-        priced = elapsed() + SHARE * (end - elapsed())
+        end = elapsed() + left * (1.0 if t == max(self.open()) else shares.DISRUPTION)
+        priced = elapsed() + shares.DISRUPTION * (end - elapsed())
         stage = self._stage(t)
         program = stage.program
         if not program.objective.out.any():
@@ -145,7 +144,9 @@ class _Run:
             if not generation.collect(slack, each) and stage.chosen:
                 return
             stage.chosen = True
-            self._choose(t, generation, max(0.0, end - elapsed()) * (1.0 if final else SHARE))
+            self._choose(
+                t, generation, max(0.0, end - elapsed()) * (1.0 if final else shares.DISRUPTION)
+            )
 
     def _stage(self, t: int) -> _Stage:
         """Return the stage of a tier as those above it are locked now."""

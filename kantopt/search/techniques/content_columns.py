@@ -13,6 +13,7 @@ from kantopt.search.sequence import sequence
 from kantopt.search.slots.care import Caution
 from kantopt.search.slots.generation import Generation
 from kantopt.search.tidy.improve import tidy
+from kantopt.shares import COLUMNS_CHOICE, COLUMNS_ROUNDS
 from kantopt.verify.rules import check
 from kantopt.verify.slots.pricing import Content
 from kantopt.verify.slots.program import Kind, program_of
@@ -20,10 +21,6 @@ from kantopt.verify.slots.rooms import rooms_of
 
 TRIES = 4
 """Choices in a row that may better nothing."""
-ROUNDS = 0.6
-"""Share of the time left for columns; then a placement is made from what there is."""
-CHOOSING = 0.5
-"""Share of the time left for one choice; the rest is for its order, and for others."""
 LONGEST = 2.0
 """Most seconds in which pods are let step out of each other's way, after one choice."""
 SHAKES = 5
@@ -62,7 +59,7 @@ def _generate(
     """Work on one tier until it is closed, nothing more is tried or the time is up."""
     locks = desk.incumbent.values[:t]
     rng = random.Random(desk.budget.seed)
-    rounds = deadline.less(deadline.remaining() * (1 - ROUNDS))
+    rounds = deadline.share(COLUMNS_ROUNDS)
     while not (rounds.over() or generation.ended):
         generation.round()
     if caution.exact:
@@ -98,7 +95,7 @@ def _choose(desk: Desk, generation: Generation, caution: Caution, deadline: Dead
         return True
     budget = desk.budget
     work = None if budget.work is None else budget.work / 4
-    effort = Effort(CHOOSING * deadline.remaining(), budget.seed, budget.threads, work)
+    effort = Effort(COLUMNS_CHOICE * deadline.remaining(), budget.seed, budget.threads, work)
     placement = generation.choose(effort, desk.incumbent.placement, caution.care)
     if placement is None or check(desk.instance, placement):
         caution.widen()

@@ -15,16 +15,13 @@ from kantopt.search.tidy.drain import Drain
 from kantopt.search.tidy.fit import Fit
 from kantopt.search.tidy.gains import GAINED, Gains
 from kantopt.search.tidy.vacate import EMPTIED, Vacation
+from kantopt.shares import DRAIN, FIT, GAIN, VACATE
 from kantopt.verify.metrics import measure
 
 RESTARTS = 12
 """Orders of groups to try, the first without chance."""
 MOST_CELLS = 60_000_000
 """Pods times nodes of all orders together, but for the first."""
-SHARE = 0.15
-"""Of the time that is left, for all of them."""
-LONGER = 0.5
-"""Of the time that is left, for single moves."""
 
 
 def tidy(
@@ -66,7 +63,7 @@ def _drain(
     deadline: Deadline,
     found: Callable[[Placement], bool],
 ) -> None:
-    share = deadline.less(deadline.remaining() * (1 - SHARE))
+    share = deadline.share(DRAIN)
     drain = Drain(State(instance, start))
     placement = drain.run(share.cuts)
     _legal_part(drain.state, placement, found)
@@ -89,7 +86,7 @@ def _fit(
     found: Callable[[Placement], bool],
 ) -> None:
     """Make room for jobs that are not placed, the most important and largest first."""
-    share = deadline.less(deadline.remaining() * (1 - LONGER))
+    share = deadline.share(FIT)
     state = State(instance, start)
     fit = Fit(state)
     waiting = [
@@ -120,7 +117,7 @@ def _gain(
     """Lower a sum over nodes by single moves."""
     if not (instance.on(Rule.CAPACITY) and instance.on(Rule.DEVICES)):
         return  # what is free would not be counted
-    share = deadline.less(deadline.remaining() * (1 - LONGER))
+    share = deadline.share(GAIN)
     value = measure(instance, start, (tier,))[0]
     gains = Gains(State(instance, start), tier, share.cuts)
     placement = gains.run(share.cuts, value if tier.target is not None else None)
@@ -135,7 +132,7 @@ def _vacate(
     seed: int,
     found: Callable[[Placement], bool],
 ) -> None:
-    share = deadline.less(deadline.remaining() * (1 - SHARE))
+    share = deadline.share(VACATE)
     rng = random.Random(seed)
     state = State(instance, start)
     vacation = Vacation(state, tiers)

@@ -1,0 +1,58 @@
+"""Who gets how much time: shares of what is left at that moment, and seconds kept for later.
+
+In the order of a run. What the techniques in the solver's process get stands beside their order,
+in `search/schedule.py`; what is kept for ordering and writing a plan is measured, in
+`planning/run.py`. Limits of one call of a solver stand where it is called.
+"""
+
+from __future__ import annotations
+
+# -- the planner
+
+WRITING_PLAN = 0.06
+"""Seconds that writing takes of the smallest plan, and leaving."""
+LEAST = 0.15
+"""Seconds that a small question is looked at, though the time be up: rather late than nothing."""
+ONE_STRATEGY = 1.5
+"""With fewer seconds left, moves of single pods are worth more than a second strategy."""
+LAST_PLAN = 0.25
+"""To find out what of the plan of the run before can still be done."""
+STRATEGIES = 1 / 3
+"""For strategies after the first."""
+RECREATE = 1 / 3
+"""For placing more pods around the best of them."""
+DRAIN = VACATE = 0.15
+"""For moving pods off nodes and domains, each."""
+FIT = GAIN = 0.5
+"""For making room for jobs, and for lowering sums over nodes: plans have little else to do then."""
+REGROUP = 0.5
+"""For bringing gangs together where no exact search follows."""
+CHAINS_BEFORE = 1 / 3
+"""For moves of single pods, where there is no processor for them beside the exact search."""
+GRACE, MOST_GRACE = 1 / 20, 0.2
+"""What an exact search ends before its time, for its last word; and seconds of that at most."""
+
+# -- techniques in the solver's process, of what their turn gives them
+
+FIRST_TIERS = 0.5
+"""For parts that share nothing, where only the first tiers are sums over them."""
+COLUMNS_ROUNDS, COLUMNS_CHOICE = 0.6, 0.5
+"""For contents of nodes: until the first choice among them, and for one choice."""
+DISRUPTION = 0.5
+"""For one tier of disruption while others wait, and of that for its bound."""
+
+# -- other commands
+
+DEFRAG_FIRST = 0.5
+"""`defrag --min-benefit`: for a plan; as much is left for asking again with fewer moves."""
+PRICES_FIRST = 1 / 3
+"""`plan --clear`: for a first price of every domain."""
+CERTIFY_FIRST, CERTIFY_LAST = 0.2, 0.1
+"""`certify`: for multipliers of what is given, before the search and after it."""
+CROSS_CHECK = 0.4
+"""`certify --cross-check`: for the second solver."""
+NODE_PRICES = 0.4
+"""Of a look for multipliers, for those of nodes: to work the bound out again takes as long."""
+WRITING_CERTIFICATE = WRITING_PRICES = 0.3
+WRITING_EXPLANATION = 0.5
+"""Seconds kept for writing."""

@@ -103,7 +103,7 @@ def _place_on(scores: Scores, podsets: Sequence[int], n: int) -> int:
 
 def _place_one(scores: Scores, s: int, mask: Mask) -> bool:
     state = scores.state
-    fits, score = scores.of(state.shape[s])
+    fits, score = scores.of(s)
     mask = mask & fits
     admitted = state.neighbours.admits(s) if state.neighbours.concern(s) else None
     if admitted is not None:
@@ -121,7 +121,7 @@ def _place_one(scores: Scores, s: int, mask: Mask) -> bool:
 def _packed(scores: Scores, podsets: Sequence[int], mask: Mask) -> int:
     """Fill the best node, then the next."""
     shape = scores.state.shape[podsets[0]]
-    fits, score = scores.of(shape)
+    fits, score = scores.of(podsets[0])
     nodes = np.flatnonzero(mask & fits)
     nodes = nodes[np.lexsort((nodes, -score[nodes]))]
     # Every node takes a pod at least: more nodes than pods are not needed.
@@ -139,7 +139,7 @@ def _packed(scores: Scores, podsets: Sequence[int], mask: Mask) -> int:
 def _on_fewest(scores: Scores, s: int, pods: int, mask: Mask) -> int:
     """Use as few nodes as possible: the roomiest while they are needed whole, then the best."""
     state = scores.state
-    fits, score = scores.of(state.shape[s])
+    fits, score = scores.of(s)
     nodes = np.flatnonzero(mask & fits)
     room = rooms(state, state.shape[s], pods, nodes)
     rank = score[nodes]
@@ -164,7 +164,7 @@ def _on_fewest(scores: Scores, s: int, pods: int, mask: Mask) -> int:
 
 def _one_by_one(scores: Scores, podsets: Sequence[int], mask: Mask) -> int:
     """Always the best node as it stands then; only the node that changed is scored anew."""
-    fits, score = scores.of(scores.state.shape[podsets[0]])
+    fits, score = scores.of(podsets[0])
     nodes = np.flatnonzero(mask & fits)
     heap = list(zip((-score[nodes]).tolist(), nodes.tolist(), strict=True))
     heapq.heapify(heap)
@@ -180,8 +180,8 @@ def _one_by_one(scores: Scores, podsets: Sequence[int], mask: Mask) -> int:
 
 
 def _by_replicas(scores: Scores, s: int, pods: int, mask: Mask) -> int:
-    state, shape = scores.state, scores.state.shape[s]
-    fits, score = scores.of(shape)
+    state = scores.state
+    fits, score = scores.of(s)
     there = replicas_on(state, s)
     queue = ReplicaQueue()
     for n in np.flatnonzero(mask & fits).tolist():
@@ -199,5 +199,5 @@ def _by_replicas(scores: Scores, s: int, pods: int, mask: Mask) -> int:
 
 def _again(scores: Scores, s: int, n: int) -> int | None:
     """Score of a node for the next pod; ``None`` if it is full."""
-    fits, score = scores.of(scores.state.shape[s])
+    fits, score = scores.of(s)
     return int(score[n]) if fits[n] else None

@@ -13,7 +13,7 @@ import numpy as np
 
 from kantopt.search.increase import Increase
 from kantopt.search.reserve import Reserve
-from kantopt.search.shapes import Ints, PodShape
+from kantopt.search.shapes import Ints
 from kantopt.search.state import UNLIMITED, State
 
 _SEQUENCES = 16
@@ -36,14 +36,15 @@ class Lookahead(Increase):
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
-        shapes, weights = known_shapes(state)
-        small = [t for t, shape in enumerate(shapes) if _gpus(state, shape) <= 1000]
-        small = [t for t in small if sum(need.count for need in shapes[t].needs) <= 1]
-        self.reserve = Reserve(state, shapes, weights)
-        self._sequences = _SEQUENCES if any(_gpus(state, shapes[t]) for t in small) else 0
+        self.reserve = Reserve(state)
+        kinds = self.reserve.kinds
+        small = [kind for kind in kinds if kind.gpus <= 1000]
+        small = [kind for kind in small if sum(need.count for need in kind.shape.needs) <= 1]
+        self._sequences = _SEQUENCES if any(kind.gpus for kind in small) else 0
+        known = small or kinds
         drawn = random.Random(0).choices(
-            [shapes[t] for t in small] or shapes,
-            [weights[t] for t in small] or weights,
+            [kind.shape for kind in known],
+            [kind.pods for kind in known],
             k=self._sequences * _LENGTH,
         )
         rows = len(state.device_resources)
@@ -105,17 +106,3 @@ class Lookahead(Increase):
         node = gpus[:, None] - np.tensordot(self.state.gpu_weight[self._asked], taken, axes=1)
         on_devices = np.tensordot(self._weights, np.maximum(shares, 0).sum(axis=3), axes=1)
         return np.asarray((node + on_devices).sum(axis=1), dtype=np.int64)
-
-
-def known_shapes(state: State) -> tuple[list[PodShape], list[int]]:
-    """All shapes of pods of the instance, and how many pods have each."""
-    shapes: dict[int, PodShape] = {}
-    pods: dict[int, int] = {}
-    for podset, shape in zip(state.instance.podsets, state.shape, strict=True):
-        shapes[shape.index] = shape
-        pods[shape.index] = pods.get(shape.index, 0) + podset.count
-    return list(shapes.values()), [pods[index] for index in shapes]
-
-
-def _gpus(state: State, shape: PodShape) -> int:
-    return int(shape.demand @ state.gpu_weight)

@@ -61,8 +61,12 @@ class Scores:
             Strategy.E_BINPACK,
         )
 
-    def of(self, shape: PodShape) -> tuple[Mask, Ints]:
-        """Return which nodes hold one more pod of a shape, and the scores of those."""
+    def of(self, s: int) -> tuple[Mask, Ints]:
+        """Return which nodes hold one more pod of a pod set, and the scores of those."""
+        known = self._renewed(self.state.shape[s])
+        return known.fits, self._held_back(known, s)
+
+    def _renewed(self, shape: PodShape) -> _Known:
         state = self.state
         end = len(state.touched)
         known = self._known.get(shape.index)
@@ -77,7 +81,7 @@ class Scores:
             self._known[shape.index] = known
             nodes = np.arange(state.size)
         elif known.seen == end:
-            return known.fits, self._held_back(known)
+            return known
         else:
             changed = set(state.touched[known.seen : end]) if end - known.seen < state.size else ()
             nodes = np.array(sorted(changed)) if changed else np.arange(state.size)
@@ -90,14 +94,14 @@ class Scores:
             if self._lookahead is not None:
                 after = self._lookahead.placed(shape, nodes[fits])
                 reserve = self._lookahead.reserve
-                known.lost[nodes[fits]] = reserve.lost(shape, nodes[fits], *after)
-        return known.fits, self._held_back(known)
+                known.lost[nodes[fits]] = reserve.lost(nodes[fits], *after)
+        return known
 
-    def _held_back(self, known: _Known) -> Ints:
-        """Scores with those nodes last that are to be kept for larger pods."""
+    def _held_back(self, known: _Known, s: int) -> Ints:
+        """Scores with those nodes last that are to be kept for pods with less choice."""
         if self._lookahead is None:
             return known.score
-        kept = known.fits & (known.lost & self._lookahead.reserve.scarce()).any(axis=1)
+        kept = known.fits & self._lookahead.reserve.kept(s, known.lost)
         return np.where(kept, known.score - _HELD, known.score)
 
     def score(self, shape: PodShape, nodes: Ints) -> Ints:
@@ -125,14 +129,11 @@ class Scores:
 
     def devices(self, s: int, n: int) -> tuple[int, ...] | None:
         """Return the devices that one more pod takes on a node; ``None`` if they do not suffice."""
-        if self.strategy is Strategy.FGD:
-            if not self.of(self.state.shape[s])[0][n]:
+        measured = self._stranded if self.strategy is Strategy.FGD else self._lookahead
+        if measured is not None:
+            if not self._renewed(self.state.shape[s]).fits[n]:
                 return None
-            return self._stranded.best_devices(s, n)
-        if self._lookahead is not None:
-            if not self.of(self.state.shape[s])[0][n]:
-                return None
-            return self._lookahead.best_devices(s, n)
+            return measured.best_devices(s, n)
         return best_devices(self.state, s, n)
 
     def _counted(self, shape: PodShape) -> list[int]:

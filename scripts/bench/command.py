@@ -102,7 +102,8 @@ def bench(
         typer.Option(
             metavar="LIST",
             help="Suites whose plans `certificates` certifies, preemption and golden, too (default "
-            "priority-matters); those of `features` and `ablation` (default: all they know).",
+            "priority-matters); those of `features` and `ablation` (default: all they know); "
+            "traces of `openb-online`: default, gpushare40, named-third.",
             show_default=False,
         ),
     ] = None,
@@ -183,7 +184,8 @@ def bench(
         where = data or os.environ.get("KANTOPT_DATA")
         chosen_windows = _whole("--windows", windows)
         return online(
-            where, seeds, strategy or (), chosen_windows, workers, out, resume, color, quiet
+            *(where, seeds, strategy or (), chosen_windows, _words(of), workers),
+            *(out, resume, color, quiet),
         )
     if suite == "interruptions":
         from scripts.bench.trials import interruptions

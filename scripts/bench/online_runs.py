@@ -125,7 +125,10 @@ def _by_load(text: str) -> dict[int, float]:
 
 
 def asked(
-    seeds: int, strategies: Sequence[Strategy] = (), windows: Sequence[int] = ()
+    seeds: int,
+    strategies: Sequence[Strategy] = (),
+    windows: Sequence[int] = (),
+    traces: Sequence[str] = (),
 ) -> list[Asked]:
     """List the simulations: the published seed and others, by trace; empty means all there are.
 
@@ -133,7 +136,7 @@ def asked(
     """
     return [
         Asked(trace, seed, strategy, window)
-        for trace in TRACES
+        for trace in traces or TRACES
         for seed in (PUBLISHED_SEED, *range(1, seeds))
         for strategy in strategies or WINDOWS
         for window in windows or WINDOWS.get(strategy, (1,))

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import csv
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kantopt.errors import BadDataError, MissingInputError, Problem
+from kantopt.formats.openb import MODEL_LABEL
 from kantopt.planning.convert import convert
-from kantopt.schema.jobs import Job
+from kantopt.schema.base import Expression
+from kantopt.schema.jobs import Job, NodeSelectorTerm, PodSet
 from kantopt.schema.quantity import to_base
-from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.schema.snapshot import ClusterSnapshot, Node
 from scripts.bench.openb import NODES
 
-TRACES = ("default", "gpushare40")
+NAMED = "named-third"
+"""The default list in which a third of the pods with GPUs name a model, drawn anew by each seed."""
+TRACES = ("default", "gpushare40", NAMED)
 LOADS_PERCENT = (95, 100, 130)
 PUBLISHED_SEED = 42
 
@@ -41,8 +46,11 @@ def arrivals(folder: Path, seed: int, trace: str = TRACES[0]) -> Arrivals:
     MissingInputError, BadDataError
         If the files are missing or others.
     """
-    read = convert("openb", [str(folder / NODES), str(folder / f"openb_pod_list_{trace}.csv")])
+    listed_as = TRACES[0] if trace == NAMED else trace
+    read = convert("openb", [str(folder / NODES), str(folder / f"openb_pod_list_{listed_as}.csv")])
     jobs = {job.name: job for job in read.pending.jobs}
+    if trace == NAMED:
+        jobs = {job.name: job for job in name_models(read.pending.jobs, read.snapshot.nodes, seed)}
     if seed == PUBLISHED_SEED and trace == TRACES[0]:
         names = list(_published_order(folder))
     else:
@@ -79,6 +87,40 @@ def _order(jobs: Sequence[Job], total: int, seed: int) -> list[str]:
         arrived += gpus[again]
         clones += 1
     return names
+
+
+def name_models(jobs: Sequence[Job], nodes: Sequence[Node], seed: int) -> list[Job]:
+    """Have a third of the pods with GPUs name a model, as the node list's own pods can.
+
+    A model is drawn by its share of the GPUs on nodes that would hold the pod if they were empty,
+    so that no model is asked for beyond what there is of it.
+    """
+    rng = random.Random(f"{NAMED} {seed}")
+    alike: dict[str, list[Node]] = {}
+    for node in nodes:
+        alike.setdefault(f"{node.labels} {node.allocatable} {node.devices}", []).append(node)
+    named = []
+    for job in jobs:
+        if _gpu_milli(job) and rng.random() < 1 / 3:
+            gpus: Counter[str] = Counter()
+            for first, *others in alike.values():
+                if _holds(first, job.pod_sets[0]):
+                    of_each = sum(group.count for group in first.devices)
+                    gpus[first.labels[MODEL_LABEL]] += of_each * (1 + len(others))
+            models = sorted(gpus)
+            (model,) = rng.choices(models, [gpus[model] for model in models])
+            wanted = Expression(key=MODEL_LABEL, operator="In", values=(model,))
+            terms = (NodeSelectorTerm(match_expressions=(wanted,)),)
+            podset = job.pod_sets[0].model_copy(update={"node_affinity": terms})
+            job = job.model_copy(update={"pod_sets": (podset,)})
+        named.append(job)
+    return named
+
+
+def _holds(node: Node, podset: PodSet) -> bool:
+    amounts = (to_base(r, node.allocatable[r]) >= to_base(r, a) for r, a in podset.requests.items())
+    needed = sum(need.count for need in podset.devices)
+    return all(amounts) and sum(group.count for group in node.devices) >= needed
 
 
 def _gpu_milli(job: Job) -> int:

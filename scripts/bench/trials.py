@@ -127,6 +127,7 @@ def online(
     seeds: int,
     strategies: Sequence[str],
     windows: Sequence[int],
+    traces: Sequence[str],
     workers: int,
     out: str | None,
     resume: bool,
@@ -138,10 +139,13 @@ def online(
     from kantopt.search.strategy import Strategy
     from scripts.bench import online_runs, openb
     from scripts.bench.online_tables import online_blocks
+    from scripts.bench.openb_arrivals import TRACES
 
+    if unknown := [name for name in traces if name not in TRACES]:
+        raise UsageError(f"--of: found {unknown[0]}, expected some of {', '.join(TRACES)}")
     if data is None:
         raise UsageError("bench openb-online: needs data: give --data DIR or set KANTOPT_DATA")
-    wanted = online_runs.asked(seeds, [Strategy(name) for name in strategies], windows)
+    wanted = online_runs.asked(seeds, [Strategy(name) for name in strategies], windows, traces)
     keys = [one.key for one in wanted]
     keep = _keeper(out, online_runs.COLUMNS, online_runs.to_cells)
     done: dict[tuple[str, str, int, int], OnlineRow] = {}

@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from kantopt.errors import BadDataError, MissingInputError
-from kantopt.schema.base import API_VERSION
-from kantopt.schema.jobs import DeviceRequest, Job, PodSet
+from kantopt.formats.openb import MODEL_LABEL
+from kantopt.schema.base import API_VERSION, Expression
+from kantopt.schema.jobs import DeviceRequest, Job, NodeSelectorTerm, PodSet
 from kantopt.schema.snapshot import ClusterSnapshot, Node, NodeDevices
 from kantopt.search.strategy import Strategy
 from scripts.bench.measure import versions
 from scripts.bench.online_runs import COLUMNS, OnlineRow, asked, read_online, run_all, to_cells
 from scripts.bench.online_tables import against_table, online_blocks, online_table
-from scripts.bench.openb_arrivals import LOADS_PERCENT, TRACES, Arrivals
+from scripts.bench.openb_arrivals import LOADS_PERCENT, NAMED, TRACES, Arrivals, name_models
 from scripts.bench.openb_online import Online, cut, reaches, simulate
 from scripts.bench.table import append_line, begin_lines
 
@@ -81,6 +82,50 @@ def test_a_whole_node_is_kept_for_a_pod_that_needs_it() -> None:
     assert run.allocated[LOADS_PERCENT[1]] == pytest.approx(100.0)
 
 
+def test_a_pool_is_kept_for_pods_that_nothing_else_admits() -> None:
+    """Pods for any GPU come first: on node a they are in the way of those that name its model."""
+    first = [pod(i, "1") for i in range(2)]
+    later = [naming(pod(i, "1"), "A10") for i in (2, 3)]
+    coming = arrivals(*first, *later)
+    labelled = [
+        node.model_copy(update={"labels": {MODEL_LABEL: model}})
+        for node, model in zip(coming.snapshot.nodes, ("A10", "T4"), strict=True)
+    ]
+    snapshot = coming.snapshot.model_copy(update={"nodes": tuple(labelled)})
+    for strategy, found in ((Strategy.LOOKAHEAD, 100.0), (Strategy.BEST_FIT, 50.0)):
+        run = simulate(replace(coming, snapshot=snapshot), strategy, 1)
+        assert run.allocated[LOADS_PERCENT[1]] == pytest.approx(found)
+
+
+def test_a_third_of_the_pods_with_gpus_name_a_model_that_holds_them() -> None:
+    small = NodeDevices(device_class="gpu", count=1, capacity={"gpu": 1})
+    large = NodeDevices(device_class="gpu", count=4, capacity={"gpu": 1})
+    nodes = [
+        Node(name="a", labels={MODEL_LABEL: "T4"}, allocatable={"cpu": 1}, devices=(small,)),
+        Node(name="b", labels={MODEL_LABEL: "G2"}, allocatable={"cpu": 64}, devices=(large,)),
+        Node(name="c", labels={MODEL_LABEL: "A10"}, allocatable={"cpu": "500m"}, devices=(small,)),
+    ]
+    without = Job(name="cpu", pod_sets=(PodSet(count=1, requests={"cpu": 1}),))
+    ones, pairs = [pod(i, "500m") for i in range(600)], [pod(i, "1", 2) for i in range(600, 900)]
+    named = name_models([*ones, *pairs, without], nodes, 7)
+    assert named == name_models([*ones, *pairs, without], nodes, 7)
+    assert named != name_models([*ones, *pairs, without], nodes, 8)
+    assert named[-1] == without
+    wanted = [job.pod_sets[0].node_affinity for job in named]
+    models = [terms[0].match_expressions[0].values[0] if terms else "" for terms in wanted]
+    assert 250 < sum(map(bool, models)) < 350
+    assert set(models[600:]) == {"", "G2"}  # two GPUs are on no other
+    assert 3 < models[:600].count("G2") / models[:600].count("T4") < 6  # as there are GPUs: 4
+
+
+def naming(job: Job, model: str) -> Job:
+    """The same pod, on GPUs of one model only."""
+    wanted = Expression(key=MODEL_LABEL, operator="In", values=(model,))
+    terms = (NodeSelectorTerm(match_expressions=(wanted,)),)
+    podset = job.pod_sets[0].model_copy(update={"node_affinity": terms})
+    return job.model_copy(update={"pod_sets": (podset,)})
+
+
 def row(strategy: str, window: int, seed: int, *allocated: float) -> OnlineRow:
     """A run in which pods for every load had come and so much was allocated."""
     arrived = {load: float(load) for load in LOADS_PERCENT}
@@ -130,6 +175,8 @@ def test_what_is_simulated_can_be_chosen() -> None:
     assert {one.window for one in everything if one.strategy is Strategy.LOOKAHEAD} == {1, 50, 200}
     chosen = asked(1, [Strategy.FGD], [7])
     assert {one.key for one in chosen} == {(trace, "fgd", 7, 42) for trace in TRACES}
+    named = asked(1, [Strategy.FGD], [7], [NAMED])
+    assert {one.key for one in named} == {(NAMED, "fgd", 7, 42)}
 
 
 def test_a_trace_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> None:

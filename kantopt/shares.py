@@ -34,6 +34,8 @@ GRACE, MOST_GRACE = 1 / 20, 0.2
 
 # -- techniques in the solver's process, of what their turn gives them
 
+WHOLE = 0.5
+"""Seconds that are not worth dividing: the first to have its turn has them all."""
 FIRST_TIERS = 0.5
 """For parts that share nothing, where only the first tiers are sums over them."""
 COLUMNS_ROUNDS, COLUMNS_CHOICE = 0.6, 0.5

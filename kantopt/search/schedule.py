@@ -8,13 +8,13 @@ technique needs before it runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kantopt.clock import elapsed
 from kantopt.errors import UsageError
 from kantopt.schema.hints import did_you_mean
-from kantopt.search.engine.technique import Technique
+from kantopt.search.engine.technique import Technique, Turn
 from kantopt.shares import FIRST_TIERS
 
 if TYPE_CHECKING:
@@ -203,19 +203,6 @@ CP_SAT = Technique("cp-sat", "constraint programming", "solver", _cp_sat, needs_
 # -- the schedule
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """A technique in its place."""
-
-    technique: Technique
-    share: float = 1.0
-    """Of the time that is left, what it may take."""
-    alone: bool = False
-    """Whether it needs all processors."""
-    by_work: bool = False
-    """Whether it also runs where work is counted, not time."""
-
-
 FAST = (RELOCATION, REVERSE_TRIM, EXCHANGE, RUIN_AND_RECREATE, LOCAL_SEARCH, SQUEAKY_WHEEL)
 """With the fast path, in this order; the last one only where there is no exact search."""
 BESIDE = (REPAIR, EJECTION_CHAINS)
@@ -246,8 +233,6 @@ IN_TURN = (
     Turn(CP_SAT, 0.4),
 )
 """There as well, again and again until nothing is left to gain or the time is up."""
-SHORT = 0.5
-"""Seconds that are not worth dividing."""
 IDLE = 0.01
 """Seconds that a round takes in which nothing was done."""
 MORE = 6
@@ -320,9 +305,9 @@ def search(desk: Desk) -> bool:
 def undivided(desk: Desk) -> bool:
     """Go through the schedule; say whether there provably is no legal placement."""
     if desk.incumbent.missing or desk.forbidden:
-        return _give(desk, Turn(CP_SAT))
+        return desk.give(Turn(CP_SAT))
     for turn in _turns(desk):
-        if _give(desk, turn):
+        if desk.give(turn):
             return True
         if desk.done():
             break
@@ -340,18 +325,3 @@ def _turns(desk: Desk) -> Iterator[Turn]:
         yield from IN_TURN
         if elapsed() - began < IDLE:
             return  # those that apply have nothing to do, and would have nothing the next time
-
-
-def _give(desk: Desk, turn: Turn) -> bool:
-    """Have a technique run if it applies; say whether there provably is no legal placement."""
-    technique, deadline = turn.technique, desk.budget.deadline
-    if not desk.may(technique):
-        return False
-    desk.refresh()
-    why_not = technique.hinders(desk)
-    if why_not:
-        desk.leave_out(technique, why_not)
-        return False
-    if desk.budget.work is None and turn.share < 1 and deadline.remaining() > SHORT:
-        deadline = deadline.share(turn.share)
-    return desk.run(technique, deadline, alone=turn.alone)

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from kantopt.clock import Deadline
 from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.engine.incumbent import Incumbent
-from kantopt.search.engine.technique import BY_WISH, Technique
+from kantopt.search.engine.technique import BY_WISH, Technique, Turn
 from kantopt.search.known import Bound, Numbers, Source
+from kantopt.shares import WHOLE
 from kantopt.verify.rules import is_legal
 
 
@@ -122,15 +122,25 @@ class Desk:
         self._runs[technique.name] += 1
         self._line.begun(technique)
 
-    def run(self, technique: Technique, deadline: Deadline, *, alone: bool = False) -> bool:
-        """Have a technique run; say whether there provably is no legal placement.
+    def give(self, turn: Turn) -> bool:
+        """Have a technique run if it applies; say whether there provably is no legal placement.
 
         A fault of it must not cost what the others find; where there is no plan yet there are none.
         """
+        technique, deadline = turn.technique, self.budget.deadline
+        if not self.may(technique):
+            return False
+        self.refresh()
+        why_not = technique.hinders(self)
+        if why_not:
+            self.leave_out(technique, why_not)
+            return False
+        if self.budget.work is None and turn.share < 1 and deadline.remaining() > WHOLE:
+            deadline = deadline.share(turn.share)
         assert technique.run is not None
         before = self._runs[technique.name]
         self.begin(technique)
-        if alone:
+        if turn.alone:
             self._line.alone(True)
         try:
             return bool(technique.run(self, deadline, before))
@@ -140,7 +150,7 @@ class Desk:
             self.note(f"a technique failed ({technique.name}): {error!r}")
             return False
         finally:
-            if alone:
+            if turn.alone:
                 self._line.alone(False)
 
     def refresh(self) -> bool:

@@ -42,6 +42,19 @@ class Technique:
     """Whether it betters a legal placement, of which all orders are allowed."""
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A technique in its place."""
+
+    technique: Technique
+    share: float = 1.0
+    """Of the time that is left, what it may take."""
+    alone: bool = False
+    """Whether it needs all processors."""
+    by_work: bool = False
+    """Whether it also runs where work is counted, not time."""
+
+
 @dataclass(slots=True)
 class Use:
     """What a technique did in a run."""

@@ -9,14 +9,14 @@ from itertools import islice
 import numpy as np
 
 from kantopt.problem.cluster import Spot
-from kantopt.problem.freedom import freedom_of
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
 from kantopt.search.fill import fill, room_for
 from kantopt.search.gangs import Placer, Want
+from kantopt.search.movers import Movers
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.slice_rooms import Rooms, nodes_for_slices
-from kantopt.search.state import UNLIMITED
+from kantopt.search.state import UNLIMITED, rooms
 
 _MOST_REGIONS = 6
 """Domains, or single nodes, that are tried for one job."""
@@ -31,26 +31,22 @@ _PATIENCE = 300
 class Relocation:
     """Finds pods to move for jobs; nobody is evicted, and what cannot move stays.
 
-    Only pods whose place matters to nobody else move: no topology asked for, no anti-affinity, no
-    spread, no budget that bears no disruption. Pods leave for nodes that are not being cleared, so
-    that the moves of one job can always be ordered: all of them first, then the job.
+    Pods leave for nodes that are not being cleared, so that the moves of one job can always be
+    ordered: all of them first, then the job. Those that must be close stay in their domain.
     """
 
     def __init__(self, placer: Placer) -> None:
         self.placer = placer
         self.state = placer.state
         instance = self.state.instance
-        free = freedom_of(instance)
-        self._movable = [
-            moves > 0 and s not in free.tied and not instance.on_held(instance.podsets[s])
-            for s, moves in enumerate(free.moves)
-        ]
+        self._movers = Movers(self.state)
         self._on_node: list[list[tuple[int, Spot]]] = [[] for _ in instance.nodes]
         """Where pods are that may move, by node."""
         for podset in instance.podsets:
-            if self._movable[podset.index]:
+            if self._movers.movable[podset.index]:
                 for spot in sorted(podset.current):
-                    self._on_node[spot.node].append((podset.index, spot))
+                    if spot.node not in instance.held:
+                        self._on_node[spot.node].append((podset.index, spot))
         self._free = np.zeros_like(self.state.free)
         self._devices = np.zeros_like(self.state.devices)
         self._toll: Ints = np.zeros(self.state.size, dtype=np.int64)
@@ -102,7 +98,8 @@ class Relocation:
         """Move evicted pods rather than have them gone, where there is room elsewhere."""
         for job in sorted(self.state.instance.jobs, key=lambda job: (-job.priority, job.index)):
             short = [s for s in job.podsets if self._short(s)]
-            if not short or not all(self._movable[s] for s in short):
+            movers = self._movers
+            if not short or not all(movers.movable[s] and movers.untied(s) for s in short):
                 continue
             mark = self.state.mark()
             for s in short:
@@ -183,7 +180,7 @@ class Relocation:
         """Nodes to clear: those that cost the fewest moves per pod of the job, or per slice."""
         need = max(sum(want.least for want in wants), self.placer.missing(j))
         could = np.where(region, could, now)
-        known: dict[int, bool] = {}
+        known: dict[tuple[int, int], bool] = {}
         slices = self.placer.slices(j, wants[0].role)
         if len(wants) == 1 and slices is not None:
             level, size = slices
@@ -211,18 +208,21 @@ class Relocation:
                 if tried == _MOST_CHOICES:
                     return
 
-    def _frees(self, n: int, known: dict[int, bool]) -> bool:
+    def _frees(self, n: int, known: dict[tuple[int, int], bool]) -> bool:
         """Whether each pod that would have to leave a node fits on some node now.
 
-        ``known`` remembers by shape.
+        ``known`` remembers by shape, and by pod set where others have a say in its place.
         """
         for s, spot in self._on_node[n]:
             if not self.state.spots[s].get(spot, 0):
                 continue
-            shape = self.state.shape[s].index
-            if shape not in known:
-                known[shape] = bool(room_for(self.state, s, 1).any())
-            if not known[shape]:
+            untied = self._movers.untied(s)
+            key = (self.state.shape[s].index, -1) if untied else (s, n)
+            if key not in known:
+                within = self.state.allowed(s) if untied else self._movers.targets(s, spot)
+                nodes = np.flatnonzero(within)
+                known[key] = bool(rooms(self.state, self.state.shape[s], 1, nodes).any())
+            if not known[key]:
                 return False
         return True
 
@@ -231,24 +231,46 @@ class Relocation:
     def _clear(self, j: int, region: Mask, nodes: list[int]) -> bool:
         """Lift the pods off some nodes, place the job, put back what fits, move the rest."""
         state = self.state
-        lifted: list[tuple[int, Spot, int]] = []
-        for n in nodes:
-            for s, spot in self._on_node[n]:
-                pods = state.spots[s].get(spot, 0)
-                if pods:
-                    state.add(s, spot, -pods)
-                    lifted.append((s, spot, pods))
-        if not self.placer.place(j, within=region):
-            return False
+        mark = state.mark()
         elsewhere = np.ones(state.size, dtype=np.bool_)
         elsewhere[nodes] = False
+        own = {s for s in self._job(j).podsets if not self._movers.untied(s)}
+        # The job's own pods stay where they say in which domain the others have to be.
+        lifted = [
+            (s, spot, pods)
+            for n in nodes
+            for s, spot in self._on_node[n]
+            if s not in own and (pods := state.spots[s].get(spot, 0))
+        ]
+        close = {
+            (s, spot.node): elsewhere & self._movers.close(s, spot.node)
+            for s, spot, _ in lifted
+            if not self._movers.untied(s)
+        }
+        for s, spot, pods in lifted:
+            state.add(s, spot, -pods)
+        if not self.placer.place(j, within=region):
+            return False
         # The largest first: they are the hardest to place elsewhere.
         lifted.sort(key=lambda item: (-int(state.shape[item[0]].demand.sum()), item[0], item[1]))
         for s, spot, pods in lifted:
             back = 0
-            while back < pods and state.has_room(s, spot):
+            while back < pods and state.has_room(s, spot) and self._admits(s, spot.node):
                 state.add(s, spot, 1)
                 back += 1
-            if fill(self.placer.scores, s, pods - back, elsewhere) < pods - back:
+            within = close.get((s, spot.node), elsewhere)
+            if fill(self.placer.scores, s, pods - back, within) < pods - back:
                 return False
-        return self.state.pace.kept()
+        return state.pace.kept() and self._neighbours_hold(mark)
+
+    def _admits(self, s: int, n: int) -> bool:
+        """Whether a pod that was lifted offends nobody who came meanwhile if it comes back."""
+        admitted = self.state.neighbours.admits(s) if self.state.neighbours.concern(s) else None
+        return admitted is None or bool(admitted[n])
+
+    def _neighbours_hold(self, mark: int) -> bool:
+        """Whether spreads and affinities hold for all that has changed since a mark."""
+        instance = self.state.instance
+        if not (instance.spreads or instance.affinities):
+            return True
+        return self.state.neighbours.holds(sorted({s for s, _, _ in self.state.journal[mark:]}))

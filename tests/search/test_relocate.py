@@ -10,6 +10,7 @@ from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
+from kantopt.search import construct as constructing
 from kantopt.search.construct import construct
 from kantopt.search.portfolio import best_of
 from kantopt.search.sequence import sequence
@@ -17,8 +18,10 @@ from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from kantopt.verify.step import Step
+from tests.campaign import some
 from tests.generate import random_instance
 from tests.questions import model, question
+from tests.verify import world
 
 PODS = ({"unplaced": {"unit": "pod"}}, "evictions", "moves")
 
@@ -107,3 +110,55 @@ def test_placements_are_legal_and_in_an_order(seed: int) -> None:
     placement, _ = best_of(instance, Deadline(None), (), tiers_of(instance))
     faults = check(instance, placement)
     assert all(fault.rule == "required" for fault in faults), seed
+
+
+RACKS = [world.node(name, gpu=8, rack=f"b/{name[0]}") for name in ("x1", "x2", "y1", "y2")]
+
+
+def close(name: str, gpu: int, on: list[str]) -> dict[str, Any]:
+    """A job whose pods have to be in one rack."""
+    return world.job(name, world.pods(count=len(on), gpu=gpu, on=on, topologyRequest=RACK))
+
+
+RACK = {"required": "rack"}
+
+
+def test_pods_that_must_be_close_move_within_their_rack() -> None:
+    """Room for a whole node in x means that one of two close pods goes to the other node there."""
+    standing = [close("r", 3, ["x1", "x2"]), world.job("y", world.pods(gpu=6, on=["y1"]))]
+    new = world.job("new", world.pods(gpu=8), world.pods("more", gpu=8, cpu=2))
+    instance = world.question(RACKS, [*standing, new])
+    placement, step = placed(instance)
+    r = world.podset_of(instance, "r")
+    assert moves(instance, step) == 1
+    assert {instance.nodes[x.node].name for x in placement.podsets[r]} in ({"x1"}, {"x2"})
+    assert all(
+        placement.podsets[s] for s in instance.jobs[instance.job_index["default/new"]].podsets
+    )
+
+
+def test_the_job_itself_grows_where_its_pods_are() -> None:
+    """Of two pods that must be in one rack the one that runs says in which."""
+    own = world.job("own", world.pods(count=2, gpu=4, minCount=1, on=["x1"], topologyRequest=RACK))
+    full = [world.job(f"f{n}", world.pods(gpu=5, on=[n]), movable=False) for n in ("x2", "y2")]
+    instance = world.question(RACKS, [own, *full, world.job("g", world.pods(gpu=3, on=["x1"]))])
+    placement, _ = placed(instance)
+    there = [x.node for s in instance.jobs[0].podsets for x in placement.podsets[s]]
+    assert len({instance.nodes[n].name[0] for n in there}) == 1
+
+
+@pytest.mark.parametrize("seeds", [range(k, k + 50) for k in some(range(0, 200, 50))], ids=str)
+def test_what_moves_make_is_legal_at_once(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing has to be taken back in the end, which would cost other jobs their places."""
+    judged: list[bool] = []
+
+    def is_legal(instance: Instance, placement: Placement) -> bool:
+        judged.append(legal(instance, placement))
+        return judged[-1]
+
+    legal = constructing.is_legal
+    monkeypatch.setattr(constructing, "is_legal", is_legal)
+    for seed in seeds:
+        construct(random_instance(seed), Deadline(None), Strategy.BEST_FIT, relocate=True)
+    assert judged
+    assert all(judged)

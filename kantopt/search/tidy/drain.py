@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from kantopt.problem.placement import Placement
+from kantopt.search.movers import Movers
 from kantopt.search.state import State
-from kantopt.search.tidy.movers import Movers
 from kantopt.search.tidy.targets import Fullest
 
 

@@ -13,10 +13,10 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.search.increase import take_least
+from kantopt.search.movers import Movers
 from kantopt.search.shapes import Ints, Mask, PodShape
 from kantopt.search.state import UNLIMITED, State, rooms
 from kantopt.search.stranded import Stranded
-from kantopt.search.tidy.movers import Movers
 
 GAINED = (Metric.STRANDED_GPUS, Metric.FRAGMENT_RATE, Metric.FRAGMENTED_NODES)
 """Metrics that are sums over nodes."""

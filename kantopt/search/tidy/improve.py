@@ -10,9 +10,12 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
+from kantopt.search.gangs import Placer
+from kantopt.search.relocate import Relocation
+from kantopt.search.scores import Scores
 from kantopt.search.state import State
+from kantopt.search.strategy import Strategy
 from kantopt.search.tidy.drain import Drain
-from kantopt.search.tidy.fit import Fit
 from kantopt.search.tidy.gains import GAINED, Gains
 from kantopt.search.tidy.vacate import EMPTIED, Vacation
 from kantopt.shares import DRAIN, FIT, GAIN, VACATE
@@ -88,7 +91,9 @@ def _fit(
     """Make room for jobs that are not placed, the most important and largest first."""
     share = deadline.share(FIT)
     state = State(instance, start)
-    fit = Fit(state)
+    placer = Placer(Scores(state, Strategy.BEST_FIT))
+    relocation = Relocation(placer)
+    relocation.look_everywhere()
     waiting = [
         job
         for job in instance.jobs
@@ -101,8 +106,10 @@ def _fit(
     for job in waiting:
         if share.cuts():
             return
-        mark = state.mark()
-        if fit.make_room(job.index, share.cuts) and not found(state.placement()):
+        mark, j = state.mark(), job.index
+        if not (placer.place(j) or relocation.make_room(j)):
+            state.undo(mark)  # some of its pods may have found a place
+        elif not found(state.placement()):
             state.undo(mark)
             return  # what is illegal of this may be of others as well
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from kantopt.problem.cluster import Spot
+from kantopt.search.movers import Movers
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import State, rooms
-from kantopt.search.tidy.movers import Movers
 
 
 class Fullest:

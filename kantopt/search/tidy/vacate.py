@@ -13,9 +13,9 @@ from kantopt.problem.counted import counted
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
+from kantopt.search.movers import Movers
 from kantopt.search.shapes import Mask
 from kantopt.search.state import State
-from kantopt.search.tidy.movers import Movers
 from kantopt.search.tidy.targets import Fullest
 from kantopt.verify.departures import groups_of
 

@@ -56,12 +56,16 @@ class Movers:
             state.neighbours.add(s, source.node, 1, arrival=False)
             if admitted is not None:
                 mask &= admitted
-        podset = instance.podsets[s]
+        return mask & self.close(s, source.node)
+
+    def close(self, s: int, n: int) -> Mask:
+        """Nodes that a pod may move to from a node as far as required topology says."""
+        instance = self.state.instance
+        mask, podset = np.ones(self.state.size, dtype=np.bool_), instance.podsets[s]
         for need in self._needs.get(podset.job, ()):
-            if need.required is None or not instance.on(Rule.TOPOLOGY):
-                continue
-            if podset.role in need.roles:
-                mask &= self._domain(need, source.node)
+            required = need.required is not None and instance.on(Rule.TOPOLOGY)
+            if required and podset.role in need.roles:
+                mask &= self._domain(need, n)
         return mask
 
     def _domain(self, need: TopologyNeed, n: int) -> Mask:

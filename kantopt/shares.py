@@ -40,6 +40,12 @@ FIRST_TIERS = 0.5
 """For parts that share nothing, where only the first tiers are sums over them."""
 COLUMNS_ROUNDS, COLUMNS_CHOICE = 0.6, 0.5
 """For contents of nodes: until the first choice among them, and for one choice."""
+COLUMNS_ORDER = 2.0
+"""Most seconds in which pods are let step out of each other's way, after one choice."""
+COVERING_CHOICE = 3.0
+"""Most seconds for one choice of contents of bins."""
+NEIGHBOURHOOD = 0.25
+"""Seconds for one neighbourhood."""
 DISRUPTION = 0.5
 """For one tier of disruption while others wait, and of that for its bound."""
 
@@ -55,6 +61,15 @@ CROSS_CHECK = 0.4
 """`certify --cross-check`: for the second solver."""
 NODE_PRICES = 0.4
 """Of a look for multipliers, for those of nodes: to work the bound out again takes as long."""
+LEAST_DISTURBANCE = (1.5, 0.3, 10.0)
+"""`explain`: for a first plan of a large question: seconds at least, share of what is left,
+seconds at most."""
+LESS_DISTURBANCE = (1.0, 0.1, 3.0)
+"""The same for a smaller disturbance than that of a plan found by heuristics."""
+LEAST_DISTURBANCE_LEFT = 10.0
+"""Seconds that must be left to look for one in a question that is not small."""
+NARROWING = 0.6
+"""Most seconds for narrowing a conflict of a large question down."""
 WRITING_CERTIFICATE = WRITING_PRICES = 0.3
 WRITING_EXPLANATION = 0.5
 """Seconds kept for writing."""

@@ -21,6 +21,7 @@ from kantopt.schema.model import Rule
 from kantopt.search.explain.counted import CountedPuzzle
 from kantopt.search.explain.counting import countable
 from kantopt.search.explain.puzzle import DISPENSABLE, OF_ARRIVALS, Puzzle
+from kantopt.shares import NARROWING
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ def _narrowed(
     kept, minimal = frozenset(order), False
     deadline = puzzle.deadline
     if not puzzle.whole:
-        deadline = deadline.less(max(0.0, deadline.remaining() - _PATIENCE))
+        deadline = deadline.less(max(0.0, deadline.remaining() - NARROWING))
     core = switches.core(order, deadline)
     if core.contradiction is not None:
         kept, minimal = _shrunk(switches, order, core.contradiction, deadline)
@@ -164,7 +165,5 @@ def _keys(
     return key
 
 
-_PATIENCE = 0.6
-"""Seconds for narrowing a conflict of a large question down, at most."""
 MANY = 48
 """Nodes, or jobs, that are looked at one by one."""

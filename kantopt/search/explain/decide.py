@@ -30,6 +30,7 @@ from kantopt.search.explain.counting import Counting, countable, exceeds_quota, 
 from kantopt.search.explain.displace import Displacing
 from kantopt.search.sequence import sequence
 from kantopt.search.strategy import Strategy
+from kantopt.shares import LEAST_DISTURBANCE, LEAST_DISTURBANCE_LEFT, LESS_DISTURBANCE
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 
@@ -37,13 +38,6 @@ SMALL = 12_000
 """Pairs of a pod set and a node that it may go to; up to here questions are solved as they are."""
 LARGE = 100_000
 """Up to here they are solved with interchangeable pods counted together."""
-_LONG = 10.0
-"""Seconds that must be left to look for a smaller disturbance in a question that is not small."""
-_BETTER = (1.0, 0.1, 3.0)
-"""Patience for a smaller disturbance than that of a plan found by heuristics: seconds at least,
-share of the time that is left, seconds at most."""
-_FIRST = (1.5, 0.3, 10.0)
-"""Patience for a first plan of a large question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +117,10 @@ def _merged(question: Instance, j: int, found: Decision | None, deadline: Deadli
         return Decision(impossible=True)
     merged = merge_pods(_loosened(question, j))
     left = deadline.remaining()
-    quickly = found is not None and left < _LONG
+    quickly = found is not None and left < LEAST_DISTURBANCE_LEFT
     if not is_small(merged.instance, most=SMALL if quickly else LARGE):
         return Decision()
-    least, share, most = _FIRST if found is None else _BETTER
+    least, share, most = LEAST_DISTURBANCE if found is None else LESS_DISTURBANCE
     soon = deadline.less(max(0.0, left - min(most, max(least, share * left))))
     tiers = _DISTURBANCE
     answer, fewest = least_disturbance(merged.instance, tiers, soon)

@@ -16,6 +16,7 @@ from kantopt.search.bins.packing import Filled
 from kantopt.search.bins.placing import placed
 from kantopt.search.bins.question import Question, question
 from kantopt.search.engine.desk import Desk
+from kantopt.shares import COVERING_CHOICE
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 
@@ -25,8 +26,6 @@ SHARES = (0.1, 0.03, 0.01)
 """Of a node, what the contents that are chosen from may leave free at most."""
 MOST_NODES = 32
 """Nodes of which contents are chosen at a time."""
-LONGEST = 3.0
-"""Seconds for one choice."""
 LISTED = 20_000_000
 """Work for listing them."""
 
@@ -73,7 +72,7 @@ def _choose_of(
     least = [int(weight[tier.start : tier.stop].sum()) for tier in asked.tiers]
     least[-1] += 1
     part = asked.part(some, here + left)
-    seconds = min(LONGEST, deadline.remaining())
+    seconds = min(COVERING_CHOICE, deadline.remaining())
     try:
         filled = part.choose(least, share, seconds, Work(LISTED, deadline.cuts))
     except SpentError:

@@ -13,7 +13,7 @@ from kantopt.search.sequence import sequence
 from kantopt.search.slots.care import Caution
 from kantopt.search.slots.generation import Generation
 from kantopt.search.tidy.improve import tidy
-from kantopt.shares import COLUMNS_CHOICE, COLUMNS_ROUNDS
+from kantopt.shares import COLUMNS_CHOICE, COLUMNS_ORDER, COLUMNS_ROUNDS
 from kantopt.verify.rules import check
 from kantopt.verify.slots.pricing import Content
 from kantopt.verify.slots.program import Kind, program_of
@@ -21,8 +21,6 @@ from kantopt.verify.slots.rooms import rooms_of
 
 TRIES = 4
 """Choices in a row that may better nothing."""
-LONGEST = 2.0
-"""Most seconds in which pods are let step out of each other's way, after one choice."""
 SHAKES = 5
 """Rounds of more contents before each further choice, and before any where moves are counted."""
 
@@ -104,7 +102,7 @@ def _choose(desk: Desk, generation: Generation, caution: Caution, deadline: Dead
     reached = approach(
         desk.instance,
         placement,
-        deadline.less(max(left / 2, left - LONGEST)).cuts,
+        deadline.less(max(left / 2, left - COLUMNS_ORDER)).cuts,
         lambda direct: _offer(desk, direct, deadline),
     )
     caution.learn(reached)

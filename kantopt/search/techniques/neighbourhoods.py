@@ -5,9 +5,7 @@ from __future__ import annotations
 from kantopt.clock import Deadline
 from kantopt.search.engine.desk import Desk
 from kantopt.search.neighbourhoods.neighbourhoods import Neighbourhoods
-
-STEP = 0.25
-"""Seconds for one neighbourhood."""
+from kantopt.shares import NEIGHBOURHOOD
 
 
 def nearby(desk: Desk, deadline: Deadline) -> None:
@@ -20,6 +18,6 @@ def nearby(desk: Desk, deadline: Deadline) -> None:
     while not deadline.over() and not desk.done():
         if desk.refresh():
             search.adopt(desk.incumbent.placement)
-        better = search.step(min(STEP, deadline.remaining()))
+        better = search.step(min(NEIGHBOURHOOD, deadline.remaining()))
         if better is not None:
             desk.found(better)

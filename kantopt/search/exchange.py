@@ -1,4 +1,4 @@
-"""Several jobs that wait for one that is placed, where they ask for as many GPUs together."""
+"""k-exchange: several jobs that wait for one that is placed and has the GPUs that they ask for."""
 
 from __future__ import annotations
 

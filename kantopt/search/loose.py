@@ -1,7 +1,8 @@
 """Pending pods that are free to go anywhere, by kind, on nodes kept as plain lists.
 
-Where no rule ties pods to others, two of one kind are as good as each other. Lists of integers are
-changed faster than arrays where only a few nodes are looked at at a time.
+Where no rule ties pods to others, two of one kind are as good as each other. A step of the state
+tells everybody who watches it and takes seven times as long as one of these lists, of which ruin
+and recreate makes some hundred thousand in a second.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from kantopt.problem.cluster import Node, Spot
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import DeviceNeed, PodSet
 from kantopt.problem.placement import Placement
@@ -17,10 +19,10 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.schema.quantity import gpu_milli
 from kantopt.search.presolve import binding_queues
-from kantopt.verify.step import Loads, Step
+from kantopt.search.shapes import PodShape
+from kantopt.search.state import State
 from kantopt.verify.weight import weight
 
-_UNLIMITED = 2**61
 _CPU_ONLY = -100.0
 """Added to the size of pods without GPUs: they come after all others."""
 
@@ -55,29 +57,17 @@ class Loose:
     def __init__(self, instance: Instance, placement: Placement, tiers: Sequence[Tier]) -> None:
         self.instance = instance
         self.placement = placement
-        loads = Loads.of(instance, placement)
-        counted = instance.on(Rule.CAPACITY)
-        self.free = [
-            [
-                _UNLIMITED if limit is None or not counted else limit - used
-                for limit, used in zip(node.capacity, load, strict=True)
-            ]
-            for node, load in zip(instance.nodes, loads.node, strict=True)
-        ]
+        state = State(instance, placement)
+        self.free: list[list[int]] = state.free.T.tolist()
         """What each node has left, by resource."""
-        self.devices = [
-            [
-                [have - used for have, used in zip(device.capacity, taken, strict=True)]
-                for device, taken in zip(node.devices, device_loads, strict=True)
-            ]
-            for node, device_loads in zip(instance.nodes, loads.device, strict=True)
-        ]
-        """What each device of each node has left, by resource."""
+        self.devices: list[list[list[int]]] = state.devices.transpose(1, 2, 0).tolist()
+        """What each device of each node has left, by row of device resources."""
         self.capacity = [[limit or 1 for limit in node.capacity] for node in instance.nodes]
         """What each node offers, to see what is left in relation to it."""
+        self._number = [len(node.devices) for node in instance.nodes]
         self.of_class = [_by_class(node) for node in instance.nodes]
         """Devices of each node by class."""
-        self.kinds = self._kinds(tiers)
+        self.kinds = self._kinds(state, tiers)
         self.on: list[list[Place]] = [[] for _ in instance.nodes]
         """Loose pods on each node."""
         self.waiting: dict[int, int] = {}
@@ -91,17 +81,22 @@ class Loose:
                     self.on[spot.node] += [(k, spot.devices)] * pods
             if wanted:
                 self.waiting[k] = wanted
-        self._gpus = [r for r, name in enumerate(instance.resources) if gpu_milli(name, 1)]
-        step = Step(instance, instance.current, placement)
-        left = {spot.node for spots in step.departures for spot in spots}
+        self._gpus = [r for r in range(len(instance.resources)) if _is_gpu(instance, r)]
+        self._gpu_rows = [i for i, r in enumerate(state.device_resources) if r in self._gpus]
+        left = {
+            spot.node
+            for podset in instance.podsets
+            for spot, pods in podset.current.items()
+            if placement.podsets[podset.index].get(spot, 0) < pods
+        }
         self.nodes = [n for n in range(len(instance.nodes)) if n not in left]
         """Nodes that pods may come to and go from: room that others were evicted for stays."""
 
     # -- kinds
 
-    def _kinds(self, tiers: Sequence[Tier]) -> list[Kind]:
+    def _kinds(self, state: State, tiers: Sequence[Tier]) -> list[Kind]:
         instance = self.instance
-        tied = _tied(instance)
+        tied, may = _tied(instance), freedom_of(instance)
         offered = [
             sum(node.capacity[r] or 0 for node in instance.nodes)
             for r in range(len(instance.resources))
@@ -110,7 +105,8 @@ class Loose:
         alike: dict[Hashable, list[PodSet]] = {}
         weights: dict[Hashable, tuple[int, ...]] = {}
         for podset in instance.podsets:
-            if podset.running or podset.job in tied or len(podset.devices) > 1:
+            free = may.binds[podset.index] and podset.index not in may.tied
+            if not free or podset.job in tied or len(podset.devices) > 1:
                 continue
             job = instance.jobs[podset.job]
             single = podset.count == 1 and len(job.podsets) == 1
@@ -131,7 +127,8 @@ class Loose:
             for w, base in zip(weights[key], bases, strict=True):
                 value = value * base + w
             if value:
-                kinds.append(_kind(instance, podsets, value, offered))
+                shape = state.shape[podsets[0].index]
+                kinds.append(_kind(instance, shape, podsets, value, offered))
         return kinds
 
     # -- changes
@@ -159,7 +156,8 @@ class Loose:
     def gpus_left(self, n: int) -> int:
         """GPUs that a node has left, in base units."""
         free = self.free[n]
-        return sum(free[r] + sum(left[r] for left in self.devices[n]) for r in self._gpus)
+        rows, there = self._gpu_rows, self.devices[n][: self._number[n]]
+        return sum(free[r] for r in self._gpus) + sum(left[i] for left in there for i in rows)
 
     def placed(self) -> Placement:
         """Return the placement as it stands; of a kind the first pods have the places."""
@@ -182,12 +180,10 @@ def _by_class(node: Node) -> dict[str, tuple[int, ...]]:
     return {name: node.devices_of(name) for name in classes}
 
 
-def _tied(instance: Instance) -> set[int]:
-    """Jobs of which a rule says more than what their pods ask of a node."""
-    tied = {need.job for need in instance.topology_needs} | instance.required
-    tied |= {instance.podsets[s].job for s in instance.named}
+def _tied(instance: Instance) -> frozenset[int]:
+    """Jobs that must be placed, or of which not all may be placed that there is room for."""
     queues = binding_queues(instance)
-    return tied | {job.index for job in instance.jobs if job.queue in queues}
+    return instance.required | {job.index for job in instance.jobs if job.queue in queues}
 
 
 def _missing(tier: Tier, podset: PodSet, priority: int, single: bool) -> int:
@@ -200,7 +196,11 @@ def _missing(tier: Tier, podset: PodSet, priority: int, single: bool) -> int:
 
 
 def _kind(
-    instance: Instance, podsets: Sequence[PodSet], value: int, offered: Sequence[int]
+    instance: Instance,
+    shape: PodShape,
+    podsets: Sequence[PodSet],
+    value: int,
+    offered: Sequence[int],
 ) -> Kind:
     first = podsets[0]
     gpus = [r for r, amount in enumerate(first.requests) if amount and _is_gpu(instance, r)]
@@ -214,9 +214,9 @@ def _kind(
     return Kind(
         podsets=tuple(podset.index for podset in podsets),
         allowed=first.allowed,
-        asks=tuple((r, amount) for r, amount in enumerate(first.requests) if amount),
+        asks=shape.asks,
         need=need,
-        device_asks=tuple((r, a) for r, a in enumerate(need.request) if a) if need else (),
+        device_asks=shape.needs[0].ask if shape.needs else (),
         priority=instance.jobs[first.job].priority,
         value=value,
         size=first.gpu_milli / 1000 if first.gpu_milli else _CPU_ONLY + share,

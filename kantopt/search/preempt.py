@@ -1,4 +1,4 @@
-"""Room for a job that does not fit: evict lesser pods, then put back whatever still fits."""
+"""Minimal preemption: lesser pods give way to a job, then whatever still fits is put back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ruin and recreate: lift the loose pods off a few nodes and place them anew, others with them."""
+"""Ruin and recreate (Schrimpf et al. 2000): loose pods of a few nodes are placed anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Room for a job that does not fit: move running pods out of its way, each to another place."""
+"""Repacking: running pods move out of the way of a job that does not fit, each to another place."""
 
 from __future__ import annotations
 

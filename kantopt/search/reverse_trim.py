@@ -1,4 +1,4 @@
-"""Room as queue managers make it: evict candidates in order until it fits, then spare the rest.
+"""Reverse trim (Kueue): candidates are evicted in order until it fits, then the rest are spared.
 
 For comparison: the set of victims that is left has none too many, but another may be smaller.
 """

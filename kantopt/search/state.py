@@ -175,15 +175,15 @@ class State:
         self.journal.append((s, spot, pods))
 
     def go_to(self, placement: Placement) -> None:
-        """Change, step by step, what is elsewhere in a placement than in the snapshot's own.
+        """Change, step by step, what is elsewhere in a placement than it is now.
 
         Unlike a state that starts there this tells those who watch it who is gone.
         """
-        for podset, spots in zip(self.instance.podsets, placement.podsets, strict=True):
-            if spots is not podset.current:
-                for spot in sorted({*spots, *podset.current}):
-                    if change := spots.get(spot, 0) - podset.current.get(spot, 0):
-                        self.add(podset.index, spot, change)
+        for s, (now, then) in enumerate(zip(self.spots, placement.podsets, strict=True)):
+            if now != then:
+                for spot in sorted({*now, *then}):
+                    if change := then.get(spot, 0) - now.get(spot, 0):
+                        self.add(s, spot, change)
 
     def mark(self) -> int:
         """Return a point to come back to with :meth:`undo`."""

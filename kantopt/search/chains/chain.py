@@ -1,4 +1,4 @@
-"""Place one pod: at home, where there is room, by a chain of ejections, or in another's stead."""
+"""Ejection chains (Glover 1996): a pod takes a place, whose pod takes another's, until one fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An anytime search around one incumbent: chains, restarts, then restoring and putting back."""
+"""Iterated local search around one incumbent: chains, restarts, then ruining and putting back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All ways to share out the pods of two nodes between them, looked at in one go."""
+"""Meet in the middle (Horowitz and Sahni 1974): all ways to share out the pods of two nodes."""
 
 from __future__ import annotations
 

@@ -142,16 +142,6 @@ class Board(State):
         classes = self.device_class
         return d < classes.shape[1] and int(classes[n, d]) == device_class
 
-    def go_to(self, placement: Placement) -> None:
-        """Make the placement the state's."""
-        for s, (now, then) in enumerate(zip(self.spots, placement.podsets, strict=True)):
-            if now == then:
-                continue
-            for spot in sorted({*now, *then}):
-                more = then.get(spot, 0) - now.get(spot, 0)
-                if more:
-                    self.add(s, spot, more)
-
     def _apply(self, s: int, spot: Spot, pods: int) -> None:
         super()._apply(s, spot, pods)
         if self.restless[s]:

@@ -1,4 +1,4 @@
-"""Carry out a change: pods leave a node, others take their room, and those that left find a place.
+"""Ejection chains of one or two pods: these leave a node, others take their room, all find places.
 
 A pod that leaves goes where there is room; or it takes the place of another that then goes where
 there is room, or that comes to the node which the first one left.

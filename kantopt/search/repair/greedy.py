@@ -1,4 +1,4 @@
-"""Carry out the change that is worth most per move, again and again."""
+"""Lazy greedy: the change that is worth most per move is carried out, again and again."""
 
 from __future__ import annotations
 

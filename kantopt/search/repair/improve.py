@@ -1,4 +1,4 @@
-"""An anytime search: the changes that are worth most per move, then others in place of the last."""
+"""Iterated greedy (Ruiz and Stuetzle 2007): the best changes per move, others for the last ones."""
 
 from __future__ import annotations
 

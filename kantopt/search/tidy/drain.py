@@ -1,4 +1,4 @@
-"""Nodes to be emptied: their pods one by one into the fullest others, the largest first."""
+"""Best fit decreasing: pods off the nodes to be emptied, the largest first, into the fullest."""
 
 from __future__ import annotations
 
@@ -33,14 +33,9 @@ class Drain:
             if spot.node in drained
             for _ in range(k)
         ]
-        pods.sort(key=lambda pod: (-self._size(pod[0]), pod))
+        pods.sort(key=lambda pod: (-self._fullest.size(pod[0]), pod))
         for s, spot in pods:
             if over():
                 break
             self._fullest.move(s, spot, mask)
         return state.placement()
-
-    def _size(self, s: int) -> float:
-        podset = self.state.instance.podsets[s]
-        share = float((self.state.shape[s].demand / self._fullest.most).sum())
-        return podset.gpu_milli * 1000 + share

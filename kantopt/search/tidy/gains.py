@@ -1,4 +1,4 @@
-"""Single moves by what they gain, where a metric is a sum over nodes of what each has free."""
+"""Steepest descent: single moves by what they gain, where a metric is a sum over nodes."""
 
 from __future__ import annotations
 

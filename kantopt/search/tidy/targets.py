@@ -1,4 +1,4 @@
-"""Where a pod goes that must leave: the fullest node that takes it."""
+"""Best fit: where a pod goes that must leave, the fullest node that takes it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ class Fullest:
         self._state, self._movers = state, movers
         self.most: Ints = np.maximum(state.offered.max(axis=1, initial=1), 1)
         """Most that any node offers of each resource."""
+
+    def size(self, s: int) -> float:
+        """How large a pod is: by its GPUs first, then by its share of what nodes offer."""
+        share = float((self._state.shape[s].demand / self.most).sum())
+        return self._state.instance.podsets[s].gpu_milli * 1000 + share
 
     def move(self, s: int, source: Spot, mask: Mask) -> int | None:
         """Move a pod to one of some nodes; return that, ``None`` if none takes it."""

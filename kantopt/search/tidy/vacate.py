@@ -1,4 +1,4 @@
-"""Nodes and domains emptied one after the other: the cheapest first, its pods into the fullest."""
+"""Bin emptying: nodes and domains, the cheapest first, their pods into the fullest others."""
 
 from __future__ import annotations
 
@@ -97,13 +97,8 @@ class Vacation:
             if self._stuck[nodes].any():
                 continue
             pods = [(s, spot) for n in nodes for s, spot, k in self._pods_on[n] for _ in range(k)]
-            pods.sort(key=lambda pod: (-self._size(pod[0]), pod))
+            pods.sort(key=lambda pod: (-self._fullest.size(pod[0]), pod))
             yield Group(tuple(nodes), tuple(pods))
-
-    def _size(self, s: int) -> float:
-        podset = self.state.instance.podsets[s]
-        share = float((self.state.shape[s].demand / self._fullest.most).sum())
-        return podset.gpu_milli * 1000 + share
 
     def _fits_limit(self, pods: int) -> bool:
         left = self.movers.left()

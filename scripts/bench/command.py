@@ -23,7 +23,7 @@ PROGRAM = "scripts/bench"
 _ENGINES = ("fast", "exact", "auto")
 TRIALS = (
     *("preemption", "openb-online", "interruptions", "determinism", "certificates"),
-    "explanations",
+    *("explanations", "busy", "pairs"),
 )
 """What has no rows of its own in the table of runs."""
 
@@ -46,7 +46,8 @@ def bench(
         typer.Argument(
             metavar="SUITE",
             help="priority-matters, gangs, golden, openb, openb-online, vm-rescheduling, features, "
-            "ablation or preemption; interruptions, determinism, certificates or explanations.",
+            "ablation or preemption; interruptions, determinism, busy, pairs, certificates or "
+            "explanations.",
             show_default=False,
         ),
     ],
@@ -134,6 +135,9 @@ def bench(
     trials: Annotated[
         int, typer.Option(metavar="N", min=1, help="Runs that `interruptions` interrupts.")
     ] = 200,
+    nice: Annotated[
+        int, typer.Option(metavar="N", min=0, max=19, help="`busy`: of the busy processes.")
+    ] = 0,
     resume: Annotated[
         bool, typer.Option("--resume/--again", help="Skip rows that FILE.csv already holds.")
     ] = True,
@@ -154,7 +158,8 @@ def bench(
     Exit code 1 if a plan is missing, illegal or worse than doing nothing, or contradicts a bound
     known before.
     `interruptions` kills the solver, lets memory run short and sends signals at random moments;
-    `determinism` plans each question twice; `preemption` compares victims with those of
+    `determinism` plans each question twice, `busy` ten times beside busy processes, `pairs`
+    pods by priority twice, told tier by tier; `preemption` compares victims with those of
     reverse-trim; `certificates` certifies plans and checks the certificates; `explanations` asks
     why jobs of each kind are where they are: there, too, 1 if anything is not as documented.
     `features` runs instances with and without what binds nobody, and shows what that costs;
@@ -199,6 +204,17 @@ def bench(
         return determinism(
             chosen_nodes, seeds, _engines(engines or "exact"), times, out, color, quiet
         )
+    if suite == "busy":
+        from scripts.bench.trials import busy
+
+        limit = next(map(opt.parse_duration, _words(limits)), None)
+        return busy(seeds, limit, nice, out, color, quiet)
+    if suite == "pairs":
+        from scripts.bench.trials import pairs
+
+        limit = next(map(opt.parse_duration, _words(limits)), None)
+        full = (*_percents(usage), 100)[0]
+        return pairs(full, seeds, limit, out, color, quiet)
     if suite == "preemption":
         from scripts.bench.trials import preemption
 

@@ -75,7 +75,7 @@ def run_twice(case: Case, model: str, make: MakeModel, engine: str, limit_second
         arguments += ["--time-limit", f"{limit_seconds:g}s"]
         plans = folder / "first.json", folder / "second.json"
         for plan, busy in zip(plans, (False, True), strict=True):
-            with _busy_machine() if busy else contextlib.nullcontext():
+            with busy_machine() if busy else contextlib.nullcontext():
                 ran = processes.plan([*arguments, "-O", str(plan)], limit_seconds, folder)
             walls.append(0.0 if ran is None else ran.wall_seconds)
             texts.append(plan.read_bytes() if plan.exists() else b"")
@@ -108,9 +108,9 @@ def run_twice(case: Case, model: str, make: MakeModel, engine: str, limit_second
 
 
 @contextlib.contextmanager
-def _busy_machine() -> Iterator[None]:
-    """Keep every processor busy with something else."""
-    spin = [sys.executable, "-I", "-S", "-c", "while True: pass"]
+def busy_machine(nice: int = 0) -> Iterator[None]:
+    """Keep every processor busy with something else, that yields to others if it is nice."""
+    spin = [sys.executable, "-I", "-S", "-c", f"import os; os.nice({nice})\nwhile True: pass"]
     others = [subprocess.Popen(spin) for _ in range(os.cpu_count() or 1)]
     try:
         yield

@@ -71,6 +71,47 @@ def determinism(
     )
 
 
+def busy(
+    seeds: int, limit_seconds: float | None, nice: int, out: str | None, color: Colour, quiet: bool
+) -> int:
+    """Plan clusters ten times each on a busy machine and show in which tiers plans differ."""
+    from scripts.bench import busy as repeats
+
+    limit = repeats.LIMIT_SECONDS if limit_seconds is None else limit_seconds
+    return _show(
+        lambda tell: repeats.run_all(seeds, repeats.RUNS, limit, nice, tell),
+        _keeper(out, repeats.COLUMNS, repeats.to_cells),
+        lambda row: "" if row.values else f"cluster {row.seed}, run {row.number}: no plan",
+        repeats.repeat_blocks,
+        color,
+        quiet,
+    )
+
+
+def pairs(
+    usage_percent: int,
+    seeds: int,
+    limit_seconds: float | None,
+    out: str | None,
+    color: Colour,
+    quiet: bool,
+) -> int:
+    """Plan pods by priority twice for each seed and show both runs tier by tier."""
+    from scripts.bench import busy as repeats
+    from scripts.bench import pairs as twice
+    from scripts.bench.priority_matters import Cell
+
+    limit = twice.LIMIT_SECONDS if limit_seconds is None else limit_seconds
+    return _show(
+        lambda tell: twice.run_all(Cell(32, 8, 4, usage_percent), seeds, limit, tell),
+        _keeper(out, repeats.COLUMNS, repeats.to_cells),
+        lambda row: "" if row.values else f"seed {row.seed}, run {row.number}: no plan",
+        twice.pair_blocks,
+        color,
+        quiet,
+    )
+
+
 def preemption(
     nodes: Sequence[int],
     seeds: int,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job
+from kantopt.search.presolve import binding_namespaces
 
 _Key = tuple[str, object]
 
@@ -26,11 +28,12 @@ class Pace:
         self.most = limits.moves
         """Most moves in all; ``None`` if any number may be."""
         self.moves = 0
-        self._namespaces = limits.moves_per_namespace
+        self._per_namespace = limits.moves_per_namespace
+        self._namespaces = binding_namespaces(instance)
         self._arrivals, self._departures = limits.arrivals_per_node, limits.departures_per_node
-        self._apart = any(
-            n is not None for n in (self._namespaces, self._arrivals, self._departures)
-        ) or any(job.most_moves is not None for job in instance.jobs)
+        per_node = self._arrivals is not None or self._departures is not None
+        per_job = any(job.most_moves is not None for job in instance.jobs)
+        self._apart = per_node or per_job or bool(self._namespaces)
         self._counts: Counter[_Key] = Counter()
         self._over = 0
         """Pods beyond the limits of jobs, namespaces and nodes."""
@@ -52,10 +55,14 @@ class Pace:
         job = self._instance.job_of(s)
         return (
             (("job", job.index), job.most_moves),
-            (("namespace", job.namespace), self._namespaces),
+            (("namespace", job.namespace), self._bound(job)),
             (("arrivals", target), self._arrivals),
             (("departures", source), self._departures),
         )
+
+    def _bound(self, job: Job) -> int | None:
+        """Most moves of the pods of a job's namespace, if more of them could be moved."""
+        return self._per_namespace if job.namespace in self._namespaces else None
 
     def left(self) -> int | None:
         """Pods that may still move; ``None`` if any number."""

@@ -164,3 +164,17 @@ def binding_queues(instance: Instance) -> frozenset[int]:
         if shared_use(members, wanted) > shared_limit(members):
             found |= {queue.index for queue, _ in members}
     return frozenset(found)
+
+
+@lru_cache(maxsize=8)
+def binding_namespaces(instance: Instance) -> frozenset[str]:
+    """Return the namespaces in which more pods run than the model lets move."""
+    limit = instance.model.limits.moves_per_namespace
+    if limit is None:
+        return frozenset()
+    running: dict[str, int] = {}
+    for podset in instance.podsets:
+        if podset.running:
+            namespace = instance.job_of(podset.index).namespace
+            running[namespace] = running.get(namespace, 0) + podset.count
+    return frozenset(namespace for namespace, pods in running.items() if pods > limit)

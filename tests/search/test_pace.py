@@ -12,7 +12,9 @@ from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Rule
+from kantopt.search.chains.guards import Guards
 from kantopt.search.chains.improve import improve as chains
+from kantopt.search.chains.scope import scope_of
 from kantopt.search.repair.improve import improve as repair
 from kantopt.search.state import State
 from kantopt.verify.metrics import measure
@@ -88,3 +90,10 @@ def test_repairs_keep_limits_of_namespaces_and_nodes(limits: dict[str, Any]) -> 
         still = repair(limited(asked, moves=0), asked.current, tiers, BRIEF, seed)
         better += measure(asked, best, tiers)[0] < measure(asked, still, tiers)[0]
     assert better >= 5
+
+
+def test_a_limit_that_binds_nobody_makes_no_guard() -> None:
+    free = hard(0, "counts")
+    for limit, guarded in ((36, False), (2, True)):
+        asked = limited(free, moves_per_namespace=limit)
+        assert Guards(scope_of(asked, asked.current)).none is not guarded

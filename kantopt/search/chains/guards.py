@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kantopt.search.chains.scope import Scope
-from kantopt.search.presolve import binding_budgets, binding_queues
+from kantopt.search.presolve import binding_budgets, binding_namespaces, binding_queues
 from kantopt.search.quotas import Quotas
 
 
@@ -54,6 +54,7 @@ class Guards:
         """Say by group which jobs and namespaces have a number of moves that their pods add to."""
         instance = scope.instance
         per_namespace = instance.model.limits.moves_per_namespace
+        namespaces = binding_namespaces(instance)
         self._moves: dict[tuple[str, object], int] = {}
         """Moves that each still bears."""
 
@@ -63,7 +64,7 @@ class Guards:
             if job.most_moves is not None:
                 found.append(("job", job.index))
                 self._moves.setdefault(found[-1], job.most_moves)
-            if per_namespace is not None:
+            if per_namespace is not None and job.namespace in namespaces:
                 found.append(("namespace", job.namespace))
                 self._moves.setdefault(found[-1], per_namespace)
             return tuple(found)

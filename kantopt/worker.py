@@ -147,8 +147,10 @@ def _settle_in(parent: int) -> None:
     # the solver is being taken down.
     signal.pthread_sigmask(signal.SIG_SETMASK, {signal.SIGINT, signal.SIGHUP})
     with contextlib.suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # a solver that prints must not reach stdout
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, 0)
+        os.dup2(nothing, 1)  # a solver that prints must not reach stdout
+        os.close(nothing)
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
 
 

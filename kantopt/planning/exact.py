@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Self
 
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning.messages import Alone, Done, Failed, Message, SearchTask, Started
+from kantopt.planning.messages import Done, Failed, Message, SearchTask, Started
 from kantopt.planning.options import Options
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.placement import Placement
@@ -75,7 +75,6 @@ class Exact:
         self._looked = 0.0
         self._deadline: Deadline | None = None
         self._task: SearchTask | None = None
-        self._alone = False
         self._by = CP_SAT.name
         """The technique at work."""
         self.open = True
@@ -113,7 +112,6 @@ class Exact:
         if self._task is None or self._task.plain or self._over():
             return False
         self._task = replace(self._task, plain=True, start=self._incumbent.placement)
-        self._alone = False
         self.warnings.append("the exact search has begun anew without presolve")
         self._process.close()
         self._process = SolverProcess()
@@ -126,10 +124,7 @@ class Exact:
             self._process.offer(placement)
 
     def look(self) -> Placement | None:
-        """Take what has come, if there was no look for a while; return the best if it is new.
-
-        While the search asks to be alone this takes what comes and does not return.
-        """
+        """Take what has come, if there was no look for a while; return the best if it is new."""
         now = elapsed()
         if not self.open or now < self._looked + _EVERY:
             return None
@@ -137,8 +132,6 @@ class Exact:
         before = self._incumbent.best
         while self.open and (message := self._process.message(0.0)) is not None:
             self._take(message)
-        while self._alone and self.open and not self._over():
-            self._take_next(_SHORT)
         best = self._incumbent.best
         return None if best is before else best.placement
 
@@ -161,11 +154,6 @@ class Exact:
     def _over(self) -> bool:
         return self._incumbent.optimal or (self._deadline is not None and self._deadline.over())
 
-    def _take_next(self, seconds: float) -> None:
-        message = self._process.message(seconds)
-        if message is not None:
-            self._take(message)
-
     def _take(self, message: Message) -> None:
         match message:
             case Found(podsets):
@@ -184,8 +172,6 @@ class Exact:
                 self.warnings.append(text)
             case Started(version):
                 self.ortools_version = version
-            case Alone(wanted):
-                self._alone = wanted
             case Done(infeasible, clocked):
                 self.infeasible = infeasible
                 self.open, self.ended = False, not clocked

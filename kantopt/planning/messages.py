@@ -20,13 +20,6 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Alone:
-    """Whether the search would have the processors to itself for a while."""
-
-    wanted: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Done:
     """The search has ended by itself, or just before the clock would have ended it."""
 
@@ -44,7 +37,7 @@ class Failed:
     """The solver gave up itself, for a fault of its own: another way may do."""
 
 
-Message = Started | Begun | LeftOut | Found | Bound | Note | Alone | Done | Failed
+Message = Started | Begun | LeftOut | Found | Bound | Note | Done | Failed
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,7 +242,7 @@ def _search(task: SearchTask, line: _Far) -> Done:
     from importlib.metadata import version
 
     from kantopt.cp.solve import Budget
-    from kantopt.planning.messages import Alone, Done, Started
+    from kantopt.planning.messages import Done, Started
     from kantopt.problem.classes import merge_pods
     from kantopt.problem.placement import Placement
     from kantopt.search.engine.desk import Desk, Line
@@ -266,7 +266,6 @@ def _search(task: SearchTask, line: _Far) -> Done:
         note=lambda text: line.send(Note(text)),
         begun=lambda technique: line.send(Begun(technique.name)),
         left_out=lambda technique, why: line.send(LeftOut(technique.name, why)),
-        alone=lambda wanted: line.send(Alone(wanted)),
         news=news,
     )
     line.send(Started(version("ortools")))

@@ -214,7 +214,7 @@ FIRST = (
     Turn(CUTTING_STOCK, by_work=True),
     Turn(DEVICE_PATTERNS, by_work=True),
     Turn(BIN_COMPLETION, by_work=True),
-    Turn(DOMAINS, 0.7, alone=True),
+    Turn(DOMAINS, 0.7),
     Turn(SQUEAKY_WHEEL, 0.3),
     Turn(RELAXATION),
     Turn(CUTTING_STOCK),

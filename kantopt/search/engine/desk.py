@@ -27,8 +27,6 @@ class Line:
     """Told what the reader of the plan should know."""
     news: Callable[[], Placement | None] = lambda: None
     """Returns a legal placement that was found elsewhere since it was asked last."""
-    alone: Callable[[bool], None] = lambda _: None
-    """Told whether what goes on beside should wait, for a technique that needs all processors."""
     begun: Callable[[Technique], None] = lambda _: None
     """Told which technique is at work from now on."""
     left_out: Callable[[Technique, str], None] = lambda *_: None
@@ -140,8 +138,6 @@ class Desk:
         assert technique.run is not None
         before = self._runs[technique.name]
         self.begin(technique)
-        if turn.alone:
-            self._line.alone(True)
         try:
             return bool(technique.run(self, deadline, before))
         except Exception as error:
@@ -149,9 +145,6 @@ class Desk:
                 raise
             self.note(f"a technique failed ({technique.name}): {error!r}")
             return False
-        finally:
-            if turn.alone:
-                self._line.alone(False)
 
     def refresh(self) -> bool:
         """Take the news from the planner; say whether they bettered the incumbent."""

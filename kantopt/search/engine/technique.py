@@ -49,8 +49,6 @@ class Turn:
     technique: Technique
     share: float = 1.0
     """Of the time that is left, what it may take."""
-    alone: bool = False
-    """Whether it needs all processors."""
     by_work: bool = False
     """Whether it also runs where work is counted, not time."""
 

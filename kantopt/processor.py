@@ -27,8 +27,11 @@ class CpuUse:
 
     @property
     def starved(self) -> bool:
-        """Whether it got less than half of the time that it would have used."""
-        return self.waited > max(self.ran, _WORTH_SAYING)
+        """Whether it got less than three fifths of the time that it would have used.
+
+        As many busy processes beside it as there are processors leave it about half.
+        """
+        return self.waited > max(self.ran * 2 / 3, _WORTH_SAYING)
 
     def __str__(self) -> str:
         return (

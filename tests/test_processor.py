@@ -13,9 +13,9 @@ import pytest
 from kantopt.processor import CpuUse, busy_use, starved_words
 
 
-def test_it_is_starved_that_had_less_than_half_of_what_it_would_have_used() -> None:
-    assert not CpuUse(5.0, 4.9).starved
-    assert CpuUse(4.9, 5.0).starved
+def test_it_is_starved_that_had_less_than_three_fifths_of_what_it_would_have_used() -> None:
+    assert not CpuUse(6.0, 3.9).starved
+    assert CpuUse(5.0, 4.9).starved
     assert not CpuUse(0.0, 0.1).starved  # not worth a word
     assert not CpuUse().starved
 

@@ -126,9 +126,11 @@ def solve_tiers(
         Whether there provably is no placement in the model at all.
     """
     run = _Run(model, budget, incumbent)
-    locks: tuple[int, ...] = ()
-    for i, tier in enumerate(incumbent.tiers):
+    for i in range(len(incumbent.tiers)):
         refresh()
+        # What came from elsewhere may have bettered a tier above, and lost below it: what is known
+        # of the tiers below holds for these values, and no longer for the old ones.
+        locks = run.lock(i)
         floor = 0 if incumbent.missing else incumbent.floor(i)
         if incumbent.missing or incumbent.values[i] > floor:
             if run.spent():
@@ -139,8 +141,6 @@ def solve_tiers(
             if incumbent.missing:
                 break
         closed(i, floor, locks)
-        locks = (*locks, incumbent.values[i])
-        model.cp.add(model.expression(tier) <= incumbent.values[i])
     return False
 
 
@@ -154,6 +154,21 @@ class _Run:
         self.incumbent = incumbent
         self.work = budget.work
         self.infeasible = False
+        self._locks: list[tuple[cp_model.Constraint, int]] = []
+
+    def lock(self, tiers: int) -> tuple[int, ...]:
+        """Allow the first tiers no more than the incumbent's values; return these."""
+        locks = self.incumbent.values[:tiers]
+        for k, value in enumerate(locks):
+            if k == len(self._locks):
+                at_most = self.model.cp.add(self.model.expression(self.tiers[k]) <= value)
+                self._locks.append((at_most, value))
+                continue
+            at_most, before = self._locks[k]
+            if value != before:
+                at_most.proto.linear.domain[1] += value - before
+                self._locks[k] = at_most, value
+        return locks
 
     def spent(self) -> bool:
         """Whether nothing is left of time or work."""

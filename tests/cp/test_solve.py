@@ -7,14 +7,17 @@ from ortools.sat.python import cp_model
 
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
-from kantopt.cp.solve import Budget
+from kantopt.cp.solve import Budget, solve_tiers
+from kantopt.problem.placement import Placement, Spot
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.construct import construct
+from kantopt.search.engine.incumbent import Incumbent
+from kantopt.search.known import Bound
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.generate import random_instance
-from tests.questions import hard_question, model
+from tests.questions import hard_question, model, question
 from tests.solved import solved
 
 PODS_FIRST = model({"unplaced": {"unit": "pod"}}, "evictions", "moves")
@@ -57,3 +60,46 @@ def test_where_work_is_counted_no_thread_stops_another() -> None:
     assert counted.threads == 1
     assert {"num_workers=1", "interleave_search=true"} <= set(counted.parameters())
     assert Budget(Deadline(None), workers=4).threads == 4
+
+
+class _Deaf(Incumbent):
+    """Takes what comes from elsewhere, and nothing from the solver."""
+
+    def offer(
+        self, placement: Placement, by: str = "", *, legal: bool = False, as_good: bool = False
+    ) -> bool:
+        return False
+
+
+def test_what_is_closed_holds_for_all_that_is_no_worse_than_its_locks() -> None:
+    whole = {"podSets": [{"count": 1, "requests": {"cpu": "4"}}]}
+    there = {"podSets": [{**whole["podSets"][0], "assignments": [{"node": "n", "count": 1}]}]}
+    instance = question(
+        [{"name": "n", "allocatable": {"cpu": "4"}}],
+        [{"name": "runs", "priority": 0, **there}],
+        [{"name": "waits", "priority": 5, **whole}],
+    ).instance(model("unplaced", "evictions"))
+    tiers = tiers_of(instance)
+    better = Placement(({}, {Spot(0): 1}))
+    values = [measure(instance, each, tiers) for each in (instance.current, better)]
+    assert not check(instance, better)
+    last = len(tiers) - 1
+    assert values[1][:last] < values[0][:last], "it is better above"
+    assert values[1][last] > values[0][last], "and worse below"
+
+    incumbent = _Deaf(instance, tiers, instance.current)
+    incumbent.prove(Bound(last, values[1][last], values[1][:last], "cp-sat"))
+    news = iter([instance.current] * last + [better])
+    closed: list[tuple[int, int, tuple[int, ...]]] = []
+    solve_tiers(
+        PlacementModel(instance),
+        Budget(Deadline(None), workers=1),
+        incumbent,
+        closed=lambda *fact: closed.append(fact),
+        refresh=lambda: incumbent.adopt(next(news)),
+    )
+    assert len(closed) == len(tiers)
+    for tier, bound, locks in closed:
+        for each in values:
+            if all(value <= lock for value, lock in zip(each, locks, strict=False)):
+                assert bound <= each[tier], (tier, bound, locks)

@@ -43,7 +43,9 @@ def whole(desk: Desk, deadline: Deadline, *, proving: float = 0.4) -> bool:
 
     model = PlacementModel(desk.instance, forbidden=desk.forbidden, moves=moves)
     budget = replace(desk.budget, deadline=deadline, proving=proving)
-    impossible = solve_tiers(model, budget, desk.incumbent, closed=closed, refresh=desk.refresh)
+    # A model without moves cannot say what came from elsewhere, if that moves pods.
+    refresh = desk.refresh if moves else lambda: False
+    impossible = solve_tiers(model, budget, desk.incumbent, closed=closed, refresh=refresh)
     return impossible and moves
 
 

@@ -28,7 +28,18 @@ MAY_IMPORT = {
     "cp": {"schema", "problem", "verify"},
     "search": {"schema", "problem", "verify", "cp"},
     "planning": {"schema", "formats", "problem", "verify", "cp", "search"},
-    "cli": {"schema", "formats", "report", "problem", "verify", "cp", "search", "planning"},
+    "simulate": {"schema", "problem", "verify", "search", "planning"},
+    "cli": {
+        "schema",
+        "formats",
+        "report",
+        "problem",
+        "verify",
+        "cp",
+        "search",
+        "planning",
+        "simulate",
+    },
 }
 ANYWHERE = {
     "kantopt",

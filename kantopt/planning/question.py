@@ -20,9 +20,11 @@ from kantopt.schema.hints import did_you_mean, one_of, quote
 from kantopt.schema.jobs import Job, JobList
 from kantopt.schema.model import Model
 from kantopt.schema.plan import Plan
+from kantopt.schema.policy import Policy
 from kantopt.schema.raw import RawDocument, is_kubernetes
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.stays import LIFTABLE, Liftable
+from kantopt.schema.trace import Trace
 from kantopt.schema.validation import validate_all
 
 
@@ -286,11 +288,14 @@ def _single(
         expected = "a ClusterSnapshot or a list of Kubernetes objects among the files"
         problems.append(Problem(raws[0].file if raws else "", "", ", ".join(kinds), expected))
     for raw, doc in pairs:
-        if isinstance(doc, Certificate):
-            expected = (
-                "a snapshot, jobs, a model or a plan; `kantopt verify --certificate` judges it"
-            )
-            problems.append(Problem(raw.label, "kind", "Certificate", expected))
+        for other, user in (
+            (Certificate, "`kantopt verify --certificate` judges it"),
+            (Trace, "`kantopt simulate` runs it"),
+            (Policy, "`kantopt simulate` follows it"),
+        ):
+            if isinstance(doc, other):
+                expected = f"a snapshot, jobs, a model or a plan; {user}"
+                problems.append(Problem(raw.label, "kind", other.__name__, expected))
     counts = {
         "ClusterSnapshot": [raw for raw, _ in snapshots],
         "Model": [raw for raw, doc in pairs if isinstance(doc, Model)],

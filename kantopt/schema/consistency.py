@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from kantopt.errors import Problem
 from kantopt.schema.base import Part
 from kantopt.schema.certificate import Certificate
-from kantopt.schema.hints import one_of, quote
+from kantopt.schema.duration import duration_seconds
+from kantopt.schema.hints import did_you_mean, one_of, quote
 from kantopt.schema.job_consistency import (
     check_amount,
     check_amounts,
@@ -21,6 +22,7 @@ from kantopt.schema.plan import Plan
 from kantopt.schema.quantity import parse_quantity
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.snapshot import ClusterSnapshot, Node, PodDisruptionBudget, Queue
+from kantopt.schema.trace import Trace
 from kantopt.schema.windows import check_schedule
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "check_model",
     "check_plan",
     "check_snapshot",
+    "check_trace",
 ]
 
 
@@ -49,6 +52,34 @@ def check_documents(pairs: Sequence[tuple[RawDocument, Part]]) -> list[Problem]:
             problems += check_plan(part, raw.label)
         elif isinstance(part, Certificate):
             problems += check_certificate(part, raw.label)
+        elif isinstance(part, Trace):
+            problems += check_trace(part, snapshot, raw.label)
+    return problems
+
+
+def check_trace(doc: Trace, snapshot: ClusterSnapshot | None, file: str) -> list[Problem]:
+    """Find what is contradictory in a trace, and what it names that a snapshot does not have."""
+    problems = check_jobs(doc.jobs, snapshot, file, "jobs")
+    for i, job in enumerate(doc.jobs):
+        for k, podset in enumerate(job.pod_sets):
+            if podset.assignments:
+                path = f"jobs[{i}].podSets[{k}].assignments"
+                expected = "none: jobs that run at the start are the snapshot's"
+                problems.append(Problem(file, path, "pods that run", expected))
+        if not duration_seconds(job.duration):
+            problems.append(Problem(file, f"jobs[{i}].duration", "0s", "some time"))
+    if snapshot is not None:
+        names = {node.name: None for node in snapshot.nodes}
+        running = {f"{job.namespace}/{job.name}": None for job in snapshot.jobs}
+        running |= {job.name: None for job in snapshot.jobs}
+        for path, name, known, what in (
+            *((f"outages[{i}].node", o.node, names, "node") for i, o in enumerate(doc.outages)),
+            *((f"endings[{i}].job", e.job, running, "job") for i, e in enumerate(doc.endings)),
+        ):
+            if name not in known:
+                found = f"the unknown {what} {quote(name)}"
+                expected = f"a {what} of the snapshot"
+                problems.append(Problem(file, path, found, expected, did_you_mean(name, known)))
     return problems
 
 

@@ -25,8 +25,10 @@ from kantopt.schema.hints import did_you_mean, nearest, one_of, path_text, quote
 from kantopt.schema.jobs import JobList
 from kantopt.schema.model import Model, PriorityObjective
 from kantopt.schema.plan import Plan
+from kantopt.schema.policy import Policy
 from kantopt.schema.raw import RawDocument, is_kubernetes
 from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.schema.trace import Trace
 
 KINDS: dict[str, type[Part]] = {
     "ClusterSnapshot": ClusterSnapshot,
@@ -34,6 +36,8 @@ KINDS: dict[str, type[Part]] = {
     "Model": Model,
     "Plan": Plan,
     "Certificate": Certificate,
+    "Trace": Trace,
+    "Policy": Policy,
 }
 MAX_DEPTH = 100
 

@@ -1,0 +1,124 @@
+"""The ``Policy`` document: how a cluster is run over time."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from kantopt.schema.base import ApiVersion, Count, Duration, Metadata, Part, PositiveCount
+from kantopt.schema.model import Selector
+
+StrategyName = Literal[
+    "best-fit",
+    "most-allocated",
+    "least-allocated",
+    "kube-default",
+    "e-binpack",
+    "fgd",
+    "lookahead",
+]
+
+
+class Queueing(Part):
+    """Which waiting job is looked at first, and who may pass it."""
+
+    order: Literal["fifo", "priority", "fair-share", "virtual-finish"] = Field(
+        default="fifo",
+        description="fifo: by arrival; priority: the highest first, then by arrival; fair-share: "
+        "whose owner uses the smallest dominant share for its weight; virtual-finish: by the time "
+        "at which it would end if all owners shared the cluster evenly",
+    )
+    backfill: Literal["none", "best-effort", "easy", "conservative"] = Field(
+        default="best-effort",
+        description="none: nobody passes one that does not fit; best-effort: everybody who fits; "
+        "easy: who does not delay the first that waits; conservative: who delays none before it",
+    )
+    depth: PositiveCount = Field(
+        default=100, description="most waiting jobs that have a reservation, with conservative"
+    )
+    preemption: bool = Field(
+        default=False, description="jobs of lower priority are evicted for others that wait"
+    )
+    reclaim: bool = Field(
+        default=False,
+        description="jobs of a queue that borrows are evicted for those of one within its share",
+    )
+    preempt_backfilled: bool = Field(
+        default=False,
+        description="jobs that passed the reserved one are evicted if it could start without "
+        "them, whatever their priority",
+    )
+    share_by: Literal["user", "queue"] = Field(
+        default="user", description="whose shares count: the owners"
+    )
+    weights: dict[str, PositiveCount] = Field(
+        default_factory=dict, description="weight of owners by name; default 1"
+    )
+
+
+class Zone(Part):
+    """Nodes set apart for some jobs, as Kant's E-Spread has it for inference."""
+
+    nodes: Selector = Field(description="the nodes, by a label: KEY=VALUE or KEY")
+    jobs: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+        description="patterns of the jobs (NAMESPACE/NAME, with * and ?) that belong there; when "
+        "it is full they go elsewhere, and no other comes there"
+    )
+    strategy: StrategyName = Field(default="least-allocated", description="how they are placed")
+
+
+class Planner(Part):
+    """The planner in the place of a strategy: all that waits, planned together."""
+
+    model: str = Field(default="training", description="model, by name or path")
+    time_limit: Duration = Field(
+        default="1s", description="limit of one cycle, charged to the clock as a whole"
+    )
+    period: Duration = Field(default="1m", description="least time from one cycle to the next")
+    most: PositiveCount = Field(
+        default=200, description="most waiting jobs in a cycle, the first of the queue"
+    )
+
+
+class Placement(Part):
+    """Where jobs go that may start."""
+
+    strategy: StrategyName = Field(
+        default="e-binpack", description="strategy of the fast path, job by job"
+    )
+    zone: Zone | None = Field(default=None, description="nodes set apart")
+    planner: Planner | None = Field(
+        default=None, description="plans the waiting jobs together, beside the strategy"
+    )
+
+
+class Defragmentation(Part):
+    """Running pods moved together, every now and then."""
+
+    model: str = Field(default="defrag", description="model, by name or path")
+    period: Duration = Field(default="1h", description="time from one round to the next")
+    time_limit: Duration = Field(default="5s", description="limit of one round")
+    moves: Count = Field(default=50, description="most pods moved in a round")
+    window: str | None = Field(
+        default=None,
+        pattern=r"^\d\d:\d\d-\d\d:\d\d$",
+        description="hours of the day in which it may be done, from midnight at the start of the "
+        "trace, as 22:00-06:00; default: always",
+    )
+    wave_time: Duration = Field(default="5m", description="time that one wave of moves takes")
+
+
+class Policy(Part):
+    """Queueing, placement and defragmentation of a cluster over time."""
+
+    api_version: ApiVersion = Field(description="version of this form")
+    kind: Literal["Policy"] = Field(description="Policy")
+    metadata: Metadata = Field(default_factory=Metadata, description="name of the policy")
+    queueing: Queueing = Field(default_factory=Queueing, description="who is next")
+    placement: Placement = Field(default_factory=Placement, description="where to")
+    defragmentation: Defragmentation | None = Field(
+        default=None, description="moves of running pods; default: none"
+    )
+    restart_time: Duration = Field(
+        default="5m",
+        description="time that pods need before they work again after they were moved or evicted",
+    )

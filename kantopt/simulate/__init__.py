@@ -1,0 +1,1 @@
+"""A cluster over time: a trace of jobs under a policy, event by event."""

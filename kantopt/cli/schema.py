@@ -17,7 +17,7 @@ def schema(
         typer.Argument(
             metavar="KIND",
             help="ClusterSnapshot (or snapshot), JobList (or jobs), Model, Plan, Certificate, "
-            "Trace, Policy, Explanation or PriceList; in any case.",
+            "Trace, Policy, Explanation, PriceList or Simulation; in any case.",
             show_default=False,
         ),
     ],

@@ -27,7 +27,12 @@ def size_class(instance: Instance, job: Job) -> str:
         for role in job.roles
         if role.podsets
     ]
-    gpus = -(-sum(wanted) // 1000)
+    return size_of(sum(wanted))
+
+
+def size_of(gpu_milli: int) -> str:
+    """Size class of a job that wants so many thousandths of GPUs."""
+    gpus = -(-gpu_milli // 1000)
     if not gpus:
         return SIZES[0]
     return SIZES[1 + sum(gpus > limit for limit in _UP_TO)]

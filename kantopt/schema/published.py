@@ -9,9 +9,15 @@ from kantopt.schema.base import Part
 from kantopt.schema.explanation import Explanation
 from kantopt.schema.model import Objective, PriorityObjective
 from kantopt.schema.prices import PriceList
+from kantopt.schema.simulation import Simulation
 from kantopt.schema.validation import KINDS
 
-PUBLISHED: dict[str, type[Part]] = {**KINDS, "Explanation": Explanation, "PriceList": PriceList}
+PUBLISHED: dict[str, type[Part]] = {
+    **KINDS,
+    "Explanation": Explanation,
+    "PriceList": PriceList,
+    "Simulation": Simulation,
+}
 """Documents whose form is published: those that are read, and answers that other tools read."""
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

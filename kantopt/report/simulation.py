@@ -1,0 +1,168 @@
+"""Policies beside each other: what they made of the same traces.
+
+``simulation_blocks(simulation, wide=False)`` gives one table per group of metrics; ``wide`` adds
+intervals of all means, differences from the first policy, all owners, and the formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kantopt.report.blocks import Block, Listing, Paragraph, Table
+from kantopt.report.units import duration, percent, plural, thousandths
+from kantopt.schema.simulation import Estimate, Measure, MeasureGroup, Simulation
+
+_OWNERS = 10
+"""Owners that are shown, those that fall short the most."""
+_GPU_HOUR = 1000 * 3_600_000
+"""milli-GPU x ms."""
+
+
+def simulation_blocks(simulation: Simulation, *, wide: bool = False) -> list[Block]:
+    """Lay out the measures, group by group."""
+    blocks: list[Block] = list(_head(simulation))
+    for group in simulation.groups:
+        if group.measures:
+            blocks.append(_flat(group, wide) if not group.by else _by_scope(group, wide))
+    if wide:
+        blocks += _formulas(simulation)
+    if simulation.notes:
+        blocks.append(Listing("NOTES", simulation.notes, "warn"))
+    return blocks
+
+
+def _head(simulation: Simulation) -> Iterator[Paragraph]:
+    policies, traces = len(simulation.policies), len(simulation.traces)
+    what = "1 policy" if policies == 1 else f"{policies} policies"
+    name = f"{simulation.metadata.name}: " if simulation.metadata.name else ""
+    span = f"{duration(simulation.begin / 1000)} to {duration(simulation.end / 1000)}"
+    yield Paragraph(f"{name}{what} on {plural(traces, 'trace')}, from {span}.", "title")
+    if traces > 1:
+        yield Paragraph(
+            f"Means over the traces; ± is half of the {simulation.confidence}% confidence interval "
+            "(Student t).",
+            "dim",
+        )
+
+
+def _flat(group: MeasureGroup, wide: bool) -> Table:
+    """One row per metric, one column per policy."""
+    policies = [estimate.policy for estimate in group.measures[0].estimates]
+    wholes = _wholes(group)
+    rows = []
+    for measure in group.measures:
+        cells = [
+            _amount(measure, estimate, whole, interval=True)
+            for estimate, whole in zip(measure.estimates, wholes, strict=True)
+        ]
+        if wide:
+            cells += [
+                _difference(measure, estimate, whole)
+                for estimate, whole in zip(measure.estimates[1:], wholes[1:], strict=True)
+            ]
+        rows.append((_named(measure, wholes), *cells))
+    columns = ["METRIC", *policies]
+    if wide:
+        columns += [f"{policy} - {policies[0]}" for policy in policies[1:]]
+    return Table(group.title, tuple(columns), tuple(rows), frozenset(range(1, len(columns))))
+
+
+def _named(measure: Measure, wholes: Sequence[float | None]) -> str:
+    """Name of a metric, with the unit where its numbers do not say it."""
+    share = wholes[0] is not None and measure.metric != "capacity_time"
+    unit = "" if share else _UNITS.get(measure.unit, "")
+    return f"{measure.text}, {unit}" if unit else measure.text
+
+
+_UNITS = {"milli-GPU": "GPUs", "milli-GPU x ms": "GPU hours"}
+
+
+def _wholes(group: MeasureGroup) -> list[float | None]:
+    """Of GPU time, what each policy had in all: parts of it are shown as its shares."""
+    first = group.measures[0]
+    if first.metric != "capacity_time":
+        return [None] * len(first.estimates)
+    return [estimate.mean for estimate in first.estimates]
+
+
+def _by_scope(group: MeasureGroup, wide: bool) -> Table:
+    """One row per size class or owner and policy, one column per metric."""
+    metrics = {measure.metric: measure.text for measure in group.measures}
+    found = {(measure.scope, measure.metric): measure for measure in group.measures}
+    scopes = list(dict.fromkeys(measure.scope for measure in group.measures))
+    title = group.title
+    if group.by == "owner" and not wide and len(scopes) > _OWNERS:
+        scopes = sorted(scopes, key=lambda scope: -_shortfall(found, scope))[:_OWNERS]
+        title += f": the {_OWNERS} that fall short the most"
+    rows = []
+    for scope in scopes:
+        for i, estimate in enumerate(group.measures[0].estimates):
+            cells = []
+            for metric in metrics:
+                measure = found.get((scope, metric))
+                cells.append(
+                    "-" if measure is None else _amount(measure, measure.estimates[i], None, wide)
+                )
+            rows.append((scope or "(nobody)", estimate.policy, *cells))
+    columns = (group.by.upper(), "POLICY", *(text.upper() for text in metrics.values()))
+    return Table(title, columns, tuple(rows), frozenset(range(2, len(columns))))
+
+
+def _shortfall(found: dict[tuple[str, str], Measure], scope: str) -> float:
+    return max(estimate.mean or 0.0 for estimate in found[scope, "shortfall_max"].estimates)
+
+
+def _amount(measure: Measure, estimate: Estimate, whole: float | None, interval: bool) -> str:
+    """Write a mean, with its interval if that is wanted and known."""
+    if estimate.mean is None:
+        return "-"
+    if measure.metric == "capacity_time":
+        whole = None
+    text = _number(measure.unit, estimate.mean, whole)
+    if any(estimate.at_least):
+        return f">{text}"
+    return text + (_about(measure, estimate.half_width, whole) if interval else "")
+
+
+def _difference(measure: Measure, estimate: Estimate, whole: float | None) -> str:
+    if estimate.difference is None:
+        return "-"
+    if measure.metric == "capacity_time":
+        whole = None
+    sign = "-" if estimate.difference < 0 else "+"
+    text = sign + _number(measure.unit, abs(estimate.difference), whole)
+    return text + _about(measure, estimate.difference_half_width, whole)
+
+
+def _about(measure: Measure, half_width: float | None, whole: float | None) -> str:
+    """Write half of an interval; where all traces agree there is nothing to say."""
+    return f" ±{_number(measure.unit, half_width, whole)}" if half_width else ""
+
+
+def _number(unit: str, value: float, whole: float | None) -> str:
+    """Write a number as an operator reads it; with a whole as a share of it."""
+    if whole is not None:
+        return percent(value, whole)
+    if unit == "share":
+        return percent(value, 1)
+    if unit == "ms":
+        return duration(value / 1000)
+    if unit == "milli-GPU":
+        return thousandths(100 * round(value / 100))
+    if unit == "milli-GPU x ms":
+        return f"{value / _GPU_HOUR:.1f}"
+    if unit == "ratio":
+        return f"{value:.2f}"
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _formulas(simulation: Simulation) -> Iterator[Listing]:
+    """How the groups are computed; what several say is said once, at the end."""
+    texts: Sequence[str] = [text for group in simulation.groups for text in group.formulas]
+    common = tuple(dict.fromkeys(text for text in texts if texts.count(text) > 1))
+    for group in simulation.groups:
+        lines = tuple(text for text in group.formulas if text not in common)
+        if group.measures and lines:
+            yield Listing(f"FORMULAS of {group.title}", lines, "dim")
+    medians = f"medians over time are of moments {duration(simulation.every / 1000)} apart"
+    yield Listing("FORMULAS of several", (*common, medians), "dim")

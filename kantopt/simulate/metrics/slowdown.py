@@ -1,0 +1,42 @@
+"""Bounded slowdown (Feitelson and Rudolph, "Metrics and benchmarking for parallel job scheduling",
+1998): how much longer a job took than it would have alone, short jobs taken for longer ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from kantopt.simulate.history import JobRecord
+from kantopt.simulate.metrics.ranks import nearest_rank
+from kantopt.simulate.metrics.value import Value
+from kantopt.simulate.metrics.waiting import by_size
+from kantopt.simulate.metrics.window import Window
+
+BOUND = 10_000
+"""Milliseconds: jobs that work for less are taken for as long."""
+
+
+def bounded_slowdown(job: JobRecord) -> Fraction:
+    """max(1, (end - arrival) / max(duration, 10 s)) of a job that is done.
+
+    Raises
+    ------
+    ValueError
+        If it is not.
+    """
+    if job.ended is None:
+        raise ValueError(f"{job.name} is not done")
+    return max(Fraction(1), Fraction(job.ended - job.arrival, max(job.duration, BOUND)))
+
+
+def slowdown(window: Window) -> Iterator[Value]:
+    """Yield the slowdown of jobs that are done by the end of the window, by size class."""
+    for size, jobs in by_size(window.jobs):
+        ratios = sorted(bounded_slowdown(job) for job in jobs if window.by(job.ended))
+        yield Value("slowdown_jobs", len(ratios), size)
+        yield Value("slowdown_unfinished", len(jobs) - len(ratios), size)
+        if ratios:
+            yield Value("slowdown_mean", sum(map(float, ratios)) / len(ratios), size)
+            for percent in (50, 90, 99, 100):
+                name = "max" if percent == 100 else f"p{percent}"
+                yield Value(f"slowdown_{name}", float(nearest_rank(ratios, percent)), size)

@@ -1,0 +1,101 @@
+"""Long tables of simulations as CSV, which pandas and spreadsheets read as they are.
+
+``write_tables(folder, histories, simulation)`` writes ``jobs.csv``, ``stays.csv``, ``samples.csv``
+(the records of :mod:`kantopt.simulate.history` under their names, with policy and trace in front;
+stays name their job) and ``metrics.csv`` (policy, trace, metric, class, value, unit, at_least).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import astuple, fields
+
+from kantopt.errors import CannotCreateError
+from kantopt.schema.simulation import Simulation
+from kantopt.schema.writing import write_atomic
+from kantopt.simulate.history import History, JobRecord, Sample, Stay
+
+_RUN = ("policy", "trace")
+_METRICS = (*_RUN, "metric", "class", "value", "unit", "at_least")
+
+
+def write_tables(folder: str, histories: Sequence[History], simulation: Simulation) -> list[str]:
+    """Write the tables into a folder, which is made if need be; each whole or not at all.
+
+    Times are milliseconds since the start, GPUs milli-GPU.
+
+    Returns
+    -------
+    list of str
+        Paths of the files.
+
+    Raises
+    ------
+    CannotCreateError
+        If the folder or a file cannot be made.
+    WriteError
+        If the disk is full or fails.
+    """
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise CannotCreateError(f"{folder}: cannot be made: {reason}") from None
+    tables: tuple[tuple[str, Sequence[str], Iterable[Sequence[object]]], ...] = (
+        ("jobs.csv", (*_RUN, *_names(JobRecord)), _jobs(histories)),
+        ("stays.csv", (*_RUN, *_names(Stay)), _stays(histories)),
+        ("samples.csv", (*_RUN, *_names(Sample)), _samples(histories)),
+        ("metrics.csv", _METRICS, _metrics(simulation)),
+    )
+    paths = []
+    for name, header, rows in tables:
+        paths.append(os.path.join(folder, name))
+        write_atomic(paths[-1], _csv(header, rows))
+    return paths
+
+
+def _names(record: type[JobRecord | Stay | Sample]) -> list[str]:
+    return [each.name for each in fields(record)]
+
+
+def _csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _jobs(histories: Iterable[History]) -> Iterator[Sequence[object]]:
+    for history in histories:
+        for job in history.jobs:
+            yield history.policy, history.trace, *astuple(job)
+
+
+def _stays(histories: Iterable[History]) -> Iterator[Sequence[object]]:
+    for history in histories:
+        for stay in history.stays:
+            yield history.policy, history.trace, history.jobs[stay.job].name, *astuple(stay)[1:]
+
+
+def _samples(histories: Iterable[History]) -> Iterator[Sequence[object]]:
+    for history in histories:
+        for sample in history.samples:
+            yield history.policy, history.trace, *astuple(sample)
+
+
+def _metrics(simulation: Simulation) -> Iterator[Sequence[object]]:
+    """One row per value: what a policy has on a trace, no means."""
+    for group in simulation.groups:
+        for measure in group.measures:
+            for estimate in measure.estimates:
+                rows = zip(simulation.traces, estimate.values, estimate.at_least, strict=True)
+                for trace, value, at_least in rows:
+                    if value is not None:
+                        yield (
+                            *(estimate.policy, trace, measure.metric, measure.scope),
+                            *(value, measure.unit, at_least),
+                        )

@@ -1,0 +1,70 @@
+"""What of a simulation is measured, and that its books must balance."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from kantopt.simulate.history import History
+from kantopt.simulate.metrics.window import Window, mean_ratio
+from tests.simulate.histories import job, sample
+
+
+def history(*at: int, horizon: int = 100) -> History:
+    return History("p", "t", horizon=horizon, capacity=16_000, samples=[sample(t) for t in at])
+
+
+def test_a_sample_holds_until_the_next_and_the_last_to_the_horizon() -> None:
+    spans = Window(history(0, 10, 10, 40)).spans
+    assert [(s.begin, s.end) for s in spans] == [(0, 10), (10, 40), (40, 100)]
+
+
+def test_a_window_cuts_samples_at_both_ends() -> None:
+    window = Window(history(0, 10, 40, 90), 20, 60)
+    assert [(s.sample.at, s.begin, s.end) for s in window.spans] == [(10, 20, 40), (40, 40, 60)]
+    assert window.length == 40
+    assert [s.at for s in window.every(15)] == [10, 10, 40]
+
+
+def test_jobs_belong_to_the_window_in_which_they_arrive() -> None:
+    told = history(0)
+    told.jobs = [job(f"n/{t}", arrival=t) for t in (0, 20, 59, 60)]
+    told.jobs.append(job("n/never", arrival=30, refused="too large"))
+    window = Window(told, 20, 60)
+    assert [each.name for each in window.jobs] == ["n/20", "n/59"]
+    assert len(window.arrived) == 3
+
+
+@pytest.mark.parametrize(("begin", "end"), [(100, None), (50, 50), (-1, 50)])
+def test_what_was_not_simulated_cannot_be_measured(begin: int, end: int | None) -> None:
+    with pytest.raises(ValueError, match="was simulated"):
+        Window(history(0), begin, end)
+
+
+def test_the_begin_must_be_sampled() -> None:
+    with pytest.raises(ValueError, match="no sample at 0 ms"):
+        Window(history(5))
+    assert Window(history(5), 5).length == 95
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"idle": 15_999}, "16000 mGPU are free, 15999 accounted"),
+        ({"running": 1}, "more runs than is bound"),
+        ({"healthy": 17_000}, "more runs than is bound"),
+    ],
+)
+def test_a_sample_must_add_up(fields: dict[str, int], said: str) -> None:
+    told = history(0)
+    told.samples.append(sample(7, **fields))
+    with pytest.raises(ValueError, match=f"p on t: at 7 ms .*{said}"):
+        Window(told)
+
+
+def test_a_mean_of_ratios_leaves_out_times_without_one() -> None:
+    assert mean_ratio([(1, 2, 10), (1, 4, 30), (5, 0, 100)]) == Fraction(1, 2) * Fraction(
+        1, 4
+    ) + Fraction(1, 4) * Fraction(3, 4)
+    assert mean_ratio([(1, 0, 5)]) is None

@@ -73,6 +73,35 @@ class MeasureGroup(Part):
     measures: tuple[Measure, ...] = Field(default=(), description="the metrics")
 
 
+Means = tuple[int | None, ...]
+
+
+class Course(Part):
+    """The cluster over time under one policy, in equal steps, for pictures.
+
+    All are means over a step and over the traces, milli-GPU unless told otherwise; null where no
+    simulation was running any more. The first eight add up to the capacity, but for rounding.
+    """
+
+    policy: str = Field(description="name of the policy")
+    step: Milliseconds = Field(ge=1, description="length of a step, milliseconds")
+    running: Means = Field(description="bound to pods that work")
+    restarting: Means = Field(description="bound to pods that do not work yet")
+    idle: Means = Field(description="free, and wanted by nobody")
+    waiting: Means = Field(description="free, lost to jobs that are held back or too large")
+    fragmentation: Means = Field(description="free, lost to fragmentation")
+    topology: Means = Field(description="free, lost to topology")
+    quota: Means = Field(description="free, lost to quotas")
+    failed: Means = Field(description="of failed nodes")
+    gfr: tuple[float | None, ...] = Field(description="nodes partly used of healthy ones (GFR)")
+    waited: tuple[tuple[Milliseconds, float], ...] = Field(
+        description="waiting time of the jobs of all traces, ascending, and the share of the jobs "
+        "that had started after it (1 - Kaplan-Meier)"
+    )
+    censored: Count = Field(description="jobs of all traces that were waiting at the end")
+    observed: Milliseconds = Field(description="longest time that a job was seen to wait")
+
+
 class Simulation(Part):
     """Policies beside each other, on the same traces."""
 
@@ -92,4 +121,7 @@ class Simulation(Part):
     events: Count = Field(default=0, description="events simulated, of all policies and traces")
     judged: Count = Field(default=0, description="states judged, all of them legal")
     groups: tuple[MeasureGroup, ...] = Field(default=(), description="what was measured")
+    courses: tuple[Course, ...] = Field(
+        default=(), description="how it went over time, one per policy"
+    )
     notes: tuple[str, ...] = Field(default=(), description="what the reader should know")

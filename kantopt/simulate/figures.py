@@ -4,6 +4,7 @@ What the command line calls::
 
     simulation = figures_of(histories, warm_up=0, until=None, every=60_000, name="cluster")
     kantopt.report.simulation.simulation_blocks(simulation, wide=False)  # list of blocks
+    kantopt.report.simulation_pictures.simulation_pictures(simulation)  # SVG by file name
     kantopt.simulate.tables.write_tables("folder", histories, simulation)
 
 ``histories`` has one :class:`History` per policy and trace, in the order in which policies and
@@ -18,6 +19,7 @@ from typing import Literal
 from kantopt.planning.spreads import SIZES
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.simulation import Estimate, Measure, MeasureGroup, Simulation
+from kantopt.simulate.courses import courses_of
 from kantopt.simulate.history import History, JobRecord
 from kantopt.simulate.metrics.allocation import allocation, fragmentation
 from kantopt.simulate.metrics.catalogue import GROUPS, Group
@@ -108,6 +110,7 @@ def figures_of(
         events=sum(history.events for history in histories),
         judged=sum(history.judged for history in histories),
         groups=tuple(table.group(group) for group in GROUPS),
+        courses=tuple(courses_of(windows)),
         notes=tuple(_notes(windows)),
     )
 

@@ -33,7 +33,7 @@ def _course(policy: str, windows: Sequence[Window], step: int, length: int) -> C
     count = -(-length // step)
     sums = [[0] * len(Parts._fields) for _ in range(count)]
     times = [0] * count
-    ratios = [Fraction(0)] * count
+    ratios = [0.0] * count
     counted = [0] * count
     for window in windows:
         for k, sample, span in _pieces(window, step):
@@ -42,7 +42,7 @@ def _course(policy: str, windows: Sequence[Window], step: int, length: int) -> C
                 sums[k][i] += part * span
             if sample.nodes:
                 counted[k] += span
-                ratios[k] += Fraction(sample.fragmented * span, sample.nodes)
+                ratios[k] += sample.fragmented * span / sample.nodes
     means = {
         name: tuple(
             round(Fraction(total[i], time)) if time else None
@@ -57,8 +57,7 @@ def _course(policy: str, windows: Sequence[Window], step: int, length: int) -> C
         step=step,
         **means,
         gfr=tuple(
-            float(ratio / time) if time else None
-            for ratio, time in zip(ratios, counted, strict=True)
+            ratio / time if time else None for ratio, time in zip(ratios, counted, strict=True)
         ),
         waited=tuple(_thinned(curve)) if curve else (),
         censored=curve.censored if curve else 0,

@@ -11,7 +11,8 @@ import csv
 import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, fields
+from dataclasses import fields
+from operator import attrgetter
 
 from kantopt.errors import CannotCreateError
 from kantopt.schema.simulation import Simulation
@@ -70,21 +71,24 @@ def _csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
 
 
 def _jobs(histories: Iterable[History]) -> Iterator[Sequence[object]]:
+    fields_of = attrgetter(*_names(JobRecord))
     for history in histories:
         for job in history.jobs:
-            yield history.policy, history.trace, *astuple(job)
+            yield history.policy, history.trace, *fields_of(job)
 
 
 def _stays(histories: Iterable[History]) -> Iterator[Sequence[object]]:
+    fields_of = attrgetter(*_names(Stay)[1:])
     for history in histories:
         for stay in history.stays:
-            yield history.policy, history.trace, history.jobs[stay.job].name, *astuple(stay)[1:]
+            yield history.policy, history.trace, history.jobs[stay.job].name, *fields_of(stay)
 
 
 def _samples(histories: Iterable[History]) -> Iterator[Sequence[object]]:
+    fields_of = attrgetter(*_names(Sample))
     for history in histories:
         for sample in history.samples:
-            yield history.policy, history.trace, *astuple(sample)
+            yield history.policy, history.trace, *fields_of(sample)
 
 
 def _metrics(simulation: Simulation) -> Iterator[Sequence[object]]:

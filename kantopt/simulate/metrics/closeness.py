@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 
 from kantopt.simulate.metrics.ranks import nearest_rank
 from kantopt.simulate.metrics.value import Value
@@ -15,17 +14,17 @@ def closeness(window: Window) -> Iterator[Value]:
     """Yield D_node and D_group of each size class: jobs of several pods that started."""
     started = [job for job in window.jobs if job.pods > 1 and window.by(job.started)]
     for size, jobs in by_size(started):
-        nodes = [Fraction(job.nodes, job.least_nodes) for job in jobs if job.least_nodes]
-        groups = [Fraction(job.groups, job.least_groups) for job in jobs if job.least_groups]
+        nodes = [job.nodes / job.least_nodes for job in jobs if job.least_nodes]
+        groups = [job.groups / job.least_groups for job in jobs if job.least_groups]
         for name, ratios in (("d_node", nodes), ("d_group", groups)):
             yield from _spread(name, sorted(ratios), size)
 
 
-def _spread(name: str, ratios: list[Fraction], size: str) -> Iterator[Value]:
+def _spread(name: str, ratios: list[float], size: str) -> Iterator[Value]:
     if not ratios:
         return
     yield Value(f"{name}_jobs", len(ratios), size)
     for percent in (50, 90):
-        yield Value(f"{name}_p{percent}", float(nearest_rank(ratios, percent)), size)
-    yield Value(f"{name}_max", float(ratios[-1]), size)
+        yield Value(f"{name}_p{percent}", nearest_rank(ratios, percent), size)
+    yield Value(f"{name}_max", ratios[-1], size)
     yield Value(f"{name}_at_one", sum(ratio == 1 for ratio in ratios) / len(ratios), size)

@@ -27,6 +27,7 @@ class _Owner:
     weight: int
     used: int = 0
     demand: int = 0
+    entitled: int = 0
     since: int = 0
     used_time: int = 0
     entitled_time: int = 0
@@ -100,42 +101,55 @@ class _Sweep:
 
     def swept(self) -> dict[str, _Owner]:
         """Go through the window; return the accounts."""
-        free = total = active = 0
-        worth = (0, 1)  # GPUs, weights
+        free = used = gpus = weights = 0
         for at in sorted(self.changes.keys() | self.free.keys()):
-            changes = self.changes.get(at, ())
-            for name in dict.fromkeys(name for name, _, _ in changes):
-                _settle(self.owners[name], at, worth)
-            for name, used, demand in changes:
-                owner = self.owners[name]
-                active -= owner.weight if owner.demand else 0
-                owner.used += used
-                owner.demand += demand
-                active += owner.weight if owner.demand else 0
-                total += used
+            before = gpus, weights
+            changed = {}
+            for name, more_used, more_demand in self.changes.get(at, ()):
+                changed[name] = owner = self.owners[name]
+                _settle(owner, at)
+                weights -= owner.weight if owner.demand else 0
+                owner.used += more_used
+                owner.demand += more_demand
+                weights += owner.weight if owner.demand else 0
+                used += more_used
             free = self.free.get(at, free)
-            now = (max(0, free + total), active or 1)
-            if now != worth:
-                for owner in self.owners.values():
-                    if owner.demand:
-                        _settle(owner, at, worth)
-            worth = now
+            gpus = max(0, free + used)
+            for owner in changed.values():
+                owner.entitled = _entitled(owner, gpus, weights)
+            if (gpus, weights) != before:
+                self._share_again(at, before, (gpus, weights))
         for owner in self.owners.values():
-            _settle(owner, self.window.end, worth)
+            _settle(owner, self.window.end)
         return self.owners
 
+    def _share_again(self, at: int, before: tuple[int, int], now: tuple[int, int]) -> None:
+        """Let all have what they are entitled to, now that a unit of weight is worth more or less.
 
-def _settle(owner: _Owner, at: int, worth: tuple[int, int]) -> None:
+        Who gets all that it wants does so both before and after.
+        """
+        least = min(gpus // weights if weights else 0 for gpus, weights in (before, now))
+        for owner in self.owners.values():
+            if owner.demand > owner.weight * least:
+                entitled = _entitled(owner, *now)
+                if entitled != owner.entitled:
+                    _settle(owner, at)
+                    owner.entitled = entitled
+
+
+def _entitled(owner: _Owner, gpus: int, weights: int) -> int:
+    return min(owner.demand, owner.weight * gpus // weights) if owner.demand else 0
+
+
+def _settle(owner: _Owner, at: int) -> None:
     """Bring an account up to a moment since which nothing has changed for it."""
     length = at - owner.since
-    owner.since = at
     if length <= 0:
         return
-    gpus, weights = worth
-    entitled = min(owner.demand, owner.weight * gpus // weights)
-    short = max(0, entitled - owner.used)
+    owner.since = at
+    short = max(0, owner.entitled - owner.used)
     owner.used_time += owner.used * length
-    owner.entitled_time += entitled * length
+    owner.entitled_time += owner.entitled * length
     owner.short_time += short * length
     owner.largest = max(owner.largest, short)
     owner.wanted = owner.wanted or bool(owner.demand)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 
-def nearest_rank(ordered: Sequence[Fraction], percent: int) -> Fraction:
+def nearest_rank(ordered: Sequence[float], percent: int) -> float:
     """Return the least of the numbers, ascending, that ``percent`` percent do not exceed.
 
     Raises

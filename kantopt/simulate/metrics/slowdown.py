@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
+from math import fsum
 
 from kantopt.simulate.history import JobRecord
 from kantopt.simulate.metrics.ranks import nearest_rank
@@ -16,7 +16,7 @@ BOUND = 10_000
 """Milliseconds: jobs that work for less are taken for as long."""
 
 
-def bounded_slowdown(job: JobRecord) -> Fraction:
+def bounded_slowdown(job: JobRecord) -> float:
     """max(1, (end - arrival) / max(duration, 10 s)) of a job that is done.
 
     Raises
@@ -26,7 +26,7 @@ def bounded_slowdown(job: JobRecord) -> Fraction:
     """
     if job.ended is None:
         raise ValueError(f"{job.name} is not done")
-    return max(Fraction(1), Fraction(job.ended - job.arrival, max(job.duration, BOUND)))
+    return max(1.0, (job.ended - job.arrival) / max(job.duration, BOUND))
 
 
 def slowdown(window: Window) -> Iterator[Value]:
@@ -36,7 +36,7 @@ def slowdown(window: Window) -> Iterator[Value]:
         yield Value("slowdown_jobs", len(ratios), size)
         yield Value("slowdown_unfinished", len(jobs) - len(ratios), size)
         if ratios:
-            yield Value("slowdown_mean", sum(map(float, ratios)) / len(ratios), size)
+            yield Value("slowdown_mean", fsum(ratios) / len(ratios), size)
             for percent in (50, 90, 99, 100):
                 name = "max" if percent == 100 else f"p{percent}"
-                yield Value(f"slowdown_{name}", float(nearest_rank(ratios, percent)), size)
+                yield Value(f"slowdown_{name}", nearest_rank(ratios, percent), size)

@@ -20,7 +20,7 @@ _GPU_HOUR = 1000 * 3_600_000
 
 def simulation_blocks(simulation: Simulation, *, wide: bool = False) -> list[Block]:
     """Lay out the measures, group by group."""
-    blocks: list[Block] = list(_head(simulation))
+    blocks: list[Block] = list(_head(simulation, wide))
     for group in simulation.groups:
         if group.measures:
             blocks.append(_flat(group, wide) if not group.by else _by_scope(group, wide))
@@ -31,7 +31,7 @@ def simulation_blocks(simulation: Simulation, *, wide: bool = False) -> list[Blo
     return blocks
 
 
-def _head(simulation: Simulation) -> Iterator[Paragraph]:
+def _head(simulation: Simulation, wide: bool) -> Iterator[Paragraph]:
     policies, traces = len(simulation.policies), len(simulation.traces)
     what = "1 policy" if policies == 1 else f"{policies} policies"
     name = f"{simulation.metadata.name}: " if simulation.metadata.name else ""
@@ -39,10 +39,20 @@ def _head(simulation: Simulation) -> Iterator[Paragraph]:
     yield Paragraph(f"{name}{what} on {plural(traces, 'trace')}, from {span}.", "title")
     if traces > 1:
         yield Paragraph(
-            f"Means over the traces; ± is half of the {simulation.confidence}% confidence interval "
-            "(Student t).",
+            "Means over the traces; +- is half of the "
+            f"{simulation.confidence}% confidence interval (Student t).",
             "dim",
         )
+    for text in _common(simulation):
+        yield Paragraph(f"{text}.", "dim")
+    if not wide:
+        yield Paragraph("Formulas, all intervals and differences: -o wide.", "dim")
+
+
+def _common(simulation: Simulation) -> tuple[str, ...]:
+    """What several groups say of their formulas: it is said once."""
+    texts = [text for group in simulation.groups if group.measures for text in group.formulas]
+    return tuple(dict.fromkeys(text for text in texts if texts.count(text) > 1))
 
 
 def _flat(group: MeasureGroup, wide: bool) -> Table:
@@ -136,7 +146,7 @@ def _difference(measure: Measure, estimate: Estimate, whole: float | None) -> st
 
 def _about(measure: Measure, half_width: float | None, whole: float | None) -> str:
     """Write half of an interval; where all traces agree there is nothing to say."""
-    return f" ±{_number(measure.unit, half_width, whole)}" if half_width else ""
+    return f" +-{_number(measure.unit, half_width, whole)}" if half_width else ""
 
 
 def _number(unit: str, value: float, whole: float | None) -> str:
@@ -157,12 +167,11 @@ def _number(unit: str, value: float, whole: float | None) -> str:
 
 
 def _formulas(simulation: Simulation) -> Iterator[Listing]:
-    """How the groups are computed; what several say is said once, at the end."""
-    texts: Sequence[str] = [text for group in simulation.groups for text in group.formulas]
-    common = tuple(dict.fromkeys(text for text in texts if texts.count(text) > 1))
+    """How each group is computed."""
+    common = _common(simulation)
     for group in simulation.groups:
-        lines = tuple(text for text in group.formulas if text not in common)
+        lines = [text for text in group.formulas if text not in common]
+        if any("median" in measure.metric for measure in group.measures):
+            lines.append(f"median: of moments {duration(simulation.every / 1000)} apart")
         if group.measures and lines:
-            yield Listing(f"FORMULAS of {group.title}", lines, "dim")
-    medians = f"medians over time are of moments {duration(simulation.every / 1000)} apart"
-    yield Listing("FORMULAS of several", (*common, medians), "dim")
+            yield Listing(f"FORMULAS of {group.title}", tuple(lines), "dim")

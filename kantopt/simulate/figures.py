@@ -90,9 +90,10 @@ def figures_of(
 
     Raises
     ------
+    UsageError
+        If nothing of a simulation lies between ``warm_up`` and ``until``.
     ValueError
-        If there is no history, two are of the same policy and trace, nothing of one lies between
-        ``warm_up`` and ``until``, or one contradicts itself.
+        If there is no history, two are of the same policy and trace, or one contradicts itself.
     """
     table = _Measured(histories)
     windows = [Window(history, warm_up, until) for history in histories]
@@ -109,7 +110,7 @@ def figures_of(
         every=every,
         events=sum(history.events for history in histories),
         judged=sum(history.judged for history in histories),
-        groups=tuple(table.group(group) for group in GROUPS),
+        groups=tuple(table.group(group, share_by) for group in GROUPS),
         courses=tuple(courses_of(windows)),
         notes=tuple(_notes(windows)),
     )
@@ -135,10 +136,10 @@ class _Measured:
             scopes = self._values.setdefault(value.metric, {})
             scopes.setdefault(value.scope, {})[run] = value
 
-    def group(self, group: Group) -> MeasureGroup:
+    def group(self, group: Group, owner: str) -> MeasureGroup:
         return MeasureGroup(
             name=group.name,
-            title=group.title,
+            title=group.title.format(owner=owner),
             by=group.by,
             formulas=group.formulas,
             measures=tuple(self._measures(group)),

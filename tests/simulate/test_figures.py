@@ -112,7 +112,7 @@ def test_tables_show_policies_beside_each_other() -> None:
     lines = render(simulation_blocks(compared()), Screen()).splitlines()
     assert lines[0] == "small: 2 policies on 2 traces, from 0s to 1m40s."
     row = next(line for line in lines if line.startswith("SOR, reserved"))
-    assert row.split()[-4:] == ["37.50%", "±158.82%", "62.50%", "±158.82%"]
+    assert row.split()[-4:] == ["37.50%", "+-158.82%", "62.50%", "+-158.82%"]
     cells = (line.split() for line in lines)
     waiting = next(row for row in cells if row[:2] == ["all", "easy"])
     assert waiting == ["all", "easy", "1", "0.5", ">50s", ">50s", ">50s", ">50s", ">50s"]

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from kantopt.errors import UsageError
 from kantopt.simulate.history import History
 from kantopt.simulate.metrics.window import Window, mean_ratio
 from tests.simulate.histories import job, sample
@@ -36,9 +37,16 @@ def test_jobs_belong_to_the_window_in_which_they_arrive() -> None:
     assert len(window.arrived) == 3
 
 
-@pytest.mark.parametrize(("begin", "end"), [(100, None), (50, 50), (-1, 50)])
-def test_what_was_not_simulated_cannot_be_measured(begin: int, end: int | None) -> None:
-    with pytest.raises(ValueError, match="was simulated"):
+@pytest.mark.parametrize(
+    ("begin", "end", "asked"),
+    [
+        (100, None, "from 0.1 s on, to"),
+        (50, 50, "from 0.05 s on and before 0.05 s"),
+        (-1, 50, "from -0.001 s"),
+    ],
+)
+def test_what_was_not_simulated_cannot_be_measured(begin: int, end: int | None, asked: str) -> None:
+    with pytest.raises(UsageError, match=f"p on t: simulated for 0.1 s, .* {asked}"):
         Window(history(0), begin, end)
 
 

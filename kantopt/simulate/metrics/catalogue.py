@@ -14,6 +14,7 @@ class Group:
 
     name: str
     title: str
+    """``{owner}`` in it is user or queue."""
     metrics: dict[str, tuple[str, Unit]]
     """Words and unit by name."""
     formulas: tuple[str, ...]
@@ -21,8 +22,8 @@ class Group:
 
 
 KANT = (
-    "Kant-style: after the metrics that Kant (ZTE, arXiv 2510.01256) names; the paper's formulas "
-    "were not at hand, these are a reconstruction"
+    "GAR, SOR, GFR, JWTD, JTTED are Kant-style: named by Kant (ZTE, arXiv 2510.01256), whose "
+    "formulas were not at hand; those used here are a reconstruction"
 )
 
 GROUPS = (
@@ -163,7 +164,7 @@ GROUPS = (
             "jobs_started": ("jobs started", "jobs"),
             "jobs_finished": ("jobs done", "jobs"),
             "jobs_refused": ("jobs that never could start", "jobs"),
-            "jobs_backfilled": ("jobs backfilled", "jobs"),
+            "jobs_backfilled": ("jobs backfilled at their last start", "jobs"),
             "evictions": ("evictions", "evictions"),
             "failures": ("stopped by failed nodes", "failures"),
             "moved_pods": ("pods moved", "pods"),
@@ -176,7 +177,7 @@ GROUPS = (
     ),
     Group(
         "owners",
-        "FAIR SHARES, by owner",
+        "FAIR SHARES, by {owner}",
         {
             "share_used": ("used", "share"),
             "share_entitled": ("entitled", "share"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
+from kantopt.errors import UsageError
 from kantopt.simulate.history import History, JobRecord, Sample
 
 
@@ -34,17 +35,22 @@ class Window:
 
         Raises
         ------
+        UsageError
+            If nothing of the simulation is in it.
         ValueError
-            If nothing of the simulation is in it, if samples do not cover it from its begin on, or
-            if a sample does not add up (:class:`Sample` says to what).
+            If samples do not cover it from its begin on, or if a sample does not add up
+            (:class:`Sample` says to what).
         """
         self.history = history
         self.begin = begin
         self.end = history.horizon if end is None else min(end, history.horizon)
         self.name = f"{history.policy} on {history.trace}"
         if not 0 <= self.begin < self.end:
-            raise ValueError(
-                f"{self.name}: nothing from {self.begin} to {self.end} ms was simulated"
+            asked = f"from {begin / 1000:g} s on"
+            asked += "" if end is None else f" and before {end / 1000:g} s"
+            raise UsageError(
+                f"{self.name}: simulated for {history.horizon / 1000:g} s, expected some of it "
+                f"{asked}, to be measured"
             )
         self.spans = tuple(self._spans())
         if not self.spans or self.spans[0].begin != self.begin:

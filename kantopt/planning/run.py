@@ -385,7 +385,7 @@ class Run:
         """Say what keeps a job pending, as long as there is time to look."""
         from kantopt.search.reasons import first_reason
 
-        late = self.deadline.over() and not self.deadline.deterministic
+        late = self.ordering.over() and not self.deadline.deterministic
         if examined and not late:
             return first_reason(self.instance, placement, j)
         self.cut = True

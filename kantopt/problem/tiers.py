@@ -87,6 +87,7 @@ class Tier:
         return value + (self.target or 0)
 
 
+@lru_cache(maxsize=16)
 def tiers_of(instance: Instance) -> tuple[Tier, ...]:
     """Return the tiers of the instance's model, most important first.
 

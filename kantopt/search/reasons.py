@@ -16,6 +16,7 @@ from kantopt.search.domains import Domains, used_domains
 from kantopt.search.fill import room_for
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import State, rooms
+from kantopt.verify.alike_jobs import first_alike
 from kantopt.verify.rules.quota import queue_limit
 
 NOT_EXAMINED = "not examined"
@@ -64,9 +65,20 @@ class Reasons:
         self.now = State(instance, placement)
         self.empty = State(instance, instance.nowhere)
         self._known: dict[tuple[object, ...], Causes] = {}
+        self._told: dict[tuple[int, int], tuple[str, str]] = {}
+        """What was said of jobs whose pods nobody else looks at, by kind and pods placed."""
 
     def of(self, j: int) -> tuple[str, str]:
-        """Return rule and sentence for one job."""
+        """Return rule and sentence for one job; of jobs that are alike it is found once."""
+        s = self.instance.jobs[j].podsets[0]
+        if s in self.instance.named:
+            return self._first(j)
+        kind = first_alike(self.instance)[j], self.now.placed[s]
+        if kind not in self._told:
+            self._told[kind] = self._first(j)
+        return self._told[kind]
+
+    def _first(self, j: int) -> tuple[str, str]:
         wants = self._wants(j)
         if not wants:
             return NOT_EXAMINED, "nothing of the job is pending"

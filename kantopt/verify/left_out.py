@@ -19,6 +19,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
+from kantopt.verify.alike_jobs import alike_jobs
 from kantopt.verify.weight import weight
 
 MOST_STEPS = 8_000_000
@@ -52,18 +53,18 @@ def losses(instance: Instance, tier: Tier, core: Core) -> Losses:
     """Return what could be left out of what an ``unplaced`` tier of one priority counts."""
     counts: Counter[Loss] = Counter()
     slack = 0
-    for job in instance.jobs:
+    for job, number in alike_jobs(instance):
         if job.priority != tier.priority:
             continue
         mass = core(tier, instance, job)
         if not mass:
             continue
         if not job.is_gang:
-            counts.update(dict(_of_pods(instance, tier, job)))
+            counts.update({loss: number * k for loss, k in _of_pods(instance, tier, job)})
         elif _all_or_nothing(instance, job):
-            counts[Loss(mass, 1, *_eviction(instance, job))] += 1
+            counts[Loss(mass, 1, *_eviction(instance, job))] += number
         else:
-            slack += mass
+            slack += number * mass
     return Losses(counts, slack)
 
 

@@ -12,6 +12,7 @@ from kantopt.problem.cluster import Amounts
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
+from kantopt.verify.alike_jobs import alike_jobs
 from kantopt.verify.step import Loads
 from kantopt.verify.weight import weight
 
@@ -29,8 +30,8 @@ class Item:
     asks: Amounts
 
 
-_Kind = tuple[tuple[int, int], int, int, Amounts]
-"""Job and role, weight, number and requests of pods."""
+_Kind = tuple[tuple[int, int], int, int, int, Amounts]
+"""Job and role, how many jobs are like it, weight, number and requests of pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def _offers(instance: Instance) -> tuple[int | None, ...]:
 def _kinds(tier: Tier, instance: Instance) -> tuple[_Kind, ...]:
     """List what a tier cannot do without, by job and role."""
     found: list[_Kind] = []
-    for job in instance.jobs:
+    for job, number in alike_jobs(instance):
         if tier.priority not in (None, job.priority) or job.min_count:
             continue  # a minimum over all roles may be met in many ways
         for i, role in enumerate(job.roles):
@@ -148,7 +149,7 @@ def _kinds(tier: Tier, instance: Instance) -> tuple[_Kind, ...]:
             count = role.min_count if job.is_gang else role.count
             each = weight(tier, podset)
             if each and count:
-                found.append(((job.index, i), each, count, podset.requests))
+                found.append(((job.index, i), number, each, count, podset.requests))
     return tuple(found)
 
 
@@ -164,18 +165,18 @@ def _items(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> tuple[tupl
     counts: Counter[Item] = Counter()
     if tier.unit != "jobs":
         alike: Counter[tuple[int, Amounts]] = Counter()
-        for key, each, count, requests in _kinds(tier, instance):
+        for key, number, each, count, requests in _kinds(tier, instance):
             if key not in others:
-                alike[each, requests] += count
+                alike[each, requests] += number * count
         return tuple((Item(*kind), count) for kind, count in alike.items())
-    whole: dict[int, list[int]] = {}
-    for key, _, count, requests in _kinds(tier, instance):
+    whole: dict[tuple[int, int], list[int]] = {}
+    for key, number, _, count, requests in _kinds(tier, instance):
         if key not in others:
-            sums = whole.setdefault(key[0], [0] * len(requests))
+            sums = whole.setdefault((key[0], number), [0] * len(requests))
             for r, amount in enumerate(requests):
                 sums[r] += count * amount
-    for sums in whole.values():
-        counts[Item(1, tuple(sums))] += 1
+    for (_, number), sums in whole.items():
+        counts[Item(1, tuple(sums))] += number
     return tuple(counts.items())
 
 

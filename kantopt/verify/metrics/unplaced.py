@@ -12,6 +12,7 @@ from kantopt.problem.job import Job
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.schema.quantity import gpu_milli
+from kantopt.verify.alike_jobs import alike_jobs
 from kantopt.verify.departures import evictable
 from kantopt.verify.left_out import least_left_out
 from kantopt.verify.room import most_pods
@@ -81,6 +82,13 @@ def _concerned(tier: Tier, instance: Instance) -> list[Job]:
     return [job for job in jobs if any(role_weights(tier, instance, job))]
 
 
+@lru_cache(maxsize=256)
+def _kinds(tier: Tier, instance: Instance) -> list[tuple[Job, int]]:
+    """Return one of each kind of the jobs that a tier concerns, and their number."""
+    concerned = {job.index for job in _concerned(tier, instance)}
+    return [(job, k) for job, k in alike_jobs(instance) if job.index in concerned]
+
+
 @dataclass(frozen=True, slots=True)
 class _Jobs:
     """Jobs that a tier counts, told apart by what it takes to count them."""
@@ -107,7 +115,8 @@ def _jobs(tier: Tier, instance: Instance) -> _Jobs:
 @lru_cache(maxsize=256)
 def _cores(tier: Tier, instance: Instance) -> list[int]:
     """Weight of what each job that a tier counts cannot do without, the heaviest first."""
-    return sorted((core(tier, instance, job) for job in _concerned(tier, instance)), reverse=True)
+    cores = ((core(tier, instance, job), number) for job, number in _kinds(tier, instance))
+    return [each for each, number in sorted(cores, reverse=True) for _ in range(number)]
 
 
 def measure_unplaced(tier: Tier, step: Step) -> int:
@@ -152,17 +161,17 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
 def _hopeless(tier: Tier, instance: Instance) -> int:
     """What there is not even room for on an empty cluster."""
     hopeless = 0
-    for job in _concerned(tier, instance):
+    for job, number in _kinds(tier, instance):
         if tier.unit == "jobs":
-            hopeless += never_placed(instance, job)
+            hopeless += number * never_placed(instance, job)
         elif not job.is_gang:
             weights = role_weights(tier, instance, job)
-            hopeless += sum(
+            hopeless += number * sum(
                 w * (role.count - k)
                 for w, role, k in zip(weights, job.roles, _room(instance, job), strict=True)
             )
         elif _starts_whole(instance, job) and never_placed(instance, job):
-            hopeless += core(tier, instance, job)
+            hopeless += number * core(tier, instance, job)
     return hopeless
 
 

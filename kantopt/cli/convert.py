@@ -1,11 +1,14 @@
 """``kantopt convert``."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from kantopt.cli import options as opt
 from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
+
+if TYPE_CHECKING:
+    from kantopt.schema.base import Part
 
 Form = Literal["yaml", "json"]
 
@@ -24,13 +27,26 @@ def convert(
         typer.Option(
             "--from",
             help="openb: node list, pod list, placement (CSV); vm-rescheduling: one JSON file; "
-            "kubernetes: kubectl get -o json or yaml.",
+            "kubernetes: kubectl get -o json or yaml. Traces: kalos, philly (CSV); openb-trace: "
+            "pod list and perhaps node list; swf: Standard Workload Format.",
             show_default=False,
         ),
     ],
     gated: opt.Gated = False,
     pending: opt.Pending = None,
     topology: opt.Levels = None,
+    processor: Annotated[
+        str,
+        typer.Option(
+            metavar="RESOURCE", help="swf: the resource that a processor is, nvidia.com/gpu say."
+        ),
+    ] = "cpu",
+    gpus_per_node: Annotated[
+        int,
+        typer.Option(
+            min=1, max=1024, help="philly: GPUs of a node; larger jobs are split into pods."
+        ),
+    ] = 8,
     output: Annotated[
         Form | None,
         opt.output_as(
@@ -41,22 +57,32 @@ def convert(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """Turn other systems' files into a snapshot and a job list.
+    """Turn other systems' files into a snapshot and a job list, or a trace.
 
-    Both documents are written one after the other. What they leave out or assume is said on
-    stderr.
+    The documents are written one after the other. What they leave out or assume is said on
+    stderr, and in the notes of a trace.
     """
     from kantopt.cli.progress import Progress
-    from kantopt.planning.convert import convert as convert_files
 
     check_output_file(output_file, files)
     how = opt.import_as(gated, pending, topology)
     form = format_of(output, output_file, "yaml")
     with Progress(verbose=verbose, quiet=quiet) as progress:
-        converted = convert_files(source, files, how)
+        if source == "kubernetes" or source == "openb" or source == "vm-rescheduling":
+            from kantopt.planning.convert import convert as convert_files
+
+            converted = convert_files(source, files, how)
+            documents: list[Part] = [converted.snapshot, converted.pending]
+            notes = converted.notes
+        else:
+            from kantopt.planning.convert_trace import Recorded, convert_trace
+
+            snapshot, trace = convert_trace(source, files, Recorded(processor, gpus_per_node))
+            documents = [trace] if snapshot is None else [snapshot, trace]
+            notes = trace.notes
         progress.reach("writing")
-        documents = [dumped(converted.snapshot, form), dumped(converted.pending, form)]
-    emit(("---\n" if form == "yaml" else "").join(documents), output_file)
+        texts = [dumped(document, form) for document in documents]
+    emit(("---\n" if form == "yaml" else "").join(texts), output_file)
     if not quiet:
-        complain("note", converted.notes)
+        complain("note", notes)
     return 0

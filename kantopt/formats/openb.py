@@ -5,14 +5,12 @@ Pods may ask for part of one GPU, so GPUs are devices of 1000 milli-GPU each.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from kantopt.errors import BadDataError, Problem
 from kantopt.formats.objects import Notes
+from kantopt.formats.rows import Row, header_of, rows_of
 from kantopt.schema.base import API_VERSION, Expression
 from kantopt.schema.hints import quote
 from kantopt.schema.jobs import (
@@ -28,49 +26,19 @@ from kantopt.schema.snapshot import ClusterSnapshot, Node, NodeDevices, Snapshot
 
 MODEL_LABEL = "alibabacloud.com/gpu-card-model"
 _NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
-_POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 _PLACEMENT_COLUMNS = ("pod", "node", "gpu_index", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 _CLONE = re.compile(r"-tuned-\d+$")
 _MIB = 2**20
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A line of a CSV file; ``problems`` is shared by all."""
-
-    file: str
-    line: int
-    values: Mapping[str, str | None]
-    problems: list[Problem]
-
-    def text(self, column: str) -> str:
-        return (self.values.get(column) or "").strip()
-
-    def number(self, column: str) -> int:
-        text = self.text(column)
-        if text.isdecimal() and len(text) < 16:
-            return int(text)
-        self.report(column, "a whole number that is not negative")
-        return 0
-
-    def name(self, column: str) -> str:
-        text = self.text(column)
-        if not 1 <= len(text) <= 253:
-            self.report(column, "a name of 1 to 253 characters")
-        return text or "?"
-
-    def report(self, column: str, expected: str) -> None:
-        found = quote(self.text(column))
-        self.problems.append(Problem(self.file, f"line {self.line}.{column}", found, expected))
-
-
 def kind_of(text: str) -> str | None:
     """Tell which of the three files this is by its header: nodes, pods or placement."""
-    header = [name.strip() for name in text.lstrip("\ufeff").partition("\n")[0].split(",")]
+    header = header_of(text)
     for kind, columns in (
         ("nodes", _NODE_COLUMNS),
         ("placement", _PLACEMENT_COLUMNS),
-        ("pods", _POD_COLUMNS),
+        ("pods", POD_COLUMNS),
     ):
         if set(columns) <= set(header):
             return kind
@@ -101,7 +69,7 @@ def read_openb(
         For files that are none of the three, and with file and line of what is wrong in them.
     """
     problems: list[Problem] = []
-    tables: dict[str, list[_Row]] = {}
+    tables: dict[str, list[Row]] = {}
     for file, text in files:
         kind = kind_of(text)
         if kind is None or kind in tables:
@@ -110,7 +78,7 @@ def read_openb(
             expected = "an openb node list, pod list or placement, each once"
             problems.append(Problem(file, "", found, expected))
         else:
-            tables[kind] = list(_rows(file, text, problems))
+            tables[kind] = list(rows_of(file, text, problems))
     if not problems and ("nodes" not in tables or not tables.keys() & {"pods", "placement"}):
         expected = "a node list and a pod list or placement"
         problems.append(
@@ -119,11 +87,7 @@ def read_openb(
     if problems:
         raise BadDataError(problems)
     notes = Notes()
-    nodes: dict[str, Node] = {}
-    for row in tables["nodes"]:
-        node = _node(row)
-        if nodes.setdefault(node.name, node) is not node:
-            row.report("sn", "each node once")
+    nodes = nodes_of(tables["nodes"])
     jobs = _jobs(tables, nodes, notes)
     if problems:
         raise BadDataError(problems)
@@ -143,16 +107,17 @@ def read_openb(
     )
 
 
-def _rows(file: str, text: str, problems: list[Problem]) -> Iterator[_Row]:
-    reader = csv.DictReader(io.StringIO(text.lstrip("\ufeff")), skipinitialspace=True)
-    try:
-        for values in reader:
-            yield _Row(file, reader.line_num, values, problems)
-    except csv.Error as error:
-        problems.append(Problem(file, f"line {reader.line_num}", str(error), "a line of CSV"))
+def nodes_of(rows: Iterable[Row]) -> dict[str, Node]:
+    """Read the node list, by name; GPUs are devices."""
+    nodes: dict[str, Node] = {}
+    for row in rows:
+        node = _node(row)
+        if nodes.setdefault(node.name, node) is not node:
+            row.report("sn", "each node once")
+    return nodes
 
 
-def _node(row: _Row) -> Node:
+def _node(row: Row) -> Node:
     gpus, model = row.number("gpu"), row.text("model")
     one_gpu = NodeDevices(device_class="gpu", count=max(gpus, 1), capacity={"gpu": 1})
     return Node(
@@ -166,7 +131,7 @@ def _node(row: _Row) -> Node:
     )
 
 
-def _jobs(tables: dict[str, list[_Row]], nodes: dict[str, Node], notes: Notes) -> list[Job]:
+def _jobs(tables: dict[str, list[Row]], nodes: dict[str, Node], notes: Notes) -> list[Job]:
     models: dict[str, str] = {}
     for row in tables.get("pods", ()):
         models[row.text("name")] = row.text("gpu_spec")
@@ -177,13 +142,14 @@ def _jobs(tables: dict[str, list[_Row]], nodes: dict[str, Node], notes: Notes) -
     for row in tables["placement" if placed else "pods"]:
         name = row.name("pod" if placed else "name")
         models_wanted = models.get(_CLONE.sub("", name), "")
-        job = _job(row, name, models_wanted, nodes if placed else {})
+        job = job_of(row, name, models_wanted, nodes if placed else {})
         if jobs.setdefault(name, job) is not job:
             row.report("pod" if placed else "name", "each pod once")
     return list(jobs.values())
 
 
-def _job(row: _Row, name: str, models: str, nodes: dict[str, Node]) -> Job:
+def job_of(row: Row, name: str, models: str, nodes: dict[str, Node]) -> Job:
+    """Read a pod as a job of one; with nodes it may run there already."""
     gpus, milli = row.number("num_gpu"), row.number("gpu_milli")
     devices: tuple[DeviceRequest, ...] = ()
     if gpus:
@@ -206,7 +172,7 @@ def _job(row: _Row, name: str, models: str, nodes: dict[str, Node]) -> Job:
     return Job(name=name, pod_sets=(podset,))
 
 
-def _assignment(row: _Row, gpus: int, nodes: dict[str, Node]) -> tuple[Assignment, ...]:
+def _assignment(row: Row, gpus: int, nodes: dict[str, Node]) -> tuple[Assignment, ...]:
     """Read where a pod runs; its GPUs are listed as ``0-1-2`` or ``0|1|2``."""
     node = nodes.get(row.text("node"))
     if node is None:

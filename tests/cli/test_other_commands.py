@@ -188,3 +188,28 @@ def test_a_file_without_a_form_gets_the_document_and_stdout_the_table(
     assert yaml.safe_load(Path("out.txt").read_text())["kind"] == kind
     assert cli(command, "snap.yaml", "-o", "table", "-O", "out.txt").out == ""
     assert Path("out.txt").read_text() == table
+
+
+def test_a_log_becomes_a_cluster_and_a_trace_that_read_back(cli: Cli) -> None:
+    Path("a.swf").write_text("; MaxProcs: 8\n1 0 5 100 4 -1 -1 4 200 -1 1 3 1 -1 1 1 -1 -1\n")
+    done = cli("convert", "--from", "swf", "a.swf", "--processor", "nvidia.com/gpu", "-O", "t.yaml")
+    assert (done.code, done.out) == (0, "")
+    snapshot, trace = [part for _, part in load_native(["t.yaml"])]
+    assert snapshot.nodes[0].allocatable == {"nvidia.com/gpu": 8}  # type: ignore[attr-defined]
+    assert trace.metadata.name == "a"  # type: ignore[attr-defined]
+    assert done.err.splitlines() == [f"kantopt: note: {note}" for note in trace.notes]  # type: ignore[attr-defined]
+
+
+def test_a_trace_of_two_files_is_refused(cli: Cli) -> None:
+    Path("a.swf").write_text(";\n")
+    done = cli("convert", "--from", "swf", "a.swf", "a.swf")
+    assert done.code == 64
+    assert "--from swf: found 2 files, expected one" in done.err
+
+
+def test_a_broken_log_is_bad_data_and_writes_nothing(cli: Cli) -> None:
+    Path("a.swf").write_text("1 2 3\n")
+    done = cli("convert", "--from", "swf", "a.swf", "-O", "t.yaml")
+    assert done.code == 65
+    assert done.err.startswith("kantopt: error: a.swf: line 1: found 3 fields, expected the 18")
+    assert not Path("t.yaml").exists()

@@ -28,6 +28,7 @@ COMMANDS = (
     "verify",
     "metrics",
     "convert",
+    "trace",
     "render",
     "models",
     "schema",

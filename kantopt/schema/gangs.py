@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 
-from kantopt.schema.jobs import PodSet
+from kantopt.schema.jobs import DeviceRequest, PodSet
 
 GPU = "nvidia.com/gpu"
 
 
+@lru_cache(maxsize=4096)
 def gang_of(
-    gpus: int, per_node: int, beside: Mapping[str, int] | None = None
+    gpus: int, per_node: int, resource: str = GPU, device_class: str = ""
 ) -> tuple[PodSet, ...]:
     """Return pods that hold exactly so many GPUs together.
 
@@ -21,20 +21,27 @@ def gang_of(
         GPUs of all of them, at least one.
     per_node
         GPUs of a node, which no pod exceeds.
-    beside
-        What a pod asks for per GPU, beside it, in whole units.
+    resource
+        What a GPU is called.
+    device_class
+        Class of the devices that GPUs are, each offering one ``resource``; none: they are an
+        amount of the node.
     """
-    return _gang(gpus, per_node, tuple(sorted((beside or {}).items())))
-
-
-@lru_cache(maxsize=4096)
-def _gang(gpus: int, per_node: int, beside: tuple[tuple[str, int], ...]) -> tuple[PodSet, ...]:
-    # Long traces ask for few sizes, and documents do not change.
+    # Remembered: long traces ask for few sizes, and documents do not change.
     whole, rest = divmod(gpus, per_node)
-    found = []
-    for name, count, each in (("worker", whole, per_node), ("rest", 1, rest)):
-        if count and each:
-            requests: dict[str, str | int] = {key: each * amount for key, amount in beside}
-            requests[GPU] = each
-            found.append(PodSet(name=name, count=count, requests=requests))
-    return tuple(found)
+    wanted = (("worker", whole, per_node), ("rest" if whole else "worker", 1, rest))
+    return tuple(
+        pods_of(name, count, each, resource, device_class)
+        for name, count, each in wanted
+        if count and each
+    )
+
+
+def pods_of(
+    name: str, count: int, gpus: int, resource: str = GPU, device_class: str = ""
+) -> PodSet:
+    """Return pods of so many GPUs each; parameters as of :func:`gang_of`."""
+    if device_class:
+        one = DeviceRequest(device_class=device_class, count=gpus, requests={resource: 1})
+        return PodSet(name=name, count=count, devices=(one,))
+    return PodSet(name=name, count=count, requests={resource: gpus})

@@ -3,41 +3,11 @@
 from __future__ import annotations
 
 import csv
-import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kantopt.errors import BadDataError, MissingInputError, Problem
-
-LARGEST_GPUS = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """GPUs per job and how often each occurs."""
-
-    gpus: tuple[int, ...]
-    weights: tuple[float, ...]
-
-    def draw(self, rng: random.Random) -> int:
-        """Draw one size."""
-        return rng.choices(self.gpus, self.weights)[0]
-
-    def from_gpus(self, fewest: int, most: int = LARGEST_GPUS) -> Sizes:
-        """Leave out sizes beyond some limits; with none left, the fewest alone."""
-        kept = [
-            (gpus, weight)
-            for gpus, weight in zip(self.gpus, self.weights, strict=True)
-            if fewest <= gpus <= most and weight > 0
-        ]
-        return Sizes(*zip(*kept, strict=True)) if kept else Sizes((fewest,), (1.0,))
-
-    def per_gpu(self) -> Sizes:
-        """Turn shares of GPU time into shares of the jobs that run at one moment."""
-        pairs = zip(self.gpus, self.weights, strict=True)
-        return Sizes(self.gpus, tuple(weight / gpus for gpus, weight in pairs))
-
+from kantopt.simulate.workload.sizes import Sizes
 
 SUBMITTED = Sizes((8, 16, 32, 64, 128, 256, 512), (60, 12, 10, 8, 5, 3, 2))
 """Gangs as submitted, where no data are given: ours, no trace."""

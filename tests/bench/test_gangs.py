@@ -9,10 +9,11 @@ import pytest
 
 from kantopt.problem.build import build_instance
 from kantopt.schema.extends import load_model
+from kantopt.simulate.workload.sizes import Sizes
 from kantopt.verify.rules import check_standing
 from scripts.bench.case import Documents
 from scripts.bench.gang_cluster import GPU
-from scripts.bench.gang_sizes import Sizes, read_distribution
+from scripts.bench.gang_sizes import read_distribution
 from scripts.bench.gangs import cases, kant, lingjun, nvl72
 
 DATA = os.environ.get("KANTOPT_DATA")

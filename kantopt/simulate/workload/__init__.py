@@ -1,0 +1,1 @@
+"""Loads and clusters drawn at random: sizes, times, arrivals, users, estimates, outages."""

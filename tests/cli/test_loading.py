@@ -10,10 +10,12 @@ from typing import get_args
 import pytest
 
 from kantopt import __main__
-from kantopt.cli import options
-from kantopt.planning import convert
+from kantopt.cli import options, trace
+from kantopt.planning import convert, convert_trace
 from kantopt.planning import options as planning_options
 from kantopt.search.strategy import Strategy
+from kantopt.simulate.workload import arrivals
+from kantopt.simulate.workload.acme import PROFILES
 from tests.cli.conftest import ROOT, environment
 
 HEAVY = ("numpy", "ortools", "networkx", "pydantic")
@@ -83,7 +85,10 @@ def test_the_module_runs_as_a_program() -> None:
 def test_options_offer_what_there_is() -> None:
     assert {item.value for item in options.Strategy} == {item.value for item in Strategy}
     assert set(get_args(options.Engine)) == set(get_args(planning_options.Engine))
-    assert set(get_args(options.Source)) == set(get_args(convert.Source))
+    sources = (*get_args(convert.Source), *get_args(convert_trace.TraceSource))
+    assert set(get_args(options.Source)) == set(sources)
+    assert set(get_args(trace.Profile)) == set(PROFILES)
+    assert set(get_args(trace.Arrivals)) == set(get_args(arrivals.Arrivals))
 
 
 @pytest.mark.parametrize(

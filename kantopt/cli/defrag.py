@@ -206,8 +206,8 @@ def _limits(
 
 
 def _selectors(given: "list[str] | tuple[str, ...]") -> tuple[str, ...]:
+    from kantopt.schema.base import SELECTOR
     from kantopt.schema.hints import quote
-    from kantopt.schema.model import SELECTOR
 
     for text in given:
         if not SELECTOR.fullmatch(text):

@@ -27,6 +27,8 @@ class Strategy(StrEnum):
     LEAST_ALLOCATED = "least-allocated"
     KUBE_DEFAULT = "kube-default"
     E_BINPACK = "e-binpack"
+    SPREAD = "spread"
+    E_SPREAD = "e-spread"
     FGD = "fgd"
     LOOKAHEAD = "lookahead"
     REVERSE_TRIM = "reverse-trim"

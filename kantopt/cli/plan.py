@@ -32,7 +32,8 @@ def plan(
         typer.Option(
             metavar="NAME",
             help="Strategy of the heuristics: best-fit, most-allocated, least-allocated, "
-            "kube-default, e-binpack, fgd, lookahead or, for comparison, reverse-trim. Repeatable. "
+            "kube-default, e-binpack, spread, e-spread (needs a zone in the model), fgd, "
+            "lookahead or, for comparison, reverse-trim. Repeatable. "
             "Default: the best of several.",
         ),
     ] = None,
@@ -139,6 +140,7 @@ def plan(
             chosen = model_pending(question, chosen, pending or ())
             if wanted is not None:
                 chosen = model_for(chosen, wanted)
+            settings.check_zone(chosen)
             settings = replace(settings, require=required_jobs(question, require or (), chosen))
             if wanted is not None and clear is not None:
                 from kantopt.cli.prices import exit_code_of, write_prices

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from kantopt.errors import UsageError
+from kantopt.schema.model import Model
 from kantopt.search.strategy import Strategy
 
 Engine = Literal["fast", "exact", "auto"]
@@ -25,3 +27,17 @@ class Options:
     """Techniques that are left out, by name."""
     log: str | None = None
     """File that CP-SAT's log is appended to."""
+
+    def check_zone(self, model: Model) -> None:
+        """Insist on a zone where a strategy cannot do without.
+
+        Raises
+        ------
+        UsageError
+            If the model has none.
+        """
+        if Strategy.E_SPREAD in self.strategies and model.zone is None:
+            raise UsageError(
+                "--strategy e-spread: needs a zone in the model, such as "
+                "zone: {nodes: pool=inference, jobs: [serving/*]}"
+            )

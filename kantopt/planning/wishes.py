@@ -15,9 +15,10 @@ from kantopt.problem.counted import counted, counted_domains
 from kantopt.problem.instance import Instance
 from kantopt.problem.misnamed import Names
 from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.schema.base import SELECTOR
 from kantopt.schema.hints import did_you_mean, one_of, quote
 from kantopt.schema.jobs import Job
-from kantopt.schema.model import SELECTOR, Metric, Objective
+from kantopt.schema.model import Metric, Objective
 from kantopt.schema.quantity import parse_quantity, to_base
 from kantopt.verify.metrics import MEASURES
 from kantopt.verify.metrics.fragment_rate import free_amounts

@@ -27,7 +27,7 @@ from kantopt.problem.not_modelled import why_not_placed
 from kantopt.problem.preferences import build_evens, build_wishes
 from kantopt.problem.uses import NodeUses
 from kantopt.schema import jobs as docs
-from kantopt.schema.hints import did_you_mean, quote
+from kantopt.schema.hints import did_you_mean, one_of, quote
 from kantopt.schema.model import Model
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.snapshot import Node as NodeDocument
@@ -206,9 +206,15 @@ def _unknown(
     resources: Sequence[str],
     source: str,
 ) -> list[Problem]:
-    """Levels, resources, classes and labels that the objectives name and no node has."""
+    """Levels, resources, classes and labels that the model names and no node has."""
     names = Names(nodes, topology, resources)
-    return [
+    unknown = None if model.zone is None else names.unknown_label(model.zone.nodes)
+    problems = []
+    if unknown is not None:
+        found, known, expected = unknown
+        hint = did_you_mean(found, known)
+        problems = [Problem(source, "zone.nodes", quote(found), expected or one_of(known), hint)]
+    return problems + [
         problem
         for i, objective in enumerate(model.objectives or ())
         for problem in names.check(objective, source, f"objectives[{i}]")

@@ -15,6 +15,7 @@ from kantopt.problem.not_modelled import is_left_alone
 from kantopt.problem.preferences import losses_of
 from kantopt.problem.selectors import affinity_matches, barriers, tolerates
 from kantopt.problem.uses import NodeUses
+from kantopt.problem.zone import belongs, zone_nodes
 from kantopt.schema import jobs as docs
 from kantopt.schema.model import Model
 from kantopt.schema.quantity import to_base
@@ -56,6 +57,8 @@ class JobsBuilder:
         self._classes = {cls.name: cls for cls in snapshot.priority_classes}
         self._default_class = next((c for c in snapshot.priority_classes if c.global_default), None)
         self._places: dict[str, _Places] = {}
+        self._zone = model.zone
+        self._zone_nodes = zone_nodes(model.zone, nodes)
         self._exempt = model.exempt
         self._assumed = model.assume
         self._moves_per_job = model.limits.moves_per_job
@@ -154,7 +157,8 @@ class JobsBuilder:
             )
         )
         demand = demand_of(requests, devices)
-        places = self._places_of(podset)
+        barred = not job.daemon and not belongs(self._zone, f"{job.namespace}/{job.name}")
+        places = self._places_of(podset, self._zone_nodes if barred else frozenset())
         cost = podset.disruption_cost
         gpu_milli = gpu_milli_of(self._resources, demand)
         preemptible = job.preemptible if podset.preemptible is None else podset.preemptible
@@ -197,7 +201,7 @@ class JobsBuilder:
         self.labels.append(PodLabels(s, job.namespace, podset))
         return s
 
-    def _places_of(self, podset: docs.PodSet) -> _Places:
+    def _places_of(self, podset: docs.PodSet, barred: frozenset[int]) -> _Places:
         """Nodes by what the pod set asks of their labels and taints, worked out once per ask."""
         ask = repr(
             (
@@ -206,6 +210,7 @@ class JobsBuilder:
                 podset.volume_node_affinity,
                 podset.tolerations,
                 podset.preferred_node_affinity,
+                bool(barred),
             )
         )
         if ask not in self._places:
@@ -219,6 +224,7 @@ class JobsBuilder:
                 node.index
                 for node in admitted
                 if not node.drained
+                and node.index not in barred
                 and all(affinity_matches(terms, node) for terms in podset.volume_node_affinity)
                 and all(tolerates(podset.tolerations, taint) for taint in barriers(node))
             )

@@ -12,8 +12,13 @@ from kantopt.schema.jobs import Job, PodSet
 
 def asked_for(job: Job, patterns: Sequence[str] | None) -> bool:
     """Whether pending pods of a job are to be placed; without patterns those of every job are."""
-    names = (f"{job.namespace}/{job.name}", job.name)
-    return patterns is None or any(fnmatchcase(n, p) for n in names for p in patterns)
+    return patterns is None or is_named(f"{job.namespace}/{job.name}", patterns)
+
+
+def is_named(job: str, patterns: Iterable[str]) -> bool:
+    """Whether patterns, of ``NAMESPACE/NAME`` or ``NAME``, match the first form of a name."""
+    names = (job, job.partition("/")[2])
+    return any(fnmatchcase(n, p) for p in patterns for n in names)
 
 
 def considered(
@@ -48,11 +53,13 @@ def left_aside(
 
 def is_exempt(labels: Mapping[str, str], selectors: Iterable[str]) -> bool:
     """Whether pods with some labels are to be left alone, by ``KEY=VALUE`` or ``KEY``."""
-    for selector in selectors:
-        key, given, value = selector.partition("=")
-        if key in labels and (not given or labels[key] == value):
-            return True
-    return False
+    return any(has_label(labels, selector) for selector in selectors)
+
+
+def has_label(labels: Mapping[str, str], selector: str) -> bool:
+    """Whether labels have that of a selector, ``KEY=VALUE`` or ``KEY``."""
+    key, given, value = selector.partition("=")
+    return key in labels and (not given or labels[key] == value)
 
 
 def running_only(job: Job) -> Job | None:

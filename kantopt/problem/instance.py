@@ -19,6 +19,7 @@ from kantopt.problem.job import (
 from kantopt.problem.mix import Shape
 from kantopt.problem.placement import Placement, Spots, nowhere
 from kantopt.problem.uses import is_thing
+from kantopt.problem.zone import belongs, zone_nodes
 from kantopt.schema.model import Model, Rule
 
 
@@ -79,6 +80,22 @@ class Instance:
         if not self.on(Rule.PINNED):
             return frozenset()
         return frozenset(node.index for node in self.nodes if node.holds)
+
+    @cached_property
+    def zone_nodes(self) -> frozenset[int]:
+        """Nodes of the model's zone."""
+        return zone_nodes(self.model.zone, self.nodes)
+
+    @cached_property
+    def zone_jobs(self) -> frozenset[int]:
+        """Jobs that belong into the model's zone."""
+        zone = self.model.zone
+        return frozenset(job.index for job in self.jobs if belongs(zone, job.name))
+
+    def is_barred(self, s: int, n: int) -> bool:
+        """Whether a node is set apart for others than a pod set's job."""
+        podset = self.podsets[s]
+        return n in self.zone_nodes and not podset.daemon and podset.job not in self.zone_jobs
 
     def on_held(self, podset: PodSet) -> bool:
         """Whether some pods of a pod set are on nodes that pods are not moved off."""

@@ -13,9 +13,7 @@ from kantopt.schema.model import (
     DomainsObjective,
     FragmentObjective,
     GroupsObjective,
-    NodesObjective,
     Objective,
-    StrandedObjective,
 )
 
 _Tell = Callable[..., Problem]
@@ -63,19 +61,23 @@ class Names:
             known += [ANY_GPU] if self._gpus and ANY_GPU not in known else []
             if parameters.offers not in known:
                 yield problem("class", parameters.offers, known)
-        if isinstance(parameters, NodesObjective | StrandedObjective) and parameters.selector:
-            key, given, value = parameters.selector.partition("=")
-            labels = sorted({label for node in self._nodes for label in node.labels})
-            values = sorted({n.labels[key] for n in self._nodes if key in n.labels})
-            if key not in labels:
-                yield problem("selector", key, labels, "a label that nodes have")
-            elif given and value not in values:
-                yield problem("selector", value, values)
+        selector = getattr(parameters, "selector", None)
+        if selector is not None and (unknown := self.unknown_label(selector)):
+            yield problem("selector", *unknown)
         about_gpus = objective.name in ("stranded_gpus", "fragmented_nodes", "allocation")
         if about_gpus and parameters.target is not None and not self._gpus:
             expected = "a goal about what the nodes have: none has GPUs"
             place = f"{path}.{objective.name}" if path else ""
             yield Problem(file, place, objective.name, expected)
+
+    def unknown_label(self, selector: str) -> tuple[str, Sequence[str], str] | None:
+        """Return what no node has of ``KEY=VALUE`` or ``KEY``, what they have, in words."""
+        key, given, value = selector.partition("=")
+        labels = sorted({label for node in self._nodes for label in node.labels})
+        values = sorted({n.labels[key] for n in self._nodes if key in n.labels})
+        if key not in labels:
+            return key, labels, "a label that nodes have"
+        return (value, values, "") if given and value not in values else None
 
     def _slot(self, slot: FragmentObjective, problem: _Tell) -> Iterator[Problem]:
         """A slot must be of something that nodes themselves offer, or the devices of its class."""

@@ -1,5 +1,6 @@
 """What every document part has in common: strict, frozen, camelCase outside, nothing unknown."""
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -38,6 +39,15 @@ Quantity = Annotated[
     Field(description="a Kubernetes quantity: a whole number or a string such as 500m, 16Gi, 1.5"),
 ]
 Name = Annotated[str, Field(min_length=1, max_length=253)]
+
+SELECTOR = re.compile(r"^[^=,\s]+(=[^=,\s]*)?$")
+Selector = Annotated[
+    str,
+    Field(
+        pattern=SELECTOR.pattern,
+        description="a label, KEY=VALUE, or KEY for any value of it",
+    ),
+]
 
 
 LAST_YEAR = 9899

@@ -98,7 +98,16 @@ def _merge(parent: Model, child: Model) -> Model:
     }
     if child.objectives is not None:
         update["objectives"] = child.objectives
-    for name in ("required", "pending", "drain", "disturb", "exempt", "assume", "min_benefit"):
+    for name in (
+        "required",
+        "pending",
+        "drain",
+        "zone",
+        "disturb",
+        "exempt",
+        "assume",
+        "min_benefit",
+    ):
         if name in child.model_fields_set:
             update[name] = getattr(child, name)
     return parent.model_copy(update=update)

@@ -1,16 +1,26 @@
 """The ``Model`` document: which rules hold and what is minimised, in which order."""
 
-import re
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from kantopt.schema.base import ApiVersion, Count, Duration, Metadata, Part, PositiveCount, Quantity
+from kantopt.schema.base import (
+    SELECTOR,
+    ApiVersion,
+    Count,
+    Duration,
+    Metadata,
+    Part,
+    PositiveCount,
+    Quantity,
+    Selector,
+)
 from kantopt.schema.features import Feature
 from kantopt.schema.jobs import DeviceRequest, Requests
 from kantopt.schema.schedule import Schedule
 from kantopt.schema.stays import Liftable
+from kantopt.schema.zone import Zone
 
 
 class Rule(StrEnum):
@@ -147,7 +157,6 @@ class ClusterObjective(ModelPart):
     )
 
 
-SELECTOR = re.compile(r"^[^=,\s]+(=[^=,\s]*)?$")
 NodeSelector = Annotated[
     str | None,
     Field(
@@ -325,15 +334,6 @@ class Limits(ModelPart):
     )
 
 
-Selector = Annotated[
-    str,
-    Field(
-        pattern=SELECTOR.pattern,
-        description="a label, KEY=VALUE, or KEY for any value of it",
-    ),
-]
-
-
 class Model(Part):
     """A question: the rules that hold and the metrics to minimise, strictly in order."""
 
@@ -363,6 +363,10 @@ class Model(Part):
         default=(),
         description="nodes to be emptied: nothing comes to them, and pods may move off them even "
         "if they are not ready",
+    )
+    zone: Zone | None = Field(
+        default=None,
+        description="nodes set apart for some jobs, which go there first; default: none",
     )
     disturb: tuple[Liftable, ...] = Field(
         default=(),

@@ -1,21 +1,11 @@
 """The ``Policy`` document: how a cluster is run over time."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from kantopt.schema.base import ApiVersion, Count, Duration, Metadata, Part, PositiveCount
-from kantopt.schema.model import Selector
-
-StrategyName = Literal[
-    "best-fit",
-    "most-allocated",
-    "least-allocated",
-    "kube-default",
-    "e-binpack",
-    "fgd",
-    "lookahead",
-]
+from kantopt.schema.zone import StrategyName, Zone
 
 
 class Queueing(Part):
@@ -53,17 +43,6 @@ class Queueing(Part):
     weights: dict[str, PositiveCount] = Field(
         default_factory=dict, description="weight of owners by name; default 1"
     )
-
-
-class Zone(Part):
-    """Nodes set apart for some jobs, as Kant's E-Spread has it for inference."""
-
-    nodes: Selector = Field(description="the nodes, by a label: KEY=VALUE or KEY")
-    jobs: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
-        description="patterns of the jobs (NAMESPACE/NAME, with * and ?) that belong there; when "
-        "it is full they go elsewhere, and no other comes there"
-    )
-    strategy: StrategyName = Field(default="least-allocated", description="how they are placed")
 
 
 class Planner(Part):

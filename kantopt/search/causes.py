@@ -29,6 +29,8 @@ def refusal(instance: Instance, podset: PodSet, n: int) -> str:
         return "not ready"
     if n not in podset.spread_over:
         return "node selector or affinity"
+    if instance.is_barred(podset.index, n):
+        return "set apart"
     return "taint" if node.tainted else "volumes"
 
 

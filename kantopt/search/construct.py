@@ -15,13 +15,12 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.search.clearing import clear_for
-from kantopt.search.gangs import Placer
 from kantopt.search.preempt import Preemption
 from kantopt.search.relocate import Relocation
 from kantopt.search.reverse_trim import ReverseTrim
-from kantopt.search.scores import Scores
 from kantopt.search.state import Change, State
 from kantopt.search.strategy import Strategy
+from kantopt.search.zones import placer_of
 from kantopt.verify.rules import check, is_legal
 
 _MOST_REPAIRS = 3
@@ -161,7 +160,7 @@ class _Run:
         self._begin = how.start
         self.state = State(instance)
         trims = how.strategy is Strategy.REVERSE_TRIM
-        self.placer = Placer(Scores(self.state, how.strategy, deadline.cuts))
+        self.placer = placer_of(self.state, how.strategy, deadline.cuts)
         preemption = ReverseTrim if trims else Preemption
         self.preemption = preemption(self.placer) if how.preempt else None
         self.relocate = how.relocate and not trims

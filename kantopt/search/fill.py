@@ -36,6 +36,8 @@ def fill(scores: Scores, s: int, pods: int, within: Mask | None = None) -> int:
             return _by_replicas(scores, s, pods, mask)
         case Strategy.LEAST_ALLOCATED:
             return _one_by_one(scores, [s] * pods, mask)
+        case Strategy.SPREAD:
+            return _apart(scores, s, pods, mask)
         case Strategy.E_BINPACK:
             return _on_fewest(scores, s, pods, mask)
         case _:
@@ -110,11 +112,14 @@ def _place_one(scores: Scores, s: int, mask: Mask) -> bool:
         mask &= admitted
     if not mask.any():
         return False
-    if scores.strategy is Strategy.KUBE_DEFAULT:
+    if scores.strategy in (Strategy.KUBE_DEFAULT, Strategy.SPREAD):
         counts = np.zeros(state.size, dtype=np.int64)
         for n, replicas in replicas_on(state, s).items():
             counts[n] = replicas
-        score = np.where(mask, score, 0) + spread_term(counts, mask)
+        if scores.strategy is Strategy.SPREAD:
+            mask &= counts == counts[mask].min()
+        else:
+            score = np.where(mask, score, 0) + spread_term(counts, mask)
     return _place_on(scores, [s], int(np.where(mask, score, WORST).argmax())) == 1
 
 
@@ -176,6 +181,24 @@ def _one_by_one(scores: Scores, podsets: Sequence[int], mask: Mask) -> int:
             again = _again(scores, podsets[0], n)
             if again is not None:
                 heapq.heappush(heap, (-again, n))
+    return placed
+
+
+def _apart(scores: Scores, s: int, pods: int, mask: Mask) -> int:
+    """Always a node with the fewest replicas, of these the best as it stands then."""
+    fits, score = scores.of(s)
+    there = replicas_on(scores.state, s)
+    nodes = np.flatnonzero(mask & fits)
+    heap = [(there.get(n, 0), -int(score[n]), n) for n in nodes.tolist()]
+    heapq.heapify(heap)
+    placed = 0
+    while heap and placed < pods and not _late(scores, placed):
+        replicas, _, n = heapq.heappop(heap)
+        if _place_on(scores, [s], n):
+            placed += 1
+            again = _again(scores, s, n)
+            if again is not None:
+                heapq.heappush(heap, (replicas + 1, -again, n))
     return placed
 
 

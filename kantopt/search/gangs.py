@@ -127,9 +127,9 @@ class Placer:
         """Place jobs of a single pod that differ in nothing; return how many, the first ones."""
         return fill_alike(self.scores, [self.state.instance.jobs[j].podsets[0] for j in jobs])
 
-    def place_more(self, j: int) -> None:
+    def place_more(self, j: int, *, within: Mask | None = None) -> None:
         """Place members of a gang above its minimum, as many as fit."""
-        self._place_loose(j, self.wants(j), None)
+        self._place_loose(j, self.wants(j), within)
 
     def place_some(self, j: int, s: int, pods: int, within: Mask | None) -> bool:
         """Place a number of pods of a job that is no gang, all or none of them."""

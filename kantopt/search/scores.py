@@ -111,11 +111,11 @@ class Scores:
                 return -self._leftover(shape, nodes)
             case Strategy.MOST_ALLOCATED:
                 return self._allocated(shape, nodes)
-            case Strategy.LEAST_ALLOCATED:
+            case Strategy.LEAST_ALLOCATED | Strategy.SPREAD:
                 return -self._allocated(shape, nodes)
             case Strategy.KUBE_DEFAULT:
                 return self._kube_base(shape, nodes)
-            case Strategy.E_BINPACK:
+            case Strategy.E_BINPACK | Strategy.E_SPREAD:
                 gpus = self.state.gpu_weight @ self.state.left[:, nodes]
                 return np.asarray(self._allocated(shape, nodes) - 128 * gpus, dtype=np.int64)
             case Strategy.FGD:

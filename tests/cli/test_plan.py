@@ -203,3 +203,36 @@ def test_an_unknown_technique_is_one_error_with_the_nearest(cli: Cli) -> None:
     done = cli("plan", *BOTH, "--without", "cpsat")
     assert done.code == 64
     assert "did you mean cp-sat?" in done.err
+
+
+ZONED = """\
+apiVersion: kantopt/v1alpha1
+kind: Model
+extends: mixed
+zone: {nodes: rack=r2, jobs: [team-a/*]}
+"""
+
+
+def test_e_spread_needs_a_zone_and_says_how_one_is_told(cli: Cli) -> None:
+    done = cli("plan", *BOTH, "--strategy", "e-spread")
+    assert (done.code, done.out) == (64, "")
+    assert "--strategy e-spread: needs a zone in the model, such as" in done.err
+
+
+def test_a_zone_of_the_model_is_part_of_the_question(cli: Cli) -> None:
+    Path("zoned.yaml").write_text(ZONED, encoding="utf-8")
+    done = cli("plan", *BOTH, "-m", "zoned.yaml", "--strategy", "e-spread", "-o", "json")
+    assert done.code == 0
+    assert json.loads(done.out)["solver"]["strategy"].startswith("e-spread")
+    Path("zoned.yaml").write_text(ZONED.replace("r2", "r3"), encoding="utf-8")
+    done = cli("plan", *BOTH, "-m", "zoned.yaml")
+    assert (done.code, done.out) == (65, "")
+    assert 'zone.nodes: found "r3", expected r1 or r2' in done.err
+
+
+def test_explain_says_which_nodes_are_set_apart(cli: Cli) -> None:
+    other = ZONED.replace("r2", "r1").replace("team-a", "team-b")
+    Path("zoned.yaml").write_text(other, encoding="utf-8")
+    done = cli("explain", *BOTH, "-m", "zoned.yaml", "--job", "team-a/llm-8")
+    assert done.code == 0
+    assert "2 node(s) were set apart for other jobs" in done.out

@@ -32,6 +32,15 @@ def test_no_node_admits_the_pods() -> None:
     )
 
 
+def test_a_node_may_be_set_apart_for_others() -> None:
+    nodes = [node("a", taints=[{"key": "gpu", "effect": "NoSchedule"}], labels={"pool": "x"})]
+    instance = question(nodes, [job("j")], zone={"nodes": "pool=x", "jobs": ["web"]})
+    assert why(instance) == (
+        "eligibility",
+        "0 of 1 nodes fit: 1 set apart; for example node a (set apart); short of 1 pod",
+    )
+
+
 def test_no_node_is_large_enough_even_empty() -> None:
     nodes = [node("a", cpu=8, gpu=4), node("b", cpu=8)]
     assert why(question(nodes, [job("j", pods(gpu=8))])) == (

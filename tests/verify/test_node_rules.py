@@ -181,3 +181,26 @@ def test_eligibility_of_pods_on_a_cordoned_node_that_is_wrong_otherwise(
     nodes = [node("a", unschedulable=True, **more)]
     instance = question(nodes, [job("r", pods(on=["a"], nodeSelector=selector))])
     assert len(standing(instance, Rule.ELIGIBILITY)) == 1
+
+
+# A zone of the model
+
+
+ZONE: Document = {"nodes": "pool=inference", "jobs": ["web"]}
+APART: Document = {"labels": {"pool": "inference"}}
+
+
+def test_eligibility_refuses_a_node_that_is_set_apart_for_others() -> None:
+    instance = question([node("z", **APART)], [job("j"), job("web")], zone=ZONE)
+    refused = ["job default/j pod set main: 1 of 0 pods allowed on node z (set apart)"]
+    assert broken(instance, Rule.ELIGIBILITY, j=["z"]) == refused
+    assert broken(instance, Rule.ELIGIBILITY, web=["z"]) == []
+    off = question([node("z", **APART)], [job("j")], zone=ZONE, rules={"eligibility": "off"})
+    assert broken(off, Rule.ELIGIBILITY, j=["z"]) == []
+
+
+def test_eligibility_lets_those_run_on_that_were_there_before_the_zone() -> None:
+    jobs = [job("r", pods(on=["z"])), job("d", pods(on=["z"]), daemon=True)]
+    instance = question([node("z", **APART), node("a")], jobs, zone=ZONE)
+    assert standing(instance, Rule.ELIGIBILITY) == []
+    assert broken(instance, Rule.ELIGIBILITY, r=["a"], d=["z"]) == []

@@ -69,6 +69,7 @@ def question(
     rules: Document | None = None,
     limits: Document | None = None,
     required: Sequence[str] = (),
+    zone: Document | None = None,
     **snapshot: Any,
 ) -> Instance:
     """A question about some nodes and jobs; levels are block and rack."""
@@ -92,6 +93,7 @@ def question(
             "objectives": list(objectives),
             "limits": limits or {},
             "required": list(required),
+            "zone": zone,
         },
     ]
     raw = [RawDocument("test", i, {**head, **part}) for i, part in enumerate(parts)]

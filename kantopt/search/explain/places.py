@@ -157,6 +157,8 @@ class Survey:
                 return Rule.ELIGIBILITY, _VOLUMES
             case "node selector or affinity":
                 return Rule.ELIGIBILITY, "node(s) didn't match Pod's node affinity/selector"
+            case "set apart":
+                return Rule.ELIGIBILITY, "node(s) were set apart for other jobs"
             case "pods":
                 return Rule.CAPACITY, "Too many pods"
         if is_thing(cause):

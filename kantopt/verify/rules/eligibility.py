@@ -12,7 +12,7 @@ def check_eligibility(step: Step) -> Iterator[Violation]:
     """Pods arrive only on nodes that selectors and tolerations admit, cordons tolerated as taints.
 
     A pod that runs on a node is no fault for the node having been cordoned since: cordoning keeps
-    pods from coming and lets those that are there run on.
+    pods from coming and lets those that are there run on. So does a zone set apart for others.
     """
     instance = step.instance
     for n, arrived in step.arrived_on.items():
@@ -23,6 +23,9 @@ def check_eligibility(step: Step) -> Iterator[Violation]:
                 admitted = n in podset.spread_over
                 if step.standing and node.unschedulable and node.ready and admitted:
                     continue
+                barred = instance.is_barred(s, n)
+                if step.standing and barred and node.ready and admitted and not node.tainted:
+                    continue
                 why = (
                     "cordoned"
                     if node.unschedulable
@@ -30,6 +33,8 @@ def check_eligibility(step: Step) -> Iterator[Violation]:
                     if not node.ready
                     else "node selector or affinity"
                     if not admitted
+                    else "set apart"
+                    if barred
                     else "taint"
                     if node.tainted
                     else "volumes"

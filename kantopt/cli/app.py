@@ -30,7 +30,9 @@ COMMANDS = (
     "convert",
     "trace",
     "render",
+    "simulate",
     "models",
+    "policies",
     "schema",
 )
 """In the order of ``--help``; each is a function of a module that bears its name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TypeVar
 
 import kantopt.schema
 from kantopt.errors import BadDataError, Problem, UsageError
@@ -13,6 +14,8 @@ from kantopt.schema.files import label_of, parse_documents, read_text
 from kantopt.schema.hints import did_you_mean, one_of, quote
 from kantopt.schema.model import Model
 from kantopt.schema.validation import document_class, validate
+
+_P = TypeVar("_P", bound=Part)
 
 
 def models_folder() -> Path:
@@ -45,11 +48,15 @@ def load_model(name_or_path: str) -> Model:
     BadDataError
         If a model on the way cannot be used.
     """
-    if name_or_path != "-" and _is_name(name_or_path):
-        path = _shipped(name_or_path)
-    else:
-        path = name_or_path
+    shipped = name_or_path != "-" and is_name(name_or_path)
+    path = _shipped(name_or_path) if shipped else name_or_path
     return resolve_model(_read(path), label_of(path))
+
+
+def is_name(text: str) -> bool:
+    """Whether something names a shipped document; else it is a path."""
+    bare = text.removesuffix(".gz")
+    return "/" not in text and os.sep not in text and Path(bare).suffix not in _SUFFIXES
 
 
 def resolve_model(model: Model, file: str) -> Model:
@@ -118,16 +125,11 @@ def _override(parent: Part, child: Part) -> Part:
     return parent.model_copy(update=given)
 
 
-def _is_name(text: str) -> bool:
-    bare = text.removesuffix(".gz")
-    return "/" not in text and os.sep not in text and Path(bare).suffix not in _SUFFIXES
-
-
 _SUFFIXES = {".yaml", ".yml", ".json"}
 
 
 def _target(extends: str, file: str) -> str:
-    if _is_name(extends):
+    if is_name(extends):
         return _shipped(extends, file)
     if "\0" in extends:
         raise BadDataError([Problem(file, "extends", quote(extends), "the path of a file")])
@@ -149,17 +151,30 @@ def _same(one: str, other: str) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
 
 
-def _read(path: str) -> Model:
+def read_single(path: str, cls: type[_P]) -> _P:
+    """Read a file with one document of a kind.
+
+    Raises
+    ------
+    MissingInputError
+        If there is no such file.
+    BadDataError
+        If it has another number or kind of documents, or the document cannot be used.
+    """
     file = label_of(path)
     documents = parse_documents(read_text(path), file)
     if len(documents) != 1:
         found = f"{len(documents)} documents"
-        raise BadDataError([Problem(file, "", found, "one document of kind Model")])
+        raise BadDataError([Problem(file, "", found, f"one document of kind {cls.__name__}")])
     raw = documents[0]
-    if document_class(raw) is not Model:
+    if document_class(raw) is not cls:
         kind = quote(str(raw.data["kind"]))
-        raise BadDataError([Problem(file, "kind", kind, "Model")])
-    model = validate(raw, Model)
+        raise BadDataError([Problem(file, "kind", kind, cls.__name__)])
+    return validate(raw, cls)
+
+
+def _read(path: str) -> Model:
+    file, model = label_of(path), read_single(path, Model)
     problems = check_model(model, file)
     if problems:
         raise BadDataError(problems)

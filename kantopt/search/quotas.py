@@ -43,6 +43,19 @@ class Quotas:
                 if amount:
                     usage[r] += pods * amount
 
+    def settle(self) -> None:
+        """Take what is used now as what was used before: beyond a limit nobody may use more."""
+        if not self._on:
+            return
+        for queue in self._queues:
+            most = self._most[queue.index]
+            for quota in queue.quotas:
+                limit = queue_limit(queue, quota)
+                used = self.usage[queue.index][quota.resource]
+                most[quota.resource] = None if limit is None else max(limit, used)
+        for key, members in self._cohorts.items():
+            self._most_shared[key] = max(shared_limit(members), shared_use(members, self.usage))
+
     def room(self, queue: int | None, demand: Amounts, most: int) -> int:
         """Pods of a demand, at most ``most``, that the queue and its cohort still allow."""
         if queue is None or not self._on:

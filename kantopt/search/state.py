@@ -78,6 +78,8 @@ class State:
         self.shifted: list[tuple[int, Spot]] = []
         """Running pods that came or went, in that order, for those who remember evictions."""
         self._allowed: dict[frozenset[int], Mask] = {}
+        self._closed: Mask = np.zeros(len(nodes), dtype=np.bool_)
+        self._standing: set[int] = set()
         self._start(instance.current if placement is None else placement)
 
     def _start(self, placement: Placement) -> None:
@@ -159,15 +161,38 @@ class State:
         return len(self.instance.nodes)
 
     def allowed(self, s: int) -> Mask:
-        """Nodes that selector, affinity and tolerations of a pod set admit."""
+        """Nodes that selector, affinity and tolerations of a pod set admit, and that are open."""
         if not self.instance.on(Rule.ELIGIBILITY):
-            return np.ones(self.size, dtype=np.bool_)
+            return ~self._closed
         nodes = self.instance.podsets[s].allowed
         if nodes not in self._allowed:
             mask = np.zeros(self.size, dtype=np.bool_)
             mask[list(nodes)] = True
-            self._allowed[nodes] = mask
+            self._allowed[nodes] = mask & ~self._closed
         return self._allowed[nodes]
+
+    def close(self, n: int, closed: bool) -> None:
+        """Let no pod come to a node any more, as when it has failed, or let pods come again."""
+        self._closed[n] = closed
+        self._allowed.clear()
+
+    def settle(self, podsets: Iterable[int]) -> None:
+        """Take what has come as standing from now on, as a snapshot taken now would have it.
+
+        What pods must find where they arrive (spreads, affinities) they have found.
+        """
+        for s in podsets:
+            if self.neighbours.concern(s):
+                arrived = not self.instance.podsets[s].running and s not in self._standing
+                for spot, pods in self.spots[s].items() if arrived else ():
+                    self.neighbours.add(s, spot.node, -pods, arrival=True)
+                    self.neighbours.add(s, spot.node, pods, arrival=False)
+                if self.spots[s]:
+                    self._standing.add(s)
+                else:
+                    self._standing.discard(s)
+        self.quotas.settle()
+        self.journal.clear()
 
     def add(self, s: int, spot: Spot, pods: int) -> None:
         """Place pods on a spot; a negative number takes them away. Can be undone."""
@@ -202,7 +227,8 @@ class State:
         self._give_devices(s, spot, -pods, self.devices)
         self.quotas.add(self.instance.jobs[podset.job].queue, podset.demand, pods)
         if self.neighbours.concern(s):
-            self.neighbours.add(s, n, pods, arrival=not podset.running)
+            arrival = not podset.running and s not in self._standing
+            self.neighbours.add(s, n, pods, arrival=arrival)
         if podset.running:
             home, before = podset.current.get(spot, 0), self.spots[s].get(spot, 0)
             more = max(0, before + pods - home) - max(0, before - home)

@@ -77,5 +77,10 @@ def is_legal(instance: Instance, placement: Placement) -> bool:
 
 def check_standing(instance: Instance) -> list[Violation]:
     """Return what is wrong with the snapshot as it stands."""
-    step = Step(instance, instance.nowhere, instance.current)
+    return check_arrivals(instance, instance.nowhere, instance.current)
+
+
+def check_arrivals(instance: Instance, before: Placement, after: Placement) -> list[Violation]:
+    """Return what is wrong with what has come since some placement, by the rules of a state."""
+    step = Step(instance, before, after)
     return [v for rule in STATE_RULES if instance.on(rule) for v in CHECKS[rule](step)]

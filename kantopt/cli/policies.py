@@ -1,0 +1,38 @@
+"""``kantopt policies``."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from kantopt.cli import options as opt
+from kantopt.cli.output import check_output_file, dumped, emit, format_of
+
+
+def policies(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME|FILE]", help="A policy to print.")
+    ] = None,
+    output: Annotated[Literal["yaml", "json"] | None, opt.output_as(default="yaml")] = None,
+    output_file: opt.OutputFile = None,
+    color: opt.ColourOption = "auto",
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+) -> int:
+    """List the shipped policies for `kantopt simulate`, or print one; with -o or -O, all."""
+    from kantopt.schema.policies import load_policy, shipped_policies
+
+    check_output_file(output_file)
+    if not (name is None and output is None and output_file is None):
+        names = shipped_policies() if name is None else [name]
+        form = format_of(output, output_file, "yaml")
+        documents = [dumped(load_policy(each), form) for each in names]
+        emit(("---\n" if form == "yaml" else "").join(documents), output_file)
+        return 0
+    from kantopt.cli.screen import on_screen
+    from kantopt.report.blocks import Table
+    from kantopt.schema.policies import in_short
+
+    rows = tuple((each, *in_short(load_policy(each))) for each in shipped_policies())
+    table = Table("", ("POLICY", "QUEUE", "PLACES BY", "TIDIES UP"), rows)
+    emit(on_screen([table], color))
+    return 0

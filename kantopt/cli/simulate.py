@@ -1,0 +1,208 @@
+"""``kantopt simulate``."""
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kantopt.cli import options as opt
+from kantopt.cli.output import complain
+from kantopt.cli.shown import Shown, asked_for
+from kantopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from kantopt.schema.simulation import Simulation
+    from kantopt.simulate.history import History
+
+Moment = Annotated[float | None, typer.Option(metavar="DURATION", parser=opt.parse_duration)]
+
+
+def simulate(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SNAPSHOT TRACE...",
+            help="Documents in any order: a snapshot or `kubectl get -o json` output, traces, job "
+            "lists of what waits at the start, a model. - is standard input.",
+            show_default=False,
+        ),
+    ],
+    policy: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME|FILE",
+            help="A shipped policy (see `kantopt policies`) or file. Repeatable: others are "
+            "compared with the first.",
+        ),
+    ],
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="NAME|FILE",
+            help="Model whose rules hold: a shipped one or a file.",
+            show_default="the one among the files, or mixed",
+        ),
+    ] = None,
+    warm_up: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DURATION",
+            parser=opt.parse_duration,
+            help="Measure only what comes after that time of the trace: 1d.",
+        ),
+    ] = None,
+    until: Annotated[
+        float | None,
+        typer.Option(
+            metavar="DURATION",
+            parser=opt.parse_duration,
+            help="Simulate up to that time of the trace: 7d.",
+            show_default="until nothing more happens",
+        ),
+    ] = None,
+    verify_every: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Judge every N-th state.",
+            show_default="1 up to 64 nodes, else 100",
+        ),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Processes; the answer is the same.")
+    ] = 1,
+    tables: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR", help="Write jobs, stays, samples and metrics there as CSV tables."
+        ),
+    ] = None,
+    pictures: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Write pictures (SVG) there.")
+    ] = None,
+    gated: opt.Gated = False,
+    topology: opt.Levels = None,
+    assume: opt.Assume = None,
+    output: Annotated[
+        opt.Form | None, opt.output_as("wide: with intervals and formulas; name: a line per value.")
+    ] = None,
+    output_file: Annotated[str | None, opt.document_to("the simulation")] = None,
+    log_format: opt.LogFormat = "text",
+    color: opt.ColourOption = "auto",
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+) -> int:
+    """Run a cluster over time, event by event, and compare policies on the same traces.
+
+    Jobs of the traces come, wait, are placed under the same rules as plans, and end; states are
+    verified on the way. The same input gives the same answer. Exit codes: 0 simulated, 64 usage,
+    65 bad data, 66 missing input, 73 cannot create, 74 write failed, 129, 130 and 143 interrupted
+    (what was simulated by then is written).
+    """
+    from kantopt.cli.progress import Progress
+    from kantopt.cli.signals import stop_on_signals
+    from kantopt.clock import Deadline
+
+    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=files)
+    for folder in (tables, pictures):
+        _check_folder(folder)
+    how = opt.import_as(gated, None, topology, assume=assume, model=model)
+    deadline = Deadline(None)
+    progress = Progress(verbose=verbose, quiet=quiet, form=log_format)
+    with stop_on_signals(deadline), progress:
+        progress.reach("reading")
+        from kantopt.simulate.asked import read_asked
+        from kantopt.simulate.figures import figures_of
+        from kantopt.simulate.runs import How, run_names
+        from kantopt.simulate.runs import simulate as simulated
+
+        asked = read_asked(files, policy, model, how)
+        names = run_names(asked)
+
+        def tell(run: int, done: int, jobs: int) -> None:
+            number = f" ({run + 1} of {len(names)})" if len(names) > 1 else ""
+            progress.reach(f"{names[run]}{number}: {done} of {jobs} jobs done")
+
+        progress.reach("simulating")
+        wanted = How(_ms(until), verify_every)
+        histories = simulated(asked, wanted, workers=workers, stop=deadline.stop, tell=tell)
+        progress.reach("measuring")
+        first = asked.policies[0].queueing
+        simulation = figures_of(
+            histories,
+            warm_up=_ms(warm_up) or 0,
+            share_by=first.share_by,
+            weights=first.weights,
+            name=asked.question.snapshot.metadata.name,
+        )
+    signal = deadline.stop.signal
+    if signal is not None:
+        note = _interrupted(histories, len(names))
+        simulation = simulation.model_copy(update={"notes": (*simulation.notes, note)})
+    _write(simulation, shown)
+    _write_folders(simulation, histories, tables, pictures)
+    if not quiet:
+        complain("warning", asked.question.notes, log_format)
+    return 0 if signal is None else 128 + signal
+
+
+def _ms(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * 1000)
+
+
+def _interrupted(histories: "list[History]", runs: int) -> str:
+    ends = ", ".join(
+        f"{each.policy} on {each.trace} {each.horizon // 1000} s" for each in histories
+    )
+    return f"interrupted; simulated {len(histories)} of {runs} runs, so far: {ends}"
+
+
+def _check_folder(folder: str | None) -> None:
+    """Fail early where a folder cannot be made."""
+    if folder is not None and os.path.exists(folder) and not os.path.isdir(folder):
+        raise UsageError(f"{folder}: found a file, expected a folder to write to")
+
+
+def _write(simulation: "Simulation", shown: Shown) -> None:
+    def laid_out(form: opt.Form, to_file: bool) -> str:
+        if form == "name":
+            return _lines(simulation)
+        from kantopt.cli.screen import on_screen
+        from kantopt.report.simulation import simulation_blocks
+
+        blocks = simulation_blocks(simulation, wide=form == "wide")
+        return on_screen(blocks, shown.color, to_file=to_file)
+
+    shown.write(simulation, laid_out)
+
+
+def _lines(simulation: "Simulation") -> str:
+    """One line per value: policy, trace, metric, scope, value; separated by tabs."""
+    lines = []
+    for group in simulation.groups:
+        for measure in group.measures:
+            for estimate in measure.estimates:
+                for trace, value in zip(simulation.traces, estimate.values, strict=True):
+                    if value is not None:
+                        cells = (estimate.policy, trace, measure.metric, measure.scope, str(value))
+                        lines.append("\t".join(cells))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _write_folders(
+    simulation: "Simulation", histories: "list[History]", tables: str | None, pictures: str | None
+) -> None:
+    if tables is not None:
+        from kantopt.simulate.tables import write_tables
+
+        write_tables(tables, histories, simulation)
+    if pictures is not None:
+        from kantopt.report.simulation_pictures import simulation_pictures
+        from kantopt.schema.writing import write_atomic
+
+        os.makedirs(pictures, exist_ok=True)
+        for name, text in simulation_pictures(simulation).items():
+            write_atomic(os.path.join(pictures, name), text.encode())

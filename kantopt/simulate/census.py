@@ -1,0 +1,106 @@
+"""A moment of the cluster: GPUs counted, and those that are free given to who wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from kantopt.search.shapes import Ints, Mask
+from kantopt.simulate.cluster import Cluster
+from kantopt.simulate.history import Sample
+from kantopt.simulate.waiting import Waiting
+
+
+@dataclass(slots=True)
+class _Free:
+    """Milli-GPU that are free and not given to anybody yet, and what was given for which lack."""
+
+    left: int
+    quota: int = 0
+    topology: int = 0
+    fragmentation: int = 0
+    waiting: int = 0
+
+
+class Census:
+    """Counts a cluster, its nodes as they are at the start."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        nodes = cluster.world.instance.nodes
+        self._gpus: Ints = np.array([node.gpu_milli for node in nodes], dtype=np.int64)
+        self._usable: Mask = np.array([node.usable for node in nodes], dtype=np.bool_)
+        self.capacity = int(self._gpus.sum())
+        """Milli-GPU of all nodes."""
+        self._lacks: dict[object, str] = {}
+        self._version = -1
+
+    def sample(self, at: int, waiting: Waiting, restarting: Iterable[int]) -> Sample:
+        """Count the cluster at a moment.
+
+        Parameters
+        ----------
+        waiting
+            Who waits then.
+        restarting
+            Jobs with pods that do not work yet.
+        """
+        cluster, up = self._cluster, np.ones(len(self._gpus), dtype=np.bool_)
+        up[sorted(cluster.down)] = False
+        gpus = np.where(up, self._gpus, 0)
+        free = np.clip(cluster.lacks.free(), 0, gpus)
+        used = gpus - free
+        partly = (used > 0) & (free > 0)
+        reserved, left = int(used.sum()), int(free.sum())
+        given = self._attribute(waiting, left)
+        return Sample(
+            at=at,
+            capacity=self.capacity,
+            healthy=int(gpus.sum()),
+            reserved=reserved,
+            running=reserved - sum(map(cluster.gpus, restarting)),
+            nodes=int((gpus > 0).sum()),
+            fragmented=int(partly.sum()),
+            stranded=int(free[partly].sum()),
+            waiting_jobs=len(waiting),
+            waiting_gpus=waiting.wanted,
+            lost_quota=given.quota,
+            lost_topology=given.topology,
+            lost_fragmentation=given.fragmentation,
+            lost_waiting=given.waiting,
+            idle=given.left,
+            largest_gang=int(free[(used == 0) & self._usable].sum()),
+        )
+
+    def _attribute(self, waiting: Waiting, free: int) -> _Free:
+        """Give free GPUs to those who wait, in order, as many as each needs to start."""
+        given = _Free(free)
+        if self._version != self._cluster.version:
+            self._version = self._cluster.version
+            self._lacks.clear()
+        for j in waiting:
+            if not given.left:
+                break
+            wanted = min(given.left, self._cluster.world.tasks[j].least_gpus)
+            if not wanted:
+                continue
+            given.left -= wanted
+            match self._lack(j):
+                case "quota":
+                    given.quota += wanted
+                case "closeness":
+                    given.topology += wanted
+                case "room":
+                    given.fragmentation += wanted
+                case _:
+                    given.waiting += wanted
+        return given
+
+    def _lack(self, j: int) -> str:
+        """Return what keeps a job from starting, the same for all that are alike."""
+        key = self._cluster.alike(j)
+        if key not in self._lacks:
+            self._lacks[key] = self._cluster.lack(j)
+        return self._lacks[key]

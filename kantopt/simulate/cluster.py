@@ -1,0 +1,232 @@
+"""The cluster while time goes on: where jobs are, and who can start now."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from kantopt.problem.placement import Placement
+from kantopt.schema.policy import Placement as Choice
+from kantopt.search.gangs import Placer
+from kantopt.search.scores import Scores
+from kantopt.search.shapes import Mask
+from kantopt.search.state import State
+from kantopt.search.strategy import Strategy
+from kantopt.simulate.lacks import Lacks
+from kantopt.simulate.world import World
+
+
+class Cluster:
+    """One state for a whole simulation; jobs come by a strategy, and go.
+
+    Jobs that are alike and do not fit are not tried again until something was freed.
+
+    Attributes
+    ----------
+    state
+        Where all pods are now.
+    down
+        Nodes that have failed and are not repaired.
+    changed
+        Pod sets that have come or gone since whoever looks at this emptied it.
+    version
+        Grows with every change.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        choice: Choice,
+        placement: Placement | None = None,
+        down: frozenset[int] = frozenset(),
+    ) -> None:
+        self.world = world
+        self.state = State(world.instance, world.start if placement is None else placement)
+        self.state.settle(range(len(world.instance.podsets)))
+        self.down = set(down)
+        for n in self.down:
+            self.state.close(n, True)
+        self.changed: set[int] = set()
+        self.version = 0
+        self._placer = Placer(Scores(self.state, Strategy(choice.strategy)))
+        self.lacks = Lacks(self._placer)
+        self._zone, self._zone_placer = None, self._placer
+        self._zoned: frozenset[int] = frozenset()
+        if (zone := choice.zone) is not None:
+            self._zone = self._nodes(zone.nodes)
+            self._zoned = frozenset(
+                job.index
+                for job in world.instance.jobs
+                if any(
+                    fnmatchcase(name, pattern)
+                    for name in (job.name, job.name.split("/", 1)[1])
+                    for pattern in zone.jobs
+                )
+            )
+            self._zone_placer = Placer(Scores(self.state, Strategy(zone.strategy)))
+        self._keys: dict[int, Hashable] = {}
+        self._hopeless: set[Hashable] = set()
+        self._lonely: set[int] = set()
+        """Of those whom nobody is like, who did not fit."""
+
+    def _nodes(self, selector: str) -> Mask:
+        key, given, value = selector.partition("=")
+        labels = [node.labels for node in self.world.instance.nodes]
+        return np.array(
+            [key in each and (not given or each[key] == value) for each in labels], dtype=np.bool_
+        )
+
+    # -- who starts
+
+    def alike(self, j: int) -> Hashable:
+        """Return what decides whether a job fits; jobs with equal answers fit or fail alike."""
+        if j not in self._keys:
+            self._keys[j] = self._alike(j)
+        return self._keys[j]
+
+    def _alike(self, j: int) -> Hashable:
+        instance, state = self.world.instance, self.state
+        job = instance.jobs[j]
+        if any(map(state.neighbours.concern, job.podsets)):
+            return j
+        podsets = [instance.podsets[s] for s in job.podsets]
+        return (
+            job.queue,
+            job.min_count,
+            j in self._zoned,
+            tuple(role.min_count for role in job.roles),
+            tuple((state.shape[p.index].index, p.allowed, p.count) for p in podsets),
+            tuple(
+                (need.roles, need.required, need.preferred, need.slice_level, need.slice_size)
+                for need in self._placer.needs.get(j, ())
+            ),
+        )
+
+    def hopeless(self, j: int) -> bool:
+        """Whether a job like this one did not fit, and nothing has been freed since."""
+        return j in self._lonely or self.alike(j) in self._hopeless
+
+    def start(self, j: int) -> bool:
+        """Place the pods without which a job does not start; return whether that was possible.
+
+        Of a job that is no gang that is one pod; as many come as fit.
+        """
+        if self.hopeless(j):
+            return False
+        for placer, within in self._ways(j):
+            if self.lacks.seen(j, within) is None:
+                placer.place(j, within=within)
+                if self.pods(j):
+                    self._came(j)
+                    return True
+        key = self.alike(j)
+        if key == j:
+            self._lonely.add(j)
+        else:
+            self._hopeless.add(key)
+        return False
+
+    def grow(self, j: int) -> bool:
+        """Place more pods of a job that runs, as many as fit; return whether any came."""
+        before = self.pods(j)
+        for placer, within in self._ways(j):
+            if self.lacks.room_for_more(j, within):
+                placer.place_more(j, within=within)
+        if self.pods(j) > before:
+            self._came(j)
+            return True
+        return False
+
+    def _ways(self, j: int) -> Iterator[tuple[Placer, Mask | None]]:
+        """By whom a job is placed, and on which nodes: first those set apart for it."""
+        if self._zone is None:
+            yield self._placer, None
+            return
+        if j in self._zoned:
+            yield self._zone_placer, self._zone
+        yield self._placer, ~self._zone
+
+    def _came(self, j: int) -> None:
+        self.changed.update(self.world.instance.jobs[j].podsets)
+        self.version += 1
+        self._lonely.clear()
+
+    # -- who goes
+
+    def stop(self, j: int) -> None:
+        """Take all pods of a job off the cluster."""
+        podsets = self.world.instance.jobs[j].podsets
+        for s in podsets:
+            for spot, pods in sorted(self.state.spots[s].items()):
+                self.state.add(s, spot, -pods)
+        self.changed.update(podsets)
+        self.state.settle(podsets)
+        self.freed()
+
+    def fail(self, n: int) -> list[int]:
+        """Let a node fail; return the jobs that lose pods there, and are to be stopped.
+
+        Pods that belong to the node wait there until it is repaired.
+        """
+        self.down.add(n)
+        self.state.close(n, True)
+        self.version += 1
+        podsets = self.world.instance.podsets
+        on_it = (podsets[s] for s, _ in self.state.bound_on.get(n, ()))
+        return sorted({podset.job for podset in on_it if not podset.daemon})
+
+    def repair(self, n: int) -> None:
+        """Let a node take pods again."""
+        self.down.discard(n)
+        self.state.close(n, False)
+        self.freed()
+
+    def freed(self) -> None:
+        """Take note that there is more room, or that rules leave more."""
+        self.version += 1
+        self._hopeless.clear()
+        self._lonely.clear()
+
+    def settle(self) -> None:
+        """Take what has come as standing from now on."""
+        self.state.settle(sorted(self.changed))
+
+    # -- what is where
+
+    def pods(self, j: int) -> int:
+        """Pods of a job that are placed."""
+        return sum(self.state.placed[s] for s in self.world.instance.jobs[j].podsets)
+
+    def gpus(self, j: int) -> int:
+        """Milli-GPU of the pods of a job that are placed."""
+        podsets = self.world.instance.podsets
+        return sum(
+            self.state.placed[s] * podsets[s].gpu_milli for s in self.world.instance.jobs[j].podsets
+        )
+
+    def short(self, j: int) -> bool:
+        """Whether pods of a job are not placed."""
+        podsets = self.world.instance.podsets
+        return any(
+            self.state.placed[s] < podsets[s].count for s in self.world.instance.jobs[j].podsets
+        )
+
+    def nodes(self, j: int) -> list[int]:
+        """Nodes on which a job is."""
+        podsets = self.world.instance.jobs[j].podsets
+        return sorted({spot.node for s in podsets for spot in self.state.spots[s]})
+
+    def lack(self, j: int) -> str:
+        """Return what a waiting job lacks now: as :data:`Lack` says, or ``nothing``.
+
+        What was tried in vain, though nothing is seen to lack, lacks closeness if any is asked of
+        it and room if not.
+        """
+        seen = [self.lacks.seen(j, within) for _, within in self._ways(j)]
+        if (lack := seen[-1]) is not None and None not in seen:
+            return lack
+        if not self.hopeless(j):
+            return "nothing"
+        return "closeness" if j in self._placer.needs or self.alike(j) == j else "room"

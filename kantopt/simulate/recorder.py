@@ -1,0 +1,72 @@
+"""The history written down while it happens."""
+
+from __future__ import annotations
+
+from kantopt.simulate.cluster import Cluster
+from kantopt.simulate.history import Ended, History, Stay
+from kantopt.simulate.work import Work
+from kantopt.verify.metrics.excess_groups import fewest_groups
+from kantopt.verify.metrics.excess_nodes import fewest_nodes
+
+
+class Recorder:
+    """Writes jobs and stays of a history; jobs of the snapshot have no record."""
+
+    def __init__(self, cluster: Cluster, history: History) -> None:
+        self._cluster, self._world = cluster, cluster.world
+        self.history = history
+        self._lost: dict[int, int] = {}
+        """Milli-GPU x ms lost by job, of which records have whole seconds."""
+        topology = self._world.instance.topology
+        self._level = len(topology.levels) - 1
+
+    @property
+    def lost(self) -> dict[int, int]:
+        """Milli-GPU x ms lost so far, by job."""
+        return self._lost
+
+    def started(self, j: int, now: int, *, passed: bool) -> None:
+        """Take note of a start; ``passed``: somebody waits who came before."""
+        task, instance = self._world.tasks[j], self._world.instance
+        if task.record is None:
+            return
+        record = self.history.jobs[task.record]
+        record.started = now if record.started is None else record.started
+        record.starts += 1
+        record.backfilled = passed
+        nodes = self._cluster.nodes(j)
+        record.nodes = len(nodes)
+        if not record.least_nodes:
+            record.least_nodes = fewest_nodes(instance, instance.jobs[j])
+        if self._level >= 0:
+            record.groups = len({instance.topology.domain_of[self._level][n] for n in nodes})
+            if not record.least_groups:
+                record.least_groups = fewest_groups(instance, instance.jobs[j], self._level)
+
+    def stayed(self, j: int, work: Work, now: int, reason: Ended) -> None:
+        """Take note of the end of a job's stays, before it ends them."""
+        record = self._world.tasks[j].record
+        if record is None:
+            return
+        for begin, working, gpus in work.stays:
+            stay = Stay(record, begin, min(working, now), now, gpus, reason)
+            self.history.stays.append(stay)
+            if working > begin and begin == work.stays[0][0]:
+                self._lose(j, gpus * (stay.working - begin))
+        job = self.history.jobs[record]
+        match reason:
+            case "finished":
+                job.ended = now
+            case "evicted":
+                job.evictions += 1
+
+    def lose(self, j: int, work: int, gpus: int) -> None:
+        """Take note of work that is to be done again, milliseconds with so many milli-GPU."""
+        if self._world.tasks[j].record is not None:
+            self._lose(j, work * gpus)
+
+    def _lose(self, j: int, amount: int) -> None:
+        self._lost[j] = lost = self._lost.get(j, 0) + amount
+        record = self._world.tasks[j].record
+        assert record is not None, "it is asked before"
+        self.history.jobs[record].lost = lost // 1000

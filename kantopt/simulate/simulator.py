@@ -1,0 +1,234 @@
+"""A discrete-event simulation (Law, "Simulation Modeling and Analysis", chapter 1): the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from kantopt.schema.duration import duration_seconds
+from kantopt.schema.policy import Policy
+from kantopt.simulate.census import Census
+from kantopt.simulate.cluster import Cluster
+from kantopt.simulate.events import Calendar, Event, Kind
+from kantopt.simulate.history import Ended, History
+from kantopt.simulate.judged import Judge, judged_every
+from kantopt.simulate.queueing import queueing_of
+from kantopt.simulate.recorder import Recorder
+from kantopt.simulate.refused import Refusals
+from kantopt.simulate.waiting import Waiting
+from kantopt.simulate.work import Work
+from kantopt.simulate.world import SECOND, World, fresh
+
+
+class Simulator:
+    """One policy on one trace, event by event; the same input gives the same history.
+
+    All events of a moment happen first, then the queue is worked through, then the moment is
+    counted. It is a :class:`~kantopt.simulate.queueing.Floor`.
+
+    Parameters
+    ----------
+    until
+        Where it ends, milliseconds since the start of the trace; ``None``: when nothing more
+        happens.
+    verify_every
+        Every so many states are judged; ``None``: as many as the cluster is small.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        policy: Policy,
+        *,
+        until: int | None = None,
+        verify_every: int | None = None,
+    ) -> None:
+        self.world, self.policy = world, policy
+        self.now, self._until = 0, until
+        self.restart_time = duration_seconds(policy.restart_time) * SECOND
+        order, self._backfill = queueing_of(policy.metadata.name, policy.queueing)
+        self.cluster = Cluster(world, policy.placement)
+        self.work = [Work() for _ in world.tasks]
+        tasks = world.tasks
+        self.waiting = Waiting(
+            partial(order, self),
+            self.cluster.alike,
+            lambda j: tasks[j].arrival,
+            lambda j: tasks[j].gpus,
+        )
+        self.calendar = Calendar()
+        every = judged_every(len(world.instance.nodes)) if verify_every is None else verify_every
+        self._judge = Judge(self.cluster, every)
+        self._census = Census(self.cluster)
+        self.history = History(
+            policy.metadata.name, world.trace, capacity=self._census.capacity, jobs=fresh(world)
+        )
+        self._recorder = Recorder(self.cluster, self.history)
+        self._refusals = Refusals(world, policy.placement)
+        self._restarting: set[int] = set()
+        self._settled = 0
+        self._short: dict[int, None] = {}
+        """Jobs that run and have pods that wait, in the order in which they started."""
+        self._sampled: tuple[int, ...] | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        for j, task in enumerate(self.world.tasks):
+            if task.record is None and self.cluster.pods(j):
+                self._begins(j)
+            else:
+                self.calendar.add(Event(task.arrival, Kind.ARRIVAL, j))
+        for n, at, until in self.world.outages:
+            self.calendar.add(Event(at, Kind.OUTAGE, n))
+            self.calendar.add(Event(until, Kind.REPAIR, n))
+        for j, at in self.world.endings:
+            self.calendar.add(Event(at, Kind.ENDING, j))
+        if self.calendar.next != 0:
+            self._count()
+
+    @property
+    def settled(self) -> int:
+        """Jobs of the trace of which nothing is to come."""
+        return self._settled
+
+    # -- the loop
+
+    def run(self, stop: Callable[[], bool] = lambda: False) -> History:
+        """Simulate to the end, or until somebody wishes to stop; return what happened.
+
+        Raises
+        ------
+        IllegalStateError
+            If a state breaks a rule.
+        """
+        while not stop() and self.step():
+            pass
+        return self.finish()
+
+    def step(self) -> bool:
+        """Let the next moment happen; return whether there was one before the end."""
+        at = self.calendar.next
+        if at is None or (self._until is not None and at >= self._until):
+            if self._until is not None:
+                self.now = self._until
+            return False
+        self.now = at
+        while self.calendar.next == at:
+            if self._happens(self.calendar.pop()):
+                self.history.events += 1
+        self._judge.departed()
+        self._backfill(self)
+        for j in list(self._short):
+            if self.cluster.grow(j):
+                self._grew(j)
+        self._judge.arrived(self.now)
+        self._count()
+        return True
+
+    def finish(self) -> History:
+        """Close the books: jobs that run are left where they are."""
+        self.history.horizon = self.now
+        self.history.judged = self._judge.judged
+        for j, work in enumerate(self.work):
+            if work.running:
+                self._recorder.stayed(j, work, self.now, "horizon")
+        return self.history
+
+    def _happens(self, event: Event) -> bool:
+        """Let an event happen; return whether it was still to."""
+        j = event.subject
+        match event.kind:
+            case Kind.ARRIVAL:
+                self._arrives(j)
+            case Kind.END | Kind.WORKS if event.version != self.work[j].version:
+                return False
+            case Kind.END:
+                self._stops(j, "finished")
+            case Kind.WORKS:
+                self._restarting.discard(j)
+            case Kind.ENDING:
+                if self.work[j].running:
+                    self._stops(j, "finished")
+                elif j in self.waiting:
+                    self.waiting.remove(j)
+            case Kind.OUTAGE:
+                for each in self.cluster.fail(j):
+                    self._disturbs(each, "failed")
+            case Kind.REPAIR:
+                self.cluster.repair(j)
+        return True
+
+    # -- what happens to jobs
+
+    def _arrives(self, j: int) -> None:
+        record = self.world.tasks[j].record
+        reason = self._refusals.reason(j)
+        if not reason:
+            self.waiting.add(j)
+        elif record is not None:
+            self.history.jobs[record].refused = reason
+            self._settled += 1
+
+    def start(self, j: int) -> bool:
+        """Start a job that waits if it fits; return whether it did."""
+        if not self.cluster.start(j):
+            return False
+        passed = self.waiting.passed(j)
+        self.waiting.remove(j)
+        self._begins(j)
+        self._recorder.started(j, self.now, passed=passed)
+        return True
+
+    def evict(self, j: int) -> None:
+        """Stop a job that runs for another; it waits again."""
+        self._judge.arrived(self.now)
+        self._disturbs(j, "evicted")
+        self._judge.departed()
+
+    def _begins(self, j: int) -> None:
+        work = self.work[j]
+        gpus = self.cluster.gpus(j)
+        end = work.begin(self.world.tasks[j], self.now, self.restart_time, gpus)
+        assert work.working is not None, "it has begun"
+        if end is not None:
+            self.calendar.add(Event(end, Kind.END, j, work.version))
+        if work.working > self.now:
+            self._restarting.add(j)
+            self.calendar.add(Event(work.working, Kind.WORKS, j, work.version))
+        if self.cluster.short(j):
+            self._short[j] = None
+
+    def _grew(self, j: int) -> None:
+        work = self.work[j]
+        work.more(self.now, self.cluster.gpus(j) - sum(gpus for _, _, gpus in work.stays))
+        if not self.cluster.short(j):
+            del self._short[j]
+
+    def _stops(self, j: int, reason: Ended) -> None:
+        self._recorder.stayed(j, self.work[j], self.now, reason)
+        self.work[j].end()
+        self._settled += self.world.tasks[j].record is not None
+        self._leaves(j)
+
+    def _disturbs(self, j: int, reason: Ended) -> None:
+        gpus = self.cluster.gpus(j)
+        self._recorder.stayed(j, self.work[j], self.now, reason)
+        self._recorder.lose(j, self.work[j].disturb(self.world.tasks[j], self.now), gpus)
+        self._leaves(j)
+        self.waiting.add(j)
+
+    def _leaves(self, j: int) -> None:
+        self.cluster.stop(j)
+        self._restarting.discard(j)
+        self._short.pop(j, None)
+
+    # -- what is counted
+
+    def _count(self) -> None:
+        """Take a sample, unless nothing has changed since the last one."""
+        state = self.cluster.version, len(self.waiting), self.waiting.wanted, len(self._restarting)
+        if state != self._sampled:
+            self._sampled = state
+            self.history.samples.append(
+                self._census.sample(self.now, self.waiting, self._restarting)
+            )

@@ -1,0 +1,104 @@
+"""Who waits: in the order of the queue, and by what is alike."""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_left, insort
+from collections.abc import Callable, Hashable, Iterator
+from typing import TypeVar
+
+Rank = tuple[int, ...]
+_E = TypeVar("_E", tuple[Rank, int], tuple[int, int])
+
+
+class Waiting:
+    """Jobs that wait, the least rank first.
+
+    Parameters
+    ----------
+    rank
+        Place of a job in the queue; the same as long as it waits.
+    alike
+        What decides whether a job fits.
+    arrival
+        When a job came.
+    gpus
+        Milli-GPU of all pods of a job.
+
+    Attributes
+    ----------
+    wanted
+        Milli-GPU of all that wait.
+    """
+
+    def __init__(
+        self,
+        rank: Callable[[int], Rank],
+        alike: Callable[[int], Hashable],
+        arrival: Callable[[int], int],
+        gpus: Callable[[int], int],
+    ) -> None:
+        self._rank, self._alike, self._arrival, self._gpus = rank, alike, arrival, gpus
+        self.wanted = 0
+        self._order: list[tuple[Rank, int]] = []
+        self._groups: dict[Hashable, list[tuple[Rank, int]]] = {}
+        self._arrivals: list[tuple[int, int]] = []
+
+    def add(self, j: int) -> None:
+        """Let a job wait."""
+        entry = (self._rank(j), j)
+        insort(self._order, entry)
+        insort(self._groups.setdefault(self._alike(j), []), entry)
+        insort(self._arrivals, (self._arrival(j), j))
+        self.wanted += self._gpus(j)
+
+    def remove(self, j: int) -> None:
+        """Let a job wait no longer."""
+        entry, key = (self._rank(j), j), self._alike(j)
+        _drop(self._order, entry)
+        _drop(self._groups[key], entry)
+        if not self._groups[key]:
+            del self._groups[key]
+        _drop(self._arrivals, (self._arrival(j), j))
+        self.wanted -= self._gpus(j)
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __contains__(self, j: int) -> bool:
+        entry = (self._rank(j), j)
+        i = bisect_left(self._order, entry)
+        return i < len(self._order) and self._order[i] == entry
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield the jobs in order; nobody may come or go meanwhile."""
+        return (j for _, j in self._order)
+
+    def first(self) -> int | None:
+        """Return who is next; ``None`` if nobody waits."""
+        return self._order[0][1] if self._order else None
+
+    def passed(self, j: int) -> bool:
+        """Whether one that waits came before a job, which waits as well."""
+        return self._arrivals[0] < (self._arrival(j), j)
+
+    def best_of_each(self) -> Iterator[int]:
+        """Yield in order the first of each group of jobs that are alike.
+
+        After one has been yielded and has left, the next like it follows; one that has not left
+        stands for all of its group. So nobody is asked twice what is known.
+        """
+        heads = [(group[0], n, key) for n, (key, group) in enumerate(self._groups.items())]
+        heapq.heapify(heads)
+        while heads:
+            (rank, j), n, key = heapq.heappop(heads)
+            yield j
+            group = self._groups.get(key)
+            if group and group[0] != (rank, j):
+                heapq.heappush(heads, (group[0], n, key))
+
+
+def _drop(entries: list[_E], entry: _E) -> None:
+    i = bisect_left(entries, entry)
+    assert entries[i] == entry, "it waits"
+    del entries[i]

@@ -231,10 +231,10 @@ def test_only_cp_imports_the_solver(path: Path) -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_numpy_is_loaded_by_the_search_only(path: Path) -> None:
-    """And by tables of contents, changes and domains, which their certificates load, too."""
+    """And by what uses its state: simulations, and certificates of contents, changes, domains."""
     module = name_of(path)
     tables = ("kantopt.verify.slots.", "kantopt.verify.changes.", "kantopt.verify.witness.domains")
-    if layer_of(module) != "search" and not module.startswith(tables):
+    if layer_of(module) not in ("search", "simulate") and not module.startswith(tables):
         loaded = {module.split(".")[0] for module in imported(path, at_load=True)}
         assert not loaded & {"numpy", "networkx"}
 

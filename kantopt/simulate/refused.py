@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from kantopt.schema.policy import Placement as Choice
-from kantopt.search.reasons import first_reason
+from kantopt.search.reasons import NOT_EXAMINED, first_reason
 from kantopt.simulate.cluster import Cluster
 from kantopt.simulate.world import World
 
@@ -14,7 +14,7 @@ class Refusals:
     """Tries jobs on the empty cluster, one of those that are alike; each leaves it again."""
 
     def __init__(self, world: World, choice: Choice) -> None:
-        self._world = world
+        self._world, self._choice = world, choice
         self._empty = Cluster(world, choice, world.instance.nowhere)
         self._known: dict[Hashable, str] = {}
 
@@ -36,4 +36,8 @@ class Refusals:
             self._empty.stop(j)
             return ""
         rule, words = first_reason(instance, instance.nowhere, j)
-        return f"{rule}: {words}"
+        if rule != NOT_EXAMINED:
+            return f"{rule}: {words}"
+        if self._choice.zone is not None:
+            return f"no place but on the nodes set apart, {self._choice.zone.nodes}"
+        return f"{self._choice.strategy} finds no place for all of its pods together"

@@ -1,0 +1,141 @@
+"""Simulations small enough that every start is known beforehand."""
+
+from __future__ import annotations
+
+import pytest
+
+from kantopt.simulate.history import History
+from tests.simulate.worlds import GPU, job, policy, simulated, snapshot, trace
+
+FIVE = trace(
+    job("a", 0, 100, 8),
+    job("b", 10, 50, 4),
+    job("c", 20, 30, 8, pods=2),
+    job("d", 30, 40, 2, pods=2),
+    job("e", 40, 10, 9),
+)
+"""On two nodes of 8 GPUs; c needs both, e more than there is."""
+
+
+def starts(history: History) -> dict[str, int | None]:
+    return {
+        each.name.split("/")[1]: None if each.started is None else each.started // 1000
+        for each in history.jobs
+    }
+
+
+def ends(history: History) -> dict[str, int | None]:
+    return {
+        each.name.split("/")[1]: None if each.ended is None else each.ended // 1000
+        for each in history.jobs
+    }
+
+
+@pytest.mark.parametrize(
+    ("backfill", "started"),
+    [
+        ("none", {"a": 0, "b": 10, "c": 100, "d": 130, "e": None}),
+        ("best-effort", {"a": 0, "b": 10, "c": 100, "d": 30, "e": None}),
+    ],
+)
+def test_five_jobs_on_two_nodes(backfill: str, started: dict[str, int | None]) -> None:
+    history = simulated(snapshot(8, 8), FIVE, policy(queueing={"backfill": backfill}))
+    assert starts(history) == started
+    lasts = {"a": 100, "b": 50, "c": 30, "d": 40}
+    assert ends(history) == {
+        name: None if at is None else at + lasts[name] for name, at in started.items()
+    }
+    refused = {each.name: each.refused for each in history.jobs if each.refused}
+    assert list(refused) == ["default/e"]
+    assert "9 of 8 nvidia.com/gpu" in refused["default/e"]
+    assert [each.backfilled for each in history.jobs][3] is (backfill == "best-effort")
+    assert history.judged == 4
+    assert history.horizon == 1000 * max(at for at in ends(history).values() if at is not None)
+
+
+def test_a_job_that_a_failed_node_stops_works_on_from_its_checkpoint_after_a_restart() -> None:
+    course = trace(
+        job("a", 0, 100, 8, checkpointInterval="20s"),
+        outages=[{"node": "n0", "at": "50s", "lasts": "25s"}],
+    )
+    history = simulated(snapshot(8), course, policy(restartTime="10s"))
+    # 50 s done, 40 s of them saved; it waits until 75 s, restarts until 85 s, works 60 s.
+    (done,) = history.jobs
+    assert (done.started, done.ended, done.starts) == (0, 145_000, 2)
+    assert done.lost == 8000 * (10 + 10)
+    stays = [(each.begin, each.working, each.end, each.reason) for each in history.stays]
+    assert stays == [(0, 0, 50_000, "failed"), (75_000, 85_000, 145_000, "finished")]
+    seen = [(each.at, each.healthy, each.reserved, each.running) for each in history.samples]
+    assert seen == [
+        (0, 8000, 8000, 8000),
+        (50_000, 0, 0, 0),
+        (75_000, 8000, 8000, 0),
+        (85_000, 8000, 8000, 8000),
+        (145_000, 8000, 0, 0),
+    ]
+
+
+def test_nobody_comes_to_a_node_that_has_failed() -> None:
+    course = trace(job("a", 10, 10, 8), outages=[{"node": "n0", "at": "0s", "lasts": "30s"}])
+    assert starts(simulated(snapshot(8), course, policy())) == {"a": 30}
+
+
+def test_jobs_of_the_snapshot_stay_until_the_trace_ends_them() -> None:
+    standing = {
+        "name": "s",
+        "podSets": [
+            {"count": 1, "requests": {GPU: 8}, "assignments": [{"node": "n0", "count": 1}]}
+        ],
+    }
+    cluster = snapshot(8, jobs=[standing])
+    waits = simulated(cluster, trace(job("a", 5, 10, 1)), policy())
+    assert starts(waits) == {"a": None}
+    assert (waits.samples[0].reserved, waits.horizon) == (8000, 5000)
+    ending = trace(job("a", 5, 10, 1), endings=[{"job": "s", "after": "30s"}])
+    assert starts(simulated(cluster, ending, policy())) == {"a": 30}
+
+
+def test_an_elastic_gang_starts_with_its_minimum_and_grows_when_there_is_room() -> None:
+    course = trace(job("a", 0, 30, 4), job("b", 10, 100, 2, pods=4, minCount=2))
+    history = simulated(snapshot(8), course, policy())
+    assert starts(history) == {"a": 0, "b": 10}
+    stays = [(each.job, each.begin // 1000, each.gpus) for each in history.stays]
+    assert stays == [(0, 0, 4000), (1, 10, 4000), (1, 30, 4000)]
+    assert ends(history)["b"] == 110
+
+
+def test_free_gpus_are_given_to_those_who_wait_in_order_and_each_once() -> None:
+    cluster = snapshot(
+        8,
+        8,
+        8,
+        queues=[{"name": "q", "resources": [{"name": GPU, "nominalQuota": 8}]}],
+    )
+    course = trace(
+        job("a", 0, 100, 5, pods=3),  # leaves 3 GPUs on each node
+        job("quota", 1, 10, 1, pods=8, minCount=8, queueName="q"),
+        job("more", 2, 10, 1, queueName="q"),
+        job("split", 3, 10, 4),
+        job("last", 4, 10, 1),
+    )
+    history = simulated(cluster, course, policy(queueing={"backfill": "none"}))
+    by_time = {each.at // 1000: each for each in history.samples}
+    at = by_time[3]
+    # "quota" runs and has one GPU left over; "more" is over the quota, and takes what is left.
+    assert starts(history)["quota"] == 1
+    assert (at.reserved, at.lost_quota, at.lost_fragmentation, at.idle) == (23_000, 1000, 0, 0)
+    assert starts(history)["split"] == 100
+
+
+def test_gpus_that_no_node_has_together_are_lost_to_fragmentation() -> None:
+    course = trace(job("a", 0, 10, 5, pods=2), job("b", 1, 5, 6))
+    sample = simulated(snapshot(8, 8), course, policy()).samples[1]
+    assert (sample.lost_fragmentation, sample.stranded, sample.largest_gang) == (6000, 6000, 0)
+    assert (sample.fragmented, sample.nodes) == (2, 2)
+
+
+def test_a_simulation_until_some_time_ends_there_and_leaves_who_runs() -> None:
+    history = simulated(snapshot(8, 8), FIVE, policy(), until=50_000)
+    assert history.horizon == 50_000
+    assert ends(history) == dict.fromkeys("abcde")
+    assert [each.reason for each in history.stays] == ["horizon"] * 3

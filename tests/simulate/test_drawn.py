@@ -1,0 +1,57 @@
+"""What holds of every simulation: on tiny clusters with everything in them, drawn at random."""
+
+from __future__ import annotations
+
+import pytest
+
+from kantopt.simulate.history import History
+from kantopt.simulate.metrics.window import Window
+from kantopt.simulate.simulator import Simulator
+from tests.campaign import some
+from tests.simulate.worlds import drawn
+
+BLOCKS = some(range(8))
+EACH = 25
+
+
+def run(seed: int) -> History:
+    world, policy = drawn(seed)
+    return Simulator(world, policy, verify_every=1).run()
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_books_balance_and_time_goes_forward(block: int) -> None:
+    judged = started = 0
+    for seed in range(block * EACH, (block + 1) * EACH):
+        history = run(seed)  # every state is judged on the way
+        judged += history.judged
+        started += sum(each.started is not None for each in history.jobs)
+        if history.horizon:
+            Window(history)  # samples that do not add up are refused
+        for job in history.jobs:
+            _check_job(history, job.name)
+    assert judged > 4 * EACH
+    assert started > 4 * EACH
+
+
+def _check_job(history: History, name: str) -> None:
+    number, job = next((i, each) for i, each in enumerate(history.jobs) if each.name == name)
+    stays = [each for each in history.stays if each.job == number]
+    assert (job.started is None) == (not stays)
+    if job.started is None:
+        assert job.ended is None
+        return
+    assert job.started >= job.arrival
+    assert min(stay.begin for stay in stays) == job.started
+    assert all(stay.begin <= stay.working <= stay.end for stay in stays)
+    if job.starts == 1 and job.ended is not None:
+        assert job.ended == job.started + job.duration
+    if job.ended is not None:
+        assert job.ended == max(stay.end for stay in stays)
+    assert job.least_nodes >= 1
+    assert job.nodes >= 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_same_input_gives_the_same_history(seed: int) -> None:
+    assert run(seed) == run(seed)

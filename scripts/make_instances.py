@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 from known_instances import Known, Line, Mapping, all_known
+from known_metrics import decided_by_metrics
 from known_reports import reported
 
 INSTANCES = Path(__file__).parent.parent / "instances"
@@ -65,7 +66,7 @@ def write_up(known: Known) -> str:
 
 def files() -> dict[Path, str]:
     """Return the text of every generated file, by path."""
-    listed = [*all_known(), *reported()]
+    listed = [*all_known(), *reported(), *decided_by_metrics()]
     written = {INSTANCES / known.folder / f"{known.name}.yaml": write_up(known) for known in listed}
     table: Mapping = {}
     for known in listed:

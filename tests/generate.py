@@ -26,6 +26,7 @@ from kantopt.schema.raw import RawDocument
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.validation import validate
 from tests.drafts import GPU, HIGH, LOW, MIDDLE, Document, Draft
+from tests.more_metrics import ask_more
 from tests.oracle import Value, best, job_options
 from tests.plants import PLANTS
 from tests.wishes import wish
@@ -264,6 +265,7 @@ def random_documents(seed: int) -> tuple[ClusterSnapshot, JobList, Model]:
     while True:
         objectives, favourite = rng.choice(OBJECTIVES)
         parts = _document(_draft(rng, favourite), objectives)
+        ask_more(seed, parts[0], parts[2])
         raw = [RawDocument(f"seed {seed}", i, data) for i, data in enumerate(parts)]
         documents = (
             validate(raw[0], ClusterSnapshot),

@@ -9,7 +9,7 @@ from typing import Literal
 from kantopt.problem.counted import counted, counted_domains
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import ANY_GPU, Tier, tiers_of
+from kantopt.problem.tiers import ANY_GPU, PER_UNIT, Tier, tiers_of
 from kantopt.schema.model import Metric
 from kantopt.schema.plan import Goal, Plan
 from kantopt.schema.quantity import from_base
@@ -24,6 +24,8 @@ _TIDY = (
     Metric.FRAGMENT_RATE,
     Metric.DOMAINS_IN_USE,
     Metric.UNDRAINED,
+    Metric.COST,
+    Metric.ENERGY,
 )
 """Metrics that pods are moved for where they come before the moves."""
 _DISTURBING = (
@@ -33,7 +35,17 @@ _DISTURBING = (
     Metric.DISRUPTION_COST,
 )
 
-Unit = Literal["nodes", "domains", "slots", "milli-GPU", "jobs", "pods", "other"]
+Unit = Literal[
+    "nodes",
+    "domains",
+    "slots",
+    "milli-GPU",
+    "jobs",
+    "pods",
+    "micro-units",
+    "milliwatts",
+    "other",
+]
 
 
 def goal_rows(instance: Instance, placement: Placement) -> tuple[Goal, ...]:
@@ -70,11 +82,11 @@ def impossible(plan: Plan) -> tuple[str, ...]:
 
 
 def benefit(plan: Plan) -> Fraction:
-    """What all goals gain together: nodes, domains, slots, GPUs and jobs."""
+    """What all goals gain together: nodes, domains, slots, GPUs, jobs, units of price, watts."""
     gained = Fraction(0)
     for goal in plan.goals:
         difference = goal.after - goal.before if goal.more_is_better else goal.before - goal.after
-        gained += Fraction(difference, 1000 if goal.unit == "milli-GPU" else 1)
+        gained += Fraction(difference, PER_UNIT.get(goal.unit, 1))
     return gained
 
 
@@ -108,6 +120,10 @@ def _row(tier: Tier, before: Step, after: Step) -> Goal:
             text, unit = f"jobs without their pods{scope}", "jobs" if tier.unit == "jobs" else unit
         case Metric.UNDRAINED:
             text, unit = "pods on nodes to be emptied", "pods"
+        case Metric.COST:
+            text, unit = "price of nodes in use", "micro-units"
+        case Metric.ENERGY:
+            text, unit = "power of nodes in use", "milliwatts"
         case Metric.FRAGMENTED_NODES:
             text, unit = "GPU nodes partly used", "nodes"
         case Metric.STRANDED_GPUS:

@@ -14,7 +14,8 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, finest_level, tiers_of
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.hints import did_you_mean, one_of
-from kantopt.schema.model import Metric, Model, Objective, TotalObjective
+from kantopt.schema.model import Metric, Model, Objective
+from kantopt.schema.objectives import TotalObjective
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.reports import Amount, Figure, MetricsReport
 from kantopt.verify.metrics import MEASURES
@@ -170,6 +171,12 @@ def _gpus(measured: _Measured) -> Iterator[Figure]:
         "nodes",
         lambda step: (in_use(step), len(usable)),
     )
+    if any(instance.nodes[n].price for n in usable):
+        tier = Tier(Metric.COST, "micro-units")
+        yield measured.figure(tier.metric, "price of nodes in use", tier.unit, _tier_value(tier))
+    if any(instance.nodes[n].idle_power or instance.nodes[n].power_per_gpu for n in usable):
+        tier = Tier(Metric.ENERGY, "milliwatts")
+        yield measured.figure(tier.metric, "power of nodes in use", tier.unit, _tier_value(tier))
 
 
 def _pools(instance: Instance, nodes: Sequence[int]) -> list[tuple[str, list[int]]]:

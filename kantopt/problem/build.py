@@ -29,6 +29,7 @@ from kantopt.problem.uses import NodeUses
 from kantopt.schema import jobs as docs
 from kantopt.schema.hints import did_you_mean, one_of, quote
 from kantopt.schema.model import Model
+from kantopt.schema.quantity import micro_units
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.snapshot import Node as NodeDocument
 
@@ -172,6 +173,9 @@ def _node(
         devices=devices,
         gpu_milli=gpus,
         drained=node.name in drained,
+        price=micro_units(node.price),
+        idle_power=node.idle_power,
+        power_per_gpu=node.power_per_gpu,
     )
 
 
@@ -276,3 +280,12 @@ def _check_overflow(
         if offered + asked >= OVERFLOW:
             found = f"{offered} offered and {asked} asked for, in base units"
             problems.append(Problem(source, name, found, "amounts that sum to less than 2^62"))
+    prices = sum(node.price for node in nodes)
+    if prices >= OVERFLOW:
+        found = f"{prices} millionths"
+        problems.append(Problem(source, "price", found, "prices that sum to less than 2^62"))
+    gpus = sum(podset.count * podset.gpu_milli for podset in podsets)
+    power = sum(1000 * node.idle_power + gpus * node.power_per_gpu for node in nodes)
+    if power >= OVERFLOW:
+        found = f"{power} milliwatts if all GPUs asked for were on each node"
+        problems.append(Problem(source, "powerPerGpu", found, "sums of less than 2^62"))

@@ -49,6 +49,12 @@ class Node:
     gpu_milli: int
     drained: bool = False
     """To be emptied: nothing arrives, and pods may move off it even if it is not ready."""
+    price: int = 0
+    """Of the node in use, in millionths."""
+    idle_power: int = 0
+    """Of the node in use without its GPUs, in watts."""
+    power_per_gpu: int = 0
+    """Of each GPU that a pod holds, in watts."""
 
     @property
     def usable(self) -> bool:

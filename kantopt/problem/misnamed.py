@@ -8,12 +8,13 @@ from kantopt.errors import Problem
 from kantopt.problem.cluster import Node, Topology
 from kantopt.problem.tiers import ANY_GPU
 from kantopt.schema.hints import did_you_mean, one_of, quote
-from kantopt.schema.model import (
+from kantopt.schema.model import Objective
+from kantopt.schema.objectives import (
+    AmountObjective,
     ClassObjective,
     DomainsObjective,
     FragmentObjective,
     GroupsObjective,
-    Objective,
 )
 
 _Tell = Callable[..., Problem]
@@ -69,6 +70,12 @@ class Names:
             expected = "a goal about what the nodes have: none has GPUs"
             place = f"{path}.{objective.name}" if path else ""
             yield Problem(file, place, objective.name, expected)
+        if isinstance(parameters, AmountObjective) and parameters.target is not None:
+            fields = {"cost": ("price",), "energy": ("idle_power", "power_per_gpu")}
+            if not any(getattr(n, f) for n in self._nodes for f in fields[objective.name]):
+                expected = "a goal about what the nodes have: none has such a field"
+                place = f"{path}.{objective.name}" if path else ""
+                yield Problem(file, place, objective.name, expected)
 
     def unknown_label(self, selector: str) -> tuple[str, Sequence[str], str] | None:
         """Return what no node has of ``KEY=VALUE`` or ``KEY``, what they have, in words."""

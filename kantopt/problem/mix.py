@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kantopt.problem.amounts import amounts, demand_of, gpu_milli_of
 from kantopt.problem.cluster import Amounts
 from kantopt.problem.job import DeviceNeed, PodSet
-from kantopt.schema.model import MixShape
+from kantopt.schema.objectives import MixShape
 
 
 @dataclass(frozen=True, slots=True, order=True)

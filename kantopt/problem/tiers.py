@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet
 from kantopt.problem.mix import Shape, shape_of
-from kantopt.schema.model import (
+from kantopt.schema.model import Metric, Model, PriorityObjective, Rule
+from kantopt.schema.objectives import (
+    AmountObjective,
     ClassObjective,
     ClusterObjective,
     DisplacedObjective,
     DomainsObjective,
     FragmentObjective,
     GroupsObjective,
-    Metric,
-    Model,
-    PriorityObjective,
-    Rule,
     StrandedObjective,
     UnplacedObjective,
 )
-from kantopt.schema.quantity import to_base
+from kantopt.schema.quantity import parse_quantity, to_base
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +72,12 @@ class Tier:
     @property
     def _goal(self) -> str:
         """The target as people write it: GPUs as decimals, those of a mix without its weights."""
-        if self.target is None or "milli-GPU" not in self.unit:
+        per_unit = PER_UNIT.get(self.unit, 1)
+        if self.target is None or per_unit == 1:
             return str(self.target)
-        whole, milli = divmod(self.target // (sum(shape.weight for shape in self.mix) or 1), 1000)
-        return f"{whole}.{milli:03}".rstrip("0").rstrip(".")
+        number = self.target // (sum(shape.weight for shape in self.mix) or 1)
+        whole, rest = divmod(number, per_unit)
+        return f"{whole}.{rest:0{len(str(per_unit)) - 1}}".rstrip("0").rstrip(".")
 
     def above_target(self, measured: int) -> int:
         """Value of the tier where the metric has a value, or a bound of it from one of those."""
@@ -295,6 +296,9 @@ def _elastic(instance: Instance, j: int) -> bool:
 def _cluster_wide(instance: Instance, name: str, parameters: object) -> Tier:
     metric = Metric(name)
     selector = getattr(parameters, "selector", None) or ""
+    tier = Tier(metric, _UNITS[metric], selector=selector, scope=selector)
+    if isinstance(parameters, ClusterObjective):
+        tier = replace(tier, target=parameters.target)
     if isinstance(parameters, StrandedObjective):
         mix = instance.mix
         if parameters.mix:
@@ -303,52 +307,33 @@ def _cluster_wide(instance: Instance, name: str, parameters: object) -> Tier:
         if parameters.target is not None:
             weight = sum(shape.weight for shape in mix)
             target = weight * to_base("gpu", parameters.target, up=False)
-        return Tier(
-            metric, "milli-GPU x mix", mix=mix, selector=selector, target=target, scope=selector
-        )
+        return replace(tier, mix=mix, target=target)
+    if isinstance(parameters, AmountObjective) and parameters.target is not None:
+        scale = Fraction(PER_UNIT[tier.unit])
+        return replace(tier, target=(parse_quantity(parameters.target) * scale).__floor__())
     if isinstance(parameters, DomainsObjective):
         named = instance.topology.level(parameters.level)
         scope = ", ".join(filter(None, (instance.topology.levels[named], _where(parameters))))
-        return Tier(
-            metric,
-            "domains",
-            level=named,
-            selector=selector,
-            offers=_offers(instance, parameters),
-            target=parameters.target,
-            scope=scope,
-        )
+        return replace(tier, level=named, offers=_offers(instance, parameters), scope=scope)
+    if isinstance(parameters, ClassObjective):
+        return replace(tier, offers=_offers(instance, parameters), scope=_where(parameters))
     if isinstance(parameters, GroupsObjective):
         level = (
             instance.topology.level(parameters.level)
             if parameters.level is not None
             else finest_level(instance)
         )
-        return Tier(metric, "groups", level=level, target=parameters.target)
+        return replace(tier, level=level)
     if isinstance(parameters, FragmentObjective):
-        return Tier(
-            metric,
-            "slots",
+        named_slot = "" if parameters.target is None else slot_name(parameters)
+        return replace(
+            tier,
             resource=instance.resources.index(parameters.resource),
             size=to_base(parameters.resource, parameters.size),
             device_class=parameters.device_class,
-            selector=selector,
-            target=parameters.target,
-            scope=", ".join(
-                filter(None, ("" if parameters.target is None else slot_name(parameters), selector))
-            ),
+            scope=", ".join(filter(None, (named_slot, selector))),
         )
-    target = parameters.target if isinstance(parameters, ClusterObjective) else None
-    if isinstance(parameters, ClassObjective):
-        return Tier(
-            metric,
-            _UNITS[metric],
-            selector=selector,
-            offers=_offers(instance, parameters),
-            target=target,
-            scope=_where(parameters),
-        )
-    return Tier(metric, _UNITS[metric], selector=selector, target=target, scope=selector)
+    return tier
 
 
 def _where(objective: ClassObjective) -> str:
@@ -374,6 +359,14 @@ def slot_name(slot: FragmentObjective) -> str:
     return f"{slot.resource}:{slot.size}{devices}"
 
 
+PER_UNIT = {
+    "milli-GPU": 1_000,
+    "milli-GPU x mix": 1_000,
+    "micro-units": 1_000_000,
+    "milliwatts": 1_000,
+}
+"""How many of ours make one of what people count in."""
+
 _UNITS = {
     Metric.DOMAINS_CROSSED: "domains",
     Metric.FRAGMENTED_NODES: "nodes",
@@ -383,6 +376,12 @@ _UNITS = {
     Metric.WAITING: "seconds",
     Metric.UNDRAINED: "pods",
     Metric.PREFERENCES: "points",
+    Metric.STRANDED_GPUS: "milli-GPU x mix",
+    Metric.DOMAINS_IN_USE: "domains",
+    Metric.EXCESS_GROUPS: "groups",
+    Metric.FRAGMENT_RATE: "slots",
+    Metric.COST: "micro-units",
+    Metric.ENERGY: "milliwatts",
 }
 
 

@@ -55,8 +55,10 @@ def _wanted(goal: Goal) -> str:
 def _per_pod(goal: Goal, pods: int) -> str:
     if not pods:
         return "-"
-    scale = 1 if goal.unit == "milli-GPU" else 1000
-    return thousandths(round(gain(goal) * scale / pods))
+    # Thousandths of what people count in.
+    of_ours = {"milli-GPU": 1, "milliwatts": 1, "micro-units": 1000}.get(goal.unit)
+    scaled = 1000 * gain(goal) if of_ours is None else gain(goal) / of_ours
+    return thousandths(round(scaled / pods))
 
 
 def _outcome(goal: Goal, tier: Tier, targeted: set[str]) -> tuple[str, Style]:

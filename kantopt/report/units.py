@@ -38,11 +38,14 @@ def size_bytes(value: int) -> str:
 def in_unit(value: int, unit: str) -> str:
     """Write a number of a unit of ours, without naming the unit.
 
-    ``milli-GPU``, ``cpu`` and ``gpu`` are thousandths, ``memory`` is in bytes, ``seconds`` become
-    a duration.
+    ``milli-GPU``, ``cpu``, ``gpu`` and ``milliwatts`` are thousandths, ``micro-units`` millionths
+    (of a price), ``memory`` is in bytes, ``seconds`` become a duration.
     """
-    if unit in ("milli-GPU", "cpu", "gpu"):
+    if unit in ("milli-GPU", "cpu", "gpu", "milliwatts"):
         return thousandths(value)
+    if unit == "micro-units":
+        whole, micro = divmod(value, 10**6)
+        return f"{whole}.{micro:06}".rstrip("0").rstrip(".")
     if unit == "seconds":
         return duration(value)
     if unit in ("memory", "ephemeral-storage", "storage") or unit.startswith("hugepages-"):
@@ -52,10 +55,18 @@ def in_unit(value: int, unit: str) -> str:
 
 def unit_name(unit: str, number: str = "") -> str:
     """Name of a unit once its numbers are written naturally; singular behind the number 1."""
-    named = {"milli-GPU": "GPUs", "seconds": "", "cpu": "cores", "gpu": "GPUs"}.get(unit, unit)
+    named = _NAMED.get(unit, unit)
     return _SINGULAR.get(named, named) if number == "1" else named
 
 
+_NAMED = {
+    "milli-GPU": "GPUs",
+    "seconds": "",
+    "cpu": "cores",
+    "gpu": "GPUs",
+    "milliwatts": "W",
+    "micro-units": "",
+}
 _SINGULAR = {
     name: name.removesuffix("s")
     for name in ("GPUs", "cores", "nodes", "pods", "jobs", "slots", "domains", "groups")

@@ -17,9 +17,10 @@ from kantopt.schema.job_consistency import (
     repeats,
 )
 from kantopt.schema.jobs import JobList
-from kantopt.schema.model import FragmentObjective, Model, PriorityObjective
+from kantopt.schema.model import Model, PriorityObjective
+from kantopt.schema.objectives import FragmentObjective
 from kantopt.schema.plan import Plan
-from kantopt.schema.quantity import parse_quantity
+from kantopt.schema.quantity import is_price, parse_quantity
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.snapshot import ClusterSnapshot, Node, PodDisruptionBudget, Queue
 from kantopt.schema.trace import Trace
@@ -121,6 +122,11 @@ def _check_node(node: Node, file: str, path: str) -> Iterator[Problem]:
     for i, devices in enumerate(node.devices):
         place = f"{path}.devices[{i}].capacity"
         yield from check_amounts(devices.capacity, file, place, up=False)
+    if not is_price(node.price):
+        found = quote(node.price) if isinstance(node.price, str) else str(node.price)
+        yield Problem(
+            file, f"{path}.price", found, "a price, to the millionth, below 2^62 of these"
+        )
 
 
 def _check_queue(queue: Queue, file: str, path: str) -> Iterator[Problem]:

@@ -3,10 +3,9 @@
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from kantopt.schema.base import (
-    SELECTOR,
     ApiVersion,
     Count,
     Duration,
@@ -17,7 +16,22 @@ from kantopt.schema.base import (
     Selector,
 )
 from kantopt.schema.features import Feature
-from kantopt.schema.jobs import DeviceRequest, Requests
+from kantopt.schema.objectives import (
+    AmountObjective,
+    ClassObjective,
+    ClusterObjective,
+    DisplacedObjective,
+    DomainsObjective,
+    EvictionsObjective,
+    FragmentObjective,
+    GroupsObjective,
+    ModelPart,
+    NodesObjective,
+    NoParameters,
+    StrandedObjective,
+    TotalObjective,
+    UnplacedObjective,
+)
 from kantopt.schema.schedule import Schedule
 from kantopt.schema.stays import Liftable
 from kantopt.schema.zone import Zone
@@ -65,15 +79,11 @@ class Metric(StrEnum):
     DOMAINS_IN_USE = "domains_in_use"
     UNDRAINED = "undrained"
     PREFERENCES = "preferences"
+    COST = "cost"
+    ENERGY = "energy"
 
 
 Switch = Literal["required", "off"]
-
-
-class ModelPart(Part):
-    """A part whose field names are names of rules and metrics, written as they are."""
-
-    model_config = ConfigDict(alias_generator=None)
 
 
 class Rules(ModelPart):
@@ -101,126 +111,6 @@ class Rules(ModelPart):
         default="required", description="disruptionMode all: the whole job is evicted or none of it"
     )
     affinity: Switch = Field(default="required", description="required pod affinity")
-
-
-class UnplacedObjective(ModelPart):
-    """What is wanted and not placed."""
-
-    by: Literal["priority", "all"] = Field(default="priority", description="one tier per priority")
-    unit: Literal["gpu", "job", "pod"] = Field(default="gpu", description="what is counted")
-    target: Literal[0] | None = Field(
-        default=None, description="0: a goal, which a plan misses that leaves any"
-    )
-
-
-class DisplacedObjective(ModelPart):
-    """What runs now and is evicted, by what is unplaced of it."""
-
-    by: Literal["priority", "all"] = Field(default="priority", description="one tier per priority")
-    unit: Literal["gpu", "pod"] = Field(default="gpu", description="what is counted")
-
-
-class PerPriorityObjective(ModelPart):
-    """Counted per priority, the highest first."""
-
-    by: Literal["priority", "all"] = Field(default="priority", description="one tier per priority")
-
-
-class EvictionsObjective(PerPriorityObjective):
-    """Pods evicted, by what they cost or by their number."""
-
-    unit: Literal["cost", "pod"] = Field(
-        default="cost", description="what is counted: disruptionCost, or pods"
-    )
-
-
-class TotalObjective(ModelPart):
-    """Counted over the whole cluster unless asked per priority."""
-
-    by: Literal["priority", "all"] = Field(default="all", description="one tier, or per priority")
-
-
-class MixShape(Part):
-    """One shape of pod in a job mix."""
-
-    count: PositiveCount = Field(default=1, description="weight of the shape: pods of it")
-    requests: Requests = Field(default_factory=dict, description="resources of each pod")
-    devices: tuple[DeviceRequest, ...] = Field(default=(), description="devices of each pod")
-
-
-class ClusterObjective(ModelPart):
-    """A metric of the whole cluster: minimised, or a goal to be reached."""
-
-    target: Count | None = Field(
-        default=None,
-        description="a goal: this much is good enough, and only what is above it counts",
-    )
-
-
-NodeSelector = Annotated[
-    str | None,
-    Field(
-        pattern=SELECTOR.pattern,
-        description="count only nodes with this label, KEY=VALUE or KEY; default: all",
-    ),
-]
-
-
-class NodesObjective(ClusterObjective):
-    """A metric of the nodes that can be used: ready, not cordoned, with a label if one is named."""
-
-    selector: NodeSelector = None
-
-
-class ClassObjective(NodesObjective):
-    """A metric of the nodes that offer something."""
-
-    offers: str | None = Field(
-        default=None,
-        alias="class",
-        min_length=1,
-        description="count only nodes that offer this: a resource, a class of devices, or gpu for "
-        "GPUs of any kind; default: gpu, where nodes have any",
-    )
-
-
-class StrandedObjective(ModelPart):
-    """GPUs that the job mix cannot be expected to use."""
-
-    selector: NodeSelector = None
-    target: Quantity | None = Field(
-        default=None,
-        description="a goal, in GPUs: this much is good enough, and only what is above it counts",
-    )
-    mix: tuple[MixShape, ...] = Field(
-        default=(), description="shapes of pods; default: the commonest GPU pods of the instance"
-    )
-
-
-class GroupsObjective(ClusterObjective):
-    """Topology level whose domains are the groups."""
-
-    level: str | None = Field(default=None, description="level; default: the finest above nodes")
-
-
-class DomainsObjective(ClassObjective):
-    """Topology level whose domains are counted."""
-
-    level: str = Field(description="level, by its name or its node label")
-
-
-class FragmentObjective(NodesObjective):
-    """Free slots of one size, per node or per device."""
-
-    resource: str = Field(default="cpu", description="resource that a slot needs")
-    size: Quantity = Field(description="how much of it a slot needs")
-    device_class: str | None = Field(
-        default=None, description="count slots per device of this class; default: per node"
-    )
-
-
-class NoParameters(ModelPart):
-    """A metric without parameters."""
 
 
 class PriorityObjective(ModelPart):
@@ -298,6 +188,12 @@ class Objective(PriorityObjective):
     )
     preferences: NoParameters | None = Field(
         default=None, description="what pods lose by being where they would rather not be"
+    )
+    cost: AmountObjective | None = Field(
+        default=None, description="price of the nodes in use (see price of nodes)"
+    )
+    energy: AmountObjective | None = Field(
+        default=None, description="power that the nodes in use draw, idle and by GPU"
     )
 
 

@@ -123,9 +123,17 @@ class Goal(Part):
 
     objective: str = Field(description="name of the objective")
     text: str = Field(description="what is counted")
-    unit: Literal["nodes", "domains", "slots", "milli-GPU", "jobs", "pods", "other"] = Field(
-        description="unit of the numbers"
-    )
+    unit: Literal[
+        "nodes",
+        "domains",
+        "slots",
+        "milli-GPU",
+        "jobs",
+        "pods",
+        "micro-units",
+        "milliwatts",
+        "other",
+    ] = Field(description="unit of the numbers")
     more_is_better: bool = Field(description="whether at least the goal is wanted, or at most")
     before: Amount = Field(description="as the cluster is")
     after: Amount = Field(description="after the plan")

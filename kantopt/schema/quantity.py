@@ -133,6 +133,17 @@ def to_base(resource: str, value: str | int, *, up: bool = True) -> int:
     return base
 
 
+def is_price(value: str | int) -> bool:
+    """Whether a price comes in whole millionths that 62 bits hold."""
+    micro = parse_quantity(value) * 10**6
+    return micro.denominator == 1 and micro < 2**62
+
+
+def micro_units(value: str | int) -> int:
+    """Return a price in millionths, rounded down: exact if it :func:`is_price`."""
+    return (parse_quantity(value) * 10**6).__floor__()
+
+
 def from_base(resource: str, amount: int) -> str | int:
     """Write an amount in base units back as a quantity; exact inverse of :func:`to_base`."""
     if resource not in MILLI_RESOURCES:

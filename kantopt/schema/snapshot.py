@@ -97,6 +97,17 @@ class Node(Part):
         description="false: takes only pods that tolerate its taint for that, by default "
         "node.kubernetes.io/not-ready",
     )
+    price: Quantity = Field(
+        default=0,
+        description="what the node costs while it is in use, in any currency and for any time, the "
+        "same for all nodes; to the millionth",
+    )
+    idle_power: Count = Field(
+        default=0, description="watts that the node draws while it is in use and its GPUs are not"
+    )
+    power_per_gpu: Count = Field(
+        default=0, description="watts that each GPU of the node draws more while a pod holds it"
+    )
 
 
 class QueueResource(Part):

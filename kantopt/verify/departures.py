@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 
 from kantopt.problem.counted import counted
@@ -109,20 +110,28 @@ def fewest_in_use(instance: Instance, tier: Tier, above: Mapping[Tier, int]) -> 
 
 @lru_cache(maxsize=16)
 def _fewest_to_hold(instance: Instance, tier: Tier) -> int:
-    """Fewest domains or nodes, the roomiest first, that hold the pods which no plan evicts.
+    """Fewest domains or nodes, the roomiest first, that hold the pods which no plan evicts."""
+    groups = groups_of(instance, tier)
+    return max((_roomiest(wanted, rooms, groups) for wanted, rooms in to_hold(instance)), default=0)
+
+
+@lru_cache(maxsize=4)
+def to_hold(instance: Instance) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """Return what the pods that no plan evicts take, and what each node has room for of that.
 
     Pods of sizes ``a`` on nodes of sizes ``b`` have ``sum of a // t <= sum of b // t``, whatever
-    the step ``t``; a node offers what it has, or what is taken of it now.
+    the step ``t``: a pair for each resource and step. A node offers what it has, or what is taken
+    of it now. Daemons are not among the pods.
     """
     if not instance.on(Rule.CAPACITY):
-        return 0
+        return ()
     stay = [
         podset
         for podset in instance.podsets
         if podset.running and not podset.daemon and podset.index not in evictable(instance)
     ]
     standing = Loads.of(instance, instance.current).node
-    fewest = 0
+    found = []
     for r in range(len(instance.resources)):
         sizes = Counter[int]()
         for podset in stay:
@@ -132,18 +141,18 @@ def _fewest_to_hold(instance: Instance, tier: Tier) -> int:
         offers = [max(node.capacity[r] or 0, standing[node.index][r]) for node in instance.nodes]
         for step in {1, *(size for size, _ in sizes.most_common(MOST_STEPS) if size)}:
             wanted = sum(size // step * count for size, count in sizes.items())
-            fewest = max(fewest, _roomiest(wanted, offers, step, groups_of(instance, tier)))
-    return fewest
+            found.append((wanted, tuple(offer // step for offer in offers)))
+    return tuple(found)
 
 
-def _roomiest(wanted: int, offers: Sequence[int], step: int, groups: Sequence[int | None]) -> int:
+def _roomiest(wanted: int, rooms: Sequence[int], groups: Sequence[int | None]) -> int:
     """Fewest groups that hold so many steps; what is in no group holds some for nothing."""
-    rooms = Counter[int | None]()
-    for offer, group in zip(offers, groups, strict=True):
-        rooms[group] += offer // step
-    wanted -= rooms.pop(None, 0)
+    together = Counter[int | None]()
+    for room, group in zip(rooms, groups, strict=True):
+        together[group] += room
+    wanted -= together.pop(None, 0)
     fewest = 0
-    for room in sorted(rooms.values(), reverse=True):
+    for room in sorted(together.values(), reverse=True):
         if wanted <= 0:
             break
         wanted -= room
@@ -151,17 +160,59 @@ def _roomiest(wanted: int, offers: Sequence[int], step: int, groups: Sequence[in
     return fewest
 
 
+def fees_of(instance: Instance, tier: Tier) -> tuple[int, ...]:
+    """Return what each node counts in a tier while it is in use, whatever its pods count."""
+    match tier.metric:
+        case Metric.COST:
+            return tuple(node.price for node in instance.nodes)
+        case Metric.ENERGY:
+            return tuple(1000 * node.idle_power for node in instance.nodes)
+        case _:
+            return (1,) * len(instance.nodes)
+
+
+@lru_cache(maxsize=16)
+def emptied(instance: Instance, tier: Tier) -> tuple[int, tuple[tuple[int, int], ...]]:
+    """Return the fees of all nodes in use that a tier counts, and of those that can be emptied.
+
+    The latter each with the pods that leave it, the most per pod first.
+    """
+    fees, nodes = fees_of(instance, tier), counted(instance, tier)
+    pods: dict[int, int] = {}
+    stays: set[int] = set()
+    for podset in instance.podsets:
+        if podset.daemon:
+            continue
+        for spot, number in podset.current.items():
+            if spot.node in nodes:
+                pods[spot.node] = pods.get(spot.node, 0) + number
+                if not may_leave(instance, podset):
+                    stays.add(spot.node)
+    groups = [(fees[n], number) for n, number in pods.items() if n not in stays and fees[n]]
+    groups.sort(key=lambda item: (-Fraction(*item), item))
+    return sum(fees[n] for n in pods), tuple(groups)
+
+
 def fewest_departures(instance: Instance, above: Mapping[Tier, int]) -> int:
     """Return how many pods must leave their nodes: as many as keep the emptiest groups in use.
 
     So many groups have to be emptied as are in use now beyond what the tiers above allow, and
-    each takes all its pods to leave. Of nodes to be emptied all pods beyond those allowed leave.
+    each takes all its pods to leave. Of nodes to be emptied all pods beyond those allowed leave. Of
+    nodes with fees as many are emptied as bring these down to what is allowed.
     """
     fewest = 0
     for tier, value in above.items():
         if tier.metric in (Metric.NODES_IN_USE, Metric.DOMAINS_IN_USE):
             in_use, counts = _leaving(instance, tier)
             fewest = max(fewest, sum(counts[: max(0, in_use - value)]))
+        if tier.metric in (Metric.COST, Metric.ENERGY):
+            # As much as is in use beyond what is allowed has to go, the last node in part.
+            in_use, groups = emptied(instance, tier)
+            pods, over = Fraction(0), in_use - value
+            for fee, number in groups:
+                pods += number * Fraction(min(fee, max(0, over)), fee)
+                over -= fee
+            fewest = max(fewest, -(-pods.numerator // pods.denominator))
         if tier.metric is Metric.UNDRAINED:
             there = sum(
                 pods

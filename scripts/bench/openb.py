@@ -13,13 +13,8 @@ from pathlib import Path
 from kantopt.errors import UsageError
 from kantopt.planning.convert import convert
 from kantopt.schema.base import API_VERSION, Metadata
-from kantopt.schema.model import (
-    Limits,
-    Model,
-    Objective,
-    TotalObjective,
-    UnplacedObjective,
-)
+from kantopt.schema.model import Limits, Model, Objective
+from kantopt.schema.objectives import TotalObjective, UnplacedObjective
 from scripts.bench.case import Case, Documents
 from scripts.bench.models import MakeModel
 

@@ -17,7 +17,8 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job as ProblemJob
 from kantopt.problem.mix import Shape, commonest_shapes
 from kantopt.schema.base import API_VERSION
-from kantopt.schema.model import Model, Objective, UnplacedObjective
+from kantopt.schema.model import Model, Objective
+from kantopt.schema.objectives import UnplacedObjective
 from kantopt.search.gangs import Placer
 from kantopt.search.scores import Scores
 from kantopt.search.state import State

@@ -17,7 +17,8 @@ from kantopt.planning.defrag import Wish, asked
 from kantopt.planning.question import Question
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.jobs import Job
-from kantopt.schema.model import FragmentObjective, Limits, Model, Objective, TotalObjective
+from kantopt.schema.model import Limits, Model, Objective
+from kantopt.schema.objectives import FragmentObjective, TotalObjective
 from scripts.bench.case import Case, Documents
 from scripts.bench.models import MakeModel
 from scripts.bench.vm_cluster import MACHINES, vm_cluster

@@ -48,6 +48,10 @@ def test_durations_have_the_two_units_that_matter(seconds: int, text: str) -> No
         (3 * 2**39, "memory", "1.5Ti"),
         (90, "seconds", "1m30s"),
         (7, "pods", "7"),
+        (1500, "milliwatts", "1.5"),
+        (11_000_001, "micro-units", "11.000001"),
+        (40_000_000, "micro-units", "40"),
+        (0, "micro-units", "0"),
         (2**30, "hugepages-1Gi", "1Gi"),
     ],
 )

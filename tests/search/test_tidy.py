@@ -171,3 +171,13 @@ def test_on_random_questions_it_is_legal_and_never_better_than_the_best() -> Non
         optimal += value == least
     assert gained >= 2
     assert optimal >= 20
+
+
+def test_a_dear_node_is_emptied_before_a_cheap_one_and_into_a_cheaper_one_that_is_empty() -> None:
+    jobs = [job("one", pods(gpu=2, on=["a"])), job("two", pods(count=2, gpu=1, on=["b", "b"]))]
+    nodes = [node("a", gpu=2, price=1), node("b", gpu=8, price=9), node("c", gpu=2, price=2)]
+    assert tidied(asked(nodes, jobs, "cost")) == (3_000_000, 2)
+    assert tidied(asked(nodes, jobs, "cost", limits={"moves": 1})) == (9_000_000, 1)
+    powers = [{**n, "idlePower": n["price"], "powerPerGpu": 1} for n in nodes]
+    assert tidied(asked(powers, jobs, "energy")) == (7_000, 2)
+    assert tidied(asked(powers, jobs, {"energy": {"target": 13}}))[1] <= 2

@@ -11,10 +11,12 @@ from collections.abc import Callable
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
 from kantopt.cp.metrics.allocation import allocation_expr
+from kantopt.cp.metrics.cost import cost_expr
 from kantopt.cp.metrics.displaced import displaced_expr
 from kantopt.cp.metrics.disruption_cost import disruption_cost_expr
 from kantopt.cp.metrics.domains_crossed import domains_crossed_expr
 from kantopt.cp.metrics.domains_in_use import domains_in_use_expr
+from kantopt.cp.metrics.energy import energy_expr
 from kantopt.cp.metrics.evictions import evictions_expr
 from kantopt.cp.metrics.excess_groups import excess_groups_expr
 from kantopt.cp.metrics.excess_nodes import excess_nodes_expr
@@ -54,6 +56,8 @@ EXPRESSIONS: dict[Metric, Callable[[Variables, Tier], LinearExprT]] = {
     Metric.DOMAINS_IN_USE: domains_in_use_expr,
     Metric.UNDRAINED: undrained_expr,
     Metric.PREFERENCES: preferences_expr,
+    Metric.COST: cost_expr,
+    Metric.ENERGY: energy_expr,
 }
 
 

@@ -7,18 +7,25 @@ from ortools.sat.python.cp_model import IntVar, LinearExprT
 from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.counted import counted
 from kantopt.problem.tiers import Tier
+from kantopt.verify.departures import fees_of
 
 
 def nodes_in_use_expr(m: Variables, tier: Tier) -> LinearExprT:
     """Nodes that count, with at least one pod that is no daemon's."""
+    return weighted(fees_in_use(m, tier))
+
+
+def fees_in_use(m: Variables, tier: Tier) -> Terms:
+    """Fee of each node that counts and has at least one pod that is no daemon's."""
     terms: Terms = []
+    fees = fees_of(m.instance, tier)
     for n in sorted(counted(m.instance, tier)):
         on_node = counted_on(m, n)
-        if on_node:
+        if on_node and fees[n]:
             most = sum(m.instance.podsets[s].count for s, _ in on_node)
             pods = weighted([(var, 1) for _, var in on_node])
-            terms.append((m.positive(("in_use", n), pods, most), 1))
-    return weighted(terms)
+            terms.append((m.positive(("in_use", n), pods, most), fees[n]))
+    return terms
 
 
 def counted_on(m: Variables, n: int) -> list[tuple[int, IntVar]]:

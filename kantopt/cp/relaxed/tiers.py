@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ortools.sat.python.cp_model import LinearExprT
 
@@ -14,6 +14,7 @@ from kantopt.cp.variables import Terms, weighted
 from kantopt.problem.counted import counted
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
+from kantopt.verify.departures import fees_of
 from kantopt.verify.metrics.allocation import offered_gpus
 from kantopt.verify.metrics.displaced import running_part
 from kantopt.verify.metrics.domains_crossed import fewest_for_need
@@ -57,8 +58,8 @@ def _of_metric(m: Relaxation, tier: Tier) -> LinearExprT | None:
             return _waiting(m)
         case Metric.ALLOCATION:
             return _allocation(m, tier)
-        case Metric.NODES_IN_USE:
-            return _nodes_in_use(m, tier)
+        case Metric.NODES_IN_USE | Metric.COST | Metric.ENERGY:
+            return _in_use(m, tier)
         case Metric.DOMAINS_CROSSED | Metric.EXCESS_NODES | Metric.EXCESS_GROUPS:
             return _closeness(m, tier)
         case _:
@@ -197,9 +198,13 @@ def _allocation(m: Relaxation, tier: Tier) -> LinearExprT:
     return free
 
 
-def _nodes_in_use(m: Relaxation, tier: Tier) -> LinearExprT | None:
-    """Nodes that it takes to hold what is in a class, where those that do not count are full."""
-    nodes, terms = counted(m.instance, tier), Terms()
+def _in_use(m: Relaxation, tier: Tier) -> LinearExprT | None:
+    """Fees of nodes that it takes to hold what is in a class, where those that count not are full.
+
+    Of a class the cheapest nodes are taken beside those that stay in use anyway. What GPUs draw
+    that pods hold is left out.
+    """
+    nodes, fees, terms = counted(m.instance, tier), fees_of(m.instance, tier), Terms()
     stays: dict[int, set[int]] = {}
     for kind in m.kinds.pods:
         if not kind.fixed and any(m.instance.podsets[s].daemon for s in kind.podsets):
@@ -211,12 +216,27 @@ def _nodes_in_use(m: Relaxation, tier: Tier) -> LinearExprT | None:
                         continue
                     stays.setdefault(m.classes.class_of[spot.node], set()).add(spot.node)
     for c in m.classes.classes:
-        most = len(nodes.intersection(c.nodes))
-        used = m.cp.new_int_var(len(stays.get(c.index, ())), most, f"in_use[{c.index}]")
+        here, anyway = nodes.intersection(c.nodes), stays.get(c.index, set())
+        used = m.cp.new_int_var(len(anyway), len(here), f"in_use[{tier.metric},{c.index}]")
         for row in m.rows[c.index]:
-            m.cp.add(m.load(c, row) <= row.largest * (used + len(c.nodes) - most))
-        terms.append((used, 1))
+            m.cp.add(m.load(c, row) <= row.largest * (used + len(c.nodes) - len(here)))
+        others = sorted(fees[n] for n in here - anyway)
+        terms.append((_cheapest(m, used - len(anyway), others), 1))
+        terms.append((1, sum(fees[n] for n in anyway)))
     return weighted(terms)
+
+
+def _cheapest(m: Relaxation, number: LinearExprT, fees: Sequence[int]) -> LinearExprT:
+    """Fees of so many nodes, given in ascending order: a convex function, by its tangents."""
+    if not fees or fees[0] == fees[-1]:
+        return number * fees[0] if fees else 0
+    total = m.cp.new_int_var(0, sum(fees), "fees")
+    below = 0
+    for k, fee in enumerate(fees):
+        if k == 0 or fee > fees[k - 1]:
+            m.cp.add(total >= below + fee * (number - k))
+        below += fee
+    return total
 
 
 def _closeness(m: Relaxation, tier: Tier) -> LinearExprT:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +17,12 @@ from kantopt.search.movers import Movers
 from kantopt.search.shapes import Mask
 from kantopt.search.state import State
 from kantopt.search.tidy.targets import Fullest
-from kantopt.verify.departures import groups_of
+from kantopt.verify.departures import fees_of, groups_of
 
-EMPTIED = (Metric.NODES_IN_USE, Metric.DOMAINS_IN_USE)
+EMPTIED = (Metric.NODES_IN_USE, Metric.DOMAINS_IN_USE, Metric.COST, Metric.ENERGY)
 """Metrics that fall when a group of nodes is emptied."""
+_PRICED = (Metric.COST, Metric.ENERGY)
+"""Of these, those in which nodes count differently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,29 +73,69 @@ class Vacation:
         arrived = np.zeros(self.state.size, dtype=np.bool_)
         for tier in self._tiers:
             group_of = groups_of(self.state.instance, tier)
-            in_use = len({group_of[n] for n in np.flatnonzero(used).tolist()} - {None})
-            order = list(self._groups(group_of, used))
+            fees = fees_of(self.state.instance, tier)
+            in_use = sum(fees[next(iter(nodes))] for nodes in _members(group_of, used).values())
+            enough = (tier.target or 0) - self._drawn_by_gpus(tier)
+            order = [group for group in self._groups(group_of, used) if fees[group.nodes[0]]]
             noise = {id(group): 0.0 if rng is None else rng.random() for group in order}
-            order.sort(key=lambda group: len(group.pods) * (1 + 0.5 * noise[id(group)]))
+            order.sort(
+                key=lambda group: (
+                    len(group.pods) / fees[group.nodes[0]] * (1 + 0.5 * noise[id(group)])
+                )
+            )
             for group in order:
-                if over() or in_use <= (tier.target or 0):
+                if over() or in_use <= enough:
                     break
                 nodes = list(group.nodes)
                 if arrived[nodes].any() or not self._fits_limit(len(group.pods)):
                     continue
-                if self._empty(group, self._open_to(tier, group_of, used), arrived):
+                gain = fees[nodes[0]]
+                taken = self._empty(group, self._open_to(tier, group_of, used))
+                if taken is None and tier.metric in _PRICED:
+                    taken, gain = self._exchange(group, tier, group_of, fees, used)
+                if taken is not None:
+                    arrived[taken] = True
                     self.marks.append(self.state.mark())
+                    used[taken] = True
                     used[nodes] = False
-                    in_use -= 1
+                    in_use -= gain
         return self.state.placement()
 
+    def _exchange(
+        self,
+        group: Group,
+        tier: Tier,
+        group_of: tuple[int | None, ...],
+        fees: Sequence[int],
+        used: Mask,
+    ) -> tuple[list[int] | None, int]:
+        """Empty a node though others come into use for it, cheaper ones; say what that gains."""
+        (node,) = group.nodes
+        mark, admitted = self.state.mark(), self._open_to(tier, group_of, used)
+        admitted[[n for n, fee in enumerate(fees) if fee < fees[node]]] = True
+        taken = self._empty(group, admitted)
+        coming = {n for n in taken or () if not used[n] and group_of[n] is not None}
+        gain = fees[node] - sum(fees[n] for n in coming)
+        if taken is None or gain <= 0:
+            self.state.undo(mark)
+            return None, 0
+        return taken, gain
+
+    def _drawn_by_gpus(self, tier: Tier) -> int:
+        """What a tier counts beside the fees of nodes in use."""
+        if tier.metric is not Metric.ENERGY:
+            return 0
+        nodes = self.state.instance.nodes
+        return sum(
+            podset.gpu_milli * pods * nodes[spot.node].power_per_gpu
+            for podset in self.state.instance.podsets
+            if podset.gpu_milli and not podset.daemon
+            for spot, pods in self.state.spots[podset.index].items()
+            if spot.node in counted(self.state.instance, tier)
+        )
+
     def _groups(self, group_of: tuple[int | None, ...], used: Mask) -> Iterator[Group]:
-        members: dict[int, list[int]] = {}
-        for n in np.flatnonzero(used).tolist():
-            group = group_of[n]
-            if group is not None:
-                members.setdefault(group, []).append(n)
-        for nodes in members.values():
+        for nodes in _members(group_of, used).values():
             if self._stuck[nodes].any():
                 continue
             pods = [(s, spot) for n in nodes for s, spot, k in self._pods_on[n] for _ in range(k)]
@@ -109,13 +151,13 @@ class Vacation:
         busy = {group_of[n] for n in np.flatnonzero(used).tolist()}
         mask = np.array([group is None or group in busy for group in group_of])
         for other in self._tiers:
-            if other.metric is Metric.NODES_IN_USE and other is not tier:
+            if other.metric is not Metric.DOMAINS_IN_USE and other is not tier:
                 nodes = sorted(counted(self.state.instance, other))
                 mask[nodes] &= used[nodes]
         return mask
 
-    def _empty(self, group: Group, admitted: Mask, arrived: Mask) -> bool:
-        """Move all pods of a group elsewhere; if one finds no place, none moves."""
+    def _empty(self, group: Group, admitted: Mask) -> list[int] | None:
+        """Move all pods of a group elsewhere, and say where; if one finds no place, none moves."""
         mask = admitted.copy()
         mask[list(group.nodes)] = False
         mark, taken = self.state.mark(), []
@@ -123,7 +165,16 @@ class Vacation:
             n = self._fullest.move(s, source, mask)
             if n is None:
                 self.state.undo(mark)
-                return False
+                return None
             taken.append(n)
-        arrived[taken] = True
-        return True
+        return taken
+
+
+def _members(group_of: tuple[int | None, ...], used: Mask) -> dict[int, list[int]]:
+    """Nodes in use by the group that they are in."""
+    members: dict[int, list[int]] = {}
+    for n in np.flatnonzero(used).tolist():
+        group = group_of[n]
+        if group is not None:
+            members.setdefault(group, []).append(n)
+    return members

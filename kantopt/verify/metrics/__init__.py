@@ -9,6 +9,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.verify.metrics.allocation import bound_allocation, measure_allocation
+from kantopt.verify.metrics.cost import bound_cost, measure_cost
 from kantopt.verify.metrics.displaced import bound_displaced, measure_displaced
 from kantopt.verify.metrics.disruption_cost import (
     bound_disruption_cost,
@@ -19,6 +20,7 @@ from kantopt.verify.metrics.domains_crossed import (
     measure_domains_crossed,
 )
 from kantopt.verify.metrics.domains_in_use import bound_domains_in_use, measure_domains_in_use
+from kantopt.verify.metrics.energy import bound_energy, measure_energy
 from kantopt.verify.metrics.evictions import bound_evictions, measure_evictions
 from kantopt.verify.metrics.excess_groups import bound_excess_groups, measure_excess_groups
 from kantopt.verify.metrics.excess_nodes import bound_excess_nodes, measure_excess_nodes
@@ -59,6 +61,8 @@ MEASURES: dict[Metric, Callable[[Tier, Step], int]] = {
     Metric.DOMAINS_IN_USE: measure_domains_in_use,
     Metric.UNDRAINED: measure_undrained,
     Metric.PREFERENCES: measure_preferences,
+    Metric.COST: measure_cost,
+    Metric.ENERGY: measure_energy,
 }
 
 Above = Mapping[Tier, int]
@@ -84,6 +88,8 @@ _BOUNDS: dict[Metric, Callable[[Tier, Instance, Above], int]] = {
     Metric.DOMAINS_IN_USE: bound_domains_in_use,
     Metric.UNDRAINED: bound_undrained,
     Metric.PREFERENCES: bound_preferences,
+    Metric.COST: bound_cost,
+    Metric.ENERGY: bound_energy,
 }
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from math import gcd
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
@@ -265,16 +266,22 @@ def _staying(instance: Instance) -> dict[int, int]:
     return found
 
 
-@lru_cache(maxsize=4)
 def _most_gpus(instance: Instance) -> int:
-    """Most milli-GPU that pods can hold: of each resource and device what it offers.
+    """Most milli-GPU that pods can hold."""
+    return sum(most_gpus(instance))
+
+
+@lru_cache(maxsize=4)
+def most_gpus(instance: Instance) -> tuple[int, ...]:
+    """Most milli-GPU that pods can hold on each node: of each resource and device what it offers.
 
     What is overcommitted now may stay so, resource by resource and device by device, hence offers
     what is taken of it.
     """
     standing = Loads.of(instance, instance.current)
-    most = 0
+    found = []
     for node in instance.nodes:
+        most = 0
         offers = [(node.capacity, standing.node[node.index])]
         offers += [
             (device.capacity, taken)
@@ -283,4 +290,45 @@ def _most_gpus(instance: Instance) -> int:
         for capacity, load in offers:
             for name, limit, used in zip(instance.resources, capacity, load, strict=True):
                 most += gpu_milli(name, max(limit or 0, used))
-    return most
+        found.append(most)
+    return tuple(found)
+
+
+def gpu_unit(instance: Instance) -> int:
+    """Return the largest number of milli-GPU that divides what every pod asks for."""
+    return gcd(*(podset.gpu_milli for podset in instance.podsets)) or 1
+
+
+def least_gpus_on_nodes(
+    instance: Instance, above: Mapping[Tier, int]
+) -> tuple[int, tuple[int, ...]] | None:
+    """Return :func:`least_gpus` without what daemons ask for, and the most that each node holds.
+
+    In units of :func:`gpu_unit`; ``None`` where GPUs are not limited.
+    """
+    if not _gpus_are_limited(instance):
+        return None
+    unit = gpu_unit(instance)
+    daemons = sum(p.count * p.gpu_milli for p in instance.podsets if p.daemon)
+    least = least_gpus(instance, above) - daemons
+    return -(-least // unit), tuple(room // unit for room in most_gpus(instance))
+
+
+def least_gpus(instance: Instance, above: Mapping[Tier, int]) -> int:
+    """Return milli-GPU that pods hold in every plan no worse than some values in the tiers above.
+
+    What a job cannot do without it has, or counts as unplaced; and pods that nobody may evict stay.
+    """
+    stays: Counter[int] = Counter()
+    for j, gpus in _staying(instance).items():
+        stays[instance.jobs[j].priority] += gpus
+    least = dict(stays)
+    everybody = 0
+    for tier, value in above.items():
+        if tier.metric is Metric.UNPLACED and tier.unit == "milli-GPU" and not tier.surplus:
+            held = sum(_cores(tier, instance)) - value
+            if tier.priority is None:
+                everybody = max(everybody, held)
+            else:
+                least[tier.priority] = max(least.get(tier.priority, 0), held)
+    return max(everybody, sum(least.values()))

@@ -5,14 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kantopt.schema.jobs import Job
-from kantopt.schema.model import (
-    ClassObjective,
-    ClusterObjective,
-    Limits,
-    NoParameters,
-    Objective,
-    TotalObjective,
-)
+from kantopt.schema.model import Limits, Objective
+from kantopt.schema.objectives import ClassObjective, ClusterObjective, NoParameters, TotalObjective
 from kantopt.schema.schedule import Schedule, Window
 from kantopt.schema.stays import LIFTABLE
 from scripts.bench.features.stated import Stated, each_job, metrics_of, only_if, with_model

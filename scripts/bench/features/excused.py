@@ -16,6 +16,8 @@ EXCUSED = {
     "PodDisruptionBudget.namespace": "a budget of another namespace than a pod's is not its own",
     "Model.extends": "what it is made of is read before there is a question",
     # What is minimised.
+    "AmountObjective.selector": _OTHER_QUESTION,
+    "AmountObjective.target": _OTHER_QUESTION,
     "ClassObjective.offers": _OTHER_QUESTION,
     "DisplacedObjective.by": _OTHER_QUESTION,
     "DisplacedObjective.unit": _OTHER_QUESTION,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from kantopt.schema.model import Objective
+from kantopt.schema.objectives import AmountObjective
 from kantopt.schema.snapshot import PriorityClass
 from scripts.bench.features.stated import (
     HOSTNAME,
     Stated,
     each_node,
+    metrics_of,
     only_if,
     with_model,
     with_snapshot,
@@ -37,6 +40,17 @@ def _another(stated: Stated, **changes: Any) -> Stated:
     labels = {key: value for key, value in nodes[0].labels.items() if key != HOSTNAME}
     new = nodes[0].model_copy(update={"name": "bench-node", "labels": labels, **changes})
     return with_snapshot(stated, nodes=(*nodes, new))
+
+
+def prices(stated: Stated) -> Stated:
+    """Each node costs something and draws power, and both are counted last of all."""
+    known = metrics_of(stated.asked)
+    only_if("cost" not in known and "energy" not in known)
+    priced = each_node(
+        stated, lambda node: {"price": "1.5", "idle_power": 400, "power_per_gpu": 700}
+    )
+    more = Objective(cost=AmountObjective()), Objective(energy=AmountObjective())
+    return with_model(priced, objectives=(*(priced.asked.objectives or ()), *more))
 
 
 def hostname_labels(stated: Stated) -> Stated:

@@ -17,7 +17,8 @@ from kantopt.schema.jobs import (
     Toleration,
     TopologySpreadConstraint,
 )
-from kantopt.schema.model import NoParameters, Objective
+from kantopt.schema.model import Objective
+from kantopt.schema.objectives import NoParameters
 from kantopt.schema.snapshot import Taint
 from scripts.bench.features.asking import with_objectives
 from scripts.bench.features.quotas import OWNER, labelled, of_job

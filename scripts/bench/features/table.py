@@ -185,6 +185,7 @@ _SINGLE = (
     Feature("cordoned-node", nodes.cordoned_node, "no pod comes to it", (_R.ELIGIBILITY,)),
     Feature("unready-node", nodes.unready_node, "no pod comes to it", (_R.ELIGIBILITY,)),
     Feature("drained-node", nodes.drained_node, "nobody is on it, nobody comes", (_R.ELIGIBILITY,)),
+    Feature("prices", nodes.prices, "they are counted after all else"),
     Feature("hostname-labels", nodes.hostname_labels, "names stood for them"),
     Feature("priority-classes", nodes.priority_classes, "no job has them; the default is 0"),
     Feature("named-classes", jobs.named_classes, "they have the priorities of their jobs"),

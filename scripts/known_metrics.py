@@ -1,0 +1,59 @@
+"""Small instances in which a metric decides, with optima known by reasoning, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from known_instances import PLACED, Known, Line, job, node
+
+
+def _with(known: Line, **fields: Any) -> Line:
+    return Line({**known, **fields})
+
+
+def cheaper_nodes() -> Known:
+    return Known(
+        "cheaper-nodes-than-the-roomiest",
+        """
+        Ten GPUs are wanted. The roomiest node costs 10 and is in use; the three others together
+        have as many GPUs and cost 11, the roomiest with the cheapest beside it 13. So the pod that
+        runs moves off the roomiest node, and nobody comes to it.
+        """,
+        (),
+        [
+            _with(node("roomy"), price=10),
+            _with(node("a", gpus=4), price=4),
+            _with(node("b", gpus=4), price="4"),
+            _with(node("c", gpus=2), price="3.000001"),
+        ],
+        [job("gang", 4, 2)],
+        [PLACED, "cost"],
+        [job("runs", 1, 2, at={"roomy": 1})],
+        tiers={"unplaced[priority=100, milli-GPU]": 0, "cost": 11_000_001},
+    )
+
+
+def frugal_when_full() -> Known:
+    return Known(
+        "frugal-when-full",
+        """
+        Five GPUs are wanted. The old node draws 800 W idle and 500 W a GPU, the new one 300 W and
+        700 W. A pod alone is cheaper on the new node, 1000 W to 1300 W; with the other four GPUs
+        all draw 3300 W on the old node, 3800 W on the new one or on both.
+        """,
+        (),
+        [
+            _with(node("old"), idlePower=800, powerPerGpu=500),
+            _with(node("new"), idlePower=300, powerPerGpu=700),
+        ],
+        [job("large", 1, 4), job("small", 1, 1)],
+        [PLACED, "energy"],
+        tiers={"unplaced[priority=100, milli-GPU]": 0, "energy": 3_300_000},
+        placement={"large": {"old": 1}, "small": {"old": 1}},
+    )
+
+
+def decided_by_metrics() -> Iterator[Known]:
+    yield cheaper_nodes()
+    yield frugal_when_full()

@@ -206,7 +206,7 @@ class Run:
     def _regroup(self, deadline: Deadline) -> None:
         """Bring gangs closer together, of a plan that no exact search will better."""
         best, tally = self.incumbent, self.incumbent.tally
-        from kantopt.search.squeaky_wheel import regroup, spread_tiers
+        from kantopt.search.techniques.squeaky_wheel import regroup, spread_tiers
 
         if any(best.values[i] for i in spread_tiers(self.tiers)) and tally.may(SQUEAKY_WHEEL):
             searched, found = best.searched, partial(self._offer, by=SQUEAKY_WHEEL)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kantopt.clock import elapsed
@@ -18,88 +19,7 @@ from kantopt.search.engine.technique import Technique, Turn
 from kantopt.shares import FIRST_TIERS
 
 if TYPE_CHECKING:
-    from kantopt.clock import Deadline
     from kantopt.search.engine.desk import Desk
-
-# -- how each runs
-
-
-def _relaxation(desk: Desk, _: Deadline, __: int) -> None:
-    from kantopt.search.techniques.relaxation import relax
-
-    relax(desk)
-
-
-def _cutting_stock(desk: Desk, _: Deadline, __: int) -> None:
-    from kantopt.search.techniques.relaxation import cut
-
-    cut(desk)
-
-
-def _device_patterns(desk: Desk, _: Deadline, __: int) -> None:
-    from kantopt.search.techniques.device_patterns import fill
-
-    fill(desk)
-
-
-def _bin_completion(desk: Desk, _: Deadline, before: int) -> None:
-    from kantopt.search.techniques.bin_completion import QUICK, bins
-
-    bins(desk, QUICK * MORE**before)
-
-
-def _covering(desk: Desk, until: Deadline, before: int) -> None:
-    from kantopt.search.techniques.bin_completion import choose
-
-    choose(desk, until, before)
-
-
-def _domains(desk: Desk, until: Deadline, _: int) -> None:
-    from kantopt.search.techniques.domains import divided
-
-    divided(desk, until)
-
-
-def _squeaky_wheel(desk: Desk, until: Deadline, before: int) -> None:
-    from kantopt.search.squeaky_wheel import regroup
-
-    if not desk.incumbent.missing:
-        desk.looked_at[SQUEAKY_WHEEL.name] = desk.incumbent.values
-        seed = desk.budget.seed + before
-        regroup(desk.instance, desk.incumbent.placement, desk.tiers, until, desk.judged, seed=seed)
-
-
-def _move_prices(desk: Desk, until: Deadline, _: int) -> None:
-    from kantopt.search.techniques.move_prices import ceiling
-
-    ceiling(desk, until)
-
-
-def _content_columns(desk: Desk, until: Deadline, _: int) -> None:
-    from kantopt.search.techniques.content_columns import slots
-
-    slots(desk, until)
-
-
-def _disruption_columns(desk: Desk, until: Deadline, _: int) -> None:
-    from kantopt.search.techniques.disruption_columns import disruption
-
-    disruption(desk, until)
-
-
-def _neighbourhoods(desk: Desk, until: Deadline, _: int) -> None:
-    from kantopt.search.techniques.neighbourhoods import nearby
-
-    nearby(desk, until)
-
-
-def _cp_sat(desk: Desk, until: Deadline, _: int) -> bool:
-    from kantopt.search.techniques.cp_sat import whole
-
-    others = not desk.incumbent.missing and not desk.forbidden and desk.budget.work is None
-    # Where others look for better plans all the time goes into proofs.
-    return whole(desk, until, proving=1.0) if others else whole(desk, until)
-
 
 # -- when each applies
 
@@ -125,7 +45,7 @@ def _no_gangs(desk: Desk) -> str:
 
 
 def _close_enough(desk: Desk) -> str:
-    from kantopt.search.squeaky_wheel import spread_tiers
+    from kantopt.search.techniques.squeaky_wheel import spread_tiers
 
     if not any(
         desk.incumbent.values[i] > desk.incumbent.floor(i) for i in spread_tiers(desk.tiers)
@@ -157,48 +77,50 @@ RELAXATION = Technique(
     "relaxation",
     "relaxation by aggregation",
     "solver",
-    _relaxation,
+    "relaxation:relax",
     _nothing_new("relaxation"),
 )
 CUTTING_STOCK = Technique(
     "cutting-stock",
     "cutting stock (Gilmore and Gomory 1961)",
     "solver",
-    _cutting_stock,
+    "relaxation:cut",
     _nothing_new("cutting-stock"),
 )
 DEVICE_PATTERNS = Technique(
-    "device-patterns", "pattern-based rounding", "solver", _device_patterns, _devices_in_use
+    "device-patterns", "pattern-based rounding", "solver", "device_patterns:fill", _devices_in_use
 )
 BIN_COMPLETION = Technique(
-    "bin-completion", "bin completion (Korf 2003)", "solver", _bin_completion
+    "bin-completion", "bin completion (Korf 2003)", "solver", "bin_completion:bins"
 )
-COVERING = Technique("covering", "set covering over contents of bins", "solver", _covering)
+COVERING = Technique(
+    "covering", "set covering over contents of bins", "solver", "bin_completion:choose"
+)
 DOMAINS = Technique(
-    "domains", "relaxation by aggregation, domain by domain", "solver", _domains, _no_gangs
+    "domains", "relaxation by aggregation, domain by domain", "solver", "domains:divided", _no_gangs
 )
 SQUEAKY_WHEEL = Technique(
     "squeaky-wheel",
     "squeaky wheel optimization (Joslin and Clements 1999)",
     "solver",
-    _squeaky_wheel,
+    "squeaky_wheel:closer",
     _close_enough,
 )
-MOVE_PRICES = Technique("move-prices", "Lagrangian relaxation", "solver", _move_prices)
+MOVE_PRICES = Technique("move-prices", "Lagrangian relaxation", "solver", "move_prices:ceiling")
 CONTENT_COLUMNS = Technique(
-    "content-columns", "column generation over contents of nodes", "solver", _content_columns
+    "content-columns", "column generation over contents of nodes", "solver", "content_columns:slots"
 )
 DISRUPTION_COLUMNS = Technique(
     "disruption-columns",
     "Dantzig-Wolfe decomposition by node",
     "solver",
-    _disruption_columns,
+    "disruption_columns:disruption",
     _least_disruption,
 )
 NEIGHBOURHOODS = Technique(
-    "neighbourhoods", "large neighbourhood search (Shaw 1998)", "solver", _neighbourhoods
+    "neighbourhoods", "large neighbourhood search (Shaw 1998)", "solver", "neighbourhoods:nearby"
 )
-CP_SAT = Technique("cp-sat", "constraint programming", "solver", _cp_sat, needs_plan=False)
+CP_SAT = Technique("cp-sat", "constraint programming", "solver", "cp_sat:whole")
 
 # -- the schedule
 
@@ -235,8 +157,6 @@ IN_TURN = (
 """There as well, again and again until nothing is left to gain or the time is up."""
 IDLE = 0.01
 """Seconds that a round takes in which nothing was done."""
-MORE = 6
-"""Times the work for bin completion than the last time."""
 
 
 def techniques() -> tuple[Technique, ...]:
@@ -273,11 +193,29 @@ def load() -> None:
     )
 
 
-def search(desk: Desk) -> bool:
+def search(desk: Desk, *, undivided: bool = False) -> bool:
     """Search until nothing is left to gain or the time is up.
 
-    What shares nothing is searched apart first, as far as the first tiers are sums over parts.
+    What shares nothing is searched apart first, unless the question is to stay ``undivided``.
     Returns whether there provably is no legal placement: a required job has no place.
+    """
+    ended = None if undivided else _divided(desk)
+    if ended is not None:
+        return ended
+    if desk.incumbent.missing or desk.forbidden:
+        return desk.give(Turn(CP_SAT))
+    for turn in _turns(desk):
+        if desk.give(turn):
+            return True
+        if desk.done():
+            break
+    return False
+
+
+def _divided(desk: Desk) -> bool | None:
+    """Search apart what shares nothing, as far as the first tiers are sums over parts.
+
+    Returns whether there provably is no legal placement; ``None`` if the whole is to be searched.
     """
     from kantopt.search.parts.division import parts_of, summed
 
@@ -285,7 +223,7 @@ def search(desk: Desk) -> bool:
     divisible = tiers and not desk.forbidden and desk.may(DECOMPOSITION)
     parts = parts_of(desk.instance, tiers) if divisible else ()
     if len(parts) < 2:
-        return undivided(desk)
+        return None
     budget, whole_tiers = desk.budget, len(tiers) == len(desk.tiers)
     if not whole_tiers:
         deadline = budget.deadline.share(FIRST_TIERS)
@@ -295,23 +233,11 @@ def search(desk: Desk) -> bool:
     from kantopt.search.techniques.decomposition import apart
 
     desk.begin(DECOMPOSITION)
-    if apart(desk, parts, tiers, budget, undivided):
+    if apart(desk, parts, tiers, budget, partial(search, undivided=True)):
         return True
     # Where work is counted the parts have had all there is.
     spent = whole_tiers and budget.work is not None
-    return not (desk.done() or spent) and undivided(desk)
-
-
-def undivided(desk: Desk) -> bool:
-    """Go through the schedule; say whether there provably is no legal placement."""
-    if desk.incumbent.missing or desk.forbidden:
-        return desk.give(Turn(CP_SAT))
-    for turn in _turns(desk):
-        if desk.give(turn):
-            return True
-        if desk.done():
-            break
-    return False
+    return False if desk.done() or spent else None
 
 
 def _turns(desk: Desk) -> Iterator[Turn]:

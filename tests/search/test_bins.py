@@ -22,7 +22,7 @@ from kantopt.search.bins.packing import pack
 from kantopt.search.bins.question import question as asked_of
 from kantopt.search.engine.desk import Desk, Line
 from kantopt.search.known import Bound
-from kantopt.search.techniques.bin_completion import QUICK, bins, choose
+from kantopt.search.techniques.bin_completion import bins, choose
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from scripts.bench.models import bench_model
@@ -173,7 +173,7 @@ def test_bounds_are_below_the_optimum_and_placements_legal() -> None:
         start = instance.current
         assert not check(instance, start)
         desk, found, bounds = desk_of(instance, start)
-        bins(desk, QUICK)
+        bins(desk, Deadline(None))
         for bound in bounds:
             if all(v <= lock for v, lock in zip(value[: bound.tier], bound.locks, strict=True)):
                 assert bound.bound <= value[bound.tier], seed
@@ -203,7 +203,7 @@ def test_few_pods_on_equal_nodes_are_settled_at_once(
     made = documents(cell, seed)
     instance = build_instance(made.snapshot, made.pending, bench_model(name, counts=True))
     desk, _, _ = desk_of(instance, instance.current)
-    bins(desk, QUICK)
+    bins(desk, Deadline(None))
     assert desk.incumbent.values[-3] == left
     assert desk.incumbent.floors[-3] == left
 
@@ -246,7 +246,7 @@ def test_a_choice_places_what_no_pod_by_pod_search_does() -> None:
         made.snapshot, made.pending, bench_model("placement-first", counts=True)
     )
     desk, _, _ = desk_of(instance, instance.current)
-    choose(desk, Deadline(elapsed() + 60), 0)
+    choose(desk, Deadline(elapsed() + 60))
     assert desk.incumbent.values[0] == desk.incumbent.floor(0) == 3
 
 
@@ -260,7 +260,7 @@ def test_some_of_many_nodes_are_chosen_for_while_the_others_stay_as_they_are(
     )
     desk, found, _ = desk_of(instance, instance.current)
     before = desk.incumbent.values[0]
-    choose(desk, Deadline(elapsed() + 60), 0)
+    choose(desk, Deadline(elapsed() + 60))
     assert desk.incumbent.values[0] < before - 1
     assert not any(check(instance, placement) for placement in found)
 
@@ -278,8 +278,8 @@ def test_what_is_placed_elsewhere_meanwhile_is_not_looked_for(
     monkeypatch.setattr(
         "kantopt.search.techniques.bin_completion.question", lambda *args: asked.append(args)
     )
-    bins(Desk(instance, tiers_of(instance), start, (), budget, line), QUICK)
-    choose(Desk(instance, tiers_of(instance), start, (), budget, line), Deadline(None), 0)
+    bins(Desk(instance, tiers_of(instance), start, (), budget, line), Deadline(None))
+    choose(Desk(instance, tiers_of(instance), start, (), budget, line), Deadline(None))
     assert not asked
 
 
@@ -293,7 +293,7 @@ def test_bounds_rise_by_whole_pods_not_by_units() -> None:
     objectives: list[Any] = [{"unplaced": {"by": "priority", "unit": "gpu"}}]
     instance = question(nodes, single, objectives=objectives)
     desk, _, bounds = desk_of(instance, instance.current)
-    bins(desk, QUICK)
+    bins(desk, Deadline(None))
     assert desk.incumbent.values[0] == 1000
     assert [bound.bound for bound in bounds] == [1000]
 

@@ -12,9 +12,8 @@ from kantopt.problem.placement import Placement, nowhere
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.cutting import cutting_bounds
 from kantopt.search.engine.desk import Desk, Line
-from kantopt.search.filled.anew import filled
 from kantopt.search.known import Bound
-from kantopt.search.techniques.device_patterns import fill
+from kantopt.search.techniques.device_patterns import fill, filled
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.verify.world import HOST, job, node, pods, question
@@ -147,6 +146,6 @@ def test_the_stage_closes_what_a_filling_closes() -> None:
     instance = cluster([alone("a", 3, 1, "810m"), alone("b", 3, 1, "470m")], ("n", 9, 3))
     found: list[Placement] = []
     desk = _desk(instance, nowhere(len(instance.podsets)), found)
-    fill(desk)
+    fill(desk, desk.budget.deadline)
     assert desk.incumbent.values[0] == 1280
     assert len(found) == 1

@@ -16,9 +16,9 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Rule
 from kantopt.search.construct import construct
-from kantopt.search.neighbourhoods.choice import CHOICES, Choice, View
-from kantopt.search.neighbourhoods.neighbourhoods import Neighbourhoods
+from kantopt.search.neighbourhoods import CHOICES, Choice, View
 from kantopt.search.strategy import Strategy
+from kantopt.search.techniques.neighbourhoods import Neighbourhoods
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.campaign import some

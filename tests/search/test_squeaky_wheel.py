@@ -10,8 +10,8 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.extends import load_model
 from kantopt.search.construct import construct
-from kantopt.search.squeaky_wheel import regroup
 from kantopt.search.strategy import Strategy
+from kantopt.search.techniques.squeaky_wheel import regroup
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check, is_legal
 from scripts.bench.gangs import kant

@@ -115,6 +115,10 @@ class Desk:
             self._why_not[name] = why
             self._line.left_out(technique, why)
 
+    def before(self, name: str) -> int:
+        """How often the technique that is at work was at work before."""
+        return max(0, self._runs[name] - 1)
+
     def begin(self, technique: Technique) -> None:
         """Pass on which technique is at work from now on."""
         self._runs[technique.name] += 1
@@ -135,11 +139,9 @@ class Desk:
             return False
         if self.budget.work is None and turn.share < 1 and deadline.remaining() > WHOLE:
             deadline = deadline.share(turn.share)
-        assert technique.run is not None
-        before = self._runs[technique.name]
         self.begin(technique)
         try:
-            return bool(technique.run(self, deadline, before))
+            return bool(technique.load()(self, deadline))
         except Exception as error:
             if self.incumbent.missing:
                 raise

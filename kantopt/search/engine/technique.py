@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from kantopt.clock import Deadline
     from kantopt.search.engine.desk import Desk
 
-Run = Callable[["Desk", "Deadline", int], bool | None]
-"""Betters what is on the desk until the deadline; the number says how often it has run before.
+Run = Callable[["Desk", "Deadline"], bool | None]
+"""Betters what is on the desk until the deadline.
 
 True means that there provably is no legal placement at all."""
-
 
 BY_WISH = "left out by wish"
 """Why a technique that the options name does not run."""
@@ -34,12 +34,19 @@ class Technique:
     """What a textbook calls it, and who described it."""
     process: Literal["planner", "solver"]
     """With the fast path, or beside it, with OR-Tools."""
-    run: Run | None = None
-    """``None`` for those of the planner, which calls them itself."""
+    where: str = ""
+    """``module:function`` in :mod:`kantopt.search.techniques`, of those that have a turn.
+
+    By its name, so that nothing is loaded before it runs.
+    """
     hinders: Callable[[Desk], str] = _always
     """Says in a few words why it does not apply; nothing if it does."""
-    needs_plan: bool = True
-    """Whether it betters a legal placement, of which all orders are allowed."""
+
+    def load(self) -> Run:
+        """Load and return what runs in its turn."""
+        module, _, function = self.where.partition(":")
+        run: Run = getattr(import_module(f"kantopt.search.techniques.{module}"), function)
+        return run
 
 
 @dataclass(frozen=True, slots=True)

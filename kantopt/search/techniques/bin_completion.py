@@ -22,6 +22,8 @@ from kantopt.verify.rules import check
 
 QUICK = 1_500_000
 """Work that takes about a tenth of a second."""
+MORE = 6
+"""Times the work of the last time."""
 SHARES = (0.1, 0.03, 0.01)
 """Of a node, what the contents that are chosen from may leave free at most."""
 MOST_NODES = 32
@@ -30,23 +32,24 @@ LISTED = 20_000_000
 """Work for listing them."""
 
 
-def bins(desk: Desk, work: int) -> None:
+def bins(desk: Desk, until: Deadline) -> None:
     """Raise the bounds of tiers of unplaced pods, or place what they say may be placed.
 
     What is asked of the nodes leaves much aside: who may be where, what may be evicted. So what
     cannot be done cannot be done by any plan, and what can be done is a proposal.
     """
+    work = QUICK * MORE ** desk.before("bin-completion")
     for i, asked in _open(desk):
-        _close(desk, i, asked, work)
+        _close(desk, i, asked, work, until)
 
 
-def choose(desk: Desk, deadline: Deadline, turn: int) -> None:
+def choose(desk: Desk, deadline: Deadline) -> None:
     """Place more of the first open tiers by choosing among contents that are nearly full.
 
-    Of many nodes some at a time, others each ``turn``: those of a few are chosen well within a
+    Of many nodes some at a time, others each time: those of a few are chosen well within a
     second.
     """
-    rng = random.Random(desk.budget.seed + turn)
+    rng = random.Random(desk.budget.seed + desk.before("covering"))
     for i, asked in _open(desk):
         nodes = [n for each in asked.nodes for n in each]
         parts = -(-len(nodes) // MOST_NODES)
@@ -108,7 +111,7 @@ def _most(tiers: Sequence[Tier], values: Sequence[int]) -> list[int]:
     return [tier.most(value) for tier, value in pairs if _counts(tier)]
 
 
-def _close(desk: Desk, i: int, asked: Question, work: int) -> None:
+def _close(desk: Desk, i: int, asked: Question, work: int, until: Deadline) -> None:
     """Try to leave out no more than the bound, then more and more; when that takes too long, less.
 
     The less is left out, the less may stay free of nodes, and the sooner it is told: bounds come
@@ -119,7 +122,7 @@ def _close(desk: Desk, i: int, asked: Question, work: int) -> None:
     bound = desk.incumbent.known.bound(i, values).bound
 
     def fill(value: int, share: int, *, evict: bool = True) -> list[Filled] | None:
-        spending = Work(work // share, desk.budget.deadline.cuts)
+        spending = Work(work // share, until.cuts)
         return asked.fill([*held, tier.most(value)], spending, evict=evict)
 
     def better(value: int, filled: list[Filled]) -> bool:

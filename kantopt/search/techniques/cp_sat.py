@@ -18,10 +18,8 @@ LARGEST = 500_000
 _LARGE = "too large for one exact model, only parts of it were searched exactly"
 
 
-def whole(desk: Desk, deadline: Deadline, *, proving: float = 0.4) -> bool:
+def whole(desk: Desk, deadline: Deadline) -> bool:
     """Search the whole question; say whether it provably has no legal placement at all.
-
-    ``proving`` is the share of the time for proofs; with 1.0 others look for better plans.
 
     Where the model with moves would be too large, running pods stay or are evicted, and nothing is
     proved.
@@ -42,6 +40,9 @@ def whole(desk: Desk, deadline: Deadline, *, proving: float = 0.4) -> bool:
             desk.proved(tier, bound, locks, "cp-sat")
 
     model = PlacementModel(desk.instance, forbidden=desk.forbidden, moves=moves)
+    # Where others look for better plans all the time goes into proofs.
+    others = not desk.incumbent.missing and not desk.forbidden and desk.budget.work is None
+    proving = 1.0 if others else desk.budget.proving
     budget = replace(desk.budget, deadline=deadline, proving=proving)
     # A model without moves cannot say what came from elsewhere, if that moves pods.
     refresh = desk.refresh if moves else lambda: False

@@ -62,6 +62,6 @@ def divided(desk: Desk, deadline: Deadline) -> None:
         bound=bound,
         aim=aim,
         best=best,
-        renew=lambda: relax(desk),
+        renew=lambda: relax(desk, desk.budget.deadline),
     )
     towards.run()

@@ -1,11 +1,34 @@
-"""Neighbourhoods of the incumbent, one after the other."""
+"""Large neighbourhoods: free a few nodes of the incumbent, solve what they hold, repeat."""
 
 from __future__ import annotations
 
-from kantopt.clock import Deadline
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kantopt.clock import Deadline, elapsed
+from kantopt.cp.around import Around
+from kantopt.cp.descent import Effort, descend
+from kantopt.cp.model import PlacementModel
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Rule
 from kantopt.search.engine.desk import Desk
-from kantopt.search.neighbourhoods.neighbourhoods import Neighbourhoods
+from kantopt.search.engine.incumbent import Incumbent
+from kantopt.search.neighbourhoods import CHOICES, View
 from kantopt.shares import NEIGHBOURHOOD
+
+FIRST_SIZE = 5.0
+SMALLEST, LARGEST = 2.0, 96.0
+GROWTH, SHRINKAGE = 1.3, 0.85
+"""By how much a neighbourhood grows that was closed, and shrinks that was not."""
+FADING = 0.9
+"""How much of a kind's merit remains after another try."""
+LEAST_MERIT = 0.05
+WORK_PER_SECOND = 0.5
+"""Deterministic seconds of the solver per second, for runs that must be repeatable."""
+_NEVER = 86_400.0
 
 
 def nearby(desk: Desk, deadline: Deadline) -> None:
@@ -21,3 +44,109 @@ def nearby(desk: Desk, deadline: Deadline) -> None:
         better = search.step(min(NEIGHBOURHOOD, deadline.remaining()))
         if better is not None:
             desk.found(better)
+
+
+@dataclass(slots=True)
+class _Kind:
+    """How a way to choose nodes has done so far."""
+
+    size: float = FIRST_SIZE
+    merit: float = 1.0
+    """Recent share of tries with success, the older the less."""
+
+
+class Neighbourhoods:
+    """Betters an incumbent step by step; each step solves one neighbourhood of it.
+
+    A neighbourhood is all placements that differ from the incumbent on a few nodes only, pods
+    that wait included, under all rules. Kinds that have brought something are chosen more often;
+    their sizes follow what the solver can close in the time of a step.
+
+    Parameters
+    ----------
+    instance, tiers
+        The question.
+    start
+        A legal placement, but for required jobs that may be missing.
+    seed
+        Of all that is drawn.
+    deadline
+        No step goes on beyond it; with a deterministic one, a step is limited by work alone.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        tiers: Sequence[Tier],
+        start: Placement,
+        seed: int,
+        deadline: Deadline,
+    ) -> None:
+        self._instance = instance
+        self._best = Incumbent(instance, tiers, start)
+        self._deadline = deadline
+        self._rng = random.Random(seed)
+        self._kinds = [_Kind() for _ in CHOICES]
+        self._view: View | None = None
+
+    @property
+    def best(self) -> Placement:
+        """The incumbent."""
+        return self._best.placement
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """Tier values of the incumbent."""
+        return self._best.values
+
+    def adopt(self, placement: Placement) -> None:
+        """Take an incumbent from elsewhere, judged."""
+        if self._best.adopt(placement):
+            self._view = None
+
+    def done(self) -> bool:
+        """Whether arithmetic says that nothing is left to gain."""
+        return self._best.done
+
+    def step(self, seconds: float) -> Placement | None:
+        """Solve one neighbourhood for about so long; return a better placement, if it has one.
+
+        What is returned was judged legal and strictly better, and is the new incumbent.
+        """
+        if not self._deadline.deterministic:
+            seconds = min(seconds, self._deadline.remaining())
+        if self.done() or seconds <= 0 or not self._instance.nodes:
+            return None
+        if self._view is None:
+            self._view = View(self._instance, self.best)
+        i = self._rng.choices(range(len(CHOICES)), [kind.merit for kind in self._kinds])[0]
+        kind = self._kinds[i]
+        size = min(int(kind.size), len(self._instance.nodes))
+        nodes = CHOICES[i](self._view, size, self._rng)
+        found, closed = self._solve(frozenset(nodes), seconds)
+        better = found is not None and self._best.offer(found)
+        if better:
+            self._view = None
+        kind.merit = max(LEAST_MERIT, FADING * kind.merit + (1 - FADING) * better)
+        if closed:
+            kind.size = min(LARGEST, kind.size * GROWTH)
+        else:
+            kind.size = max(SMALLEST, kind.size * SHRINKAGE)
+        return self.best if better else None
+
+    def _solve(self, nodes: frozenset[int], seconds: float) -> tuple[Placement | None, bool]:
+        best = self._best
+        rules = [
+            rule
+            for rule in Rule
+            if self._instance.on(rule) and not (rule is Rule.REQUIRED and best.missing)
+        ]
+        began = elapsed()
+        model = PlacementModel(self._instance, rules=rules, around=Around(best.placement, nodes))
+        seed = self._rng.randrange(2**31)
+        if self._deadline.deterministic:
+            effort = Effort(_NEVER, seed, seconds * WORK_PER_SECOND)
+        else:
+            left = max(seconds - (elapsed() - began), seconds / 2)
+            effort = Effort(min(left, self._deadline.remaining()), seed)
+        return descend(model, best.tiers, best.placement, best.values, best.floors, effort)

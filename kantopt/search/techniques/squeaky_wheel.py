@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
@@ -19,6 +20,9 @@ from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 from kantopt.verify.closeness import CLOSENESS
 
+if TYPE_CHECKING:
+    from kantopt.search.engine.desk import Desk
+
 _PATIENCE = 40
 """Rounds in vain after which nothing more is expected."""
 _HOMELESS = 1 / 4
@@ -26,6 +30,14 @@ _HOMELESS = 1 / 4
 _SPREAD = 1 / 10
 """Of the order, how far a job that is spread comes forward at most for each domain too many."""
 _MOST_BEYOND = 3
+
+
+def closer(desk: Desk, until: Deadline) -> None:
+    """Bring the gangs of the best plan closer together, by other chances each time."""
+    if not desk.incumbent.missing:
+        desk.looked_at["squeaky-wheel"] = desk.incumbent.values
+        seed = desk.budget.seed + desk.before("squeaky-wheel")
+        regroup(desk.instance, desk.incumbent.placement, desk.tiers, until, desk.judged, seed=seed)
 
 
 def regroup(

@@ -29,6 +29,11 @@ class Asked:
     model: Model
     """Whose rules hold."""
 
+    def rules(self, policy: Policy) -> Model:
+        """Return the model whose rules hold under a policy: with its zone, if it has one."""
+        zone = policy.placement.zone
+        return self.model if zone is None else self.model.model_copy(update={"zone": zone})
+
 
 def read_asked(
     paths: Sequence[str],

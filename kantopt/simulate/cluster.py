@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from fnmatch import fnmatchcase
-
-import numpy as np
+from collections.abc import Hashable
 
 from kantopt.problem.placement import Placement
 from kantopt.schema.policy import Placement as Choice
-from kantopt.search.gangs import Placer
-from kantopt.search.scores import Scores
-from kantopt.search.shapes import Mask
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
+from kantopt.search.zones import placer_of
 from kantopt.simulate.lacks import Lacks
 from kantopt.simulate.world import World
 
@@ -50,33 +45,12 @@ class Cluster:
             self.state.close(n, True)
         self.changed: set[int] = set()
         self.version = 0
-        self._placer = Placer(Scores(self.state, Strategy(choice.strategy)))
+        self._placer = placer_of(self.state, Strategy(choice.strategy))
         self.lacks = Lacks(self._placer)
-        self._zone, self._zone_placer = None, self._placer
-        self._zoned: frozenset[int] = frozenset()
-        if (zone := choice.zone) is not None:
-            self._zone = self._nodes(zone.nodes)
-            self._zoned = frozenset(
-                job.index
-                for job in world.instance.jobs
-                if any(
-                    fnmatchcase(name, pattern)
-                    for name in (job.name, job.name.split("/", 1)[1])
-                    for pattern in zone.jobs
-                )
-            )
-            self._zone_placer = Placer(Scores(self.state, Strategy(zone.strategy)))
         self._keys: dict[int, Hashable] = {}
         self._hopeless: set[Hashable] = set()
         self._lonely: set[int] = set()
         """Of those whom nobody is like, who did not fit."""
-
-    def _nodes(self, selector: str) -> Mask:
-        key, given, value = selector.partition("=")
-        labels = [node.labels for node in self.world.instance.nodes]
-        return np.array(
-            [key in each and (not given or each[key] == value) for each in labels], dtype=np.bool_
-        )
 
     # -- who starts
 
@@ -95,7 +69,7 @@ class Cluster:
         return (
             job.queue,
             job.min_count,
-            j in self._zoned,
+            j in instance.zone_jobs,
             tuple(role.min_count for role in job.roles),
             tuple((state.shape[p.index].index, p.allowed, p.count) for p in podsets),
             tuple(
@@ -115,12 +89,11 @@ class Cluster:
         """
         if self.hopeless(j):
             return False
-        for placer, within in self._ways(j):
-            if self.lacks.seen(j, within) is None:
-                placer.place(j, within=within)
-                if self.pods(j):
-                    self._came(j)
-                    return True
+        if self.lacks.seen(j) is None:
+            self._placer.place(j)
+            if self.pods(j):
+                self._came(j)
+                return True
         key = self.alike(j)
         if key == j:
             self._lonely.add(j)
@@ -131,22 +104,12 @@ class Cluster:
     def grow(self, j: int) -> bool:
         """Place more pods of a job that runs, as many as fit; return whether any came."""
         before = self.pods(j)
-        for placer, within in self._ways(j):
-            if self.lacks.room_for_more(j, within):
-                placer.place_more(j, within=within)
+        if self.lacks.room_for_more(j):
+            self._placer.place_more(j)
         if self.pods(j) > before:
             self._came(j)
             return True
         return False
-
-    def _ways(self, j: int) -> Iterator[tuple[Placer, Mask | None]]:
-        """By whom a job is placed, and on which nodes: first those set apart for it."""
-        if self._zone is None:
-            yield self._placer, None
-            return
-        if j in self._zoned:
-            yield self._zone_placer, self._zone
-        yield self._placer, ~self._zone
 
     def _came(self, j: int) -> None:
         self.changed.update(self.world.instance.jobs[j].podsets)
@@ -224,8 +187,7 @@ class Cluster:
         What was tried in vain, though nothing is seen to lack, lacks closeness if any is asked of
         it and room if not.
         """
-        seen = [self.lacks.seen(j, within) for _, within in self._ways(j)]
-        if (lack := seen[-1]) is not None and None not in seen:
+        if (lack := self.lacks.seen(j)) is not None:
             return lack
         if not self.hopeless(j):
             return "nothing"

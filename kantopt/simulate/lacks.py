@@ -9,7 +9,7 @@ import numpy as np
 from kantopt.schema.model import Rule
 from kantopt.search.fill import room_for
 from kantopt.search.gangs import Placer, Want
-from kantopt.search.shapes import Ints, Mask
+from kantopt.search.shapes import Ints
 from kantopt.simulate.rooms import Rooms
 
 Lack = Literal["quota", "size", "room", "closeness"]
@@ -27,7 +27,7 @@ class Lacks:
         self._rooms = Rooms(placer.state)
         self._free: tuple[int, Ints] | None = None
 
-    def seen(self, j: int, within: Mask | None = None) -> Lack | None:
+    def seen(self, j: int) -> Lack | None:
         """Return the first thing that a job which waits lacks; ``None`` if none is seen.
 
         Then it may fit, or not: roles that want the same room are not looked at together.
@@ -38,19 +38,19 @@ class Lacks:
         if not self._quota_allows(j, wants):
             return "quota"
         gpus = sum(want.least * self._instance.podsets[want.s].gpu_milli for want in wants)
-        if gpus and self._free_for(wants, within) < gpus:
+        if gpus and self._free_for(wants) < gpus:
             return "size"
-        rooms = [self._room(want, within) for want in wants]
+        rooms = [self._room(want) for want in wants]
         if any(int(room.sum()) < w.least for room, w in zip(rooms, wants, strict=True)):
             return "room"
-        if not self._near_enough(j, wants, rooms) or not self._apart_enough(wants, within):
+        if not self._near_enough(j, wants, rooms) or not self._apart_enough(wants):
             return "closeness"
         return None
 
-    def room_for_more(self, j: int, within: Mask | None = None) -> bool:
+    def room_for_more(self, j: int) -> bool:
         """Whether there is room, and quota, for one more pod of a job that runs."""
         return any(
-            self._quota_allows(j, [want]) and bool(self._room(want, within).any())
+            self._quota_allows(j, [want]) and bool(self._room(want).any())
             for want in (Want(w.s, w.role, 1, w.most) for w in self._placer.wants(j))
         )
 
@@ -75,18 +75,14 @@ class Lacks:
                 extra[r] += want.least * amount
         return self._state.quotas.allows(self._instance.jobs[j].queue, extra)
 
-    def _mask(self, s: int, within: Mask | None) -> Mask:
-        allowed = self._state.allowed(s)
-        return allowed if within is None else allowed & within
-
-    def _free_for(self, wants: list[Want], within: Mask | None) -> int:
+    def _free_for(self, wants: list[Want]) -> int:
         """Milli-GPU free on nodes that any of the pods may go to."""
-        masks = [self._mask(want.s, within) for want in wants]
+        masks = [self._state.allowed(want.s) for want in wants]
         mask = masks[0] if len(masks) == 1 else np.any(masks, axis=0)
         return int(np.maximum(self.free()[mask], 0).sum())
 
-    def _room(self, want: Want, within: Mask | None) -> Ints:
-        return self._rooms.on(want.s, self._mask(want.s, within))
+    def _room(self, want: Want) -> Ints:
+        return self._rooms.on(want.s, self._state.allowed(want.s))
 
     def _near_enough(self, j: int, wants: list[Want], rooms: list[Ints]) -> bool:
         """Whether each hard need has a domain that holds what is wanted there."""
@@ -103,10 +99,10 @@ class Lacks:
                 return False
         return True
 
-    def _apart_enough(self, wants: list[Want], within: Mask | None) -> bool:
+    def _apart_enough(self, wants: list[Want]) -> bool:
         """Whether pods that others keep away, or want near, have room all the same."""
         return all(
-            room_for(self._state, want.s, 1, within).any()
+            room_for(self._state, want.s, 1).any()
             for want in wants
             if want.least and self._state.neighbours.concern(want.s)
         )

@@ -38,6 +38,4 @@ class Refusals:
         rule, words = first_reason(instance, instance.nowhere, j)
         if rule != NOT_EXAMINED:
             return f"{rule}: {words}"
-        if self._choice.zone is not None:
-            return f"no place but on the nodes set apart, {self._choice.zone.nodes}"
         return f"{self._choice.strategy} finds no place for all of its pods together"

@@ -76,7 +76,7 @@ def _one(asked: Asked, how: How, run: int, stop: Stop, tell: Callable[[int, int]
         asked.question.snapshot,
         asked.question.pending,
         chosen,
-        asked.model,
+        asked.rules(asked.policies[policy]),
         name=chosen.metadata.name,
         source=asked.question.source,
     )

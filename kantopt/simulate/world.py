@@ -83,7 +83,7 @@ def build_world(
     trace
         Checked against the snapshot before.
     model
-        Rules, with ``extends`` resolved.
+        Rules and zone, with ``extends`` resolved.
     name
         What the trace is called.
     source

@@ -22,7 +22,9 @@ from tests.generate import random_documents
 GPU = "nvidia.com/gpu"
 HEAD = {"apiVersion": API_VERSION}
 BACKFILLS = ("none", "best-effort")
-STRATEGIES = ("best-fit", "least-allocated", "kube-default", "e-binpack", "fgd", "lookahead")
+STRATEGIES = (
+    *("best-fit", "least-allocated", "kube-default", "e-binpack", "spread", "fgd", "lookahead"),
+)
 
 
 def snapshot(*nodes: int, **more: Any) -> ClusterSnapshot:
@@ -102,7 +104,9 @@ def drawn(seed: int) -> tuple[World, Policy]:
     ]
     more = trace(outages=outages, endings=endings)
     course = course.model_copy(update={"outages": more.outages, "endings": more.endings})
-    return build_world(cluster, waits, course, model, name="t"), drawn_policy(rng, names)
+    how = drawn_policy(rng, names)
+    model = model.model_copy(update={"zone": how.placement.zone})
+    return build_world(cluster, waits, course, model, name="t"), how
 
 
 def _larger(cluster: ClusterSnapshot, times: int) -> ClusterSnapshot:

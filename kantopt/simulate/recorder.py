@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from kantopt.simulate.cluster import Cluster
 from kantopt.simulate.history import Ended, History, Stay
 from kantopt.simulate.work import Work
@@ -17,6 +19,7 @@ class Recorder:
         self.history = history
         self._lost: dict[int, int] = {}
         """Milli-GPU x ms lost by job, of which records have whole seconds."""
+        self._least: dict[Hashable, tuple[int, int]] = {}
         topology = self._world.instance.topology
         self._level = len(topology.levels) - 1
 
@@ -36,12 +39,19 @@ class Recorder:
         record.backfilled = passed
         nodes = self._cluster.nodes(j)
         record.nodes = len(nodes)
-        if not record.least_nodes:
-            record.least_nodes = fewest_nodes(instance, instance.jobs[j])
+        record.least_nodes, record.least_groups = self._fewest(j)
         if self._level >= 0:
             record.groups = len({instance.topology.domain_of[self._level][n] for n in nodes})
-            if not record.least_groups:
-                record.least_groups = fewest_groups(instance, instance.jobs[j], self._level)
+
+    def _fewest(self, j: int) -> tuple[int, int]:
+        """Return the fewest nodes and groups that hold a job, found once for those alike."""
+        key = self._cluster.alike(j)
+        if key not in self._least:
+            instance, level = self._world.instance, self._level
+            job = instance.jobs[j]
+            groups = fewest_groups(instance, job, level) if level >= 0 else 0
+            self._least[key] = fewest_nodes(instance, job), groups
+        return self._least[key]
 
     def stayed(self, j: int, work: Work, now: int, reason: Ended) -> None:
         """Take note of the end of a job's stays, before it ends them."""

@@ -171,6 +171,35 @@ def gang_and_pretext() -> Known:
     )
 
 
+def never_and_its_equal() -> Known:
+    return Known(
+        "equal-that-may-evict-nobody",
+        """
+        One node is free, another holds a victim. Two jobs of one priority want a node each, and
+        one of them never preempts. It waits: had it the free node, the other would have to evict.
+        A lesser job that may evict as well has its place and changes nothing about that.
+        """,
+        (),
+        [node("a"), node("b"), node("c", gpus=2)],
+        [
+            job("never", 1, 8, priority=HIGH, preemptionPolicy="Never"),
+            job("able", 1, 8, priority=HIGH),
+            job("lesser", 1, 2, priority=MIDDLE),
+        ],
+        [PLACED, "evictions", "moves"],
+        [job("victim", 1, 8, priority=LOW, at={"a": 1})],
+        tiers={
+            "unplaced[priority=1000, milli-GPU, may preempt]": 0,
+            "unplaced[priority=100, milli-GPU]": 0,
+            "unplaced[priority=10, milli-GPU]": 0,
+            "evictions[priority=10]": 0,
+            "unplaced[priority=1000, milli-GPU, never preempt]": 8000,
+            "moves": 0,
+        },
+        placement={"able": {"b": 1}, "lesser": {"c": 1}},
+    )
+
+
 def moved_into_a_victims_room() -> Known:
     return Known(
         "no-move-into-a-victims-room",
@@ -206,4 +235,5 @@ def reported() -> Iterator[Known]:
     yield pod_slots()
     yield one_slot()
     yield gang_and_pretext()
+    yield never_and_its_equal()
     yield moved_into_a_victims_room()

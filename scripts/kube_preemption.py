@@ -6,6 +6,8 @@
 
 A row per dump: pods without a place by priority, the highest first, victims among them, then the
 victims; ours is better where it leaves fewer of the highest priority at which the two differ.
+Behind a plus stand pods that may evict nobody while others of their priority may: an eviction
+counts more than one of these, so that they are compared last.
 Budgets that the scheduler broke are set apart: no plan of ours may. Exits with 1 where ours is
 worse though the scheduler kept the budgets, and for a victim said to be for a job of which the
 scheduler places every pod without one.
@@ -20,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.kube_preemption import FILE, Beside, Tally, compare, records
+from tests.kube_preemption import FILE, Beside, Side, Tally, compare, records
 
 
 def main() -> int:
@@ -39,7 +41,7 @@ def main() -> int:
     for record in records(Path(chosen.data) / FILE):
         if record["name"].startswith(chosen.only):
             rows.append(row := compare(record, chosen.seconds))
-            left = (" ".join(map(str, side.unplaced)) for side in (row.theirs, row.ours))
+            left = (_left(side) for side in (row.theirs, row.ours))
             victims = (row.theirs.victims, row.ours.victims)
             priorities = " ".join(map(str, row.priorities))
             print(
@@ -56,6 +58,12 @@ def main() -> int:
     print(f"victims: {tally.victims[0]} of the scheduler, {tally.victims[1]} of ours")
     print(f"victims for jobs that the scheduler places without one: {pretexts}")
     return int(bool(pretexts or tally.words[False, "worse"]))
+
+
+def _left(side: Side) -> str:
+    """Pods left by priority; behind a plus those that are compared last."""
+    parts = zip(side.unplaced, side.last, strict=True)
+    return " ".join(f"{pods}+{last}" if last else str(pods) for pods, last in parts)
 
 
 def _notes(row: Beside) -> str:

@@ -45,8 +45,9 @@ def evictions(instance: Instance, placement: Placement) -> Counter[int]:
 def with_a_harmless_job(seed: int) -> tuple[Instance, Instance] | None:
     """Draw a tiny question, and the same with one job more that may evict nobody.
 
-    It is no more important than anybody who runs; or it never preempts, and is less important
-    than all who might. ``None`` if nobody might evict anybody, or there is too much to try.
+    It is no more important than anybody who runs; or it never preempts, and is as important as
+    somebody who might, or less important than all of them. ``None`` if nobody might evict anybody,
+    or there is too much to try.
     """
     snapshot, jobs, model = random_documents(seed)
     model = _strict(model)
@@ -57,10 +58,11 @@ def with_a_harmless_job(seed: int) -> tuple[Instance, Instance] | None:
     if not running or not any(p > min(running) for p in preempting):
         return None
     rng = random.Random(seed)
-    able = min(p for p in preempting if p > min(running))
-    never = {"preemption_policy": "Never", "priority": able - rng.randint(1, 2)}
+    able = sorted({p for p in preempting if p > min(running)})
+    less = {"preemption_policy": "Never", "priority": able[0] - rng.randint(1, 2)}
     low = {"preemption_policy": None, "priority": min(running)}
-    more = _harmless(rng.choice(jobs.jobs), never if rng.random() < 0.5 else low)
+    equal = {"preemption_policy": "Never", "priority": rng.choice(able)}
+    more = _harmless(rng.choice(jobs.jobs), rng.choice((less, low, equal, equal)))
     other = build_instance(snapshot, (*jobs.jobs, more), model)
     if prod(len(job_options(other, job)) for job in other.jobs) > MOST_PLACEMENTS:
         return None

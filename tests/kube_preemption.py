@@ -11,7 +11,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.problem.instance import Instance
+from kantopt.problem.precedence import Precedence
 from kantopt.schema.extends import load_model
 from kantopt.schema.plan import Eviction, Plan
 from kantopt.schema.raw import RawDocument
@@ -34,8 +35,13 @@ class Side:
 
     unplaced: tuple[int, ...]
     """Pods without a place, victims among them, by priority, the highest first."""
+    last: tuple[int, ...]
+    """The same of pods that may evict nobody while others of their priority may.
+
+    Here they count after all evictions, so that they are compared after all else.
+    """
     pending: tuple[int, ...]
-    """Of these the ones that never ran."""
+    """Of all these the ones that never ran."""
     victims: int
 
 
@@ -56,9 +62,10 @@ class Beside:
     @property
     def word(self) -> str:
         """Whether ours leaves fewer pods of the highest priority at which the two differ."""
-        if self.ours.unplaced == self.theirs.unplaced:
+        ours, theirs = ((side.unplaced, side.last) for side in (self.ours, self.theirs))
+        if ours == theirs:
             return "equal"
-        return "better" if self.ours.unplaced < self.theirs.unplaced else "worse"
+        return "better" if ours < theirs else "worse"
 
 
 def records(path: Path) -> Iterator[dict[str, Any]]:
@@ -79,33 +86,42 @@ def compare(record: Mapping[str, Any], seconds: float) -> Beside:
     pods = _pods(question, instance)
     priorities = tuple(sorted({instance.job_of(s).priority for s in pods.values()}, reverse=True))
 
-    def by_priority(names: Counter[str]) -> tuple[int, ...]:
-        count = Counter[int]()
-        for name, k in names.items():
-            count[instance.job_of(pods[name]).priority] += k
-        return tuple(count[priority] for priority in priorities)
+    divided = Precedence(instance).divided
 
-    left = Counter(dict.fromkeys(record["left"], 1))
-    gone = Counter({victim["pod"]: 1 for victim in record["victims"]})
-    theirs = Side(by_priority(left + gone), by_priority(left), len(record["victims"]))
-    waiting, out = Counter[int](), Counter[int]()
+    def side(left: Counter[str], gone: Counter[str]) -> Side:
+        """Sum up pods of jobs that are left and evicted."""
+        jobs = {job.name: job for job in instance.jobs}
+        last = {job.name for job in jobs.values() if not job.may_preempt}
+        last = {name for name in last & left.keys() if jobs[name].priority in divided}
+
+        def by_priority(names: Counter[str]) -> tuple[int, ...]:
+            count = Counter[int]()
+            for name, k in names.items():
+                count[jobs[name].priority] += k
+            return tuple(count[priority] for priority in priorities)
+
+        late = Counter({name: left[name] for name in last})
+        return Side(
+            by_priority(left - late + gone), by_priority(late), by_priority(left), gone.total()
+        )
+
+    def jobs_of(names: Iterable[str]) -> Counter[str]:
+        return Counter(instance.job_of(pods[name]).name for name in names)
+
+    victims = [victim["pod"] for victim in record["victims"]]
+    waiting, out = Counter[str](), Counter[str]()
     for item in plan.unplaced:
-        waiting[item.priority] += item.pods
+        waiting[item.job] += item.pods
     for item in plan.evictions:
-        out[item.priority] += item.count
-    ours = Side(
-        tuple(waiting[p] + out[p] for p in priorities),
-        tuple(waiting[p] for p in priorities),
-        sum(out.values()),
-    )
+        out[item.job] += item.count
     used = Counter(
-        instance.budgets[b] for name in gone for b in instance.podsets[pods[name]].budgets
+        instance.budgets[b] for name in victims for b in instance.podsets[pods[name]].budgets
     )
     return Beside(
         record["name"],
         priorities,
-        theirs,
-        ours,
+        side(jobs_of(record["left"]), jobs_of(victims)),
+        side(waiting, out),
         tuple(b.name for b, victims in used.items() if victims > b.allowed),
         tuple(_pretexts(record, plan, pods, instance)),
         plan.solver.status,

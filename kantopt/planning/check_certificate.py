@@ -303,6 +303,7 @@ class _Numbers:
         facts: dict[str, object] = {
             "metric": tier.metric.value,
             "priority": tier.priority,
+            "preempts": tier.preempts,
             "unit": tier.unit,
             "before": self.before[i],
             "value": self.values[i],

@@ -43,6 +43,7 @@ def tier_rows(
                 name=tier.name,
                 metric=tier.metric.value,
                 priority=tier.priority,
+                preempts=tier.preempts,
                 unit=tier.unit,
                 before=before[i],
                 value=values[i],

@@ -267,6 +267,7 @@ class Witnesses:
             name=row.name,
             metric=row.metric,
             priority=row.priority,
+            preempts=row.preempts,
             unit=row.unit,
             before=row.before,
             value=row.value,

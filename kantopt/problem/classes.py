@@ -151,7 +151,7 @@ class _Alone:
         stays = podset.running and not self._may.evictions[podset.index]
         if not stays and (
             (several and self._any_by_job)
-            or any(tier.priority in (None, job.priority) for tier in self._by_job)
+            or any(tier.concerns(job) for tier in self._by_job)
             or (self._waiting and job.waited_seconds and not podset.running)
         ):
             return True
@@ -165,9 +165,7 @@ def _counts_jobs(tier: Tier) -> bool:
 
 def _all_single(instance: Instance, tier: Tier) -> bool:
     return all(
-        sum(role.count for role in job.roles) == 1
-        for job in instance.jobs
-        if tier.priority in (None, job.priority)
+        sum(role.count for role in job.roles) == 1 for job in instance.jobs if tier.concerns(job)
     )
 
 

@@ -10,7 +10,8 @@ from functools import lru_cache
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet
 from kantopt.problem.mix import Shape, shape_of
-from kantopt.schema.model import Metric, Model, PriorityObjective, Rule
+from kantopt.problem.precedence import Precedence
+from kantopt.schema.model import Metric, Model, PriorityObjective
 from kantopt.schema.objectives import (
     AmountObjective,
     ClassObjective,
@@ -34,6 +35,8 @@ class Tier:
     priority: int | None = None
     surplus: bool = False
     """Of ``unplaced``: the members above minCount, not those below."""
+    preempts: bool | None = None
+    """Of ``unplaced``: only jobs that may evict others, or only those that may not."""
     level: int | None = None
     resource: int | None = None
     size: int = 0
@@ -48,6 +51,11 @@ class Tier:
     scope: str = ""
     """What the metric is restricted to, in words."""
 
+    def concerns(self, job: Job) -> bool:
+        """Whether the tier looks at a job."""
+        of_priority = self.priority in (None, job.priority)
+        return of_priority and self.preempts in (None, job.may_preempt)
+
     @property
     def counts_pods(self) -> bool:
         """Of ``evictions``: whether pods count, whatever they cost."""
@@ -61,6 +69,8 @@ class Tier:
             parts.append(self.unit)
         if self.counts_pods:
             parts.append("pods")
+        if self.preempts is not None:
+            parts.append("may preempt" if self.preempts else "never preempt")
         if self.surplus:
             parts.append("above minCount")
         if self.scope:
@@ -101,9 +111,10 @@ def _fair(instance: Instance, tiers: list[Tier]) -> Iterator[Tier]:
     """Have nobody evicted for the good of those who may not evict: see "Tiers" on the formal page.
 
     Of a priority of which pods may be evicted and others wait, what is displaced counts before
-    what is unplaced. Jobs that may evict nobody come after what the model says of evictions.
+    what is unplaced. Jobs that may evict nobody come after what the model says of evictions: whole
+    priorities, and of one of which some may evict those that may not.
     """
-    who = _Preemption(instance)
+    who = Precedence(instance)
     concerned = (None, *who.victims)
     evicting = [
         i for i, t in enumerate(tiers) if t.metric is Metric.EVICTIONS and t.priority in concerned
@@ -114,52 +125,45 @@ def _fair(instance: Instance, tiers: list[Tier]) -> Iterator[Tier]:
         p, counts = tier.priority, tier.metric is Metric.UNPLACED and tier.target is None
         if counts and p is not None and who.disturbs(p) and p in who.waiting:
             displaced = replace(tier, metric=Metric.DISPLACED)
-            if tier.unit != "jobs" and not tier.surplus and who.runs(displaced):
+            if tier.unit != "jobs" and not tier.surplus and _runs(instance, displaced):
                 yield displaced
+        never = replace(tier, preempts=False)
         if counts and i < last and p in who.harmless:
             later.append(tier)
+        elif counts and i < last and p in who.divided and _counts(instance, never, who.jobs):
+            may = replace(tier, preempts=True)
+            if _counts(instance, may, instance.jobs):
+                yield may
+            later.append(never)
         else:
             yield tier
         if i == last:
             yield from later
 
 
-class _Preemption:
-    """Who waits, who may evict whom, by priority."""
+def _runs(instance: Instance, tier: Tier) -> bool:
+    """Whether pods run that a tier of ``displaced`` counts."""
+    return any(
+        podset.running and _in_unit(tier, podset) and tier.concerns(instance.job_of(podset.index))
+        for podset in instance.podsets
+    )
 
-    def __init__(self, instance: Instance) -> None:
-        self._instance = instance
-        limits, pinned = instance.model.limits, instance.on(Rule.PINNED)
-        self.victims = {
-            instance.job_of(podset.index).priority
-            for podset in instance.podsets
-            if podset.running and (podset.preemptible or not pinned) and limits.evictions != 0
-        }
-        pending = {podset.job for podset in instance.podsets if not podset.running}
-        jobs = [instance.jobs[j] for j in sorted(pending)] if instance.strict else []
-        self.waiting = {job.priority for job in jobs}
-        lowest = min(self.victims, default=None)
-        self._preempting = {
-            job.priority
-            for job in jobs
-            if job.may_preempt and lowest is not None and lowest < job.priority
-        }
-        # One that may evict nobody, but is more important than one that may, keeps its place.
-        least = min(self._preempting, default=None)
-        self.harmless = {p for p in self.waiting if least is not None and p < least}
 
-    def disturbs(self, priority: int) -> bool:
-        """Whether pods of a priority may be evicted for somebody who waits."""
-        return priority in self.victims and any(p > priority for p in self._preempting)
+def _counts(instance: Instance, tier: Tier, jobs: Iterable[Job]) -> bool:
+    """Whether some of the jobs have pods that a tier of ``unplaced`` counts."""
+    return any(
+        tier.concerns(job)
+        and (not tier.surplus or _elastic(instance, job.index))
+        and any(_in_unit(tier, instance.podsets[s]) for s in job.podsets)
+        for job in jobs
+    )
 
-    def runs(self, tier: Tier) -> bool:
-        """Whether pods run that a tier of ``displaced`` counts."""
-        for podset in self._instance.podsets:
-            priority = self._instance.job_of(podset.index).priority
-            gpus = tier.unit == "pods" or (podset.gpu_milli > 0) == (tier.unit == "milli-GPU")
-            if podset.running and gpus and tier.priority in (None, priority):
-                return True
-        return False
+
+def _in_unit(tier: Tier, podset: PodSet) -> bool:
+    """Whether pods count in the unit of a tier."""
+    if tier.unit == "milli-GPU":
+        return podset.gpu_milli > 0
+    return tier.unit != "CPU-only pods" or podset.gpu_milli == 0
 
 
 def _expand(instance: Instance, model: Model) -> Iterator[Tier]:

@@ -102,6 +102,10 @@ class Tier(Part):
     name: str = Field(description="metric and, in brackets, what it is restricted to")
     metric: str = Field(description="name of the metric")
     priority: int | None = Field(default=None, description="priority it is restricted to")
+    preempts: bool | None = Field(
+        default=None,
+        description="true: only jobs that may evict others, false: only those that may not",
+    )
     unit: str = Field(description="unit of value and bound")
     before: Amount = Field(description="value if nothing is done")
     value: Amount = Field(description="value of this plan")

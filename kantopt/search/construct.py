@@ -13,6 +13,7 @@ from kantopt.clock import Deadline
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
+from kantopt.problem.precedence import Precedence
 from kantopt.schema.model import Rule
 from kantopt.search.clearing import clear_for
 from kantopt.search.preempt import Preemption
@@ -132,7 +133,9 @@ def _order(instance: Instance, *, seed: int, in_order: bool) -> list[int]:
         for r in range(len(instance.resources))
     ]
 
-    def key(j: int) -> tuple[int, int, int, int]:
+    who = Precedence(instance)
+
+    def key(j: int) -> tuple[tuple[int, bool, int], int, int, int]:
         job = instance.jobs[j]
         podsets = [instance.podsets[s] for s in job.podsets if not instance.podsets[s].running]
         gpus = sum(podset.count * podset.gpu_milli for podset in podsets)
@@ -142,7 +145,7 @@ def _order(instance: Instance, *, seed: int, in_order: bool) -> list[int]:
             for amount, most in zip(podset.demand, offered, strict=True)
             if most
         )
-        return -job.priority, -gpus * scale[j], -share * scale[j], j
+        return who.place_in_queue(job), -gpus * scale[j], -share * scale[j], j
 
     return sorted(pending, key=key)
 

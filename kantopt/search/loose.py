@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from kantopt.problem.cluster import Node, Spot
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import DeviceNeed, PodSet
+from kantopt.problem.job import DeviceNeed, Job, PodSet
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
@@ -112,7 +112,7 @@ class Loose:
             single = podset.count == 1 and len(job.podsets) == 1
             if job.is_gang and instance.on(Rule.GANG) and not single:
                 continue
-            missed = tuple(_missing(tier, podset, job.priority, single) for tier in units)
+            missed = tuple(_missing(tier, podset, job, single) for tier in units)
             key: Hashable
             key = (podset.requests, podset.devices, podset.allowed, job.priority, missed)
             alike.setdefault(key, []).append(podset)
@@ -186,9 +186,9 @@ def _tied(instance: Instance) -> frozenset[int]:
     return instance.required | {job.index for job in instance.jobs if job.queue in queues}
 
 
-def _missing(tier: Tier, podset: PodSet, priority: int, single: bool) -> int:
+def _missing(tier: Tier, podset: PodSet, job: Job, single: bool) -> int:
     """What one pod that is not placed adds to a tier; a job of several counts when all are."""
-    if tier.priority not in (None, priority):
+    if not tier.concerns(job):
         return 0
     if tier.unit == "jobs":
         return int(single)

@@ -54,7 +54,7 @@ def losses(instance: Instance, tier: Tier, core: Core) -> Losses:
     counts: Counter[Loss] = Counter()
     slack = 0
     for job, number in alike_jobs(instance):
-        if job.priority != tier.priority:
+        if not tier.concerns(job):
             continue
         mass = core(tier, instance, job)
         if not mass:
@@ -120,6 +120,7 @@ def least_left_out(
     what: str,
     bound: Callable[[Tier, Instance, Mapping[Tier, int]], int],
     core: Core,
+    preempts: bool | None = None,
 ) -> int:
     """Return the fewest jobs, evictions by cost or evicted pods at one priority.
 
@@ -131,6 +132,8 @@ def least_left_out(
         The field of :class:`Loss` that is counted.
     bound, core
         How a tier of ``unplaced`` is bounded, and what a job of it cannot do without.
+    preempts
+        Of which tiers of ``unplaced``: those of all jobs, of those that may evict, or may not.
     """
     if not _has_gangs(instance):
         return 0  # where each pod counts for itself nothing is whole
@@ -141,10 +144,11 @@ def least_left_out(
     found: dict[str, int | None] = dict(limits) if what != "jobs" else {}
     for tier, value in above.items():
         if tier.priority == priority and not tier.surplus:
-            if tier.metric is Metric.UNPLACED and tier.unit == "jobs":
+            unplaced = tier.metric is Metric.UNPLACED and tier.preempts is preempts
+            if unplaced and tier.unit == "jobs":
                 if "jobs" in found:
                     found["jobs"] = value
-            elif tier.metric is Metric.UNPLACED and weighed is None:
+            elif unplaced and weighed is None:
                 weighed, most = tier, value
                 least = bound(tier, instance, higher)
             elif tier.metric is Metric.EVICTIONS and not tier.counts_pods and "cost" in found:

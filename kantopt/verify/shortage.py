@@ -142,7 +142,7 @@ def _kinds(tier: Tier, instance: Instance) -> tuple[_Kind, ...]:
     """List what a tier cannot do without, by job and role."""
     found: list[_Kind] = []
     for job, number in alike_jobs(instance):
-        if tier.priority not in (None, job.priority) or job.min_count:
+        if not tier.concerns(job) or job.min_count:
             continue  # a minimum over all roles may be met in many ways
         for i, role in enumerate(job.roles):
             podset = instance.podsets[role.podsets[0]]

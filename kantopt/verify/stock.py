@@ -178,7 +178,7 @@ def stock_of(instance: Instance, tiers: tuple[Tier, ...], cut: Cut) -> Stock | N
 def _counted(instance: Instance, tier: Tier) -> Iterator[tuple[Job, int, Role, int, int]]:
     """Yield the roles that a tier cannot do without: weight and number of their pods."""
     for job in instance.jobs:
-        if tier.priority not in (None, job.priority) or job.min_count:
+        if not tier.concerns(job) or job.min_count:
             continue  # a minimum over all roles may be met in many ways
         for i, role in enumerate(job.roles):
             each = weight(tier, instance.podsets[role.podsets[0]])

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import copy
 import random
+from pathlib import Path
 
 import pytest
 
+from kantopt.clock import Deadline
+from kantopt.planning.certify import certify
+from kantopt.planning.options import Options
+from kantopt.planning.plan import make_plan
+from kantopt.planning.question import chosen_model, question_of
 from kantopt.problem.build import build_instance
+from kantopt.schema.dump import dump_data
+from kantopt.schema.files import load_raw
+from kantopt.schema.raw import RawDocument
 from tests.generate import random_documents
-from tests.mutations import certificates, try_mutations
+from tests.mutations import certificates, refused, resealed, try_mutations
 from tests.oracle import best
+
+GOLDEN = Path(__file__).parent.parent.parent / "instances" / "golden"
 
 
 @pytest.mark.parametrize("seed", range(1, 4))
@@ -36,3 +48,22 @@ def test_bounds_are_at_most_the_optimum_and_the_optimal_is_optimal(seed: int) ->
             if same and tier.bound is not None:
                 assert tier.bound <= least, tier.name
             same = same and tier.value == least
+
+
+def test_a_certificate_says_of_which_jobs_a_tier_speaks() -> None:
+    path = str(GOLDEN / "equal-that-may-evict-nobody.yaml")
+    raws = load_raw([path])
+    question = question_of(raws)
+    model = chosen_model(question, None)
+    plan = make_plan(question, model, Options(workers=1), Deadline(None)).plan
+    assert [tier.preempts for tier in plan.objectives][:5] == [True, None, None, None, False]
+    given = question_of([*raws, RawDocument("plan", 0, dump_data(plan))])
+    certificate = certify(given, model, Options(workers=1), Deadline(None)).certificate
+    assert certificate.verdict == "OPTIMAL"
+    assert [tier.preempts for tier in certificate.tiers][:5] == [True, None, None, None, False]
+    document = dump_data(certificate)
+    assert not refused(resealed(document), raws)
+    for i, said in ((0, False), (1, True), (4, None)):
+        changed = copy.deepcopy(document)
+        changed["tiers"][i]["preempts"] = said
+        assert refused(resealed(changed), raws)

@@ -46,6 +46,48 @@ def test_who_may_evict_nobody_comes_after_evictions() -> None:
     ]
 
 
+NEVER = {**JOBS[0], "name": "never", "preemptionPolicy": "Never"}
+
+
+def divided(*jobs: Any, objectives: Any = ("unplaced", "evictions", "moves")) -> list[str]:
+    return [tier.name for tier in tiers_of(question(NODES, jobs, objectives=list(objectives)))]
+
+
+def test_who_never_evicts_comes_after_evictions_though_equals_may_evict() -> None:
+    assert divided(*JOBS, NEVER)[:5] == [
+        "unplaced[priority=9, milli-GPU, may preempt]",
+        "displaced[priority=1, milli-GPU]",
+        "evictions[priority=1]",
+        "unplaced[priority=9, milli-GPU, never preempt]",
+        "unplaced[priority=1, milli-GPU]",
+    ]
+
+
+def test_jobs_are_told_apart_only_where_some_may_evict_and_some_may_not() -> None:
+    alone = job("alone", pods(), priority=9, preemptionPolicy="Never")
+    found = divided(*JOBS, alone)
+    assert "unplaced[priority=9, milli-GPU]" in found
+    assert "unplaced[priority=9, CPU-only pods, never preempt]" in found
+    assert "unplaced[priority=9, CPU-only pods, may preempt]" not in found
+    for jobs in ((*JOBS[1:], NEVER), JOBS):  # nobody of the priority may evict; all may
+        assert not [name for name in divided(*jobs) if "preempt" in name]
+    first = divided(*JOBS, NEVER, objectives=["evictions", "unplaced"])
+    assert not [name for name in first if "preempt" in name]
+
+
+def test_jobs_and_spare_members_are_told_apart_as_well() -> None:
+    elastic = job("el", pods(count=2, minCount=1, gpu=1), priority=9, preemptionPolicy="Never")
+    unplaced = [{"unplaced": {"unit": "job"}}, "unplaced", "evictions"]
+    found = [name for name in divided(*JOBS, elastic, objectives=unplaced) if "priority=9" in name]
+    assert found == [
+        "unplaced[priority=9, jobs, may preempt]",
+        "unplaced[priority=9, milli-GPU, may preempt]",
+        "unplaced[priority=9, jobs, never preempt]",
+        "unplaced[priority=9, milli-GPU, never preempt]",
+        "unplaced[priority=9, milli-GPU, never preempt, above minCount]",
+    ]
+
+
 def test_where_nobody_may_evict_the_order_is_the_models() -> None:
     jobs = [{**JOBS[0], "preemptionPolicy": "Never"}, *JOBS[1:]]
     found = tiers_of(question(NODES, jobs, objectives=["unplaced", "evictions"]))

@@ -14,7 +14,7 @@ def displaced_expr(m: Variables, tier: Tier) -> LinearExprT:
     """What runs now and is evicted, as far as its job cannot do without; at least that."""
     terms: Terms = []
     constant = 0
-    for job in running_part(m.instance, tier.priority):
+    for job in running_part(m.instance, tier):
         weights = role_weights(tier, m.instance, job)
         there: list[Terms] = [
             [(m.role_placed(role.podsets), w)] for w, role in zip(weights, job.roles, strict=True)

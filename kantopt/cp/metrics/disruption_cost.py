@@ -12,6 +12,6 @@ def disruption_cost_expr(m: Variables, tier: Tier) -> LinearExprT:
     """Two for each evicted and one for each moved pod."""
     terms: Terms = []
     for podset in m.instance.podsets:
-        if podset.running and tier.priority in (None, m.instance.jobs[podset.job].priority):
+        if podset.running and tier.concerns(m.instance.jobs[podset.job]):
             terms += [(m.evicted(podset.index), 2), (m.arrived(podset.index), 1)]
     return weighted(terms)

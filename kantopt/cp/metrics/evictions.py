@@ -12,7 +12,7 @@ def evictions_expr(m: Variables, tier: Tier) -> LinearExprT:
     """Cost of the pods evicted; a job with disruptionMode all costs once."""
     terms: Terms = []
     for job in m.instance.jobs:
-        if tier.priority not in (None, job.priority):
+        if not tier.concerns(job):
             continue
         running = [s for s in job.podsets if m.instance.podsets[s].running]
         if tier.counts_pods:

@@ -13,7 +13,7 @@ def lost_gpu_seconds_expr(m: Variables, tier: Tier) -> LinearExprT:
     terms: Terms = []
     for podset in m.instance.podsets:
         job, lost = m.instance.jobs[podset.job], podset.lost_gpu_seconds
-        if lost and tier.priority in (None, job.priority):
+        if lost and tier.concerns(job):
             terms.append((m.evicted(podset.index), lost))
             if job.move_mode == "restart":
                 terms.append((m.arrived(podset.index), lost))

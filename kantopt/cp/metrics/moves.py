@@ -14,6 +14,6 @@ def moves_expr(m: Variables, tier: Tier) -> LinearExprT:
         [
             (m.arrived(podset.index), 1)
             for podset in m.instance.podsets
-            if podset.running and tier.priority in (None, m.instance.jobs[podset.job].priority)
+            if podset.running and tier.concerns(m.instance.jobs[podset.job])
         ]
     )

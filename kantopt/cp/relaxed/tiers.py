@@ -67,11 +67,7 @@ def _of_metric(m: Relaxation, tier: Tier) -> LinearExprT | None:
 
 
 def _counted(m: Relaxation, tier: Tier) -> list[tuple[int, JobKind]]:
-    return [
-        (j, kind)
-        for j, kind in enumerate(m.kinds.jobs)
-        if tier.priority in (None, kind.one.priority)
-    ]
+    return [(j, kind) for j, kind in enumerate(m.kinds.jobs) if tier.concerns(kind.one)]
 
 
 def _unplaced_jobs(m: Relaxation, tier: Tier) -> LinearExprT:
@@ -130,7 +126,7 @@ def _displaced(m: Relaxation, tier: Tier) -> LinearExprT:
             terms += lost
             continue
         mass = sum(weight(tier, pods.one) * pods.count for pods in running)
-        parts = (job for job in running_part(m.instance, tier.priority) if job.index in kind.jobs)
+        parts = (job for job in running_part(m.instance, tier) if job.index in kind.jobs)
         spare = mass - sum(core(tier, m.instance, job) for job in parts)
         least = m.cp.new_int_var(0, MOST, f"displaced[{j},{tier.unit}]")
         m.cp.add(least >= weighted(lost) - spare)

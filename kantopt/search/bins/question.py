@@ -179,9 +179,9 @@ def _counts_pods(tier: Tier) -> bool:
 
 def _tier_of(instance: Instance, podset: PodSet, tiers: Sequence[Tier]) -> int | None:
     """Return the first tier, by position, that a pod of a pod set counts in."""
-    priority = instance.jobs[podset.job].priority
+    job = instance.jobs[podset.job]
     for t, tier in enumerate(tiers):
-        if tier.priority in (None, priority) and weight(tier, podset):
+        if tier.concerns(job) and weight(tier, podset):
             return t
     return None
 

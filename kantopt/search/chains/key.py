@@ -47,7 +47,7 @@ def effects_of(
     job, first = instance.jobs[group.job], instance.podsets[group.podsets[0]]
     unplaced, jobs, disruption = [], [], []
     for i, tier in enumerate(tiers, 1):
-        if tier.priority not in (None, job.priority):
+        if not tier.concerns(job):
             continue
         if tier.metric is Metric.UNPLACED:
             # Beyond a gang's minimum a pod is surplus, and none of the job's concern.

@@ -216,7 +216,7 @@ def _low(instance: Instance, group: Group, above: Sequence[tuple[Tier, int]]) ->
     job, first = instance.jobs[group.job], instance.podsets[group.podsets[0]]
     low = group.running - freedom_of(instance).evictions[first.index] if group.running else 0
     for tier, value in above:
-        if tier.priority not in (None, job.priority):
+        if not tier.concerns(job):
             continue
         if tier.metric is Metric.UNPLACED and _counts_all(instance, tier, job):
             count = _pods(instance, group)
@@ -254,7 +254,7 @@ def _row(instance: Instance, groups: Sequence[Group], tier: Tier, value: int) ->
     out, evicted, missing = (np.zeros(len(groups), dtype=np.int64) for _ in range(3))
     for i, group in enumerate(groups):
         job, first = instance.jobs[group.job], instance.podsets[group.podsets[0]]
-        if tier.priority not in (None, job.priority):
+        if not tier.concerns(job):
             continue
         if tier.metric is Metric.UNPLACED:
             if tier.unit != "jobs" and _counts_all(instance, tier, job):

@@ -90,7 +90,7 @@ def _group(
         return None
     for t, tier in enumerate(tiers):
         each = weight(tier, podset)
-        if each and tier.priority in (None, instance.job_of(podset.index).priority):
+        if each and tier.concerns(instance.job_of(podset.index)):
             return Group(t, each, ((size, need.count),))
     return None
 

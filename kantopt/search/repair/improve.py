@@ -114,9 +114,7 @@ def _targets(instance: Instance, tiers: Sequence[Tier]) -> list[list[int]]:
         if tier.metric is Metric.UNPLACED and not tier.surplus:
             found.append(
                 [
-                    weight(tier, podset)
-                    if tier.priority in (None, instance.job_of(podset.index).priority)
-                    else 0
+                    weight(tier, podset) if tier.concerns(instance.job_of(podset.index)) else 0
                     for podset in instance.podsets
                 ]
             )

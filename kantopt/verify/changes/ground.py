@@ -162,7 +162,7 @@ def _weights(instance: Instance, tier: Tier) -> list[int]:
     """Return what a pod of each pod set counts that waits now; 0 for all others."""
     return [
         weight(tier, podset)
-        if tier.priority in (None, instance.job_of(podset.index).priority) and not podset.running
+        if tier.concerns(instance.job_of(podset.index)) and not podset.running
         else 0
         for podset in instance.podsets
     ]

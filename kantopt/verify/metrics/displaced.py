@@ -13,9 +13,9 @@ from kantopt.verify.metrics.unplaced import core, gpus_beside, missing_core
 from kantopt.verify.step import Step
 
 
-@lru_cache(maxsize=64)
-def running_part(instance: Instance, priority: int | None) -> tuple[Job, ...]:
-    """Jobs of a priority as if only what runs now were wanted, and no more of it a minimum."""
+@lru_cache(maxsize=256)
+def running_part(instance: Instance, tier: Tier) -> tuple[Job, ...]:
+    """Jobs that a tier counts as if only what runs now were wanted, and no more of it a minimum."""
     found = []
     for job in instance.jobs:
         roles = []
@@ -24,7 +24,7 @@ def running_part(instance: Instance, priority: int | None) -> tuple[Job, ...]:
                 count = instance.podsets[role.running].count
                 least = min(role.min_count, count)
                 roles.append(replace(role, count=count, min_count=least, pending=None))
-        if roles and priority in (None, job.priority):
+        if roles and tier.concerns(job):
             least = min(job.min_count, sum(role.count for role in roles))
             found.append(replace(job, roles=tuple(roles), min_count=least))
     return tuple(found)
@@ -32,7 +32,7 @@ def running_part(instance: Instance, priority: int | None) -> tuple[Job, ...]:
 
 def measure_displaced(tier: Tier, step: Step) -> int:
     """What runs now and is evicted, as far as its job cannot do without."""
-    jobs = running_part(step.instance, tier.priority)
+    jobs = running_part(step.instance, tier)
     return sum(missing_core(tier, step, job) for job in jobs)
 
 
@@ -40,5 +40,5 @@ def bound_displaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -
     """GPUs that run now and have no place beside what the tiers above have placed."""
     if tier.unit != "milli-GPU":
         return 0
-    wanted = sum(core(tier, instance, job) for job in running_part(instance, tier.priority))
+    wanted = sum(core(tier, instance, job) for job in running_part(instance, tier))
     return max(0, wanted - gpus_beside(tier, instance, above))

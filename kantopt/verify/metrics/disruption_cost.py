@@ -15,7 +15,7 @@ def measure_disruption_cost(tier: Tier, step: Step) -> int:
     return sum(
         2 * step.evicted(podset.index) + step.moved(podset.index)
         for podset in step.instance.podsets
-        if podset.running and tier.priority in (None, step.instance.jobs[podset.job].priority)
+        if podset.running and tier.concerns(step.instance.jobs[podset.job])
     )
 
 

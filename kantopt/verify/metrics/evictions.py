@@ -18,7 +18,7 @@ def measure_evictions(tier: Tier, step: Step) -> int:
     """
     cost = 0
     for job in step.instance.jobs:
-        if tier.priority not in (None, job.priority):
+        if not tier.concerns(job):
             continue
         evicted = [(s, step.evicted(s)) for s in job.podsets if step.evicted(s)]
         if tier.counts_pods:
@@ -33,11 +33,13 @@ def measure_evictions(tier: Tier, step: Step) -> int:
 def bound_evictions(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
     """Evictions that it takes to leave out as much as the tiers above must and no more jobs.
 
-    See :mod:`kantopt.verify.left_out`; each priority by itself.
+    See :mod:`kantopt.verify.left_out`; each priority by itself, and where some of its jobs are
+    counted apart these by themselves.
     """
     what = "pods" if tier.counts_pods else "cost"
+
+    def fewest(priority: int, preempts: bool | None) -> int:
+        return least_left_out(instance, above, priority, what, bound_unplaced, core, preempts)
+
     priorities = instance.priorities if tier.priority is None else (tier.priority,)
-    return sum(
-        least_left_out(instance, above, priority, what, bound_unplaced, core)
-        for priority in priorities
-    )
+    return sum(max(fewest(p, None), fewest(p, True) + fewest(p, False)) for p in priorities)

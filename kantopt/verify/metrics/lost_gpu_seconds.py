@@ -14,7 +14,7 @@ def measure_lost_gpu_seconds(tier: Tier, step: Step) -> int:
     lost = 0
     for podset in step.instance.podsets:
         job = step.instance.jobs[podset.job]
-        if podset.lost_gpu_seconds and tier.priority in (None, job.priority):
+        if podset.lost_gpu_seconds and tier.concerns(job):
             restarted = step.moved(podset.index) if job.move_mode == "restart" else 0
             lost += podset.lost_gpu_seconds * (step.evicted(podset.index) + restarted)
     return lost

@@ -43,7 +43,7 @@ def core(tier: Tier, instance: Instance, job: Job) -> int:
 
 def counted(tier: Tier, instance: Instance) -> list[Job]:
     """Jobs that a tier counts."""
-    return [job for job in instance.jobs if tier.priority in (None, job.priority)]
+    return [job for job in instance.jobs if tier.concerns(job)]
 
 
 def missing_core(tier: Tier, step: Step, job: Job) -> int:
@@ -151,7 +151,9 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
     if tier.unit == "jobs":
         fewest = 0
         if tier.priority is not None:
-            fewest = least_left_out(instance, above, tier.priority, "jobs", bound_unplaced, core)
+            fewest = least_left_out(
+                instance, above, tier.priority, "jobs", bound_unplaced, core, tier.preempts
+            )
         return max(least, fewest, _fewest_jobs(tier, instance, above))
     if tier.unit != "milli-GPU":
         return least
@@ -203,8 +205,9 @@ def _fewest_jobs(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> i
     fewest = 0
     higher: dict[Tier, int] = {}
     for other, value in above.items():
-        same = other.metric is tier.metric and other.priority == tier.priority
-        if same and other.unit == "milli-GPU" and not other.surplus:
+        same = (other.priority, other.preempts) == (tier.priority, tier.preempts)
+        unplaced = other.metric is tier.metric and not other.surplus
+        if same and unplaced and other.unit == "milli-GPU":
             lacking = bound_unplaced(other, instance, higher)
             jobs = 0
             for mass in _cores(other, instance):
@@ -230,25 +233,39 @@ def gpus_beside(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> in
     """Most milli-GPU for a tier once those of ``unplaced`` above have theirs."""
     if not _gpus_are_limited(instance):
         return sum(podset.count * podset.gpu_milli for podset in instance.podsets)
-    taken: dict[int, int] = {}
-    for other, value in above.items():
-        if (
-            other.metric is Metric.UNPLACED
-            and other.unit == tier.unit
-            and not other.surplus
-            and other.priority is not None
-            and tier.priority is not None
-            and other.priority != tier.priority
-        ):
-            taken[other.priority] = sum(_cores(other, instance)) - value
-    beside = 0
-    if tier.priority is not None:
-        stays: Counter[int] = Counter()
-        for j, gpus in _staying(instance).items():
-            stays[instance.jobs[j].priority] += gpus
-        others = {*stays, *taken} - {tier.priority}
-        beside = sum(max(stays[p], taken.get(p, 0)) for p in others)
-    return max(0, _most_gpus(instance) - beside)
+    most = _most_gpus(instance)
+    if tier.priority is None:
+        return most
+    held = _held(instance, above)
+    beside = sum(_of_priority(held, p) for p in {p for p, _ in held} - {tier.priority})
+    if tier.preempts is not None:
+        beside += held[tier.priority, not tier.preempts]
+    return max(0, most - beside)
+
+
+_Held = Counter[tuple[int, bool | None]]
+"""GPUs by priority: of all its jobs, of those that may evict others, of those that may not."""
+
+
+def _held(instance: Instance, above: Mapping[Tier, int]) -> _Held:
+    """Milli-GPU that pods hold in every plan no worse than some values above, by priority.
+
+    Pods that nobody may evict stay; and what a job cannot do without it has, or is unplaced.
+    """
+    held: _Held = Counter()
+    for j, gpus in _staying(instance).items():
+        held[instance.jobs[j].priority, instance.jobs[j].may_preempt] += gpus
+    for tier, value in above.items():
+        counts = tier.metric is Metric.UNPLACED and tier.unit == "milli-GPU" and not tier.surplus
+        if counts and tier.priority is not None:
+            key = tier.priority, tier.preempts
+            held[key] = max(held[key], sum(_cores(tier, instance)) - value)
+    return held
+
+
+def _of_priority(held: _Held, priority: int) -> int:
+    apart = held[priority, True] + held[priority, False]
+    return max(held[priority, None], apart)
 
 
 def _others(instance: Instance, job: Job) -> Iterator[int]:
@@ -319,16 +336,10 @@ def least_gpus(instance: Instance, above: Mapping[Tier, int]) -> int:
 
     What a job cannot do without it has, or counts as unplaced; and pods that nobody may evict stay.
     """
-    stays: Counter[int] = Counter()
-    for j, gpus in _staying(instance).items():
-        stays[instance.jobs[j].priority] += gpus
-    least = dict(stays)
+    held = _held(instance, above)
     everybody = 0
     for tier, value in above.items():
-        if tier.metric is Metric.UNPLACED and tier.unit == "milli-GPU" and not tier.surplus:
-            held = sum(_cores(tier, instance)) - value
-            if tier.priority is None:
-                everybody = max(everybody, held)
-            else:
-                least[tier.priority] = max(least.get(tier.priority, 0), held)
-    return max(everybody, sum(least.values()))
+        counts = tier.metric is Metric.UNPLACED and tier.unit == "milli-GPU" and not tier.surplus
+        if counts and tier.priority is None:
+            everybody = max(everybody, sum(_cores(tier, instance)) - value)
+    return max(everybody, sum(_of_priority(held, p) for p in {p for p, _ in held}))

@@ -63,7 +63,7 @@ def tier_row(instance: Instance, tier: Tier, value: int) -> Row | None:
     """
 
     def counted(podset: PodSet) -> bool:
-        return tier.priority in (None, instance.job_of(podset.index).priority)
+        return tier.concerns(instance.job_of(podset.index))
 
     def moved(podset: PodSet) -> int:
         return int(podset.running and counted(podset))

@@ -192,7 +192,7 @@ def _step(instance: Instance, tier: Tier) -> int:
     weights = (
         weight(tier, podset)
         for podset in instance.podsets
-        if tier.priority in (None, instance.job_of(podset.index).priority)
+        if tier.concerns(instance.job_of(podset.index))
     )
     return gcd(*weights) or 1
 

@@ -77,7 +77,7 @@ def sum_of(tier: Tier, instance: Instance, groups: Sequence[PriceGroup], limit: 
         draft.constant = offered_gpus(instance, tier)
     for i, group in enumerate(groups):
         job, first = job_and_pods(instance, group)
-        if tier.priority not in (None, job.priority):
+        if not tier.concerns(job):
             continue
         match tier.metric:
             case Metric.UNPLACED if not tier.surplus and tier.unit != "jobs":

@@ -10,7 +10,8 @@ from functools import cached_property, lru_cache
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
 from kantopt.schema.model import Rule
-from kantopt.verify.elsewhere import Elsewhere
+from kantopt.verify.elsewhere import Elsewhere, free_spots
+from kantopt.verify.rules import check
 from kantopt.verify.rules.priority import Pods, in_the_way, victim_units, without_lesser
 from kantopt.verify.rules.quota import cohorts
 from kantopt.verify.step import Loads, Step
@@ -67,6 +68,7 @@ class Preemptors:
         self._tried = 0
         self._most = MOST_TRIED * MANY // max(MANY, len(step.instance.nodes))
         self._rooms: dict[int, int] = {}
+        self._now: dict[int, bool] = {}
         self._remaining: dict[int, tuple[Loads, Pods]] = {}
 
     def of(self, s: int, spot: Spot) -> Job | None:
@@ -116,14 +118,12 @@ class Preemptors:
     def _behind(self, room: _Room, job: Job, may: list[Job], unit: Pods) -> Job:
         """Return the least important job that has the place which another would have had.
 
-        Who comes first in the queue takes a free place first, of equals who is listed first. Where
-        one who comes later has that place, the victim goes so that both are placed: for the later.
-        So it does where the victim would fit back beside the first, were it not for the later.
+        Who comes first in the queue takes a free place first. Where one who comes later has that
+        place, the victim goes so that both are placed: for the later. So it does where the victim
+        would fit back beside the first, were it not for the later.
         """
         pods = room.pods_of(job)
-        behind = [x for x in may if (-x.priority, x.index) > (-job.priority, job.index)]
-        behind.sort(key=lambda x: (x.priority, -x.index))
-        for other in behind[:MOST_BEHIND]:
+        for other in self._queued_behind(job, may):
             if self._tried >= self._most:
                 break
             bound = self._bound(other)
@@ -137,6 +137,51 @@ class Preemptors:
             if back or self._place_without(other, pods):
                 return other
         return job
+
+    def _queued_behind(self, job: Job, may: list[Job]) -> list[Job]:
+        """Return some jobs that come after a job in the queue, the last first.
+
+        Of equals who has room as things stand comes first, for that one needs no victim by itself;
+        then who is listed first.
+        """
+        lesser = [x for x in may if x.priority < job.priority]
+        lesser.sort(key=lambda x: (x.priority, -x.index))
+        equals = sorted((x for x in may if x.priority == job.priority), key=lambda x: -x.index)
+        later = [x for x in equals if x.index > job.index][:MOST_BEHIND]
+        earlier = [x for x in equals if x.index < job.index][:MOST_BEHIND]
+        if not (later or earlier) or len(lesser) >= MOST_BEHIND:
+            return lesser[:MOST_BEHIND]
+        if self._fits_now(job):
+            behind = [x for x in (*later, *earlier) if not self._fits_now(x)]
+            behind += [x for x in later if self._fits_now(x)]
+        else:
+            behind = [x for x in later if not self._fits_now(x)]
+        return [*lesser, *behind][:MOST_BEHIND]
+
+    def _fits_now(self, job: Job) -> bool:
+        """Whether all that the plan binds of a job has room as things stand, pod by pod."""
+        if job.index not in self._now:
+            if len(self._now) * EACH >= self._most:
+                return False
+            self._now[job.index] = self._first_fit(job)
+        return self._now[job.index]
+
+    def _first_fit(self, job: Job) -> bool:
+        instance, before = self.step.instance, self.step.before
+        loads = Loads.of(instance, before)
+        places: dict[int, Counter[Spot]] = {}
+        for s, _, k in self._bound(job):
+            n, found = 0, places.setdefault(s, Counter())
+            for _ in range(k):
+                nodes = range(n, len(instance.nodes))
+                spot = next(free_spots(instance, loads, s, nodes), None)
+                if spot is None:
+                    return False
+                loads.add(s, spot, 1)
+                found[spot] += 1
+                n = spot.node
+        with_it = before.replace({s: dict(spots) for s, spots in places.items()})
+        return not any(fault.rule != Rule.REQUIRED for fault in check(instance, with_it))
 
     def _bound(self, job: Job) -> list[tuple[int, Spot, int]]:
         """Pods of a job that the plan binds."""

@@ -65,6 +65,19 @@ def test_who_has_room_beside_the_victim_is_not_who_it_gives_way_to() -> None:
     assert named(made) == {"r": "later"}
 
 
+@pytest.mark.parametrize("listed", [("large", "small"), ("small", "large")])
+def test_of_equals_a_victim_gives_way_to_the_one_that_has_no_room_as_things_stand(
+    listed: tuple[str, str],
+) -> None:
+    """There is room for the small one on c; it is in the room of r for the large one has c."""
+    nodes = [node("a"), node("b"), node("c")]
+    waiting = {"large": pending("large", cpu=4, count=2), "small": pending("small", cpu=2)}
+    stays = job("s", pods(cpu=2, on=["a"]), priority=200)
+    jobs = [running("r", "a", cpu=2), running("q", "b"), stays, *(waiting[x] for x in listed)]
+    made = step(question(nodes, jobs), r=[], q=[], large=["b", "c"], small=["a"])
+    assert named(made) == {"r": "large", "q": "large"}
+
+
 def test_a_victim_gives_way_to_whom_moved_pods_made_room_for() -> None:
     nodes = [node("a"), node("b", cpu=5)]
     jobs = [

@@ -15,8 +15,18 @@ from kantopt.search.state import State, rooms
 from kantopt.search.strategy import Strategy
 
 
-def fill(scores: Scores, s: int, pods: int, within: Mask | None = None) -> int:
-    """Place up to ``pods`` pending pods of a pod set on some nodes; return how many are placed."""
+def fill(
+    scores: Scores, s: int, pods: int, within: Mask | None = None, nodes: Ints | None = None
+) -> int:
+    """Place up to ``pods`` pending pods of a pod set on some nodes; return how many are placed.
+
+    Parameters
+    ----------
+    within
+        Nodes to choose from; by default all.
+    nodes
+        A few of these, from which as few as possible are taken, whatever the strategy.
+    """
     state = scores.state
     podset = state.instance.podsets[s]
     pods = min(pods, podset.count - state.placed[s])
@@ -24,8 +34,13 @@ def fill(scores: Scores, s: int, pods: int, within: Mask | None = None) -> int:
     if pods <= 0:
         return 0
     mask = state.allowed(s)
+    if nodes is not None and not state.neighbours.concern(s):
+        nodes = nodes[mask[nodes] if within is None else mask[nodes] & within[nodes]]
+        return _on_fewest(scores, s, pods, nodes)
     if within is not None:
         mask = mask & within
+    if nodes is not None:
+        mask = mask & np.isin(np.arange(state.size), nodes)
     if pods == 1 or state.neighbours.concern(s):
         placed = 0
         while placed < pods and not _late(scores, placed) and _place_one(scores, s, mask):
@@ -36,10 +51,10 @@ def fill(scores: Scores, s: int, pods: int, within: Mask | None = None) -> int:
             return _by_replicas(scores, s, pods, mask)
         case Strategy.LEAST_ALLOCATED:
             return _one_by_one(scores, [s] * pods, mask)
+        case Strategy.E_BINPACK:
+            return _on_fewest(scores, s, pods, np.flatnonzero(mask))
         case Strategy.SPREAD:
             return _apart(scores, s, pods, mask)
-        case Strategy.E_BINPACK:
-            return _on_fewest(scores, s, pods, mask)
         case _:
             return _packed(scores, [s] * pods, mask)
 
@@ -141,27 +156,31 @@ def _packed(scores: Scores, podsets: Sequence[int], mask: Mask) -> int:
     return placed
 
 
-def _on_fewest(scores: Scores, s: int, pods: int, mask: Mask) -> int:
-    """Use as few nodes as possible: the roomiest while they are needed whole, then the best."""
+def _on_fewest(scores: Scores, s: int, pods: int, nodes: Ints) -> int:
+    """Use as few nodes as possible: the job's, the roomiest while needed whole, then the best."""
     state = scores.state
-    fits, score = scores.of(s)
-    nodes = np.flatnonzero(mask & fits)
     room = rooms(state, state.shape[s], pods, nodes)
-    rank = score[nodes]
+    nodes, room = nodes[room > 0], room[room > 0]
+    if not len(nodes):
+        return 0
+    rank = scores.among(s, nodes)
+    job = state.instance.job_of(s)
+    there = {spot.node for own in job.podsets for spot in state.spots[own]}
+    if pods == 1 and not there:
+        return _place_on(scores, [s], int(nodes[rank.argmax()]))
+    new = ~np.isin(nodes, sorted(there))
     left = pods
-    order = np.lexsort((nodes, -rank, -room))
+    order = np.lexsort((nodes, -rank, -room, new))
     for position, i in enumerate(order):
         if not left:
             break
         if room[i] >= left:
             rest = order[position:]
             enough = rest[room[rest] >= left]
-            i = enough[np.lexsort((nodes[enough], -rank[enough]))[0]]
+            i = enough[np.lexsort((nodes[enough], -rank[enough], new[enough]))[0]]
             left -= _place_on(scores, [s] * left, int(nodes[i]))
             if left:  # devices ran out early: the others take the rest
-                others = mask.copy()
-                others[nodes[i]] = False
-                left -= _on_fewest(scores, s, left, others)
+                left -= _on_fewest(scores, s, left, np.delete(nodes, i))
             break
         left -= _place_on(scores, [s] * int(room[i]), int(nodes[i]))
     return pods - left

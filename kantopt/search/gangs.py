@@ -13,6 +13,7 @@ from kantopt.problem.tiers import finest_level
 from kantopt.schema.model import Rule
 from kantopt.search.domains import Domains, used_domains
 from kantopt.search.fill import fill, fill_alike, room_for
+from kantopt.search.groups import Groups
 from kantopt.search.scores import Scores
 from kantopt.search.shapes import Mask
 from kantopt.search.strategy import Strategy
@@ -39,6 +40,8 @@ class _Chain:
     need: TopologyNeed | None
     slice_level: int | None
     slice_size: int
+    grouped: bool
+    """Whether the last level is that of groups, which nobody has asked for."""
 
 
 class Placer:
@@ -49,13 +52,14 @@ class Placer:
         self.state = scores.state
         instance = self.state.instance
         self.domains = Domains(instance)
+        self._everywhere = np.ones(self.state.size, dtype=np.bool_)
         self.needs: dict[int, list[TopologyNeed]] = {}
         for need in instance.topology_needs:
             self.needs.setdefault(need.job, []).append(need)
         self._topology = instance.on(Rule.TOPOLOGY)
         self._slices = instance.on(Rule.SLICES)
-        binpack = scores.strategy is Strategy.E_BINPACK
-        self._group_level = finest_level(instance) if binpack else None
+        level = finest_level(instance) if scores.strategy is Strategy.E_BINPACK else None
+        self._groups = None if level is None else Groups(self.state, self.domains, level)
 
     # -- what a job wants
 
@@ -119,7 +123,7 @@ class Placer:
         """Whether neither topology nor neighbours have a say in where a job goes."""
         return (
             j not in self.needs
-            and self._group_level is None
+            and self._groups is None
             and not any(map(self.state.neighbours.concern, self.state.instance.jobs[j].podsets))
         )
 
@@ -194,7 +198,7 @@ class Placer:
 
     def _regions(self, j: int, wants: list[Want], within: Mask | None) -> Iterator[dict[int, Mask]]:
         """Nodes for each role, one choice of domains after the other, the best fitting first."""
-        everywhere = np.ones(self.state.size, dtype=np.bool_) if within is None else within
+        everywhere = self._everywhere if within is None else within
         masks = {want.role: everywhere for want in wants}
         roles = set(masks)
         hard, soft = [], []
@@ -262,9 +266,11 @@ class Placer:
                 levels.add(need.slice_level)
                 slice_level, size = need.slice_level, need.slice_size
                 first = first or need
-        if not levels and self._group_level is not None:
-            levels.add(self._group_level)
-        return _Chain(tuple(sorted(levels)), first, slice_level, size)
+        groups = self._groups
+        grouped = groups is not None and groups.level > max(levels, default=-1)
+        if groups is not None and grouped:
+            levels.add(groups.level)
+        return _Chain(tuple(sorted(levels)), first, slice_level, size, grouped)
 
     def _share_out(self, j: int, want: Want, pods: int, mask: Mask) -> int:
         """Place pods of one role over the levels that it prefers; return how many."""
@@ -287,7 +293,7 @@ class Placer:
             shares = self._shares(s, left, mask, chain, level)
             failed = False
             for d, share in shares:
-                got = self._in_domain(s, share, mask & self.domains.mask(level, d), chain, levels)
+                got = self._in_domain(s, share, mask, d, chain, levels)
                 left -= got
                 if got < share:
                     mask = mask & ~self.domains.mask(level, d)
@@ -299,9 +305,12 @@ class Placer:
         return pods - left
 
     def _in_domain(
-        self, s: int, pods: int, mask: Mask, chain: _Chain, levels: tuple[int, ...]
+        self, s: int, pods: int, mask: Mask, d: int, chain: _Chain, levels: tuple[int, ...]
     ) -> int:
         """Place pods within one domain; at the level of slices, whole slices only."""
+        if self._groups is not None and chain.grouped and len(levels) == 1:
+            return fill(self.scores, s, pods, mask, self._groups.nodes(d))
+        mask = mask & self.domains.mask(levels[0], d)
         if levels[0] != chain.slice_level:
             return self._spread(s, pods, mask, chain, levels[1:])
         mark = self.state.mark()
@@ -317,9 +326,10 @@ class Placer:
         self, s: int, pods: int, mask: Mask, chain: _Chain, level: int
     ) -> list[tuple[int, int]]:
         """Pods for each domain: first where members are already, then the fewest others."""
-        room = self.domains.rooms(
-            level, room_for(self.state, s, pods, mask), chain.slice_level, chain.slice_size
-        )
+        if self._groups is not None and chain.grouped and level == self._groups.level:
+            return self._shares_of_groups(self._groups, s, pods, mask)
+        room = room_for(self.state, s, pods, mask)
+        room = self.domains.rooms(level, room, chain.slice_level, chain.slice_size)
         gpus = self.domains.totals(level, self.state.gpus_left())
         shares = []
         if chain.need is not None:
@@ -332,11 +342,19 @@ class Placer:
                 room[d] = 0
         if pods <= 0:
             return shares
-        if chain.need is None and int(room.max(initial=0)) >= pods:
-            enough = np.flatnonzero(room >= pods)
-            fullest = enough[np.lexsort((enough, room[enough], gpus[enough]))[0]]
-            return [*shares, (int(fullest), pods)]
         return shares + self.domains.fewest(level, room, pods, gpus)
+
+    def _shares_of_groups(
+        self, groups: Groups, s: int, pods: int, mask: Mask
+    ) -> list[tuple[int, int]]:
+        """Pods for each group: first where the job is already, then as E-Binpack has it."""
+        state, of = self.state, self.domains.of[groups.level]
+        there = {
+            int(of[spot.node])
+            for own in state.instance.job_of(s).podsets
+            for spot in state.spots[own]
+        }
+        return groups.shares(s, pods, None if mask is self._everywhere else mask, there)
 
     # -- judging
 

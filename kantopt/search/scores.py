@@ -14,6 +14,10 @@ from kantopt.search.stranded import Stranded
 from kantopt.search.strategy import Strategy
 
 WORST = np.iinfo(np.int64).min
+FEW_NODES = 64
+"""Nodes that are scored anew whenever they are asked for; of more the scores are remembered."""
+_WHOLE = 2**44
+"""What E-Binpack takes off the score of a node whose GPUs are all free."""
 _PRECISE = 2**50
 """Amounts above are halved until a hundredfold of them fits in 64 bits."""
 _HELD = 2**50
@@ -41,6 +45,7 @@ class Scores:
         self.strategy = strategy
         self.cut = cut
         """Whether the time is up: what places many pods one by one looks at it now and then."""
+        self._gpus = state.gpu_weight @ state.offered
         self._known: dict[int, _Known] = {}
         names = state.instance.resources
         self._pods = names.index("pods") if "pods" in names else -1
@@ -83,8 +88,7 @@ class Scores:
         elif known.seen == end:
             return known
         else:
-            changed = set(state.touched[known.seen : end]) if end - known.seen < state.size else ()
-            nodes = np.array(sorted(changed)) if changed else np.arange(state.size)
+            nodes = state.changed_since(known.seen)
         known.seen = end
         fits = rooms(state, shape, 1, nodes) > 0
         known.fits[nodes] = fits
@@ -116,8 +120,7 @@ class Scores:
             case Strategy.KUBE_DEFAULT:
                 return self._kube_base(shape, nodes)
             case Strategy.E_BINPACK | Strategy.E_SPREAD:
-                gpus = self.state.gpu_weight @ self.state.left[:, nodes]
-                return np.asarray(self._allocated(shape, nodes) - 128 * gpus, dtype=np.int64)
+                return self._kept_whole(shape, nodes)
             case Strategy.FGD:
                 more = self._stranded.increase(shape, nodes) / (1000 * self._mix_pods)
                 # Hundredths of a sigmoid, as the published runs count: without such steps FGD
@@ -126,6 +129,12 @@ class Scores:
             case Strategy.LOOKAHEAD:
                 assert self._lookahead is not None
                 return -self._lookahead.increase(shape, nodes)
+
+    def among(self, s: int, nodes: Ints) -> Ints:
+        """Return the scores of some nodes, all with room for one more pod of a pod set."""
+        if len(nodes) > FEW_NODES:
+            return self.of(s)[1][nodes]
+        return self.score(self.state.shape[s], nodes)
 
     def devices(self, s: int, n: int) -> tuple[int, ...] | None:
         """Return the devices that one more pod takes on a node; ``None`` if they do not suffice."""
@@ -150,6 +159,13 @@ class Scores:
             used = offered - ((self.state.left[r, nodes] - shape.demand[r]) >> self._shift[r])
             total += used * 100 // np.maximum(offered, 1)
         return total // max(1, len(counted))
+
+    def _kept_whole(self, shape: PodShape, nodes: Ints) -> Ints:
+        """Kant-style: nodes in use first, then where fewest GPUs are left, then the fullest."""
+        gpus = self.state.gpu_weight @ self.state.left[:, nodes]
+        whole = (gpus > 0) & (gpus == self._gpus[nodes])
+        allocated = self._allocated(shape, nodes)
+        return np.asarray(allocated - 128 * gpus - _WHOLE * whole, dtype=np.int64)
 
     def _leftover(self, shape: PodShape, nodes: Ints) -> Ints:
         """Sum over all resources of what is left, in millionths of the largest node's."""

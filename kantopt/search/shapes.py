@@ -66,6 +66,16 @@ class Shapes:
             )
         return self._known[key]
 
+    def without(self, shape: PodShape, kept: Ints) -> PodShape:
+        """Return a shape that asks nodes for nothing but some resources, devices included."""
+        keeps = set(kept.tolist())
+
+        def only(amounts: Ints) -> tuple[int, ...]:
+            return tuple(a if r in keeps else 0 for r, a in enumerate(amounts.tolist()))
+
+        devices = next(needs for (_, needs), known in self._known.items() if known is shape)
+        return self.of(only(shape.request), devices, only(shape.demand))
+
     def table(self, of: Literal["request", "demand"]) -> Ints:
         """Return requests or demands of all shapes so far, a row each."""
         resources = max((len(requests) for requests, _ in self._known), default=0)

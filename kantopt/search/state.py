@@ -243,6 +243,13 @@ class State:
             _count(self.bound_on.setdefault(n, {}), (s, spot), pods)
         self.touched.append(n)
 
+    def changed_since(self, seen: int) -> Ints:
+        """Return the nodes that changed since ``touched`` was so long; all, if that is shorter."""
+        changed = set(self.touched[seen:]) if len(self.touched) - seen < self.size else None
+        return (
+            np.arange(self.size) if changed is None else np.array(sorted(changed), dtype=np.int64)
+        )
+
     def has_room(self, s: int, spot: Spot) -> bool:
         """Whether one pod fits on a spot beside what is there now."""
         shape, n = self.shape[s], spot.node

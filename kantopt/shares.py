@@ -70,6 +70,10 @@ LEAST_DISTURBANCE_LEFT = 10.0
 """Seconds that must be left to look for one in a question that is not small."""
 NARROWING = 0.6
 """Most seconds for narrowing a conflict of a large question down."""
-WRITING_CERTIFICATE = WRITING_PRICES = 0.3
+CAPACITY_NOW, CAPACITY_ALL = 0.25, 0.6
+"""`capacity`: for what fits as the cluster stands, and of the rest for moves without a limit."""
+CAPACITY_SLOTS, CAPACITY_MOVES = 0.5, 0.25
+"""Of each of them: for free slots of what is scarcest, and at last for fewer moves."""
+WRITING_CERTIFICATE = WRITING_PRICES = WRITING_CAPACITY = 0.3
 WRITING_EXPLANATION = 0.5
 """Seconds kept for writing."""

@@ -24,6 +24,7 @@ COMMANDS = (
     "defrag",
     "drain",
     "explain",
+    "capacity",
     "certify",
     "verify",
     "metrics",

@@ -1,15 +1,14 @@
 """``kantopt explain``."""
 
-import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
+from kantopt.cli.named import files_and_job
 from kantopt.cli.output import complain
 from kantopt.cli.shown import Shown, asked_for, size_read
-from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
     from kantopt.planning.question import Question
@@ -70,7 +69,7 @@ def explain(
     from kantopt.cli.progress import Progress
     from kantopt.cli.signals import stop_on_signals
 
-    files, name = _arguments(files, job)
+    files, name = files_and_job(files, job, "explain")
     shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=files)
     deadline = lim.deadline_of(
         time_limit, memory_limit, deterministic=False, quiet=quiet, log_form=log_format
@@ -104,24 +103,3 @@ def _write(told: "Explanation", question: "Question", shown: Shown) -> None:
     shown.write(told, laid_out)
     if not (shown.quiet or shown.in_table):
         complain("warning", told.notes, shown.log_form)
-
-
-def _arguments(arguments: list[str], job: str | None) -> tuple[list[str], str | None]:
-    """Tell the files from the job, if one is named.
-
-    Raises
-    ------
-    UsageError
-        If there is no file.
-    """
-    if job is not None:
-        return arguments, job
-    named = [i for i, item in enumerate(arguments) if item != "-" and not os.path.exists(item)]
-    if not named:
-        return arguments, None
-    last = named[-1]
-    if len(arguments) == 1:
-        raise UsageError(
-            f"explain: found {arguments[last]} alone, which is no file, expected FILE... JOB"
-        )
-    return arguments[:last] + arguments[last + 1 :], arguments[last]

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from kantopt.schema.base import Part
+from kantopt.schema.capacity import Capacity
 from kantopt.schema.explanation import Explanation
 from kantopt.schema.model import Objective, PriorityObjective
 from kantopt.schema.prices import PriceList
@@ -14,6 +15,7 @@ from kantopt.schema.validation import KINDS
 
 PUBLISHED: dict[str, type[Part]] = {
     **KINDS,
+    "Capacity": Capacity,
     "Explanation": Explanation,
     "PriceList": PriceList,
     "Simulation": Simulation,

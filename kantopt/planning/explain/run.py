@@ -37,8 +37,10 @@ _STRICT = (
 )
 
 
-def find_job(question: Question, name: str | None) -> str:
+def find_job(question: Question, name: str | None, command: str = "explain") -> str:
     """Full name of a job given as NAMESPACE/NAME, or as NAME where one namespace has it.
+
+    ``command`` is who asks, for errors.
 
     Raises
     ------
@@ -47,16 +49,17 @@ def find_job(question: Question, name: str | None) -> str:
     """
     names = list(dict.fromkeys(f"{job.namespace}/{job.name}" for job in question.jobs))
     if name is None:
-        message = "explain: found no job, expected its NAMESPACE/NAME behind the files, or --job"
+        message = f"{command}: found no job, expected its NAMESPACE/NAME behind the files, or --job"
         raise no_such_job(question, message, None, names)
     found = [name] if name in names else [n for n in names if n.split("/", 1)[1] == name]
     if len(found) == 1:
         return found[0]
     if found:
         raise UsageError(
-            f"explain: found {name}, expected NAMESPACE/NAME, one of {', '.join(found)}"
+            f"{command}: found {name}, expected NAMESPACE/NAME, one of {', '.join(found)}"
         )
-    raise no_such_job(question, f"explain: found {name}, expected a job of the input", name, names)
+    message = f"{command}: found {name}, expected a job of the input"
+    raise no_such_job(question, message, name, names)
 
 
 def explain(

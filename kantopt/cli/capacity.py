@@ -1,0 +1,191 @@
+"""``kantopt capacity``."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kantopt.cli import limits as lim
+from kantopt.cli import options as opt
+from kantopt.cli.named import files_and_job
+from kantopt.cli.output import complain
+from kantopt.cli.shown import Shown, asked_for, size_read
+from kantopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from kantopt.planning.capacity.asked import Short
+    from kantopt.planning.question import Question
+    from kantopt.schema.capacity import Capacity
+
+
+def capacity(
+    files: opt.Files,
+    job: Annotated[
+        str | None,
+        typer.Option(
+            "--job",
+            "-j",
+            metavar="NAMESPACE/NAME",
+            help="The job to count. Default: the last argument that is no file, else the only "
+            "pending job.",
+            show_default=False,
+        ),
+    ] = None,
+    gpus: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="In short: GPUs of each pod.")
+    ] = None,
+    cpu: Annotated[
+        str | None, typer.Option(metavar="AMOUNT", help="In short: CPU of each pod, 12 or 500m.")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="AMOUNT", help="In short: memory of each pod, 120Gi.")
+    ] = None,
+    request: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=AMOUNT", help="In short: another resource of each pod. Repeatable."
+        ),
+    ] = None,
+    pods: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, max=100_000, help="In short: pods of the gang.", show_default="1"
+        ),
+    ] = None,
+    required: Annotated[
+        str | None,
+        typer.Option(metavar="LEVEL", help="In short: level of which its pods share a domain."),
+    ] = None,
+    queue: Annotated[
+        str | None, typer.Option(metavar="NAME", help="In short: queue whose quota it uses.")
+    ] = None,
+    max_moves: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K",
+            min=0,
+            help="Pods moved at most in the second answer.",
+            show_default="the model's, else no limit",
+        ),
+    ] = None,
+    model: opt.ModelName = None,
+    time_limit: lim.TimeLimit = "10s",  # type: ignore[assignment]
+    memory_limit: lim.MemoryLimit = None,
+    engine: lim.Engine = "auto",
+    seed: lim.Seed = 0,
+    deterministic: lim.Deterministic = False,
+    workers: lim.Workers = None,
+    gated: opt.Gated = False,
+    topology: opt.Levels = None,
+    disturb: opt.Disturb = None,
+    assume: opt.Assume = None,
+    output: Annotated[
+        opt.Form | None,
+        opt.output_as("wide: every domain with free slots; name: a line per answer."),
+    ] = None,
+    output_file: Annotated[str | None, opt.document_to("the answer")] = None,
+    log_format: opt.LogFormat = "text",
+    color: opt.ColourOption = "auto",
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+) -> int:
+    """Count how many more of a job fit: now, after moves and after defragmentation.
+
+    Arguments are files in any order and the job, `kantopt capacity cluster.json team-a/llm-8`; or
+    files alone and the job in short, `--gpus 8 --pods 4 --required rack`. Nobody is evicted, jobs
+    that wait are left aside. Each number is that of a verified plan, and stands beside a bound
+    that no plan exceeds. Exit codes: 0 answer written, 4 none fits and none ever will on this
+    cluster without evictions, 64 usage, 65 bad data, 66 missing input, 73 cannot create, 74 write
+    failed, 129, 130 and 143 interrupted (what is known is written).
+    """
+    from kantopt.cli.progress import Progress
+    from kantopt.cli.signals import stop_on_signals
+
+    short = _in_short(gpus, cpu, memory, request or (), pods, required, queue)
+    named = None
+    if short is None:
+        files, named = files_and_job(files, job, "capacity")
+    elif job is not None:
+        raise UsageError("--job: found a job in short as well, expected one of them")
+    shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=files)
+    deadline = lim.deadline_of(
+        time_limit, memory_limit, deterministic=deterministic, quiet=quiet, log_form=log_format
+    )
+    stop = deadline.stop
+    progress = Progress(verbose=verbose, quiet=quiet, limit_seconds=time_limit, form=log_format)
+    with stop_on_signals(deadline), progress:
+        from kantopt.planning.capacity.asked import job_in_short, job_of
+        from kantopt.planning.capacity.run import capacity as count
+        from kantopt.planning.options import Options
+        from kantopt.planning.question import chosen_model, read_question
+
+        progress.reach("reading")
+        how = opt.import_as(gated, None, topology, disturb=disturb, assume=assume, model=model)
+        question = read_question(files, how)
+        chosen = chosen_model(question, model)
+        wanted = job_of(question, named, chosen) if short is None else job_in_short(question, short)
+        moves = chosen.limits.moves if max_moves is None else max_moves
+        settings = Options(engine=engine, seed=seed)
+        settings = settings if workers is None else replace(settings, workers=workers)
+        progress.reach("planning")
+        found = count(question, chosen, wanted, moves, settings, deadline, progress.tell)
+    _write(found, question, shown)
+    if stop.signal is not None:
+        return 128 + stop.signal
+    return 4 if found.rooms[-1].bound == 0 else 0
+
+
+def _in_short(
+    gpus: int | None,
+    cpu: str | None,
+    memory: str | None,
+    request: list[str] | tuple[str, ...],
+    pods: int | None,
+    required: str | None,
+    queue: str | None,
+) -> "Short | None":
+    """Return the job that is given in short, if one is."""
+    from kantopt.planning.capacity.asked import Short
+    from kantopt.schema.hints import quote
+    from kantopt.schema.quantity import parse_quantity
+
+    amounts = {"--cpu": ("cpu", cpu), "--memory": ("memory", memory)}
+    given = [(option, name, text) for option, (name, text) in amounts.items() if text is not None]
+    for item in request:
+        name, separator, text = item.partition("=")
+        if not (name and separator):
+            expected = "NAME=AMOUNT such as nvidia.com/gpu=8"
+            raise UsageError(f"--request: found {quote(item)}, expected {expected}")
+        given.append(("--request", name, text))
+    for option, _, text in given:
+        try:
+            parse_quantity(text)
+        except ValueError:
+            expected = "an amount such as 12, 500m or 120Gi"
+            raise UsageError(f"{option}: found {quote(text)}, expected {expected}") from None
+    if gpus is None and not given:
+        for option, value in (("--pods", pods), ("--required", required), ("--queue", queue)):
+            if value is not None:
+                raise UsageError(
+                    f"{option}: found no resource with it, expected what each pod asks for: "
+                    "--gpus, --cpu, --memory or --request"
+                )
+        return None
+    requests = {name: text for _, name, text in given}
+    return Short(pods or 1, gpus, requests, required, queue or "")
+
+
+def _write(found: "Capacity", question: "Question", shown: Shown) -> None:
+    def laid_out(form: opt.Form, to_file: bool) -> str:
+        from kantopt.report.capacity import capacity_blocks, capacity_lines
+
+        if form == "name":
+            return capacity_lines(found)
+        from kantopt.cli.screen import on_screen
+
+        blocks = capacity_blocks(found, wide=form == "wide", size=size_read(question))
+        return on_screen(blocks, shown.color, to_file=to_file)
+
+    shown.write(found, laid_out)
+    if not (shown.quiet or shown.in_table):
+        complain("warning", found.warnings, shown.log_form)

@@ -1,0 +1,110 @@
+"""Which job is to be copied: one of the input by its name, or one given in short."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kantopt.errors import UsageError
+from kantopt.planning.explain.run import find_job
+from kantopt.planning.question import Question
+from kantopt.problem.not_modelled import waiting, why_not_placed
+from kantopt.schema.features import Feature
+from kantopt.schema.hints import did_you_mean, one_of
+from kantopt.schema.jobs import Job, PodSet, TopologyRequest
+from kantopt.schema.model import Model
+from kantopt.schema.quantity import gpu_milli
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """A job in short: pods alike that start together.
+
+    Attributes
+    ----------
+    pods
+        Pods of the gang.
+    gpus
+        GPUs of each pod, by whatever name the nodes offer them.
+    requests
+        What else each pod asks for, by resource.
+    required
+        Level of which the pods share a domain.
+    queue
+        Queue whose quota they use.
+    """
+
+    pods: int = 1
+    gpus: int | None = None
+    requests: Mapping[str, str] = field(default_factory=dict)
+    required: str | None = None
+    queue: str = ""
+
+
+def job_in_short(question: Question, short: Short) -> Job:
+    """Write out a job that is given in short.
+
+    Raises
+    ------
+    UsageError
+        If the cluster has no such resource, level or queue.
+    """
+    requests: dict[str, str | int] = {**short.requests}
+    offered = sorted({name for node in question.snapshot.nodes for name in node.allocatable})
+    if short.gpus is not None:
+        gpus = [name for name in offered if gpu_milli(name, 1000)]
+        if len(gpus) != 1:
+            found = f"nodes that offer {one_of(gpus)}" if gpus else "no node that offers GPUs"
+            raise UsageError(
+                f"--gpus: found {found}, expected one kind of GPU; name it: --request NAME=AMOUNT"
+            )
+        requests[gpus[0]] = str(short.gpus)
+    topology = question.snapshot.topology
+    levels = [level.name for level in topology.levels]
+    labels = [level.node_label for level in topology.levels]
+    _check("--required", short.required, [*levels, *labels], "a topology level")
+    queues = [queue.name for queue in question.snapshot.queues]
+    _check("--queue", short.queue, queues, "a queue")
+    request = None if short.required is None else TopologyRequest(required=short.required)
+    podset = PodSet(count=short.pods, requests=requests, topology_request=request)
+    return Job(name="asked", queue_name=short.queue, pod_sets=(podset,))
+
+
+def _check(option: str, given: str | None, known: list[str], what: str) -> None:
+    if given and given not in known:
+        hint = did_you_mean(given, known)
+        expected = one_of(list(dict.fromkeys(known))) if known else f"{what}; the input has none"
+        raise UsageError(f"{option}: found {given}, expected {expected}{f' ({hint})' * bool(hint)}")
+
+
+def job_of(question: Question, name: str | None, model: Model) -> Job:
+    """Return the job of the input to copy: by name, or the only one that waits.
+
+    Raises
+    ------
+    UsageError
+        If there is no such job, or several, or none is named; or its pods ask for what is not
+        modelled.
+    """
+    if name is None:
+        pending = [job for job in question.jobs if any(map(waiting, job.pod_sets))]
+        if len(pending) != 1:
+            found = f"{len(pending)} pending jobs" if pending else "no pending job"
+            raise UsageError(
+                f"capacity: found {found} and none named, expected NAMESPACE/NAME behind the "
+                "files, or a job in short: --gpus, --cpu, --memory, --request"
+            )
+        (job,) = pending
+    else:
+        full = find_job(question, name, "capacity")
+        job = next(job for job in question.jobs if f"{job.namespace}/{job.name}" == full)
+    assumed: tuple[Feature, ...] = (*model.assume, *question.assume)
+    if words := why_not_placed(_as_pending(job), assumed):
+        raise UsageError(f"capacity: {job.namespace}/{job.name} cannot be planned: {words}")
+    return job
+
+
+def _as_pending(job: Job) -> Job:
+    """Return a job as if none of its pods ran."""
+    podsets = tuple(p.model_copy(update={"assignments": ()}) for p in job.pod_sets)
+    return job.model_copy(update={"pod_sets": podsets})

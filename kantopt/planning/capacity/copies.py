@@ -1,0 +1,269 @@
+"""Copies of a job as pending jobs: counted in one pod set where that says the same, else named.
+
+N gangs of P pods that each stay within one domain of a level are N * P pods in slices of P of that
+level: nothing tells the gangs apart, and a pod set is as cheap with ten thousand pods as with ten.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from kantopt.planning.question import Question
+from kantopt.problem.focus import with_model
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.schema.jobs import Job, PodSet, TopologyRequest
+from kantopt.schema.model import Metric, Model, Objective
+from kantopt.verify.metrics import measure
+
+MOVES = Tier(Metric.MOVES, "pods")
+"""The tier of pods moved: it comes after all else."""
+_PREFIX = "one-more"
+"""What copies are called, with something behind it if the input has such a job."""
+
+
+_BUILT = 2
+"""Counted copies in an instance when it is built: enough to be in each other's way there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A pod set of a copy, and how many of its pods the copy cannot do without."""
+
+    pod_set: PodSet
+    pods: int
+
+
+@dataclass(frozen=True)
+class Copies:
+    """What to make copies of, and the cluster that they are for.
+
+    Parameters
+    ----------
+    question
+        The documents; pending pods of the input are left aside.
+    model
+        Rules and limits.
+    job
+        The job; where its pods run, when it came and what it is worth do not matter.
+    """
+
+    question: Question
+    model: Model
+    job: Job
+    _built: dict[tuple[bool, int, int], Instance] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def prefix(self) -> str:
+        """A beginning of names that no job of the input has."""
+        prefix = _PREFIX
+        while any(job.name.startswith(prefix) for job in self.question.jobs):
+            prefix += "-"
+        return prefix
+
+    @cached_property
+    def needs(self) -> tuple[Need, ...]:
+        """Pods of each set that a copy cannot do without: minima of a gang, else all pods."""
+        least = [_least(self.job, podset) for podset in self.job.pod_sets]
+        if not (self.job.min_count or any(least)):
+            least = [podset.count for podset in self.job.pod_sets]
+        elif len(least) == 1:
+            least = [max(least[0], self.job.min_count or 0)]
+        return tuple(
+            Need(podset, pods) for podset, pods in zip(self.job.pod_sets, least, strict=True)
+        )
+
+    @cached_property
+    def one(self) -> Job:
+        """A copy with its least pods; as it is where its least can be had in several ways."""
+        several = sum(need.pods for need in self.needs) < (self.job.min_count or 0)
+        podsets, uneven = [], False
+        for need in self.needs:
+            request = need.pod_set.topology_request
+            size = (request and request.pod_set_slice_size) or 1
+            uneven = uneven or need.pods % size > 0
+            pods = {"count": need.pods, "min_count": need.pods}
+            podsets += [need.pod_set.model_copy(update=pods)] if need.pods else []
+        if several or uneven:
+            return _fresh(self.job)
+        whole = {"pod_sets": tuple(podsets), "min_count": None}
+        return _fresh(self.job.model_copy(update=whole))
+
+    @cached_property
+    def pods(self) -> int:
+        """Pods of each copy, where copies can be counted; else 0.
+
+        Not counted are copies of several pod sets, with a minimum over them, or with slices
+        within a required domain.
+        """
+        if len(self.one.pod_sets) > 1 or self.one.min_count:
+            return 0
+        (podset,) = self.one.pod_sets
+        levels = {request.required for request in self._requests if request.required}
+        sliced = {r.pod_set_slice_required_topology for r in self._requests} - {None}
+        if len(levels) > 1 or (levels and sliced) or podset.min_count != podset.count:
+            return 0
+        return podset.count
+
+    @property
+    def _requests(self) -> tuple[TopologyRequest, ...]:
+        asked = (self.one.topology_request, *(p.topology_request for p in self.one.pod_sets))
+        return tuple(request for request in asked if request is not None)
+
+    @property
+    def gathered(self) -> bool:
+        """Whether pods of a copy must share a domain, or lie in slices."""
+        return any(r.required or r.pod_set_slice_required_topology for r in self._requests)
+
+    def counted(self, number: int) -> Form:
+        """Return so many copies as one pod set."""
+        return Form(number, self.pods)
+
+    def named(self, number: int) -> Form:
+        """Return so many copies as jobs of their own."""
+        return Form(number, 0)
+
+    def _all_in_one(self) -> Job:
+        """Return copies in the form in which they are counted."""
+        podset = self.one.pod_sets[0]
+        request = None
+        for asked in self._requests:
+            level, size = asked.required, self.pods
+            if level is None:
+                level, size = asked.pod_set_slice_required_topology, asked.pod_set_slice_size or 1
+            if level is not None:
+                request = TopologyRequest(
+                    pod_set_slice_required_topology=level, pod_set_slice_size=size
+                )
+        update = {"count": _BUILT * self.pods, "min_count": 0, "topology_request": request}
+        podset = podset.model_copy(update=update)
+        job = self._named(f"{self.prefix}-all", (podset,))
+        return job.model_copy(update={"topology_request": None})
+
+    def _named(self, name: str, podsets: tuple[PodSet, ...]) -> Job:
+        return self.one.model_copy(update={"name": name, "pod_sets": podsets})
+
+    def asked(self, form: Form, moves: int | None, *objectives: Objective) -> Instance:
+        """Freeze the question about copies: nobody is evicted, at most so many pods are moved."""
+        return self._under(self._frozen(form), moves, objectives or form.objectives)
+
+    def one_more(self, form: Form, placement: Placement) -> tuple[Instance, Placement]:
+        """Return the question with one copy more, by itself, and a placement without it."""
+        more = self._named(self.prefix, self.one.pod_sets)
+        instance = self._under(self._frozen(form, (more,)), None, form.objectives)
+        rest = len(instance.podsets) - len(placement.podsets)
+        return instance, Placement((*placement.podsets, *({} for _ in range(rest))))
+
+    def _under(
+        self, instance: Instance, moves: int | None, objectives: tuple[Objective, ...]
+    ) -> Instance:
+        limits = self.model.limits.model_copy(update={"evictions": 0, "moves": moves})
+        return with_model(instance, limits=limits, objectives=objectives)
+
+    def _frozen(self, form: Form, more: tuple[Job, ...] = ()) -> Instance:
+        """Build an instance, or take one that was built for another number of the copies."""
+        counts = form.pods > 0 and form.number > 0
+        key = (form.pods > 0, _BUILT if counts else form.number, len(more))
+        if key not in self._built:
+            jobs: tuple[Job, ...] = (self._all_in_one(),) if counts else ()
+            if not form.pods:
+                width = len(str(form.number))
+                names = (f"{self.prefix}-{i:0{width}}" for i in range(1, form.number + 1))
+                jobs = tuple(self._named(name, self.one.pod_sets) for name in names)
+            pending = (*self.question.pending, *jobs, *more)
+            limits = self.model.limits.model_copy(update={"evictions": 0})
+            update = {
+                "limits": limits,
+                "objectives": form.objectives,
+                "pending": (f"{self.prefix}*",),
+                "required": (),
+            }
+            asked = self.model.model_copy(update=update)
+            built = replace(self.question, pending=pending).instance(asked)
+            if built.budgets and (jobs or more):
+                # What budgets allow is as it stands: those who wait are no copies there yet.
+                stand = self._frozen(self.counted(0)).budgets
+                budgets = (replace(b, allowed=stand[b.index].allowed) for b in built.budgets)
+                built = replace(built, budgets=tuple(budgets))
+            self._built[key] = built
+        built = self._built[key]
+        return _of_so_many(built, -1 - len(more), form.number) if counts else built
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """So many copies as pending jobs.
+
+    ``pods`` is how many pods make a copy where they are counted, 0 where copies are named.
+    """
+
+    number: int
+    pods: int
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """What is minimised: copies that are not placed, then moves."""
+        return (self.unplaced, Objective.model_validate("moves"))
+
+    @property
+    def unplaced(self) -> Objective:
+        """The metric of copies that are not placed."""
+        unit = "pod" if self.pods else "job"
+        return Objective.model_validate({"unplaced": {"by": "all", "unit": unit}})
+
+    def copies_at(self, instance: Instance, unplaced: int) -> int:
+        """Copies that are placed where so much is unplaced."""
+        nothing = measure(instance, instance.current, unplaced_tier(instance))[0]
+        return max(0, nothing - unplaced) // max(1, self.pods)
+
+
+def unplaced_tier(instance: Instance) -> tuple[Tier]:
+    """Return the tier of copies that are not placed, alone."""
+    return (tiers_of(instance)[0],)
+
+
+def _of_so_many(instance: Instance, j: int, number: int) -> Instance:
+    """Return the question with so many times the pods of a job of one pending pod set."""
+    jobs, podsets = list(instance.jobs), list(instance.podsets)
+    job = jobs[j]
+    (role,), (s,) = job.roles, job.podsets
+    pods = podsets[s].count // _BUILT * number
+    podsets[s] = replace(podsets[s], count=pods)
+    jobs[j] = replace(job, roles=(replace(role, count=pods),))
+    return replace(instance, jobs=tuple(jobs), podsets=tuple(podsets))
+
+
+def _least(job: Job, podset: PodSet) -> int:
+    if podset.min_count is not None:
+        return podset.min_count
+    return 0 if job.min_count is not None else podset.count
+
+
+def _fresh(job: Job) -> Job:
+    """Return a job as it would be submitted now, for which nobody is evicted."""
+    podsets = tuple(
+        podset.model_copy(
+            update={
+                "assignments": (),
+                "pods": (),
+                "nominated": False,
+                "terminating": False,
+                "health": "ready",
+                "start_time": None,
+                "last_checkpoint_time": None,
+            }
+        )
+        for podset in job.pod_sets
+    )
+    update = {
+        "uid": "",
+        "pod_sets": podsets,
+        "preemption_policy": "Never",
+        "daemon": False,
+        "creation_time": None,
+        "start_time": None,
+        "last_checkpoint_time": None,
+    }
+    return job.model_copy(update=update)

@@ -1,0 +1,158 @@
+"""Room for copies under one limit of moves: the plan that places most of them, and its proof."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from kantopt.clock import Deadline
+from kantopt.planning.capacity.copies import MOVES, Copies, Form, unplaced_tier
+from kantopt.planning.capacity.slots import Freed, free_slots
+from kantopt.planning.executable import executable
+from kantopt.planning.news import Tell
+from kantopt.planning.options import Options
+from kantopt.planning.run import Run
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.search.construct import construct
+from kantopt.search.known import Bound
+from kantopt.search.reasons import first_reason
+from kantopt.search.strategy import Strategy
+from kantopt.shares import CAPACITY_MOVES, CAPACITY_SLOTS
+from kantopt.verify.metrics import measure
+from kantopt.verify.replay import replay
+
+NAMED = 500
+"""Copies in domains that are planned as jobs of their own; more of them are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A verified plan for copies and what is known of the most that fit."""
+
+    jobs: int
+    bound: int
+    moves: int
+    fewest_moves: bool
+    form: Form
+    placement: Placement
+
+    @property
+    def proved(self) -> bool:
+        """Whether no plan places more."""
+        return self.jobs >= self.bound
+
+    def bounded(self, bound: int) -> Found:
+        """Return it with a bound that is no higher."""
+        return replace(self, bound=max(self.jobs, min(self.bound, bound)))
+
+
+@dataclass
+class Search:
+    """Looks for room: a run of the planner for each limit of moves."""
+
+    copies: Copies
+    most: int
+    """No plan places more, by arithmetic."""
+    options: Options
+    tell: Tell = lambda _: None
+    warnings: list[str] = field(default_factory=list)
+
+    def nothing(self) -> Found:
+        """Return what is known before anything is looked at."""
+        form = self.copies.counted(0)
+        current = self.copies.asked(form, 0).current
+        return Found(0, self.most, 0, True, form, current)
+
+    def room(self, moves: int | None, most: int, deadline: Deadline) -> Found:
+        """Place as many copies as fit, of at most ``most``, where so many pods may move."""
+        nothing = self.nothing().bounded(most)
+        if not most or deadline.over():
+            return nothing
+        freed = None
+        if moves != 0 and self.copies.pods and not self.copies.gathered:
+            share = deadline.share(CAPACITY_SLOTS)
+            freed = free_slots(self.copies, moves, self.options, self._begin, share)
+        if freed is not None and freed.most_pods is not None:
+            nothing = nothing.bounded(freed.most_pods // self.copies.pods)
+        form = self._form(nothing.bound, moves)
+        found = self._placed(form, self.copies.asked(form, moves), nothing, freed, deadline)
+        return found if found.jobs > nothing.jobs else nothing.bounded(found.bound)
+
+    def _form(self, most: int, moves: int | None) -> Form:
+        """Counted where a copy may lie anywhere or nothing moves, named while they are few.
+
+        Of gangs in domains moves are found for each gang, and hardly for slices of one large set.
+        """
+        counts = self.copies.pods and (moves == 0 or not self.copies.gathered or most > NAMED)
+        if counts:
+            return self.copies.counted(most)
+        if most > NAMED:
+            self.warnings.append(f"no more than {NAMED} copies of several pod sets are placed")
+        return self.copies.named(min(most, NAMED))
+
+    def _begin(self, instance: Instance, tiers: tuple[Tier, ...], deadline: Deadline) -> Run:
+        return Run(instance, tiers, self.options, deadline, self.tell, None)
+
+    def _placed(
+        self,
+        form: Form,
+        instance: Instance,
+        known: Found,
+        freed: Freed | None,
+        deadline: Deadline,
+    ) -> Found:
+        """Place copies: first as many as fit, then by fewer moves."""
+        tiers = (*unplaced_tier(instance), MOVES)
+        run = self._begin(instance, tiers[:1], deadline.share(1 - CAPACITY_MOVES))
+        if freed is not None:
+            rest = len(instance.podsets) - len(freed.placement.podsets)
+            start = Placement((*freed.placement.podsets, *({} for _ in range(rest))))
+            best_fit = Strategy.BEST_FIT
+            run.incumbent.offer(
+                construct(run.incumbent.searched, run.searching, best_fit, start=start), best_fit
+            )
+        found = self._written(form, run, known, freed)
+        if not found.proved:
+            run.construct()
+            run.search()
+            found = self._written(form, run, found, freed)
+        if found.moves and not found.fewest_moves and not deadline.over():
+            fewer = self._begin(instance, tiers, deadline)
+            for bound in run.incumbent.known.proved():
+                fewer.incumbent.known.add(Bound(0, bound.bound, (), bound.source))
+            fewer.keep(found.placement)
+            fewer.construct()
+            fewer.search()
+            other = self._written(form, fewer, found, freed)
+            if (other.jobs, -other.moves) >= (found.jobs, -found.moves):
+                found = other
+        self.warnings += [text for text in run.warnings if text not in self.warnings]
+        return found
+
+    def _written(self, form: Form, run: Run, known: Found, freed: Freed | None) -> Found:
+        """Take the best placement that has an order of steps, replayed and judged."""
+        instance = run.instance
+        tiers = (*unplaced_tier(instance), MOVES)
+        waves = executable(run)[1]
+        violations, final = replay(instance, waves)
+        if violations:  # an order is judged where it is made: this is for what is not
+            self.warnings.append(f"a plan was refused: {violations[0]}")
+            return known
+        unplaced, moves = measure(instance, final, tiers)
+        jobs = form.copies_at(instance, unplaced)
+        bound = form.copies_at(instance, run.incumbent.floors[0])
+        bound = max(jobs, min(known.bound, bound))
+        fewest = moves == 0
+        if len(run.tiers) == len(tiers):
+            fewest = fewest or run.incumbent.optimal
+        if freed is not None and freed.fewest_moves is not None:
+            all_of_them = jobs * max(1, form.pods) == freed.slots
+            fewest = fewest or (all_of_them and moves == freed.fewest_moves)
+        return Found(jobs, bound, moves, fewest, form, final)
+
+
+def why_no_more(found: Found, copies: Copies) -> tuple[str, str]:
+    """Say what is first in the way of one copy more: a rule and a sentence with witnesses."""
+    instance, placement = copies.one_more(found.form, found.placement)
+    return first_reason(instance, placement, len(instance.jobs) - 1)

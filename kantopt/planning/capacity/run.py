@@ -1,0 +1,176 @@
+"""How many more of a job fit: as the cluster stands, after moves and after defragmentation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kantopt.clock import Deadline, elapsed
+from kantopt.planning.capacity.copies import Copies
+from kantopt.planning.capacity.levels import Levels, levels_of
+from kantopt.planning.capacity.most import MOST_PODS, most_copies
+from kantopt.planning.capacity.room import Found, Search, why_no_more
+from kantopt.planning.explain.process import explain_apart
+from kantopt.planning.news import Tell
+from kantopt.planning.options import Options
+from kantopt.planning.question import Question
+from kantopt.problem.not_modelled import waiting
+from kantopt.schema import plan as docs
+from kantopt.schema.base import API_VERSION, Metadata
+from kantopt.schema.capacity import Capacity, CapacityPodSet, Room, Way, When
+from kantopt.schema.dump import canonical_digest
+from kantopt.schema.explanation import Verdict
+from kantopt.schema.jobs import Job
+from kantopt.schema.model import Model, Rule
+from kantopt.shares import CAPACITY_ALL, CAPACITY_NOW, WRITING_CAPACITY
+
+
+def capacity(
+    question: Question,
+    model: Model,
+    job: Job,
+    moves: int | None,
+    options: Options,
+    deadline: Deadline,
+    tell: Tell = lambda _: None,
+) -> Capacity:
+    """Count how many more copies of a job fit, by plans that are verified and bounds.
+
+    Parameters
+    ----------
+    question
+        The documents; pods of theirs that wait are left aside.
+    model
+        Rules and limits, with ``extends`` resolved; its objectives do not matter.
+    job
+        The job to copy.
+    moves
+        Most pods that may be moved in the second answer; ``None``: as many as it takes.
+    options, deadline, tell
+        As of :func:`kantopt.planning.plan.make_plan`.
+
+    Raises
+    ------
+    BadDataError
+        If the documents contradict each other.
+    """
+    began = elapsed()
+    copies = Copies(question, model, job)
+    search = Search(copies, most_copies(copies), options, tell)
+    levels = levels_of(copies)
+    # What is left to do then, reasons above all, takes about as long as what was done so far.
+    ending = deadline.less(WRITING_CAPACITY + min(elapsed() - began, 0.3 * deadline.remaining()))
+    now, some, every = _rooms(search, levels.most_now, moves, ending)
+    answers: tuple[tuple[When, int | None, Found], ...] = (
+        ("now", 0, now),
+        ("after moves", moves, some),
+        ("after defragmentation", None, every),
+    )
+    rooms = tuple(_room(*answer, every, copies, deadline) for answer in answers)
+    snapshot = question.snapshot
+    return Capacity(
+        api_version=API_VERSION,
+        kind="Capacity",
+        metadata=Metadata(name=snapshot.metadata.name),
+        snapshot=docs.SnapshotRef(
+            digest=canonical_digest(snapshot),
+            name=snapshot.metadata.name,
+            captured_at=snapshot.metadata.captured_at,
+            resource_version=snapshot.metadata.resource_version,
+        ),
+        job=f"{job.namespace}/{job.name}",
+        pod_sets=tuple(
+            CapacityPodSet(name=need.pod_set.name, pods=need.pods)
+            for need in copies.needs
+            if need.pods
+        ),
+        model=model.metadata.name,
+        rooms=rooms,
+        largest_gang=levels.largest_gang,
+        quota_pods=levels.quota_pods,
+        levels=levels.rows,
+        verdict=_verdict(copies, deadline) if not every.jobs and every.proved else None,
+        warnings=_warnings(search, levels, rooms, ending),
+    )
+
+
+def _rooms(
+    search: Search, most_now: int | None, moves: int | None, ending: Deadline
+) -> tuple[Found, Found, Found]:
+    """Search under no moves, some and any; what fits with fewer moves fits with more."""
+    most = search.most if most_now is None else min(search.most, most_now)
+    now = search.room(0, most, ending.share(CAPACITY_NOW))
+    if now.proved and now.jobs == search.most:
+        return now, now, now
+    limited = moves is not None
+    every = search.room(None, search.most, ending.share(CAPACITY_ALL) if limited else ending)
+    every = _better(every, now)
+    if moves is None or (every.proved and every.moves <= moves):
+        some = every
+    elif moves == 0:
+        some = now
+    else:
+        some = _better(search.room(moves, every.bound, ending), now)
+        every = _better(every, some)
+        if some.proved and some.jobs == every.jobs and every.proved:
+            every = some
+    some = some.bounded(every.bound)
+    return now.bounded(some.bound), some, every
+
+
+def _better(found: Found, fewer: Found) -> Found:
+    """Return the plan that places more, of equals the one that moves less, with the first bound."""
+    if (fewer.jobs, -fewer.moves) > (found.jobs, -found.moves):
+        return replace(fewer, bound=max(found.bound, fewer.jobs))
+    return found
+
+
+def _room(
+    when: When, moves: int | None, found: Found, every: Found, copies: Copies, deadline: Deadline
+) -> Room:
+    way = None
+    if not deadline.over() or deadline.deterministic:
+        rule, message = why_no_more(found, copies)
+        if moves and found.proved and found.jobs < every.jobs:
+            rule = Rule.LIMITS.value
+            message = f"moves: no plan moves at most {moves} pods for one more; {message}"
+        way = Way(rule=rule, message=message)
+    return Room(
+        when=when,
+        max_moves=moves,
+        jobs=found.jobs,
+        bound=found.bound,
+        status="OPTIMAL" if found.proved else "FEASIBLE",
+        moves=found.moves,
+        fewest_moves=found.fewest_moves,
+        one_more=way,
+    )
+
+
+def _verdict(copies: Copies, deadline: Deadline) -> Verdict:
+    """Say of a job that fits nowhere why, as ``explain`` does."""
+    job = copies.one.model_copy(update={"name": copies.prefix})
+    question = replace(copies.question, pending=(*copies.question.pending, job))
+    limits = copies.model.limits.model_copy(update={"evictions": 0})
+    model = copies.model.model_copy(update={"limits": limits, "pending": None})
+    return explain_apart(question, model, f"{job.namespace}/{job.name}", deadline).verdict
+
+
+def _warnings(
+    search: Search, levels: Levels, rooms: tuple[Room, ...], ending: Deadline
+) -> tuple[str, ...]:
+    question = search.copies.question
+    found = [*question.notes]
+    aside = sum(any(map(waiting, job.pod_sets)) for job in question.jobs)
+    if aside:
+        jobs = "1 pending job is" if aside == 1 else f"{aside} pending jobs are"
+        found.append(f"{jobs} left aside: what fits is not beside them but in their stead")
+    if any(need.pods * search.most >= MOST_PODS for need in search.copies.needs if need.pods):
+        found.append(f"no more than {MOST_PODS} pods are asked about: there may be room for more")
+    if levels.node_by_node:
+        found.append(
+            "free slots by domain are those of each node by itself: rules between pods "
+            "(affinity, anti-affinity, spread) may leave fewer"
+        )
+    if any(room.status == "FEASIBLE" for room in rooms) and ending.over():
+        found.append("the time was up before all of it was proved (--time-limit)")
+    return (*dict.fromkeys((*found, *search.warnings)),)

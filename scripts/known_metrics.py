@@ -54,6 +54,32 @@ def frugal_when_full() -> Known:
     )
 
 
+def crowded_nodes() -> Known:
+    offer = {"cpu": 10, "pods": 32}
+    return Known(
+        "crowded-nodes-and-a-wide-one",
+        """
+        Pods with 34 CPUs in all fill three nodes of 10 CPUs; a fourth of 20 has two of them. At 60
+        percent everywhere there is room for 30 CPUs. The other four are a fifth of the wide node,
+        and two fifths of a small one.
+        """,
+        (),
+        [*(Line(name=n, allocatable=offer) for n in "abc"), Line(name="wide", allocatable=_WIDE)],
+        [],
+        [PLACED, {"balance": Line(resources=["cpu"], target=60)}],
+        [job("web", 17, 0, cpu=2, at={"a": 5, "b": 5, "c": 5, "wide": 2}, minCount=0)],
+        tiers={
+            "unplaced[priority=100, CPU-only pods]": 0,
+            "balance[cpu above 60%]": 200,
+        },
+        placement={"web": {"a": 3, "b": 3, "c": 3, "wide": 8}},
+    )
+
+
+_WIDE = {"cpu": 20, "pods": 32}
+
+
 def decided_by_metrics() -> Iterator[Known]:
     yield cheaper_nodes()
     yield frugal_when_full()
+    yield crowded_nodes()

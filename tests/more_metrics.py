@@ -6,6 +6,8 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from tests.drafts import GPU
+
 Document = dict[str, Any]
 
 
@@ -21,7 +23,15 @@ def _powers(rng: random.Random, snapshot: Document) -> Any:
     return "energy"
 
 
-MORE: tuple[Callable[[random.Random, Document], Any], ...] = (_prices, _powers)
+def _loads(rng: random.Random, snapshot: Document) -> Any:
+    named = [["cpu"], ["cpu", GPU], None]
+    if not any(node["allocatable"].get(GPU) for node in snapshot["nodes"]):
+        named.pop(1)
+    asked = {"target": rng.choice((0, 25, "37.5", 60)), "resources": rng.choice(named)}
+    return {"balance": {key: value for key, value in asked.items() if value is not None}}
+
+
+MORE: tuple[Callable[[random.Random, Document], Any], ...] = (_prices, _powers, _loads)
 """Each writes into a snapshot what its metric is about, and returns the objective."""
 
 

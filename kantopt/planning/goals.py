@@ -9,7 +9,8 @@ from typing import Literal
 from kantopt.problem.counted import counted, counted_domains
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import ANY_GPU, PER_UNIT, Tier, tiers_of
+from kantopt.problem.restricted import ANY_GPU, PER_UNIT
+from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric
 from kantopt.schema.plan import Goal, Plan
 from kantopt.schema.quantity import from_base
@@ -26,6 +27,7 @@ _TIDY = (
     Metric.UNDRAINED,
     Metric.COST,
     Metric.ENERGY,
+    Metric.BALANCE,
 )
 """Metrics that pods are moved for where they come before the moves."""
 _DISTURBING = (
@@ -44,6 +46,7 @@ Unit = Literal[
     "pods",
     "micro-units",
     "milliwatts",
+    "milli-nodes",
     "other",
 ]
 
@@ -124,6 +127,8 @@ def _row(tier: Tier, before: Step, after: Step) -> Goal:
             text, unit = "price of nodes in use", "micro-units"
         case Metric.ENERGY:
             text, unit = "power of nodes in use", "milliwatts"
+        case Metric.BALANCE:
+            text, unit = f"nodes' worth of {tier.scope}", "milli-nodes"
         case Metric.FRAGMENTED_NODES:
             text, unit = "GPU nodes partly used", "nodes"
         case Metric.STRANDED_GPUS:

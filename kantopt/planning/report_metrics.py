@@ -11,7 +11,8 @@ from kantopt.planning.question import Question
 from kantopt.planning.spreads import spread_figures
 from kantopt.problem.counted import counted, counted_nodes
 from kantopt.problem.instance import Instance
-from kantopt.problem.tiers import Tier, finest_level, tiers_of
+from kantopt.problem.restricted import finest_level
+from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.hints import did_you_mean, one_of
 from kantopt.schema.model import Metric, Model, Objective
@@ -92,6 +93,7 @@ def report_metrics(question: Question, model: Model, slots: Sequence[Slot] = ())
             *(figure for tier in sized for figure in _fragments(measured, tier)),
             *_stranded(measured, mixes or [instance.mix]),
             *_unplaced(measured),
+            *_loads(measured, [tier for tier in tiers if tier.metric is Metric.BALANCE]),
             *_closeness(measured, level),
             *_disruption(measured),
         ),
@@ -281,6 +283,13 @@ def _unplaced(measured: _Measured) -> Iterator[Figure]:
     if any(job.waited_seconds for job in measured.instance.jobs):
         waiting = _tier_value(Tier(Metric.WAITING, "seconds"))
         yield measured.figure(Metric.WAITING, "waited by unplaced jobs", "seconds", waiting)
+
+
+def _loads(measured: _Measured, tiers: Sequence[Tier]) -> Iterator[Figure]:
+    for tier in tiers:
+        yield measured.figure(
+            tier.metric, "load above target", tier.unit, _tier_value(tier), tier.scope
+        )
 
 
 def _closeness(measured: _Measured, level: int | None) -> Iterator[Figure]:

@@ -20,10 +20,10 @@ from kantopt.problem.build_jobs import JobsBuilder
 from kantopt.problem.chosen import considered, left_aside
 from kantopt.problem.cluster import Device, Domain, Node, Taint, Topology
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import PodSet
 from kantopt.problem.misnamed import Names
 from kantopt.problem.mix import commonest_shapes
 from kantopt.problem.not_modelled import why_not_placed
+from kantopt.problem.overflow import overflows
 from kantopt.problem.preferences import build_evens, build_wishes
 from kantopt.problem.uses import NodeUses
 from kantopt.schema import jobs as docs
@@ -34,8 +34,6 @@ from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.snapshot import Node as NodeDocument
 
 HOSTNAME = "kubernetes.io/hostname"
-OVERFLOW = 2**62
-"""Sums of amounts stay below this, so that no sum of the solver's can overflow."""
 
 
 def build_instance(
@@ -95,7 +93,7 @@ def build_instance(
     problems += _unknown(model, nodes, topology, offered, source)
     every = [f"{job.namespace}/{job.name}" for job in known]
     required = _required(model.required, every, names, _not_planned(known, model), problems, source)
-    _check_overflow(nodes, podsets, resources, problems, source)
+    problems += overflows(nodes, podsets, resources, model, source)
     if problems:
         raise BadDataError(problems)
     budgets = build_budgets(
@@ -264,28 +262,3 @@ def _required(
             hint = f"did you mean {close[0]}?" if close else ""
             problems.append(Problem(source, "required", name, "the name of a job", hint))
     return frozenset(found)
-
-
-def _check_overflow(
-    nodes: tuple[Node, ...],
-    podsets: tuple[PodSet, ...],
-    resources: tuple[str, ...],
-    problems: list[Problem],
-    source: str,
-) -> None:
-    for r, name in enumerate(resources):
-        offered = sum(node.capacity[r] or 0 for node in nodes)
-        offered += sum(device.capacity[r] for node in nodes for device in node.devices)
-        asked = sum(podset.count * podset.demand[r] for podset in podsets)
-        if offered + asked >= OVERFLOW:
-            found = f"{offered} offered and {asked} asked for, in base units"
-            problems.append(Problem(source, name, found, "amounts that sum to less than 2^62"))
-    prices = sum(node.price for node in nodes)
-    if prices >= OVERFLOW:
-        found = f"{prices} millionths"
-        problems.append(Problem(source, "price", found, "prices that sum to less than 2^62"))
-    gpus = sum(podset.count * podset.gpu_milli for podset in podsets)
-    power = sum(1000 * node.idle_power + gpus * node.power_per_gpu for node in nodes)
-    if power >= OVERFLOW:
-        found = f"{power} milliwatts if all GPUs asked for were on each node"
-        problems.append(Problem(source, "powerPerGpu", found, "sums of less than 2^62"))

@@ -6,7 +6,8 @@ from functools import lru_cache
 
 from kantopt.problem.cluster import Node
 from kantopt.problem.instance import Instance
-from kantopt.problem.tiers import ANY_GPU, Tier
+from kantopt.problem.restricted import ANY_GPU
+from kantopt.problem.tiers import Tier
 
 
 def counted(instance: Instance, tier: Tier) -> frozenset[int]:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from kantopt.errors import Problem
 from kantopt.problem.cluster import Node, Topology
-from kantopt.problem.tiers import ANY_GPU
+from kantopt.problem.restricted import ANY_GPU
 from kantopt.schema.hints import did_you_mean, one_of, quote
 from kantopt.schema.model import Objective
 from kantopt.schema.objectives import (
     AmountObjective,
+    BalanceObjective,
     ClassObjective,
     DomainsObjective,
     FragmentObjective,
@@ -65,6 +66,10 @@ class Names:
         selector = getattr(parameters, "selector", None)
         if selector is not None and (unknown := self.unknown_label(selector)):
             yield problem("selector", *unknown)
+        if isinstance(parameters, BalanceObjective):
+            for i, name in enumerate(parameters.resources or ()):
+                if name not in self._own:
+                    yield problem(f"resources[{i}]", name, self._own)
         about_gpus = objective.name in ("stranded_gpus", "fragmented_nodes", "allocation")
         if about_gpus and parameters.target is not None and not self._gpus:
             expected = "a goal about what the nodes have: none has GPUs"

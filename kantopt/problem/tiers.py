@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import lru_cache
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet
-from kantopt.problem.mix import Shape, shape_of
+from kantopt.problem.mix import Shape
 from kantopt.problem.precedence import Precedence
+from kantopt.problem.restricted import PER_UNIT, restricted
 from kantopt.schema.model import Metric, Model, PriorityObjective
 from kantopt.schema.objectives import (
-    AmountObjective,
-    ClassObjective,
-    ClusterObjective,
     DisplacedObjective,
-    DomainsObjective,
-    FragmentObjective,
-    GroupsObjective,
-    StrandedObjective,
     UnplacedObjective,
 )
-from kantopt.schema.quantity import parse_quantity, to_base
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +31,8 @@ class Tier:
     """Of ``unplaced``: only jobs that may evict others, or only those that may not."""
     level: int | None = None
     resource: int | None = None
+    resources: tuple[int, ...] = ()
+    """Of ``balance``: those whose load counts above ``size`` thousandths of what a node offers."""
     size: int = 0
     device_class: str | None = None
     mix: tuple[Shape, ...] = ()
@@ -190,7 +184,9 @@ def _expand(instance: Instance, model: Model) -> Iterator[Tier]:
             split = parameters.by == "priority"
             yield from _of_priority(instance, objective, instance.priorities if split else (None,))
         elif objective.preferences is None or _wishes(instance):
-            yield _cluster_wide(instance, objective.name, getattr(objective, objective.name))
+            metric = Metric(objective.name)
+            plain = Tier(metric, _UNITS[metric])
+            yield restricted(instance, plain, getattr(objective, objective.name))
 
 
 _BY_PRIORITY = {
@@ -297,80 +293,6 @@ def _elastic(instance: Instance, j: int) -> bool:
     return wanted > max(job.min_count, sum(role.min_count for role in job.roles))
 
 
-def _cluster_wide(instance: Instance, name: str, parameters: object) -> Tier:
-    metric = Metric(name)
-    selector = getattr(parameters, "selector", None) or ""
-    tier = Tier(metric, _UNITS[metric], selector=selector, scope=selector)
-    if isinstance(parameters, ClusterObjective):
-        tier = replace(tier, target=parameters.target)
-    if isinstance(parameters, StrandedObjective):
-        mix = instance.mix
-        if parameters.mix:
-            mix = tuple(shape_of(instance.resources, shape) for shape in parameters.mix)
-        target = None
-        if parameters.target is not None:
-            weight = sum(shape.weight for shape in mix)
-            target = weight * to_base("gpu", parameters.target, up=False)
-        return replace(tier, mix=mix, target=target)
-    if isinstance(parameters, AmountObjective) and parameters.target is not None:
-        scale = Fraction(PER_UNIT[tier.unit])
-        return replace(tier, target=(parse_quantity(parameters.target) * scale).__floor__())
-    if isinstance(parameters, DomainsObjective):
-        named = instance.topology.level(parameters.level)
-        scope = ", ".join(filter(None, (instance.topology.levels[named], _where(parameters))))
-        return replace(tier, level=named, offers=_offers(instance, parameters), scope=scope)
-    if isinstance(parameters, ClassObjective):
-        return replace(tier, offers=_offers(instance, parameters), scope=_where(parameters))
-    if isinstance(parameters, GroupsObjective):
-        level = (
-            instance.topology.level(parameters.level)
-            if parameters.level is not None
-            else finest_level(instance)
-        )
-        return replace(tier, level=level)
-    if isinstance(parameters, FragmentObjective):
-        named_slot = "" if parameters.target is None else slot_name(parameters)
-        return replace(
-            tier,
-            resource=instance.resources.index(parameters.resource),
-            size=to_base(parameters.resource, parameters.size),
-            device_class=parameters.device_class,
-            scope=", ".join(filter(None, (named_slot, selector))),
-        )
-    return tier
-
-
-def _where(objective: ClassObjective) -> str:
-    """Which nodes an objective counts, in words, as far as it says so."""
-    named = None if objective.offers is None else f"class {objective.offers}"
-    return ", ".join(filter(None, (objective.selector, named)))
-
-
-def _offers(instance: Instance, objective: ClassObjective) -> str:
-    """Return the class of an objective; by default GPUs, where nodes have any."""
-    if objective.offers is not None:
-        return objective.offers
-    return ANY_GPU if any(node.gpu_milli for node in instance.nodes) else ""
-
-
-ANY_GPU = "gpu"
-"""Class of GPUs of any kind."""
-
-
-def slot_name(slot: FragmentObjective) -> str:
-    """Name of a slot: ``cpu:16``, ``cpu:16/numa`` on devices."""
-    devices = "" if slot.device_class is None else f"/{slot.device_class}"
-    return f"{slot.resource}:{slot.size}{devices}"
-
-
-PER_UNIT = {
-    "milli-GPU": 1_000,
-    "milli-GPU x mix": 1_000,
-    "micro-units": 1_000_000,
-    "milliwatts": 1_000,
-}
-"""How many of ours make one of what people count in."""
-
 _UNITS = {
     Metric.DOMAINS_CROSSED: "domains",
     Metric.FRAGMENTED_NODES: "nodes",
@@ -386,12 +308,5 @@ _UNITS = {
     Metric.FRAGMENT_RATE: "slots",
     Metric.COST: "micro-units",
     Metric.ENERGY: "milliwatts",
+    Metric.BALANCE: "milli-nodes",
 }
-
-
-def finest_level(instance: Instance) -> int | None:
-    """Return the finest topology level with domains of more than one node, if there is one."""
-    for level in reversed(range(len(instance.topology.levels))):
-        if any(len(domain.nodes) > 1 for domain in instance.topology.domains[level]):
-            return level
-    return None

@@ -56,7 +56,9 @@ def _per_pod(goal: Goal, pods: int) -> str:
     if not pods:
         return "-"
     # Thousandths of what people count in.
-    of_ours = {"milli-GPU": 1, "milliwatts": 1, "micro-units": 1000}.get(goal.unit)
+    of_ours = {"milli-GPU": 1, "milliwatts": 1, "milli-nodes": 1, "micro-units": 1000}.get(
+        goal.unit
+    )
     scaled = 1000 * gain(goal) if of_ours is None else gain(goal) / of_ours
     return thousandths(round(scaled / pods))
 

@@ -38,10 +38,10 @@ def size_bytes(value: int) -> str:
 def in_unit(value: int, unit: str) -> str:
     """Write a number of a unit of ours, without naming the unit.
 
-    ``milli-GPU``, ``cpu``, ``gpu`` and ``milliwatts`` are thousandths, ``micro-units`` millionths
-    (of a price), ``memory`` is in bytes, ``seconds`` become a duration.
+    ``milli-GPU``, ``cpu``, ``gpu``, ``milliwatts`` and ``milli-nodes`` are thousandths,
+    ``micro-units`` millionths (of a price), ``memory`` is in bytes, ``seconds`` become a duration.
     """
-    if unit in ("milli-GPU", "cpu", "gpu", "milliwatts"):
+    if unit in ("milli-GPU", "cpu", "gpu", "milliwatts", "milli-nodes"):
         return thousandths(value)
     if unit == "micro-units":
         whole, micro = divmod(value, 10**6)
@@ -65,6 +65,7 @@ _NAMED = {
     "cpu": "cores",
     "gpu": "GPUs",
     "milliwatts": "W",
+    "milli-nodes": "nodes",
     "micro-units": "",
 }
 _SINGULAR = {

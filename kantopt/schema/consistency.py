@@ -18,7 +18,7 @@ from kantopt.schema.job_consistency import (
 )
 from kantopt.schema.jobs import JobList
 from kantopt.schema.model import Model, PriorityObjective
-from kantopt.schema.objectives import FragmentObjective
+from kantopt.schema.objectives import BalanceObjective, FragmentObjective
 from kantopt.schema.plan import Plan
 from kantopt.schema.quantity import is_price, parse_quantity
 from kantopt.schema.raw import RawDocument
@@ -182,6 +182,15 @@ def _check_objective(objective: PriorityObjective, file: str, path: str) -> Iter
         yield from check_amount(value.resource, value.size, file, place)
         if not parse_quantity(value.size):
             yield Problem(file, place, str(value.size), "more than nothing")
+    elif isinstance(value, BalanceObjective):
+        tenths = 10 * parse_quantity(value.target)
+        place = f"{path}.{objective.name}"
+        if tenths.denominator != 1 or tenths > 1000:
+            expected = "a percentage up to 100, to a tenth"
+            yield Problem(file, f"{place}.target", str(value.target), expected)
+        named = value.resources or ()
+        places = [f"{place}.resources[{i}]" for i in range(len(named))]
+        yield from repeats(named, file, places, "resource")
     elif isinstance(value, tuple):
         for i, inner in enumerate(value):
             yield from _check_objective(inner, file, f"{path}.{objective.name}[{i}]")

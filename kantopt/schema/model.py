@@ -18,6 +18,7 @@ from kantopt.schema.base import (
 from kantopt.schema.features import Feature
 from kantopt.schema.objectives import (
     AmountObjective,
+    BalanceObjective,
     ClassObjective,
     ClusterObjective,
     DisplacedObjective,
@@ -81,6 +82,7 @@ class Metric(StrEnum):
     PREFERENCES = "preferences"
     COST = "cost"
     ENERGY = "energy"
+    BALANCE = "balance"
 
 
 Switch = Literal["required", "off"]
@@ -194,6 +196,9 @@ class Objective(PriorityObjective):
     )
     energy: AmountObjective | None = Field(
         default=None, description="power that the nodes in use draw, idle and by GPU"
+    )
+    balance: BalanceObjective | None = Field(
+        default=None, description="load of nodes above a share of what they offer"
     )
 
 

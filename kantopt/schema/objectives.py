@@ -119,6 +119,19 @@ class AmountObjective(ModelPart):
     )
 
 
+class BalanceObjective(ModelPart):
+    """How full nodes may be."""
+
+    target: Quantity = Field(
+        description="percent of what a node offers up to which its load is good enough, to a tenth"
+    )
+    resources: Annotated[tuple[str, ...], Field(min_length=1)] | None = Field(
+        default=None,
+        description="resources of nodes to look at; default: cpu and memory, if nodes have any",
+    )
+    selector: NodeSelector = None
+
+
 class GroupsObjective(ClusterObjective):
     """Topology level whose domains are the groups."""
 

@@ -136,6 +136,7 @@ class Goal(Part):
         "pods",
         "micro-units",
         "milliwatts",
+        "milli-nodes",
         "other",
     ] = Field(description="unit of the numbers")
     more_is_better: bool = Field(description="whether at least the goal is wanted, or at most")

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 
 from kantopt.problem.job import TopologyNeed
-from kantopt.problem.tiers import finest_level
+from kantopt.problem.restricted import finest_level
 from kantopt.schema.model import Rule
 from kantopt.search.domains import Domains, used_domains
 from kantopt.search.fill import fill, fill_alike, room_for

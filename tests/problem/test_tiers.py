@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kantopt.problem.tiers import finest_level, tiers_of
+from kantopt.problem.restricted import finest_level
+from kantopt.problem.tiers import tiers_of
 from tests.verify.world import job, node, pods, question
 
 NODES = [node("a", gpu=8, rack="x/1"), node("b", gpu=8, rack="x/2")]

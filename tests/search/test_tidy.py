@@ -181,3 +181,11 @@ def test_a_dear_node_is_emptied_before_a_cheap_one_and_into_a_cheaper_one_that_i
     powers = [{**n, "idlePower": n["price"], "powerPerGpu": 1} for n in nodes]
     assert tidied(asked(powers, jobs, "energy")) == (7_000, 2)
     assert tidied(asked(powers, jobs, {"energy": {"target": 13}}))[1] <= 2
+
+
+def test_single_moves_level_the_load_to_the_target_and_no_further() -> None:
+    nodes = [node("a", cpu=10), node("b", cpu=10), node("c", cpu=20)]
+    jobs = [job(f"r{i}", pods(cpu=2, on=["a"])) for i in range(5)]
+    level = {"balance": {"resources": ["cpu"], "target": 60}}
+    assert tidied(asked(nodes, jobs, level)) == (0, 2)
+    assert tidied(asked(nodes, jobs, level, limits={"moves": 1})) == (200, 1)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from ortools.sat.python.cp_model import IntVar, LinearExprT
 
 from kantopt.cp.metrics.allocation import allocation_expr
+from kantopt.cp.metrics.balance import balance_expr
 from kantopt.cp.metrics.cost import cost_expr
 from kantopt.cp.metrics.displaced import displaced_expr
 from kantopt.cp.metrics.disruption_cost import disruption_cost_expr
@@ -58,6 +59,7 @@ EXPRESSIONS: dict[Metric, Callable[[Variables, Tier], LinearExprT]] = {
     Metric.PREFERENCES: preferences_expr,
     Metric.COST: cost_expr,
     Metric.ENERGY: energy_expr,
+    Metric.BALANCE: balance_expr,
 }
 
 

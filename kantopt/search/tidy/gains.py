@@ -18,7 +18,12 @@ from kantopt.search.shapes import Ints, Mask, PodShape
 from kantopt.search.state import UNLIMITED, State, rooms
 from kantopt.search.stranded import Stranded
 
-GAINED = (Metric.STRANDED_GPUS, Metric.FRAGMENT_RATE, Metric.FRAGMENTED_NODES)
+GAINED = (
+    Metric.STRANDED_GPUS,
+    Metric.FRAGMENT_RATE,
+    Metric.FRAGMENTED_NODES,
+    Metric.BALANCE,
+)
 """Metrics that are sums over nodes."""
 NEVER = 2**60
 """Stands for what a pod that may not leave, or not arrive, would cost."""
@@ -210,6 +215,19 @@ def _measure_of(state: State, tier: Tier) -> Measure:
             return np.asarray((left > 0) & (left < all_of), dtype=np.int64)
 
         return partly
+    if tier.metric is Metric.BALANCE:
+        rows = list(tier.resources)
+        limits = state.capacity[rows].astype(np.float64)
+        limits[(limits <= 0) | (limits >= UNLIMITED)] = np.inf  # of nothing there is no share
+
+        def loaded(free: Free) -> Ints:
+            # Nearly exact, for a search: what is beyond 53 bits is cut off.
+            of = limits[:, free.nodes]
+            shares = 1000 - 1000 * free.node[rows] / of - tier.size
+            shares[~np.isfinite(of)] = 0
+            return np.asarray(np.ceil(np.maximum(shares, 0) - 1e-9).sum(axis=0), dtype=np.int64)
+
+        return loaded
     r, size = tier.resource, tier.size
     assert r is not None
     if tier.device_class is None:

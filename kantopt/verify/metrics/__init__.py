@@ -9,6 +9,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.verify.metrics.allocation import bound_allocation, measure_allocation
+from kantopt.verify.metrics.balance import bound_balance, measure_balance
 from kantopt.verify.metrics.cost import bound_cost, measure_cost
 from kantopt.verify.metrics.displaced import bound_displaced, measure_displaced
 from kantopt.verify.metrics.disruption_cost import (
@@ -63,6 +64,7 @@ MEASURES: dict[Metric, Callable[[Tier, Step], int]] = {
     Metric.PREFERENCES: measure_preferences,
     Metric.COST: measure_cost,
     Metric.ENERGY: measure_energy,
+    Metric.BALANCE: measure_balance,
 }
 
 Above = Mapping[Tier, int]
@@ -90,6 +92,7 @@ _BOUNDS: dict[Metric, Callable[[Tier, Instance, Above], int]] = {
     Metric.PREFERENCES: bound_preferences,
     Metric.COST: bound_cost,
     Metric.ENERGY: bound_energy,
+    Metric.BALANCE: bound_balance,
 }
 
 

@@ -311,6 +311,29 @@ def most_gpus(instance: Instance) -> tuple[int, ...]:
     return tuple(found)
 
 
+def least_pods(instance: Instance, above: Mapping[Tier, int]) -> tuple[int, ...]:
+    """Return pods of each pod set, in sum over its role, that every plan has placed.
+
+    Those that nobody may evict stay; and what a tier above counts as unplaced, and finds nothing
+    of, is placed: of roles with both running and pending pods this is said of the pending ones.
+    """
+    least = [
+        podset.count if podset.running and podset.index not in evictable(instance) else 0
+        for podset in instance.podsets
+    ]
+    for tier, value in above.items():
+        if tier.metric is not Metric.UNPLACED or tier.surplus or value:
+            continue
+        for job in counted(tier, instance):
+            if job.is_gang and job.min_count and len(job.roles) > 1:
+                continue  # members of one role may stand for those of another
+            for role, w in zip(job.roles, role_weights(tier, instance, job), strict=True):
+                needed = max(role.min_count, job.min_count) if job.is_gang else role.count
+                if w and (more := needed - sum(least[s] for s in role.podsets)) > 0:
+                    least[role.podsets[-1]] += more
+    return tuple(least)
+
+
 def gpu_unit(instance: Instance) -> int:
     """Return the largest number of milli-GPU that divides what every pod asks for."""
     return gcd(*(podset.gpu_milli for podset in instance.podsets)) or 1

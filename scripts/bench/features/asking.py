@@ -6,7 +6,13 @@ from typing import Any
 
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Limits, Objective
-from kantopt.schema.objectives import ClassObjective, ClusterObjective, NoParameters, TotalObjective
+from kantopt.schema.objectives import (
+    BalanceObjective,
+    ClassObjective,
+    ClusterObjective,
+    NoParameters,
+    TotalObjective,
+)
 from kantopt.schema.schedule import Schedule, Window
 from kantopt.schema.stays import LIFTABLE
 from scripts.bench.features.stated import Stated, each_job, metrics_of, only_if, with_model
@@ -103,6 +109,13 @@ def objectives_of_nobody(stated: Stated) -> Stated:
     only_if(all(job.creation_time is None for job in stated.jobs) and not stated.asked.drain)
     more = (Objective(undrained=ClusterObjective()), Objective(waiting=NoParameters()))
     return with_objectives(stated, *more)
+
+
+def never_overfull(stated: Stated) -> Stated:
+    """Last the load of nodes above all that they offer, which is none."""
+    balance = BalanceObjective(target=100, resources=("cpu",))
+    only_if(all("cpu" in node.allocatable for node in stated.snapshot.nodes))
+    return with_objectives(stated, Objective(balance=balance))
 
 
 def with_objectives(stated: Stated, *more: Objective) -> Stated:

@@ -18,6 +18,7 @@ EXCUSED = {
     # What is minimised.
     "AmountObjective.selector": _OTHER_QUESTION,
     "AmountObjective.target": _OTHER_QUESTION,
+    "BalanceObjective.selector": _OTHER_QUESTION,
     "ClassObjective.offers": _OTHER_QUESTION,
     "DisplacedObjective.by": _OTHER_QUESTION,
     "DisplacedObjective.unit": _OTHER_QUESTION,

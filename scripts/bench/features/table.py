@@ -214,6 +214,7 @@ _SINGLE = (
     Feature("goal-reached", asking.goal_reached, "its tier is 0 under every plan"),
     Feature("objectives-of-nobody", asking.objectives_of_nobody, "they are 0 under every plan"),
     Feature("objective-implied", asking.objective_implied, "it comes last"),
+    Feature("never-overfull", asking.never_overfull, "no node holds more than it offers"),
     Feature("pending-all", asking.pending_all, "the pattern leaves nobody out"),
     Feature("disturb", asking.disturb, "it says how other documents are read"),
     Feature("min-benefit", asking.min_benefit, "only defragmenting asks for it"),

@@ -74,6 +74,7 @@ def simulate(
     workers: Annotated[
         int, typer.Option(metavar="N", min=1, help="Processes; the answer is the same.")
     ] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the planner.")] = 0,
     tables: Annotated[
         str | None,
         typer.Option(
@@ -127,7 +128,7 @@ def simulate(
             progress.reach(f"{names[run]}{number}: {done} of {jobs} jobs done")
 
         progress.reach("simulating")
-        wanted = How(_ms(until), verify_every)
+        wanted = How(_ms(until), verify_every, seed)
         histories = simulated(asked, wanted, workers=workers, stop=deadline.stop, tell=tell)
         progress.reach("measuring")
         first = asked.policies[0].queueing

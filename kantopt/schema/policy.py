@@ -46,9 +46,18 @@ class Queueing(Part):
 
 
 class Planner(Part):
-    """The planner in the place of a strategy: all that waits, planned together."""
+    """The planner in the place of a strategy: all that waits, planned together.
+
+    A cycle looks at the cluster and the first of the queue as they are when it begins; its plan is
+    carried out when its time limit has passed, job by job as far as the rules still allow it. Who
+    comes meanwhile waits for the next cycle, and the strategy places nobody. Pods that the plan
+    moves or evicts are those that the model lets go; they go at once.
+    """
 
     model: str = Field(default="training", description="model, by name or path")
+    engine: Literal["fast", "exact", "auto"] = Field(
+        default="fast", description="engine of `kantopt plan`; its limits are counted in work"
+    )
     time_limit: Duration = Field(
         default="1s", description="limit of one cycle, charged to the clock as a whole"
     )
@@ -66,15 +75,23 @@ class Placement(Part):
     )
     zone: Zone | None = Field(default=None, description="nodes set apart")
     planner: Planner | None = Field(
-        default=None, description="plans the waiting jobs together, beside the strategy"
+        default=None, description="plans the waiting jobs together, in place of the strategy"
     )
 
 
 class Defragmentation(Part):
-    """Running pods moved together, every now and then."""
+    """Running pods moved together, every now and then.
+
+    A round plans moves of the cluster as it is when it begins. When its time limit has passed the
+    first wave of moves is made, and one more each ``waveTime``, as far as the rules still allow
+    it. A round that would begin before the one before is through is left out.
+    """
 
     model: str = Field(default="defrag", description="model, by name or path")
     period: Duration = Field(default="1h", description="time from one round to the next")
+    engine: Literal["fast", "exact", "auto"] = Field(
+        default="fast", description="engine of `kantopt defrag`; its limits are counted in work"
+    )
     time_limit: Duration = Field(default="5s", description="limit of one round")
     moves: Count = Field(default=50, description="most pods moved in a round")
     window: str | None = Field(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from kantopt.problem.placement import Placement
 from kantopt.schema.policy import Placement as Choice
-from kantopt.search.state import State
+from kantopt.search.state import Change, State
 from kantopt.search.strategy import Strategy
 from kantopt.search.zones import placer_of
 from kantopt.simulate.lacks import Lacks
 from kantopt.simulate.world import World
+from kantopt.verify.rules import check_arrivals
 
 
 class Cluster:
@@ -115,6 +116,41 @@ class Cluster:
         self.changed.update(self.world.instance.jobs[j].podsets)
         self.version += 1
         self._lonely.clear()
+
+    def put(self, j: int, gone: Sequence[Change], come: Sequence[Change]) -> bool:
+        """Place, move or take away pods of a job as somebody else has planned it, all or none.
+
+        Parameters
+        ----------
+        gone, come
+            Pod set, spot and number of pods.
+
+        Returns
+        -------
+        bool
+            Whether they were where they were thought to be, and all rules hold.
+        """
+        state, instance = self.state, self.world.instance
+        if any(state.spots[s].get(spot, 0) < pods for s, spot, pods in gone):
+            return False
+        if any(spot.node in self.down for _, spot, _ in come):
+            return False
+        mine = set(instance.jobs[j].podsets)
+        before = [dict(spots) if s in mine else spots for s, spots in enumerate(state.spots)]
+        mark = state.mark()
+        for s, spot, pods in gone:
+            state.add(s, spot, -pods)
+        for s, spot, pods in come:
+            state.add(s, spot, pods)
+        over = any(state.placed[s] > instance.podsets[s].count for s in mine)
+        after = Placement(tuple(state.spots))
+        if over or check_arrivals(instance, Placement(tuple(before)), after):
+            state.undo(mark)
+            return False
+        self._came(j)
+        if gone:
+            self.freed()
+        return True
 
     # -- who goes
 

@@ -19,6 +19,14 @@ class Kind(IntEnum):
     WORKS = 4
     """Pods that restarted work again."""
     ARRIVAL = 5
+    PLANNED = 6
+    """A plan has been made in its time: what it does begins."""
+    WAVE = 7
+    """The next wave of a defragmentation."""
+    CYCLE = 8
+    """The planner looks at what waits."""
+    ROUND = 9
+    """A defragmentation begins."""
 
 
 class Event(NamedTuple):

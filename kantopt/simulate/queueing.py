@@ -6,12 +6,14 @@ and its name here. Both are asked once all events of a moment have happened.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from kantopt.clock import Stop
 from kantopt.errors import UsageError
 from kantopt.schema.hints import one_of, quote
 from kantopt.schema.policy import Queueing
+from kantopt.search.state import Change
 from kantopt.simulate.cluster import Cluster
 from kantopt.simulate.waiting import Rank, Waiting
 from kantopt.simulate.work import Work
@@ -47,6 +49,16 @@ class Floor(Protocol):
     def evict(self, j: int) -> None:
         """Stop a job that runs for another; it waits again."""
 
+    def put(self, j: int, gone: Sequence[Change], come: Sequence[Change]) -> bool:
+        """Start, move, grow or shrink a job as planned: pod set, spot and pods of either.
+
+        Returns whether the pods to go were there, and all rules hold; else nothing has happened.
+        """
+
+    @property
+    def stop(self) -> Stop:
+        """Whether somebody wishes to stop: what takes long looks at it."""
+
 
 Order = Callable[[Floor, int], Rank]
 """Rank of a job, the least first; to be told apart by the number of the job at last."""
@@ -69,6 +81,10 @@ def best_effort(floor: Floor) -> None:
     """Start everybody who fits, in order, whoever waits before."""
     for j in floor.waiting.best_of_each():
         floor.start(j)
+
+
+def nobody(floor: Floor) -> None:
+    """Start nobody: the planner does."""
 
 
 ORDERS: dict[str, Order] = {"fifo": fifo}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 from kantopt.simulate.cluster import Cluster
-from kantopt.simulate.history import Ended, History, Stay
+from kantopt.simulate.history import Ended, History, JobRecord, Stay
 from kantopt.simulate.work import Work
 from kantopt.verify.metrics.excess_groups import fewest_groups
 from kantopt.verify.metrics.excess_nodes import fewest_nodes
@@ -30,13 +30,25 @@ class Recorder:
 
     def started(self, j: int, now: int, *, passed: bool) -> None:
         """Take note of a start; ``passed``: somebody waits who came before."""
-        task, instance = self._world.tasks[j], self._world.instance
+        task = self._world.tasks[j]
         if task.record is None:
             return
         record = self.history.jobs[task.record]
         record.started = now if record.started is None else record.started
         record.starts += 1
         record.backfilled = passed
+        self._stands(j, record)
+
+    def moved(self, j: int, pods: int) -> None:
+        """Take note that pods of a job are elsewhere now."""
+        task = self._world.tasks[j]
+        if task.record is not None:
+            record = self.history.jobs[task.record]
+            record.moves += pods
+            self._stands(j, record)
+
+    def _stands(self, j: int, record: JobRecord) -> None:
+        instance = self._world.instance
         nodes = self._cluster.nodes(j)
         record.nodes = len(nodes)
         record.least_nodes, record.least_groups = self._fewest(j)
@@ -58,17 +70,31 @@ class Recorder:
         record = self._world.tasks[j].record
         if record is None:
             return
-        for begin, working, gpus in work.stays:
-            stay = Stay(record, begin, min(working, now), now, gpus, reason)
-            self.history.stays.append(stay)
-            if working > begin and begin == work.stays[0][0]:
-                self._lose(j, gpus * (stay.working - begin))
+        self._write(j, work.stays, now, reason)
         job = self.history.jobs[record]
         match reason:
             case "finished":
                 job.ended = now
             case "evicted":
                 job.evictions += 1
+
+    def shrunk(self, j: int, stays: Sequence[tuple[int, int, int]], now: int) -> None:
+        """Take note that some pods of a job were evicted, and it runs on with the others."""
+        record = self._world.tasks[j].record
+        if record is not None:
+            self._write(j, stays, now, "evicted")
+            self.history.jobs[record].evictions += 1
+
+    def _write(
+        self, j: int, stays: Sequence[tuple[int, int, int]], now: int, reason: Ended
+    ) -> None:
+        record = self._world.tasks[j].record
+        assert record is not None, "it is asked before"
+        for begin, working, gpus in stays:
+            stay = Stay(record, begin, min(working, now), now, gpus, reason)
+            self.history.stays.append(stay)
+            if working > begin:
+                self._lose(j, gpus * (stay.working - begin))
 
     def lose(self, j: int, work: int, gpus: int) -> None:
         """Take note of work that is to be done again, milliseconds with so many milli-GPU."""

@@ -28,6 +28,7 @@ class How:
 
     until: int | None = None
     verify_every: int | None = None
+    seed: int = 0
 
 
 class SimulationFaultError(KantoptError):
@@ -81,7 +82,12 @@ def _one(asked: Asked, how: How, run: int, stop: Stop, tell: Callable[[int, int]
         source=asked.question.source,
     )
     simulator = Simulator(
-        world, asked.policies[policy], until=how.until, verify_every=how.verify_every
+        world,
+        asked.policies[policy],
+        until=how.until,
+        verify_every=how.verify_every,
+        seed=how.seed,
+        stop=stop,
     )
     moments = 0
     while not stop.wished() and simulator.step():

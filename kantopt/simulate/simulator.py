@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
+from kantopt.clock import Stop
 from kantopt.schema.duration import duration_seconds
 from kantopt.schema.policy import Policy
+from kantopt.search.state import Change
 from kantopt.simulate.census import Census
 from kantopt.simulate.cluster import Cluster
 from kantopt.simulate.events import Calendar, Event, Kind
 from kantopt.simulate.history import Ended, History
 from kantopt.simulate.judged import Judge, judged_every
-from kantopt.simulate.queueing import queueing_of
+from kantopt.simulate.moment import Moments
+from kantopt.simulate.planned import Cycles, Rounds
+from kantopt.simulate.queueing import nobody, queueing_of
 from kantopt.simulate.recorder import Recorder
 from kantopt.simulate.refused import Refusals
 from kantopt.simulate.waiting import Waiting
@@ -33,6 +37,10 @@ class Simulator:
         happens.
     verify_every
         Every so many states are judged; ``None``: as many as the cluster is small.
+    seed
+        Of the planner.
+    stop
+        Plans in the making end early when somebody wishes to stop.
     """
 
     def __init__(
@@ -42,8 +50,10 @@ class Simulator:
         *,
         until: int | None = None,
         verify_every: int | None = None,
+        seed: int = 0,
+        stop: Stop | None = None,
     ) -> None:
-        self.world, self.policy = world, policy
+        self.world, self.policy, self.stop = world, policy, stop or Stop()
         self.now, self._until = 0, until
         self.restart_time = duration_seconds(policy.restart_time) * SECOND
         order, self._backfill = queueing_of(policy.metadata.name, policy.queueing)
@@ -70,6 +80,12 @@ class Simulator:
         self._short: dict[int, None] = {}
         """Jobs that run and have pods that wait, in the order in which they started."""
         self._sampled: tuple[int, ...] | None = None
+        moments = Moments(world, self.cluster, self.work)
+        planner, tidying = policy.placement.planner, policy.defragmentation
+        self._cycles = planner and Cycles(self, self.calendar, moments, planner, seed)
+        self._rounds = tidying and Rounds(self, self.calendar, moments, tidying, seed)
+        if self._cycles:
+            self._backfill = nobody
         self._begin()
 
     def _begin(self) -> None:
@@ -83,6 +99,8 @@ class Simulator:
             self.calendar.add(Event(until, Kind.REPAIR, n))
         for j, at in self.world.endings:
             self.calendar.add(Event(at, Kind.ENDING, j))
+        if self._rounds:
+            self._rounds.enter()
         if self.calendar.next != 0:
             self._count()
 
@@ -108,7 +126,7 @@ class Simulator:
     def step(self) -> bool:
         """Let the next moment happen; return whether there was one before the end."""
         at = self.calendar.next
-        if at is None or (self._until is not None and at >= self._until):
+        if at is None or self._idle() or (self._until is not None and at >= self._until):
             if self._until is not None:
                 self.now = self._until
             return False
@@ -118,12 +136,19 @@ class Simulator:
                 self.history.events += 1
         self._judge.departed()
         self._backfill(self)
-        for j in list(self._short):
+        for j in () if self._cycles else list(self._short):
             if self.cluster.grow(j):
                 self._grew(j)
         self._judge.arrived(self.now)
+        if self._cycles:
+            self._cycles.look()
         self._count()
         return True
+
+    def _idle(self) -> bool:
+        """Whether nothing is to come but rounds of defragmentation, with nothing to tidy up."""
+        events = self.calendar.events
+        return len(events) == 1 and events[0].kind == Kind.ROUND
 
     def finish(self) -> History:
         """Close the books: jobs that run are left where they are."""
@@ -156,7 +181,23 @@ class Simulator:
                     self._disturbs(each, "failed")
             case Kind.REPAIR:
                 self.cluster.repair(j)
+            case _:
+                self._plans(event.kind)
         return True
+
+    def _plans(self, kind: int) -> None:
+        """Begin a cycle or round, or carry out what one has planned."""
+        self._judge.departed()
+        match kind:
+            case Kind.PLANNED if self._cycles:
+                self._cycles.carry_out()
+            case Kind.WAVE if self._rounds:
+                self._rounds.carry_out()
+            case Kind.CYCLE if self._cycles:
+                self.history.cycles += self._cycles.begin()
+            case Kind.ROUND if self._rounds:
+                self.history.cycles += self._rounds.begin()
+        self._judge.arrived(self.now)
 
     # -- what happens to jobs
 
@@ -173,10 +214,7 @@ class Simulator:
         """Start a job that waits if it fits; return whether it did."""
         if not self.cluster.start(j):
             return False
-        passed = self.waiting.passed(j)
-        self.waiting.remove(j)
-        self._begins(j)
-        self._recorder.started(j, self.now, passed=passed)
+        self._started(j)
         return True
 
     def evict(self, j: int) -> None:
@@ -185,24 +223,68 @@ class Simulator:
         self._disturbs(j, "evicted")
         self._judge.departed()
 
-    def _begins(self, j: int) -> None:
+    def put(self, j: int, gone: Sequence[Change], come: Sequence[Change]) -> bool:
+        """Place, move or take away pods of a job as planned, if all rules hold, all or none."""
+        runs = self.work[j].running
+        if gone and not come:
+            self._judge.arrived(self.now)
+        if not self.cluster.put(j, gone, come):
+            return False
+        if not runs:
+            self._started(j)
+        elif not gone:
+            self._grew(j)
+        elif not come:
+            self._judge.departed()
+            gpus = self.world.instance.podsets
+            left = sum(pods * gpus[s].gpu_milli for s, _, pods in gone)
+            self._recorder.shrunk(j, self.work[j].fewer(left), self.now)
+            self._short[j] = None
+        else:
+            self._moved(j, sum(pods for _, _, pods in gone))
+        return True
+
+    def _started(self, j: int) -> None:
+        passed = self.waiting.passed(j)
+        self.waiting.remove(j)
+        self._begins(j)
+        self._recorder.started(j, self.now, passed=passed)
+
+    def _begins(self, j: int, working: int | None = None) -> None:
         work = self.work[j]
         gpus = self.cluster.gpus(j)
-        end = work.begin(self.world.tasks[j], self.now, self.restart_time, gpus)
-        assert work.working is not None, "it has begun"
+        if working is None:
+            working = self.now + (self.restart_time if work.disturbed else 0)
+        end = work.begin(self.world.tasks[j], self.now, working, gpus)
         if end is not None:
             self.calendar.add(Event(end, Kind.END, j, work.version))
-        if work.working > self.now:
+        self._restarting.discard(j)
+        if working > self.now:
             self._restarting.add(j)
-            self.calendar.add(Event(work.working, Kind.WORKS, j, work.version))
+            self.calendar.add(Event(working, Kind.WORKS, j, work.version))
         if self.cluster.short(j):
             self._short[j] = None
+        else:
+            self._short.pop(j, None)
+
+    def _moved(self, j: int, pods: int) -> None:
+        """Let a job go on elsewhere: from its last checkpoint, unless its pods move live."""
+        work, task = self.work[j], self.world.tasks[j]
+        self._recorder.stayed(j, work, self.now, "moved")
+        working = None
+        if self.world.instance.jobs[j].move_mode == "live":
+            working = work.pause(self.now)
+        else:
+            gpus = self.cluster.gpus(j)
+            self._recorder.lose(j, work.disturb(task, self.now), gpus)
+        self._begins(j, working)
+        self._recorder.moved(j, pods)
 
     def _grew(self, j: int) -> None:
         work = self.work[j]
         work.more(self.now, self.cluster.gpus(j) - sum(gpus for _, _, gpus in work.stays))
         if not self.cluster.short(j):
-            del self._short[j]
+            self._short.pop(j, None)
 
     def _stops(self, j: int, reason: Ended) -> None:
         self._recorder.stayed(j, self.work[j], self.now, reason)
@@ -229,6 +311,7 @@ class Simulator:
         state = self.cluster.version, len(self.waiting), self.waiting.wanted, len(self._restarting)
         if state != self._sampled:
             self._sampled = state
-            self.history.samples.append(
-                self._census.sample(self.now, self.waiting, self._restarting)
-            )
+            samples = self.history.samples
+            if samples and samples[-1].at == self.now:
+                samples.pop()  # a cycle began at once, and the moment went on
+            samples.append(self._census.sample(self.now, self.waiting, self._restarting))

@@ -29,6 +29,8 @@ class Waiting:
     ----------
     wanted
         Milli-GPU of all that wait.
+    version
+        Grows with every change.
     """
 
     def __init__(
@@ -39,7 +41,7 @@ class Waiting:
         gpus: Callable[[int], int],
     ) -> None:
         self._rank, self._alike, self._arrival, self._gpus = rank, alike, arrival, gpus
-        self.wanted = 0
+        self.wanted = self.version = 0
         self._order: list[tuple[Rank, int]] = []
         self._groups: dict[Hashable, list[tuple[Rank, int]]] = {}
         self._arrivals: list[tuple[int, int]] = []
@@ -51,6 +53,7 @@ class Waiting:
         insort(self._groups.setdefault(self._alike(j), []), entry)
         insort(self._arrivals, (self._arrival(j), j))
         self.wanted += self._gpus(j)
+        self.version += 1
 
     def remove(self, j: int) -> None:
         """Let a job wait no longer."""
@@ -61,6 +64,7 @@ class Waiting:
             del self._groups[key]
         _drop(self._arrivals, (self._arrival(j), j))
         self.wanted -= self._gpus(j)
+        self.version += 1
 
     def __len__(self) -> int:
         return len(self._order)

@@ -27,20 +27,20 @@ class Work:
         """Whether pods of it are placed."""
         return self.working is not None
 
-    def begin(self, task: Task, now: int, restart: int, gpus: int) -> int | None:
+    def begin(self, task: Task, now: int, working: int, gpus: int) -> int | None:
         """Let it start; return when it is done if nothing disturbs it.
 
         Parameters
         ----------
-        restart
-            Time until it works, if it was disturbed before.
+        working
+            From when on it works.
         gpus
             Of the pods that were placed, milli-GPU.
         """
         self.version += 1
-        self.working = now + (restart if self.disturbed else 0)
-        self.stays = [(now, self.working, gpus)]
-        return None if task.duration is None else self.working + task.duration - self.done
+        self.working = working
+        self.stays = [(now, working, gpus)]
+        return None if task.duration is None else working + task.duration - self.done
 
     def more(self, now: int, gpus: int) -> None:
         """Take note of pods that came later, or at once with the first."""
@@ -49,11 +49,31 @@ class Work:
             gpus += self.stays.pop()[2]
         self.stays.append((now, max(now, self.working), gpus))
 
+    def fewer(self, gpus: int) -> list[tuple[int, int, int]]:
+        """Let pods with so many milli-GPU go, those that came last; return their stays."""
+        gone = []
+        while gpus and self.stays:
+            begin, working, there = self.stays.pop()
+            part = min(gpus, there)
+            gone.append((begin, working, part))
+            gpus -= part
+            if there > part:
+                self.stays.append((begin, working, there - part))
+        return gone
+
     def end(self) -> None:
         """Let it stop for good."""
         self.version += 1
         self.working = None
         self.stays = []
+
+    def pause(self, now: int) -> int:
+        """Let it stop to go on from where it is; return from when on it would have worked."""
+        assert self.working is not None, "it runs"
+        working = max(now, self.working)
+        self.done += max(0, now - self.working)
+        self.end()
+        return working
 
     def disturb(self, task: Task, now: int) -> int:
         """Let it stop before it is done; return the work that is lost, milliseconds.

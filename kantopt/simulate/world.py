@@ -51,6 +51,10 @@ class World:
     """
 
     trace: str
+    snapshot: ClusterSnapshot
+    """The cluster at the start, without its jobs."""
+    model: Model
+    """Whose rules and zone hold."""
     instance: Instance
     start: Placement
     tasks: tuple[Task, ...]
@@ -139,6 +143,8 @@ def build_world(
             )
     return World(
         trace=name,
+        snapshot=snapshot.model_copy(update={"jobs": ()}),
+        model=model,
         instance=instance,
         start=_start(instance, first),
         tasks=tuple(tasks),
@@ -158,12 +164,14 @@ def _ms(text: str) -> int:
 
 
 def _plain(job: docs.Job) -> docs.Job:
-    """Return a job none of whose pods has a place."""
+    """Return a job none of whose pods has a place, as a job list has it."""
     podsets = tuple(
         podset.model_copy(update={"assignments": ()}) if podset.assignments else podset
         for podset in job.pod_sets
     )
-    return job.model_copy(update={"pod_sets": podsets})
+    given = sorted(job.model_fields_set & docs.Job.model_fields.keys())
+    values = {name: getattr(job, name) for name in given}
+    return docs.Job.model_construct(**{**values, "pod_sets": podsets})
 
 
 def _gpus(instance: Instance, j: int) -> tuple[int, int]:

@@ -139,3 +139,53 @@ def test_a_simulation_until_some_time_ends_there_and_leaves_who_runs() -> None:
     assert history.horizon == 50_000
     assert ends(history) == dict.fromkeys("abcde")
     assert [each.reason for each in history.stays] == ["horizon"] * 3
+
+
+def test_the_planner_places_what_waits_when_its_time_is_up_and_nobody_else_does() -> None:
+    how = policy(placement={"planner": {"model": "mixed", "timeLimit": "2s", "period": "1m"}})
+    course = trace(job("a", 0, 100, 8), job("b", 1, 5, 4), job("c", 10, 5, 4), job("d", 70, 5, 1))
+    history = simulated(snapshot(8, 8), course, how)
+    # A cycle at 0 s looks at a, one at 1 min at b and c, which came meanwhile; d waits for the
+    # next, at 2 min.
+    assert starts(history) == {"a": 2, "b": 62, "c": 62, "d": 122}
+    assert history.cycles == 3
+
+
+def test_the_planner_evicts_for_what_is_more_important() -> None:
+    how = policy(placement={"planner": {"model": "mixed", "timeLimit": "1s"}}, restartTime="10s")
+    course = trace(job("low", 0, 100, 8, priority=1), job("high", 10, 20, 8, priority=9))
+    history = simulated(snapshot(8), course, how)
+    low, high = history.jobs
+    assert (high.started, high.ended) == (61_000, 81_000)
+    # Evicted after 60 s of work, which it has not saved; planned again at 2 min.
+    assert (low.evictions, low.starts, low.ended) == (1, 2, 121_000 + 10_000 + 100_000)
+    assert low.lost == 8000 * (60 + 10)
+
+
+@pytest.mark.parametrize(("mode", "end", "lost"), [("restart", 192, 92), ("live", 100, 0)])
+def test_a_round_of_defragmentation_moves_jobs_together(mode: str, end: int, lost: int) -> None:
+    how = policy(
+        placement={"strategy": "least-allocated"},
+        defragmentation={"period": "60s", "timeLimit": "2s", "moves": 1},
+        restartTime="30s",
+    )
+    course = trace(job("a", 0, 100, 2, moveMode=mode), job("b", 0, 100, 2, moveMode=mode))
+    history = simulated(snapshot(8, 8), course, how)
+    assert [each.largest_gang for each in history.samples][:2] == [0, 8000]
+    assert history.samples[1].at == 62_000
+    moved = next(each for each in history.jobs if each.moves)
+    assert [each.moves for each in history.jobs].count(0) == 1
+    assert moved.ended == 1000 * end
+    assert moved.lost == 2000 * lost
+    assert {each.reason for each in history.stays} == {"finished", "moved"}
+    assert history.horizon == 1000 * end
+
+
+def test_rounds_keep_to_their_hours() -> None:
+    how = policy(
+        placement={"strategy": "least-allocated"},
+        defragmentation={"period": "1h", "timeLimit": "2s", "window": "22:00-06:00"},
+    )
+    course = trace(job("a", 36_000, 86_400, 2), job("b", 36_000, 86_400, 2))
+    history = simulated(snapshot(8, 8), course, how)
+    assert next(each.end // 1000 for each in history.stays) == 22 * 3600 + 2

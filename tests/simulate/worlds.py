@@ -73,8 +73,11 @@ def simulated(cluster: ClusterSnapshot, course: Trace, how: Policy, **more: Any)
     return Simulator(world(cluster, course), how, verify_every=1, **more).run()
 
 
-def drawn(seed: int) -> tuple[World, Policy]:
-    """A tiny cluster with everything in it, over time: rules, outages, endings, a zone."""
+def drawn(seed: int, *, planned: bool = False) -> tuple[World, Policy]:
+    """A tiny cluster with everything in it, over time: rules, outages, endings, a zone.
+
+    ``planned``: with cycles of the planner, rounds of defragmentation, or both.
+    """
     rng = random.Random(seed)
     cluster, pending, model = random_documents(seed)
     asked = [*pending.jobs, *cluster.jobs]
@@ -104,7 +107,7 @@ def drawn(seed: int) -> tuple[World, Policy]:
     ]
     more = trace(outages=outages, endings=endings)
     course = course.model_copy(update={"outages": more.outages, "endings": more.endings})
-    how = drawn_policy(rng, names)
+    how = drawn_policy(rng, names, planned=planned)
     model = model.model_copy(update={"zone": how.placement.zone})
     return build_world(cluster, waits, course, model, name="t"), how
 
@@ -119,7 +122,7 @@ def _larger(cluster: ClusterSnapshot, times: int) -> ClusterSnapshot:
     return cluster.model_copy(update={"nodes": nodes})
 
 
-def drawn_policy(rng: random.Random, names: list[str]) -> Policy:
+def drawn_policy(rng: random.Random, names: list[str], *, planned: bool = False) -> Policy:
     """A policy for nodes of some names."""
     placement: dict[str, Any] = {"strategy": rng.choice(STRATEGIES)}
     if rng.random() < 0.3:
@@ -128,9 +131,25 @@ def drawn_policy(rng: random.Random, names: list[str]) -> Policy:
             "jobs": ["*/*1", "x?"],
             "strategy": rng.choice(STRATEGIES),
         }
+    more: dict[str, Any] = {}
+    if planned and rng.random() < 0.7:
+        placement["planner"] = {
+            "model": rng.choice(("mixed", "training", "preemption")),
+            "timeLimit": f"{rng.randint(0, 5)}s",
+            "period": f"{rng.choice((15, 30, 60))}s",
+            "most": rng.choice((2, 200)),
+        }
+    if planned and ("planner" not in placement or rng.random() < 0.5):
+        more["defragmentation"] = {
+            "period": f"{rng.choice((20, 60))}s",
+            "timeLimit": f"{rng.randint(0, 5)}s",
+            "moves": rng.choice((1, 50)),
+            "waveTime": f"{rng.choice((0, 7))}s",
+        }
     return policy(
         queueing={"backfill": rng.choice(BACKFILLS)},
         placement=placement,
+        **more,
         restartTime=f"{rng.choice((0, 5, 30))}s",
     )
 

@@ -1,0 +1,163 @@
+"""The planner over time: cycles that place what waits, rounds that tidy up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+
+from kantopt.clock import Deadline, Stop
+from kantopt.planning.defrag import Wish, asked, defragment
+from kantopt.planning.options import Options
+from kantopt.planning.plan import make_plan
+from kantopt.schema.duration import duration_seconds
+from kantopt.schema.extends import load_model
+from kantopt.schema.model import Limits
+from kantopt.schema.policy import Defragmentation, Planner
+from kantopt.simulate.carried import Deeds, carry_out, deeds_of
+from kantopt.simulate.events import Calendar, Event, Kind
+from kantopt.simulate.moment import Moments
+from kantopt.simulate.queueing import Floor
+from kantopt.simulate.world import SECOND
+
+_DAY = 86_400 * SECOND
+
+
+@dataclass(slots=True)
+class Course:
+    """Where cycles or rounds are."""
+
+    last: int | None = None
+    """When the last one began."""
+    seen: tuple[int, int] | None = None
+    """Cluster and queue as they were then."""
+    due: bool = False
+    """Whether the next one is in the calendar."""
+    waves: list[Deeds] = field(default_factory=list)
+    """What is planned and not carried out yet."""
+
+
+class Cycles:
+    """Plans the first of the queue together, each period, if anything has changed."""
+
+    def __init__(
+        self, floor: Floor, calendar: Calendar, moments: Moments, planner: Planner, seed: int
+    ) -> None:
+        self._floor, self._calendar, self._moments = floor, calendar, moments
+        self._planner = planner
+        self._model = load_model(planner.model)
+        self._options = Options(engine=planner.engine, seed=seed)
+        self._limit = duration_seconds(planner.time_limit) * SECOND
+        self._period = max(duration_seconds(planner.period) * SECOND, self._limit)
+        self.course = Course()
+
+    def look(self) -> None:
+        """Enter the next cycle if somebody waits and something has changed since the last."""
+        course = self.course
+        if course.due or course.waves or not self._floor.waiting or course.seen == self._now():
+            return
+        at = self._floor.now if course.last is None else course.last + self._period
+        self._calendar.add(Event(max(at, self._floor.now), Kind.CYCLE, 0))
+        course.due = True
+
+    def _now(self) -> tuple[int, int]:
+        return self._floor.cluster.version, self._floor.waiting.version
+
+    def begin(self) -> bool:
+        """Plan what waits now; return whether anything was looked at."""
+        floor, course = self._floor, self.course
+        course.due, course.last, course.seen = False, floor.now, self._now()
+        first = list(islice(floor.waiting, self._planner.most))
+        if not first:
+            return False
+        question = self._moments.question(floor.now, first)
+        model = self._moments.model(self._model, floor.world.model)
+        result = make_plan(question, model, self._options, _deadline(self._limit, self._floor.stop))
+        course.waves = deeds_of(floor.world, result)
+        if course.waves:
+            self._calendar.add(Event(floor.now + self._limit, Kind.PLANNED, 0))
+        return True
+
+    def carry_out(self) -> None:
+        """Do all that was planned, wave by wave, at once."""
+        waves, self.course.waves = self.course.waves, []
+        for wave in waves:
+            carry_out(self._floor, wave)
+
+
+class Rounds:
+    """Moves running pods each period, within hours of the day, one wave after the other."""
+
+    def __init__(
+        self,
+        floor: Floor,
+        calendar: Calendar,
+        moments: Moments,
+        how: Defragmentation,
+        seed: int,
+    ) -> None:
+        self._floor, self._calendar, self._moments, self._how = floor, calendar, moments, how
+        self._model = load_model(how.model)
+        self._options = Options(engine=how.engine, seed=seed)
+        self._limit = duration_seconds(how.time_limit) * SECOND
+        self._period = max(SECOND, duration_seconds(how.period) * SECOND)
+        self._wave_time = duration_seconds(how.wave_time) * SECOND
+        self._window = _window(how.window)
+        self.course = Course()
+
+    def enter(self) -> None:
+        """Enter the next round: a period after the last, within the hours."""
+        at = self._period if self.course.last is None else self.course.last + self._period
+        self._calendar.add(Event(_opening(at, self._window), Kind.ROUND, 0))
+
+    def begin(self) -> bool:
+        """Plan moves of what runs now; return whether anything was looked at."""
+        floor, course = self._floor, self.course
+        course.last = floor.now
+        self.enter()
+        now = floor.cluster.version, 0
+        if course.waves or course.seen == now:
+            return False
+        course.seen = now
+        question = self._moments.question(floor.now, ())
+        model = self._moments.model(self._model, floor.world.model)
+        wanted = asked(question, Wish(model=model, limits=Limits(moves=self._how.moves)))
+        result = defragment(
+            question, wanted, self._options, _deadline(self._limit, self._floor.stop)
+        )
+        course.waves = deeds_of(floor.world, result)
+        if course.waves:
+            self._calendar.add(Event(floor.now + self._limit, Kind.WAVE, 0))
+        return True
+
+    def carry_out(self) -> None:
+        """Make the moves of the next wave."""
+        carry_out(self._floor, self.course.waves.pop(0))
+        if self.course.waves:
+            self._calendar.add(Event(self._floor.now + self._wave_time, Kind.WAVE, 0))
+
+
+def _deadline(limit: int, stop: Stop) -> Deadline:
+    """Return a deadline whose limit is counted in work alone, so that a plan can be had again."""
+    return Deadline(None, deterministic=True, stop=stop, whole=max(limit, SECOND) / SECOND)
+
+
+def _window(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+
+    def read(clock: str) -> int:
+        hours, minutes = map(int, clock.split(":"))
+        return (60 * hours + minutes) * 60 * SECOND % _DAY
+
+    begin, _, end = text.partition("-")
+    return read(begin), read(end)
+
+
+def _opening(at: int, window: tuple[int, int] | None) -> int:
+    """Return the first moment from one on that is within some hours of the day."""
+    if window is None or window[0] == window[1]:
+        return at
+    begin, end = window
+    hour = at % _DAY
+    inside = begin <= hour < end if begin < end else hour >= begin or hour < end
+    return at if inside else at + (begin - hour) % _DAY

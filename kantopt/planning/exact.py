@@ -108,7 +108,10 @@ class Exact:
         self._process.begin(task)
 
     def _again(self) -> bool:
-        """Begin anew without presolve, in which CP-SAT has aborted before; once."""
+        """Begin anew without presolve, in which CP-SAT can abort; once.
+
+        ``tests/cp/presolve_aborts.py`` is the smallest model known on which it does.
+        """
         if self._task is None or self._task.plain or self._over():
             return False
         self._task = replace(self._task, plain=True, start=self._incumbent.placement)

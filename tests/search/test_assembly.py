@@ -26,7 +26,7 @@ def outsiders() -> tuple[Instance, tuple[Part, ...]]:
         job(
             "mover", pods(cpu=1, on=["a2"], nodeSelector=POOLS["a"]), priority=1, preemptible=False
         ),
-        waiting("modest", "a", priority=5, preemptionPolicy="Never"),
+        waiting("modest", "a", priority=6, preemptionPolicy="Never"),
         waiting("boss", "b", priority=5),
     ]
     instance = question(nodes, jobs, objectives=["unplaced", "evictions"])

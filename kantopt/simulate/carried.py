@@ -9,7 +9,7 @@ from kantopt.planning.actions import waves_of
 from kantopt.planning.plan import Result
 from kantopt.problem.cluster import Spot
 from kantopt.search.state import Change
-from kantopt.simulate.queueing import Floor
+from kantopt.simulate.floor import Floor
 from kantopt.simulate.world import World
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from kantopt.problem.placement import Placement
 from kantopt.schema.policy import Placement as Choice
@@ -95,12 +95,41 @@ class Cluster:
             if self.pods(j):
                 self._came(j)
                 return True
+        self._in_vain(j)
+        return False
+
+    def fits(self, j: int) -> bool:
+        """Whether a job that waits could start now; nothing changes."""
+        if self.hopeless(j):
+            return False
+        if self.trial(j):
+            return True
+        self._in_vain(j)
+        return False
+
+    def trial(self, j: int) -> tuple[Change, ...]:
+        """Return where a job that waits would start, as the state is; none if nowhere."""
+        if self.lacks.seen(j) is not None:
+            return ()
+        mark = self.state.mark()
+        self._placer.place(j)
+        found = tuple(self.state.journal[mark:]) if self.pods(j) else ()
+        self.state.undo(mark)
+        return found
+
+    def start_at(self, j: int, pods: Iterable[Change]) -> None:
+        """Place pods of a job that waits where there is room for them."""
+        for change in pods:
+            self.state.add(*change)
+        self._came(j)
+
+    def _in_vain(self, j: int) -> None:
+        """Remember that a job did not fit."""
         key = self.alike(j)
         if key == j:
             self._lonely.add(j)
         else:
             self._hopeless.add(key)
-        return False
 
     def grow(self, j: int) -> bool:
         """Place more pods of a job that runs, as many as fit; return whether any came."""

@@ -15,8 +15,8 @@ from kantopt.schema.model import Limits
 from kantopt.schema.policy import Defragmentation, Planner
 from kantopt.simulate.carried import Deeds, carry_out, deeds_of
 from kantopt.simulate.events import Calendar, Event, Kind
+from kantopt.simulate.floor import Floor
 from kantopt.simulate.moment import Moments
-from kantopt.simulate.queueing import Floor
 from kantopt.simulate.world import SECOND
 
 _DAY = 86_400 * SECOND

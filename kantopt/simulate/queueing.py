@@ -1,94 +1,78 @@
 """The queue worked through: in which order, and who may pass whom.
 
-An *order* gives a job its rank; a *backfill* starts jobs that wait. To add one is to add a function
-and its name here. Both are asked once all events of a moment have happened.
+An *order* gives a job its rank; a *backfill* starts jobs that wait. To add one is to add it here.
+Both are asked once all events of a moment have happened.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
-from kantopt.clock import Stop
 from kantopt.errors import UsageError
 from kantopt.schema.hints import one_of, quote
 from kantopt.schema.policy import Queueing
-from kantopt.search.state import Change
-from kantopt.simulate.cluster import Cluster
-from kantopt.simulate.waiting import Rank, Waiting
-from kantopt.simulate.work import Work
-from kantopt.simulate.world import World
+from kantopt.simulate.floor import Floor
+from kantopt.simulate.orders import Order, by_rank, fifo, priority
+from kantopt.simulate.reservations import Reservations
 
 
-class Floor(Protocol):
-    """What those who work through the queue see, and what they may do."""
+class Backfill(Protocol):
+    """Starts jobs of one simulation; it may remember what it has promised."""
 
-    @property
-    def world(self) -> World:
-        """All jobs, by number, with their tasks (arrival, estimate, user ...)."""
+    def __call__(self, floor: Floor) -> None:
+        """Start who may start now."""
 
     @property
-    def now(self) -> int:
-        """Milliseconds since the start of the trace."""
+    def wakes(self) -> int | None:
+        """When it wants to be asked again, though nothing else may happen; milliseconds."""
+
+    def growing(self, floor: Floor, j: int) -> AbstractContextManager[None]:
+        """Take room off the cluster that a job which runs must leave, while it gets more pods."""
+
+
+class NobodyPasses:
+    """The first of the queue starts, then the next, until one does not fit."""
+
+    def __call__(self, floor: Floor) -> None:
+        """Start who may start now."""
+        while (j := floor.waiting.first()) is not None and floor.start(j):
+            pass
 
     @property
-    def waiting(self) -> Waiting:
-        """Who waits."""
+    def wakes(self) -> int | None:
+        """When something happens next is early enough."""
+        return None
 
-    @property
-    def cluster(self) -> Cluster:
-        """Where everybody is; to be looked at, or changed and put back as it was."""
-
-    @property
-    def work(self) -> list[Work]:
-        """What each job has done: ``running``, since when it works ..."""
-
-    def start(self, j: int) -> bool:
-        """Start a job that waits if it fits; return whether it did."""
-
-    def evict(self, j: int) -> None:
-        """Stop a job that runs for another; it waits again."""
-
-    def put(self, j: int, gone: Sequence[Change], come: Sequence[Change]) -> bool:
-        """Start, move, grow or shrink a job as planned: pod set, spot and pods of either.
-
-        Returns whether the pods to go were there, and all rules hold; else nothing has happened.
-        """
-
-    @property
-    def stop(self) -> Stop:
-        """Whether somebody wishes to stop: what takes long looks at it."""
+    def growing(self, floor: Floor, j: int) -> AbstractContextManager[None]:
+        """Keep nothing."""
+        return nullcontext()
 
 
-Order = Callable[[Floor, int], Rank]
-"""Rank of a job, the least first; to be told apart by the number of the job at last."""
-Backfill = Callable[[Floor], None]
-"""Starts who may start now."""
+class BestEffort(NobodyPasses):
+    """Everybody starts who fits, in order, whoever waits before."""
+
+    def __call__(self, floor: Floor) -> None:
+        """Start who may start now."""
+        for j in floor.waiting.best_of_each():
+            floor.start(j)
 
 
-def fifo(floor: Floor, j: int) -> Rank:
-    """By arrival; who was stopped comes back to where it was."""
-    return floor.world.tasks[j].arrival, j
+class Nobody(NobodyPasses):
+    """Nobody starts: the planner does it."""
+
+    def __call__(self, floor: Floor) -> None:
+        """Start nobody."""
 
 
-def nobody_passes(floor: Floor) -> None:
-    """Start the first of the queue, then the next, until one does not fit."""
-    while (j := floor.waiting.first()) is not None and floor.start(j):
-        pass
-
-
-def best_effort(floor: Floor) -> None:
-    """Start everybody who fits, in order, whoever waits before."""
-    for j in floor.waiting.best_of_each():
-        floor.start(j)
-
-
-def nobody(floor: Floor) -> None:
-    """Start nobody: the planner does."""
-
-
-ORDERS: dict[str, Order] = {"fifo": fifo}
-BACKFILLS: dict[str, Backfill] = {"none": nobody_passes, "best-effort": best_effort}
+ORDERS: dict[str, Order] = {"fifo": fifo, "priority": priority}
+BACKFILLS: dict[str, Callable[[Queueing], Backfill]] = {
+    "none": lambda _: NobodyPasses(),
+    "best-effort": lambda _: BestEffort(),
+    "easy": lambda _: Reservations(1, by_rank),
+    "conservative": lambda queueing: Reservations(queueing.depth, by_rank),
+}
 
 
 def queueing_of(policy: str, queueing: Queueing) -> tuple[Order, Backfill]:
@@ -100,17 +84,15 @@ def queueing_of(policy: str, queueing: Queueing) -> tuple[Order, Backfill]:
         If the policy asks for what is not simulated.
     """
     for field, value, known in (
-        ("order", queueing.order, ORDERS),
-        ("backfill", queueing.backfill, BACKFILLS),
+        ("order", queueing.order, list(ORDERS)),
+        ("backfill", queueing.backfill, list(BACKFILLS)),
     ):
         if value not in known:
             found = f"{quote(value)}, which is not simulated yet"
-            expected = one_of(list(known))
-            raise UsageError(
-                f"policy {policy}: queueing.{field}: found {found}, expected {expected}"
-            )
+            where = f"policy {policy}: queueing.{field}"
+            raise UsageError(f"{where}: found {found}, expected {one_of(known)}")
     for field in ("preemption", "reclaim", "preempt_backfilled"):
         if getattr(queueing, field):
             found = "true, which is not simulated yet"
             raise UsageError(f"policy {policy}: queueing.{field}: found {found}, expected false")
-    return ORDERS[queueing.order], BACKFILLS[queueing.backfill]
+    return ORDERS[queueing.order], BACKFILLS[queueing.backfill](queueing)

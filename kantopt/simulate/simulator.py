@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from kantopt.clock import Stop
@@ -16,7 +16,7 @@ from kantopt.simulate.history import Ended, History
 from kantopt.simulate.judged import Judge, judged_every
 from kantopt.simulate.moment import Moments
 from kantopt.simulate.planned import Cycles, Rounds
-from kantopt.simulate.queueing import nobody, queueing_of
+from kantopt.simulate.queueing import Nobody, queueing_of
 from kantopt.simulate.recorder import Recorder
 from kantopt.simulate.refused import Refusals
 from kantopt.simulate.waiting import Waiting
@@ -28,7 +28,7 @@ class Simulator:
     """One policy on one trace, event by event; the same input gives the same history.
 
     All events of a moment happen first, then the queue is worked through, then the moment is
-    counted. It is a :class:`~kantopt.simulate.queueing.Floor`.
+    counted. It is a :class:`~kantopt.simulate.floor.Floor`.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Simulator:
         self._cycles = planner and Cycles(self, self.calendar, moments, planner, seed)
         self._rounds = tidying and Rounds(self, self.calendar, moments, tidying, seed)
         if self._cycles:
-            self._backfill = nobody
+            self._backfill = Nobody()
         self._begin()
 
     def _begin(self) -> None:
@@ -125,8 +125,12 @@ class Simulator:
 
     def step(self) -> bool:
         """Let the next moment happen; return whether there was one before the end."""
-        at = self.calendar.next
-        if at is None or self._idle() or (self._until is not None and at >= self._until):
+        wake = self._backfill.wakes
+        if wake is None and self._idle():
+            at = None
+        else:
+            at = min((x for x in (self.calendar.next, wake) if x is not None), default=None)
+        if at is None or (self._until is not None and at >= self._until):
             if self._until is not None:
                 self.now = self._until
             return False
@@ -137,7 +141,9 @@ class Simulator:
         self._judge.departed()
         self._backfill(self)
         for j in () if self._cycles else list(self._short):
-            if self.cluster.grow(j):
+            with self._backfill.growing(self, j):
+                grew = self.cluster.grow(j)
+            if grew:
                 self._grew(j)
         self._judge.arrived(self.now)
         if self._cycles:
@@ -210,9 +216,11 @@ class Simulator:
             self.history.jobs[record].refused = reason
             self._settled += 1
 
-    def start(self, j: int) -> bool:
-        """Start a job that waits if it fits; return whether it did."""
-        if not self.cluster.start(j):
+    def start(self, j: int, at: Iterable[Change] | None = None) -> bool:
+        """Start a job that waits if it fits, or at places that are free; whether it did."""
+        if at is not None:
+            self.cluster.start_at(j, at)
+        elif not self.cluster.start(j):
             return False
         self._started(j)
         return True

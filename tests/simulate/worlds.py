@@ -21,7 +21,8 @@ from tests.generate import random_documents
 
 GPU = "nvidia.com/gpu"
 HEAD = {"apiVersion": API_VERSION}
-BACKFILLS = ("none", "best-effort")
+BACKFILLS = ("none", "best-effort", "easy", "conservative")
+ORDERS = ("fifo", "priority")
 STRATEGIES = (
     *("best-fit", "least-allocated", "kube-default", "e-binpack", "spread", "fgd", "lookahead"),
 )
@@ -147,7 +148,11 @@ def drawn_policy(rng: random.Random, names: list[str], *, planned: bool = False)
             "waveTime": f"{rng.choice((0, 7))}s",
         }
     return policy(
-        queueing={"backfill": rng.choice(BACKFILLS)},
+        queueing={
+            "backfill": rng.choice(BACKFILLS),
+            "order": rng.choice(ORDERS),
+            "depth": rng.choice((2, 100)),
+        },
         placement=placement,
         **more,
         restartTime=f"{rng.choice((0, 5, 30))}s",

@@ -1,0 +1,255 @@
+"""Backfilling with reservations: EASY and conservative, over places instead of processors.
+
+EASY (Lifka, *The ANL/IBM SP Scheduling System*, JSSPP 1995): the first job that waits has a
+reservation; others pass if they do not delay it. Conservative (Mu'alem and Feitelson, IEEE
+Transactions on Parallel and Distributed Systems 12(6), 2001): all have one. So EASY is a depth of
+one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from kantopt.search.shapes import Ints
+from kantopt.search.state import Change
+from kantopt.simulate.floor import Floor, ends, length
+from kantopt.simulate.orders import Sequence
+from kantopt.simulate.profile import NEVER, Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Places of a job from one time to another, milliseconds since the start of the trace."""
+
+    begin: int
+    end: int
+    pods: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A job that runs, as the profile has it; the first two tell whether it is the same still."""
+
+    version: int
+    count: int
+    """Its pods."""
+    end: int
+    """When it ends by its estimate."""
+    pods: tuple[Change, ...]
+
+
+class Reservations:
+    """Works through the queue; the first ``depth`` jobs that have to wait have a reservation each.
+
+    A reservation is a set of places at the earliest time at which they are free for as long as
+    the job says, by the estimates of those who run and the reservations before it. Whoever has
+    none starts if there are places that are free now, and stay so for as long as it says. When
+    somebody has ended early, reservations are moved forward one after the other, in the order of
+    the queue, while the others stay; none is ever moved back, unless its order has changed, nodes
+    have failed, or somebody runs for longer than he said. Then all behind are made anew.
+
+    Whoever has run for as long as he said is taken to end at the next moment, again and again. A
+    job that has no place even when all that runs has ended, as when nodes have failed, has no
+    reservation, and does not count as one of the first.
+    """
+
+    def __init__(self, depth: int, sequence: Sequence) -> None:
+        self._depth, self._sequence = depth, sequence
+        self._profile: Profile | None = None
+        self._running: dict[int, _Running] = {}
+        self._kept: dict[int, Reservation | None] = {}
+        """In the order of the queue; ``None``: it found no places."""
+        self._late = False
+        """Whether somebody runs for longer than he said."""
+        self._down: frozenset[int] = frozenset()
+        self._freed = True
+        """Whether there may be earlier places than when the reservations were made."""
+        self._failed: dict[Hashable, int] = {}
+        """How long the shortest job was, of each kind, that did not fit beside reservations."""
+
+    def reserved(self, j: int) -> Reservation | None:
+        """Return the reservation of a job that waits, if it has one."""
+        return self._kept.get(j)
+
+    def __call__(self, floor: Floor) -> None:
+        """Start who may start now."""
+        profile = self._follow(floor)
+        order = iter([j for j in self._kept if j in floor.waiting])
+        for j in [j for j in self._kept if j not in floor.waiting]:
+            self._drop(j)
+        expected = next(order, None)
+        held = 0
+        for j in self._sequence(floor):
+            if held >= self._depth:
+                self._beside(floor, profile, j)
+                continue
+            if j == expected:
+                expected = next(order, None)
+            elif expected is not None or j in self._kept:
+                # Somebody has come before those who had reservations: they stand behind him now.
+                for other in [expected, *order]:
+                    if other is not None:
+                        self._drop(other)
+                expected = None
+                self._freed = True
+            held += self._reserve(floor, profile, j)
+        for j in [j for j in (expected, *order) if j is not None]:
+            self._drop(j)
+            self._freed = True
+        self._freed = False
+        needed = {running.end for running in self._running.values()}
+        for kept in self._kept.values():
+            if kept is not None:
+                needed |= {kept.begin, kept.end}
+        profile.forget(needed)
+
+    @property
+    def wakes(self) -> int | None:
+        """When the next reservation begins, if those who are to end by then may have ended.
+
+        While somebody runs for longer than he said, it is his end that is waited for.
+        """
+        if self._late or self._profile is None:
+            return None
+        now = self._profile.times[0]
+        begins = (kept.begin for kept in self._kept.values() if kept is not None)
+        return min((begin for begin in begins if now < begin < NEVER), default=None)
+
+    @contextmanager
+    def growing(self, floor: Floor, j: int) -> Iterator[None]:
+        """Leave, while a job that runs gets more pods, what is reserved alone."""
+        profile = self._follow(floor)
+        with profile.imagined(floor.now, max(self._running[j].end, floor.now + 1)):
+            yield
+
+    # -- the queue
+
+    def _reserve(self, floor: Floor, profile: Profile, j: int) -> bool:
+        """Start a job or give it a reservation, no later than it had one; whether it has one."""
+        now, had = floor.now, self._kept.get(j)
+        if j in self._kept and not self._freed and (had is None or had.begin > now):
+            return had is not None
+        if had is not None:
+            profile.give(had.pods, had.begin, had.end)
+        found = self._earliest(
+            floor, profile, j, length(floor, j), None if had is None else had.begin
+        )
+        found = found or had
+        if found is not None and found.begin <= now and floor.start(j, at=found.pods):
+            self._kept.pop(j, None)
+            self._started(floor, profile, j)
+            return False
+        self._kept.pop(j, None)
+        self._kept[j] = found
+        if found is not None:
+            profile.take(found.pods, found.begin, found.end)
+            if found != had:
+                self._failed.clear()
+        return found is not None
+
+    def _earliest(
+        self, floor: Floor, profile: Profile, j: int, lasts: int, before: int | None
+    ) -> Reservation | None:
+        """Find the earliest places, before some time if one is given."""
+        floor.cluster.fits(j)  # remembered, for those who ask what it lacks
+        for at in profile.starts(self._least(floor, j), lasts):
+            if before is not None and at >= before:
+                return None
+            with profile.imagined(at, at + lasts):
+                pods = floor.cluster.trial(j)
+            if pods:
+                return Reservation(at, at + lasts, pods)
+        return None
+
+    def _beside(self, floor: Floor, profile: Profile, j: int) -> None:
+        """Start a job that has no reservation if it is in nobody's way."""
+        if not floor.cluster.fits(j):
+            return
+        key, lasts = floor.cluster.alike(j), length(floor, j)
+        if lasts >= self._failed.get(key, NEVER):
+            return
+        with profile.imagined(floor.now, floor.now + lasts):
+            pods = floor.cluster.trial(j)
+        if pods and floor.start(j, at=pods):
+            self._started(floor, profile, j)
+        else:
+            self._failed[key] = lasts
+
+    def _drop(self, j: int) -> None:
+        had = self._kept.pop(j)
+        if had is not None and self._profile is not None:
+            self._profile.give(had.pods, had.begin, had.end)
+            self._failed.clear()
+
+    @staticmethod
+    def _least(floor: Floor, j: int) -> Ints:
+        """What the pods without which a job does not start ask for together."""
+        podsets, job = floor.world.instance.podsets, floor.world.instance.jobs[j]
+        least = np.zeros(len(floor.world.instance.resources), dtype=np.int64)
+        for role in job.roles:
+            for s in role.podsets:
+                least += role.min_count * np.array(podsets[s].demand, dtype=np.int64)
+        return least
+
+    # -- the profile
+
+    def _started(self, floor: Floor, profile: Profile, j: int) -> None:
+        """Enter a job that has just started."""
+        running = self._now(floor, j)
+        self._running[j] = running
+        profile.take(running.pods, floor.now, running.end)
+
+    def _now(self, floor: Floor, j: int) -> _Running:
+        state, work = floor.cluster.state, floor.work[j]
+        pods = tuple(
+            (s, spot, k)
+            for s in floor.world.instance.jobs[j].podsets
+            for spot, k in sorted(state.spots[s].items())
+        )
+        end = max(ends(floor, j), floor.now + 1)
+        return _Running(work.version, floor.cluster.pods(j), end, pods)
+
+    def _follow(self, floor: Floor) -> Profile:
+        """Bring the profile up to now: who has ended, who runs for too long, which nodes failed."""
+        now, profile = floor.now, self._profile
+        down = frozenset(floor.cluster.down)
+        if profile is None:
+            profile = self._profile = Profile(floor.cluster.state, now)
+            for j, work in enumerate(floor.work):
+                if work.running:
+                    self._running[j] = known = self._now(floor, j)
+                    profile.give(known.pods, known.end, NEVER)
+        profile.advance(now)
+        anew = bool(down - self._down)
+        self._late = False
+        self._freed = self._freed or down != self._down
+        self._down = down
+        for j, known in list(self._running.items()):
+            work = floor.work[j]
+            if not work.running or work.version != known.version:
+                profile.give(known.pods, now, known.end)
+                self._freed = self._freed or known.end > now
+                del self._running[j]
+                if work.running:  # moved, perhaps to where somebody has a reservation
+                    anew = True
+                    self._started(floor, profile, j)
+            elif floor.cluster.pods(j) != known.count:
+                profile.give(known.pods, now, known.end)
+                self._started(floor, profile, j)
+                self._freed = True
+            late = self._running.get(j)
+            if late is not None and late.end <= now:
+                anew = self._late = True
+                profile.take(late.pods, now, now + 1)
+                self._running[j] = _Running(late.version, late.count, now + 1, late.pods)
+        # A time that was promised is past where somebody ran for longer, or nothing happened then.
+        if anew or any(kept is not None and kept.begin < now for kept in self._kept.values()):
+            for j in list(self._kept):
+                self._drop(j)
+        if self._freed:
+            self._failed.clear()
+        return profile

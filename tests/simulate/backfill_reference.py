@@ -1,0 +1,132 @@
+"""Backfilling of counted processors, by the definitions and nothing else: slow and obvious.
+
+Lifka, *The ANL/IBM SP Scheduling System*, JSSPP 1995; Mu'alem and Feitelson, IEEE TPDS 12(6), 2001.
+Written without a look at the simulator. EASY: whoever starts must not make the first that waits
+start later, by what users say. Conservative: everybody has a reservation that is kept, at the
+earliest time that the reservations before it leave; when somebody ends early all are moved forward,
+one after the other in the order of the queue, while the others keep theirs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["none", "best-effort", "easy", "conservative"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A job: seconds and processors."""
+
+    arrival: int
+    duration: int
+    estimate: int
+    processors: int
+    priority: int = 0
+
+
+@dataclass
+class _Machine:
+    size: int
+    jobs: list[Asked]
+    running: dict[int, int] = field(default_factory=dict)
+    """When each started."""
+
+    def free(self) -> int:
+        return self.size - sum(self.jobs[i].processors for i in self.running)
+
+    def held(self, t: int, now: int) -> int:
+        """Processors that those who run now will hold at a time from now on, by their estimates."""
+        return sum(
+            self.jobs[i].processors
+            for i, start in self.running.items()
+            if t == now or start + self.jobs[i].estimate > t
+        )
+
+    def earliest(self, i: int, now: int) -> int:
+        """When a job could start if nobody else did."""
+        ends = {start + self.jobs[k].estimate for k, start in self.running.items()}
+        for t in sorted({now, *(end for end in ends if end > now)}):
+            if self.held(t, now) + self.jobs[i].processors <= self.size:
+                return t
+        raise AssertionError("larger than the machine")
+
+
+def start_times(
+    size: int, jobs: list[Asked], kind: Kind, order: Literal["fifo", "priority"] = "fifo"
+) -> list[int]:
+    """Say when each job starts; estimates must be upper bounds, and all jobs fit the machine."""
+    machine = _Machine(size, jobs)
+    waiting: list[int] = []
+    reserved: dict[int, int] = {}
+    started: dict[int, int] = {}
+    ahead = sorted(range(len(jobs)), key=lambda i: (jobs[i].arrival, i))
+    while ahead or machine.running or waiting:
+        early = False
+        times = [start + jobs[i].duration for i, start in machine.running.items()]
+        now = min([*times, *(jobs[i].arrival for i in ahead[:1]), *reserved.values()])
+        for i, start in list(machine.running.items()):
+            if start + jobs[i].duration == now:
+                early = early or jobs[i].duration < jobs[i].estimate
+                del machine.running[i]
+        while ahead and jobs[ahead[0]].arrival == now:
+            waiting.append(ahead.pop(0))
+        if order == "priority":
+            waiting.sort(key=lambda i: (-jobs[i].priority, jobs[i].arrival, i))
+        if kind == "conservative":
+            _conservative(machine, waiting, reserved, now, early)
+        else:
+            _greedy(machine, waiting, kind, now)
+        for i in machine.running:
+            started.setdefault(i, now)
+    return [started[i] for i in range(len(jobs))]
+
+
+def _greedy(machine: _Machine, waiting: list[int], kind: Kind, now: int) -> None:
+    first: int | None = None
+    promised = 0
+    for i in list(waiting):
+        if machine.jobs[i].processors <= machine.free():
+            machine.running[i] = now
+            if (
+                first is None
+                or kind == "best-effort"
+                or (kind == "easy" and machine.earliest(first, now) <= promised)
+            ):
+                waiting.remove(i)
+                continue
+            del machine.running[i]
+        if first is None:
+            first, promised = i, machine.earliest(i, now)
+
+
+def _conservative(
+    machine: _Machine, waiting: list[int], reserved: dict[int, int], now: int, early: bool
+) -> None:
+    jobs = machine.jobs
+    for i in waiting if early else [i for i in waiting if i not in reserved]:
+        others = {k: t for k, t in reserved.items() if k != i}
+        spans = [
+            (start, start + jobs[k].estimate, jobs[k].processors)
+            for k, start in [*machine.running.items(), *others.items()]
+        ]
+        reserved[i] = _first_gap(machine.size, spans, jobs[i], now)
+    for i in list(waiting):
+        if reserved[i] == now:
+            machine.running[i] = now
+            waiting.remove(i)
+            del reserved[i]
+
+
+def _first_gap(size: int, spans: list[tuple[int, int, int]], job: Asked, now: int) -> int:
+    """Earliest time from which a job has room for as long as it says."""
+    for start in sorted({now, *(end for _, end, _ in spans if end > now)}):
+        end = start + job.estimate
+        points = {start, *(begin for begin, _, _ in spans if start < begin < end)}
+        if all(
+            sum(p for begin, stop, p in spans if begin <= t < stop) + job.processors <= size
+            for t in points
+        ):
+            return start
+    raise AssertionError("larger than the machine")

@@ -1,0 +1,189 @@
+"""EASY and conservative backfill: start times of a brute-force reference, and their promises."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from kantopt.formats.swf import read_swf
+from kantopt.schema.extends import load_model
+from kantopt.schema.policy import Policy
+from kantopt.simulate.floor import Floor
+from kantopt.simulate.orders import by_rank
+from kantopt.simulate.reservations import Reservations
+from kantopt.simulate.simulator import Simulator
+from kantopt.simulate.world import World, build_world
+from tests.campaign import some
+from tests.simulate.backfill_reference import Asked, Kind, start_times
+from tests.simulate.worlds import drawn as drawn_world
+from tests.simulate.worlds import job, policy, simulated, snapshot, trace, world
+
+KINDS: tuple[Kind, ...] = ("none", "best-effort", "easy", "conservative")
+
+
+def drawn(rng: random.Random, size: int, count: int, longest: int, factor: float) -> list[Asked]:
+    """Jobs of a machine that is always a little too small, with estimates that are upper bounds."""
+    jobs, at = [], 0
+    for _ in range(count):
+        processors = min(size, 2 ** rng.randint(0, size.bit_length() - 1) + rng.randint(0, 2))
+        duration = rng.randint(1, longest)
+        estimate = duration + int(duration * factor * rng.random())
+        at += rng.choice((0, 1, rng.randint(0, max(1, longest // 2))))
+        jobs.append(Asked(at, duration, estimate, processors, rng.randint(0, 2)))
+    return jobs
+
+
+def log_of(size: int, jobs: list[Asked]) -> str:
+    """The same as a log."""
+    lines = [
+        f"{i} {job.arrival} -1 {job.duration} -1 -1 -1 {job.processors} {job.estimate} -1 1 1 1 -1 "
+        "1 1 -1 -1"
+        for i, job in enumerate(jobs)
+    ]
+    return "\n".join([f"; MaxProcs: {size}", *lines])
+
+
+def log_starts(size: int, jobs: list[Asked], asked: Policy) -> list[int]:
+    """Start times of the simulator, seconds."""
+    snapshot, trace = read_swf(log_of(size, jobs), file="log", name="log")
+    assert snapshot is not None
+    ranked = tuple(
+        job.model_copy(update={"priority": jobs[int(job.name.removeprefix("job-"))].priority})
+        for job in trace.jobs
+    )
+    trace = trace.model_copy(update={"jobs": ranked})
+    world = build_world(snapshot, (), trace, load_model("training"), name="log")
+    history = Simulator(world, asked).run()
+    starts: dict[str, int] = {}
+    for record in history.jobs:
+        assert record.started is not None
+        assert record.started % 1000 == 0
+        starts[record.name.removeprefix("default/job-")] = record.started // 1000
+    return [starts[str(i)] for i in range(len(jobs))]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("factor", [0.0, 4.0])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_logs_of_hundreds_of_jobs_start_as_the_definitions_say(
+    kind: Kind, seed: int, factor: float
+) -> None:
+    jobs = drawn(random.Random(seed), 32, 300, 150, factor)
+    asked = policy(queueing={"backfill": kind, "depth": 1000})
+    assert log_starts(32, jobs, asked) == start_times(32, jobs, kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("block", some(range(4)))
+def test_tiny_logs_start_as_the_definitions_say(kind: Kind, block: int) -> None:
+    asked = policy(queueing={"backfill": kind})
+    for seed in range(50 * block, 50 * (block + 1)):
+        rng = random.Random(f"tiny {seed}")
+        jobs = drawn(rng, rng.randint(1, 6), rng.randint(2, 9), 7, rng.choice((0.0, 2.0)))
+        size = max(job.processors for job in jobs)
+        assert log_starts(size, jobs, asked) == start_times(size, jobs, kind), seed
+
+
+@pytest.mark.parametrize("kind", ["none", "best-effort", "easy"])
+@pytest.mark.parametrize("seed", range(8))
+def test_by_priority_logs_start_as_the_definitions_say(kind: Kind, seed: int) -> None:
+    jobs = drawn(random.Random(seed), 8, 40, 30, 2.0)
+    asked = policy(queueing={"backfill": kind, "order": "priority"})
+    assert log_starts(8, jobs, asked) == start_times(8, jobs, kind, "priority")
+
+
+class Watched(Reservations):
+    """Remembers what was promised, and that the profile has what the state has."""
+
+    def __init__(self, depth: int) -> None:
+        super().__init__(depth, by_rank)
+        self.promises: dict[int, list[int]] = {}
+
+    def __call__(self, floor: Floor) -> None:
+        super().__call__(floor)
+        for j in floor.waiting:
+            if (found := self.reserved(j)) is not None:
+                self.promises.setdefault(j, []).append(found.begin)
+        assert self._profile is not None
+        assert (self._profile.free_now() == floor.cluster.state.free).all()
+
+
+def watched(cluster: World, asked: Policy, depth: int) -> tuple[Watched, Simulator]:
+    """A simulation run to its end, and who worked through its queue."""
+    simulator = Simulator(cluster, asked, verify_every=1)
+    backfill = Watched(depth)
+    simulator._backfill = backfill
+    simulator.run()
+    return backfill, simulator
+
+
+@pytest.mark.parametrize("depth", [1, 3, 100])
+@pytest.mark.parametrize("seed", range(6))
+def test_gangs_start_when_they_were_promised_to_or_earlier(depth: int, seed: int) -> None:
+    rng = random.Random(seed)
+    at, jobs = 0, []
+    for i in range(60):
+        at += rng.randint(0, 12)
+        lasts = rng.randint(1, 60)
+        estimate = {} if seed < 2 else {"estimate": f"{lasts + rng.randint(0, 60)}s"}
+        pods = rng.choice((1, 1, 1, 2, 3, 4))
+        gpus = 8 if pods > 1 and rng.random() < 0.5 else rng.randint(1, 8)
+        jobs.append(job(f"j{i}", at, lasts, gpus, pods, **estimate))
+    for strategy in ("best-fit", "e-binpack", "least-allocated"):
+        asked = policy(placement={"strategy": strategy})
+        backfill, simulator = watched(world(snapshot(8, 8, 8, 8), trace(*jobs)), asked, depth)
+        assert backfill.promises
+        for j, promised in backfill.promises.items():
+            started = simulator.history.jobs[j].started
+            assert started is not None
+            assert promised == sorted(promised, reverse=True)
+            assert started <= promised[-1]
+            if seed < 2:  # exact estimates
+                assert len(set(promised)) == 1
+                assert started == promised[0]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_profile_has_what_the_state_has_whatever_happens(seed: int) -> None:
+    cluster, asked = drawn_world(seed)
+    watched(cluster, asked, 1 + seed % 3)
+
+
+def test_who_runs_for_longer_than_he_said_is_taken_to_end_at_the_next_moment() -> None:
+    course = trace(
+        job("late", 0, 100, 6, estimate="10s"),
+        job("head", 1, 50, 8),
+        job("short", 30, 5, 2),
+    )
+    for kind in ("easy", "conservative"):
+        history = simulated(snapshot(8), course, policy(queueing={"backfill": kind}))
+        assert [each.started for each in history.jobs] == [0, 100_000, 150_000]
+
+
+def test_pods_above_the_minimum_do_not_come_where_somebody_has_a_reservation() -> None:
+    course = trace(
+        job("long", 0, 100, 5),
+        job("short", 0, 50, 2),
+        job("elastic", 0, 300, 1, pods=3, minCount=1),
+        job("head", 10, 10, 7),
+    )
+    asked = policy(queueing={"backfill": "easy"})
+    history = simulated(snapshot(8), course, asked)
+    assert [each.started for each in history.jobs] == [0, 0, 0, 100_000]
+    grown = [(stay.begin, stay.gpus) for stay in history.stays if stay.job == 2]
+    assert grown == [(0, 1000), (110_000, 2000)]
+
+
+def test_a_node_that_fails_takes_reservations_with_it_and_others_pass() -> None:
+    course = trace(
+        job("a", 0, 100, 8),
+        job("both", 1, 10, 8, pods=2),
+        job("c", 20, 200, 8),
+        outages=[{"node": "n1", "at": "10s", "lasts": "500s"}],
+    )
+    history = simulated(snapshot(8, 8), course, policy(queueing={"backfill": "easy"}))
+    started = {each.name: each.started for each in history.jobs}
+    # While a node is down there is no room for two: whoever fits may pass.
+    assert started["default/c"] in (20_000, 100_000)
+    assert started["default/both"] == 510_000

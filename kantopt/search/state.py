@@ -175,6 +175,7 @@ class State:
         """Let no pod come to a node any more, as when it has failed, or let pods come again."""
         self._closed[n] = closed
         self._allowed.clear()
+        self.touched.append(n)
 
     def settle(self, podsets: Iterable[int]) -> None:
         """Take what has come as standing from now on, as a snapshot taken now would have it.

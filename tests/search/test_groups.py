@@ -14,6 +14,7 @@ from kantopt.search.fill import room_for
 from kantopt.search.groups import Groups
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
+from kantopt.search.zones import placer_of
 from tests.search.helpers import built, where
 from tests.verify.world import Document, job, node, pods, question
 
@@ -189,3 +190,18 @@ def test_the_rack_chosen_by_tables_is_the_one_that_a_look_at_all_nodes_finds(see
             state.add(s, Spot(n), 1)
             marks.append(state.mark())
     assert chosen > 50
+
+
+def test_a_node_that_opens_again_counts_for_its_rack() -> None:
+    """Rack 1 is in use and takes the job; not while its node with room is closed."""
+    nodes = [gpus("a1", "b/1"), gpus("a2", "b/1"), gpus("b1", "b/2")]
+    jobs = [takes("a1", 8), takes("a2", 4), *(job(f"j{i}", pods(gpu=1)) for i in range(3))]
+    instance = question(nodes, jobs)
+    state = State(instance)
+    placer = placer_of(state, Strategy.E_BINPACK)
+    found = []
+    for i, closed in enumerate((False, True, False)):
+        state.close(instance.node_index["a2"], closed)
+        assert placer.place(instance.job_index[f"default/j{i}"])
+        found.append(where(instance, state.placement(), f"j{i}"))
+    assert found == [{"a2": 1}, {"b1": 1}, {"a2": 1}]

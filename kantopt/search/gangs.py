@@ -13,7 +13,7 @@ from kantopt.problem.restricted import finest_level
 from kantopt.schema.model import Rule
 from kantopt.search.domains import Domains, used_domains
 from kantopt.search.fill import fill, fill_alike, room_for
-from kantopt.search.groups import Groups
+from kantopt.search.groups import MANY, Groups
 from kantopt.search.scores import Scores
 from kantopt.search.shapes import Mask
 from kantopt.search.strategy import Strategy
@@ -45,9 +45,12 @@ class _Chain:
 
 
 class Placer:
-    """Places jobs one by one into a state with the scores of one strategy."""
+    """Places jobs one by one into a state with the scores of one strategy.
 
-    def __init__(self, scores: Scores) -> None:
+    ``two_levels`` says whether E-Binpack chooses groups before nodes.
+    """
+
+    def __init__(self, scores: Scores, *, two_levels: bool = True) -> None:
         self.scores = scores
         self.state = scores.state
         instance = self.state.instance
@@ -58,7 +61,8 @@ class Placer:
             self.needs.setdefault(need.job, []).append(need)
         self._topology = instance.on(Rule.TOPOLOGY)
         self._slices = instance.on(Rule.SLICES)
-        level = finest_level(instance) if scores.strategy is Strategy.E_BINPACK else None
+        binpack = two_levels and scores.strategy is Strategy.E_BINPACK
+        level = finest_level(instance) if binpack else None
         self._groups = None if level is None else Groups(self.state, self.domains, level)
 
     # -- what a job wants
@@ -328,9 +332,12 @@ class Placer:
         """Pods for each domain: first where members are already, then the fewest others."""
         if self._groups is not None and chain.grouped and level == self._groups.level:
             return self._shares_of_groups(self._groups, s, pods, mask)
-        room = room_for(self.state, s, pods, mask)
-        room = self.domains.rooms(level, room, chain.slice_level, chain.slice_size)
-        gpus = self.domains.totals(level, self.state.gpus_left())
+        by_node = room_for(self.state, s, pods, mask)
+        room = self.domains.rooms(level, by_node, chain.slice_level, chain.slice_size)
+        tie = self.domains.totals(level, self.state.gpus_left())
+        if chain.slice_level is not None:
+            # Of equally many slices those first that leave no room for half of one.
+            tie = tie * MANY + self.domains.totals(level, by_node)
         shares = []
         if chain.need is not None:
             used = used_domains(self.state, self.domains, chain.need, level)
@@ -342,7 +349,7 @@ class Placer:
                 room[d] = 0
         if pods <= 0:
             return shares
-        return shares + self.domains.fewest(level, room, pods, gpus)
+        return shares + self.domains.fewest(level, room, pods, tie)
 
     def _shares_of_groups(
         self, groups: Groups, s: int, pods: int, mask: Mask

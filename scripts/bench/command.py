@@ -23,7 +23,7 @@ PROGRAM = "scripts/bench"
 _ENGINES = ("fast", "exact", "auto")
 TRIALS = (
     *("preemption", "openb-online", "interruptions", "determinism", "certificates"),
-    *("explanations", "busy", "pairs"),
+    *("explanations", "busy", "pairs", "selection"),
 )
 """What has no rows of its own in the table of runs."""
 
@@ -46,8 +46,8 @@ def bench(
         typer.Argument(
             metavar="SUITE",
             help="priority-matters, gangs, golden, openb, openb-online, vm-rescheduling, features, "
-            "ablation or preemption; interruptions, determinism, busy, pairs, certificates or "
-            "explanations.",
+            "ablation or preemption; interruptions, determinism, busy, pairs, certificates, "
+            "explanations or selection.",
             show_default=False,
         ),
     ],
@@ -162,6 +162,7 @@ def bench(
     pods by priority twice, told tier by tier; `preemption` compares victims with those of
     reverse-trim; `certificates` certifies plans and checks the certificates; `explanations` asks
     why jobs of each kind are where they are: there, too, 1 if anything is not as documented.
+    `selection` places streams of jobs on one level and on two, and shows time and what stays whole.
     `features` runs instances with and without what binds nobody, and shows what that costs;
     `ablation` leaves out each technique of the search in turn, and shows what is lost.
     """
@@ -215,6 +216,11 @@ def bench(
         limit = next(map(opt.parse_duration, _words(limits)), None)
         full = (*_percents(usage), 100)[0]
         return pairs(full, seeds, limit, out, color, quiet)
+    if suite == "selection":
+        from scripts.bench.trials import selection
+
+        sizes, shares = _whole("--nodes", nodes), _percents(usage)
+        return selection(sizes, shares, seeds, out, color, quiet)
     if suite == "preemption":
         from scripts.bench.trials import preemption
 

@@ -163,6 +163,28 @@ def explanations(
     )
 
 
+def selection(
+    nodes: Sequence[int],
+    usage_percent: Sequence[int],
+    seeds: int,
+    out: str | None,
+    color: Colour,
+    quiet: bool,
+) -> int:
+    """Place streams of jobs on one level and on two, and by other strategies."""
+    from scripts.bench import selection as streams
+
+    usage = usage_percent or (streams.USAGE_PERCENT,)
+    return _show(
+        lambda tell: streams.run_all(nodes or streams.NODES, usage, seeds, tell),
+        _keeper(out, streams.COLUMNS, streams.to_cells),
+        lambda _: "",
+        streams.selected_blocks,
+        color,
+        quiet,
+    )
+
+
 def online(
     data: str | None,
     seeds: int,

@@ -25,9 +25,9 @@ _FEW = 16
 _LOOKS = 8
 """Groups that are looked into before it is worked out of all what they hold."""
 _NEVER = np.iinfo(np.int64).max
-_WHOLE, _BREAKS, _NODE = 2**40, 2**41, 2**42
-"""What a whole group, a whole node that is broken into, and each node more weigh, beside the
-milli-GPU left in a group."""
+_WHOLE, _LOOSE, _BREAKS, _NODE = 2**40, 2**41, 2**42, 2**43
+"""What a whole group, a node that is not filled up, a whole node that is broken into, and each node
+more weigh, beside the milli-GPU left in a group."""
 _GPU = 2**20
 """What a milli-GPU weighs for pods without GPUs: more than anything but those above, in steps."""
 
@@ -151,7 +151,9 @@ class Groups:
             small = table.sums < pods
             before = np.maximum.reduceat(np.where(small, table.sums, 0), self._starts)
             short = np.add.reduceat(small, self._starts, dtype=np.int64)
-        cost = self._weighed(shape, short, table.broached < pods - before, slice(None))
+        breaks = table.broached < pods - before
+        filled = np.logical_or.reduceat(self._filled(shape, pods, slice(None)), self._starts)
+        cost = self._weighed(shape, short, breaks, (short == 0) & ~filled, slice(None))
         cost[table.total < pods] = _NEVER
         return cost
 
@@ -162,32 +164,47 @@ class Groups:
         room = rooms(self.state, shape, pods, nodes) * self.state.allowed(s)[nodes]
         most = room[~self._whole(part)].max(initial=0)
         short, rest = 0, pods
+        loose = not bool((self._filled(shape, pods, part) & (room >= pods)).any())
         if room.max() < pods:
             sums = np.cumsum(np.sort(room)[::-1])
             short = int(np.searchsorted(sums, pods))
             if short == len(sums):
                 return _NEVER
-            rest = pods - int(sums[short - 1])
-        return int(self._weighed(shape, short, most < rest, g))
+            rest, loose = pods - int(sums[short - 1]), False
+        return int(self._weighed(shape, short, most < rest, loose, g))
+
+    def _filled(self, shape: PodShape, pods: int, part: slice) -> Mask:
+        """Whether pods of a shape would take the last GPUs of nodes in use."""
+        left = self._left[part]
+        asked = pods * int(self.state.gpu_weight @ shape.demand)
+        return np.asarray((left == asked) & (left < self._offered[part]), dtype=np.bool_)
 
     def _weighed(
-        self, shape: PodShape, short: Ints | int, breaks: Mask | bool, g: slice | int
+        self,
+        shape: PodShape,
+        short: Ints | int,
+        breaks: Mask | bool,
+        loose: Mask | bool,
+        g: slice | int,
     ) -> Ints:
         """Weigh what groups cost, the lowest first.
 
-        Kant-style: the fewest nodes, then no whole node broken into, no whole group, the fewest
-        GPUs left. Pods without GPUs keep off GPUs before all that.
+        Kant-style: the fewest nodes, then no whole node broken into, a node filled to the last GPU
+        if one holds the job, no whole group, the fewest GPUs left. Pods without GPUs keep off GPUs
+        before all that.
 
         Parameters
         ----------
         short
             Nodes needed, less one.
         breaks
-            Whether the last node, of those not broken into before, has not the room that is needed.
+            Whether no node in use has room for what is left over for the last one.
+        loose
+            Whether the job would have to leave some GPUs on the one node that it takes.
         """
         gpus = self._gpus[g]
         whole = (gpus == self._most[g]) & (gpus > 0)
-        cost = short * _NODE + breaks * _BREAKS + whole * _WHOLE
+        cost = short * _NODE + breaks * _BREAKS + loose * _LOOSE + whole * _WHOLE
         if shape.demand[self._gpu_rows].any():
             return np.asarray(cost + gpus, dtype=np.int64)
         return np.asarray(cost // _WHOLE + gpus * _GPU, dtype=np.int64)

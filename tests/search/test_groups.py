@@ -44,6 +44,13 @@ def test_a_small_job_breaks_into_no_whole_node_though_a_smaller_one_is_left() ->
     assert goes(question(nodes, [takes("large", 2), job("j", pods(gpu=1))])) == {"large": 1}
 
 
+def test_a_job_that_takes_the_last_gpus_of_a_node_goes_there() -> None:
+    """Rack 1 is fuller; in rack 2 nothing would be left on the node."""
+    nodes = [gpus("a1", "b/1"), gpus("a2", "b/1"), gpus("b1", "b/2"), gpus("b2", "b/2")]
+    jobs = [takes("a1", 8), takes("a2", 5), takes("b1", 6), job("j", pods(gpu=2))]
+    assert goes(question(nodes, jobs)) == {"b1": 1}
+
+
 def test_whole_nodes_come_from_a_rack_in_use_though_an_empty_one_is_smaller() -> None:
     nodes = [gpus("a1", "b/1"), *(gpus(f"b{i}", "b/2") for i in range(4))]
     assert goes(question(nodes, [takes("b0", 1), job("j", pods(gpu=8))])) == {"b1": 1}
@@ -142,9 +149,12 @@ def plain_choice(state: State, domains: Domains, s: int, count: int) -> set[int]
                 last, needed = rest, needed + 1
                 rest -= int(room[n])
         broken = max((int(room[n]) for n in nodes if left[n] < offered[n]), default=0)
+        asked = count * state.instance.podsets[s].gpu_milli
+        fills = any(left[n] == asked < offered[n] and room[n] >= count for n in nodes)
         gpus_left = sum(int(left[n]) for n in nodes)
         whole = gpus_left == sum(int(offered[n]) for n in nodes)
-        found.setdefault((needed, broken < last, whole, gpus_left), set()).add(g)
+        loose = needed == 1 and not fills
+        found.setdefault((needed, broken < last, loose, whole, gpus_left), set()).add(g)
     return found[min(found)] if found else set()
 
 

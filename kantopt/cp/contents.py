@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from ortools.linear_solver import pywraplp
 from ortools.sat.python import cp_model
 
+from kantopt.cp.solver import SOLVED, Effort, solver_of
 from kantopt.cp.variables import Terms, weighted
 
 LOOSE = 1.25
@@ -86,16 +87,6 @@ class Point:
     rows: list[float]
     classes: list[float]
     forced: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """What choosing may spend: seconds, or deterministic seconds if it must be repeatable."""
-
-    seconds: float
-    seed: int = 0
-    workers: int = 1
-    work: float | None = None
 
 
 class ContentProgram:
@@ -254,16 +245,10 @@ class ContentProgram:
             for (c, more), x in zip(columns, chosen, strict=True)
         ]
         model.minimize(weighted(costs))
-        solver = cp_model.CpSolver()
-        solver.parameters.random_seed = effort.seed
-        solver.parameters.num_workers = effort.workers
-        solver.parameters.max_time_in_seconds = max(0.01, (1 - HIGHS) * effort.seconds)
-        if effort.work is not None:
-            solver.parameters.interleave_search = True
-            solver.parameters.max_deterministic_time = effort.work
-            solver.parameters.max_time_in_seconds = max(0.01, effort.seconds)
-        status = solver.solve(model)
-        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        seconds = effort.seconds * (1 - HIGHS if effort.work is None else 1)
+        solver = solver_of(seconds, effort.work, workers=effort.workers, seed=effort.seed)
+        solver.parameters.interleave_search = effort.work is not None
+        if solver.solve(model) not in SOLVED:
             return None
         return [solver.value(x) for x in chosen]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
 from kantopt.cp.model import PlacementModel
+from kantopt.cp.solver import SOLVED, Effort, solved, solver_of
 from kantopt.cp.variables import weighted
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
@@ -16,15 +16,6 @@ DETOUR = 40
 """By how much tiers of the objective may be worse for the sake of those above them."""
 _LARGEST = 2**50
 """Largest weighted sum; tiers that do not fit below it are left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """What a solve may spend: seconds, and deterministic seconds if it must be repeatable."""
-
-    seconds: float
-    seed: int = 0
-    work: float | None = None
 
 
 def descend(
@@ -77,19 +68,12 @@ def descend(
     cp.minimize(weighted(terms))
     for var, value in model.assignment(start) or ():
         cp.add_hint(var, value)
-    solver = cp_model.CpSolver()
+    solver = solver_of(effort.seconds, effort.work, workers=effort.workers, seed=effort.seed)
     parameters = solver.parameters
-    parameters.num_workers = 1
-    parameters.random_seed = effort.seed
-    parameters.max_time_in_seconds = effort.seconds
-    if effort.work is not None:
-        parameters.max_deterministic_time = effort.work
     parameters.cp_model_probing_level = 0
     parameters.symmetry_level = 0
     parameters.linearization_level = 1
-    status = solver.solve(cp)
-    if status == cp_model.MODEL_INVALID:
-        raise ValueError(f"a neighbourhood: {cp.validate()[:200]}")
-    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    status = solved(cp, solver, "a neighbourhood")
+    if status not in SOLVED:
         return None, False
     return model.extract(solver.value), status == cp_model.OPTIMAL

@@ -9,6 +9,7 @@ from itertools import islice
 from ortools.sat.python import cp_model
 
 from kantopt.cp.cutting import best_pattern, share_prices
+from kantopt.cp.solver import SOLVED, solver_of
 from kantopt.verify.stock import Stock
 
 MOST = 4000
@@ -80,10 +81,8 @@ def fillings(
     for terms, wanted, left in zip(weights, stock.wanted, held, strict=False):
         model.add(_sum(terms) >= wanted - left)
     model.maximize(_sum(weights[-1]))
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.max_deterministic_time = work
-    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    solver = solver_of(work=work)
+    if solver.solve(model) not in SOLVED:
         return None
     return Fillings(
         tuple((k, shares, n) for k, shares, x in choices if (n := solver.value(x))),

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ortools.sat.python import cp_model
-from ortools.sat.python.cp_model import CpModel, CpSolver, LinearExpr
+from ortools.sat.python.cp_model import CpModel, LinearExpr
 
 from kantopt.cp.patterns import Weights
+from kantopt.cp.solver import solver_of
 
 WORK = 1.0
 """Most deterministic seconds of the solver; it hardly ever takes a hundredth of that."""
@@ -61,9 +62,7 @@ def merged_bound(
     for lock in locks:
         cp.add(total(lock) <= lock.limit)
     cp.minimize(total(objective))
-    solver = CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.max_deterministic_time = WORK
+    solver = solver_of(work=WORK)
     if solver.solve(cp) == cp_model.INFEASIBLE:
         raise ValueError("no plan keeps the values of the tiers above")
     return max(0, round(solver.best_objective_bound))

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from ortools.sat.python.cp_model import (
-    FEASIBLE,
-    OPTIMAL,
     CpModel,
-    CpSolver,
     IntVar,
     LinearExprT,
 )
@@ -16,6 +13,7 @@ from ortools.sat.python.cp_model import (
 from kantopt.cp.around import Around
 from kantopt.cp.metrics import tier_expr
 from kantopt.cp.rules import CONSTRAINTS
+from kantopt.cp.solver import complete_hint
 from kantopt.cp.variables import Variables, weighted
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
@@ -108,15 +106,7 @@ class PlacementModel:
         self.cp.clear_hints()  # type: ignore[no-untyped-call]
         for var, value in self.assignment(placement) or ():
             self.cp.add_hint(var, value)
-        solver = CpSolver()
-        solver.parameters.fix_variables_to_their_hinted_value = True
-        solver.parameters.cp_model_presolve = False
-        solver.parameters.max_deterministic_time = _WORK
-        solver.parameters.num_workers = 1
-        if solver.solve(self.cp) in (OPTIMAL, FEASIBLE):
-            self.cp.clear_hints()  # type: ignore[no-untyped-call]
-            for index, value in enumerate(solver.response_proto.solution):
-                self.cp.add_hint(self.cp.get_int_var_from_proto_index(index), value)
+        complete_hint(self.cp, _WORK, presolve=False)
 
     def extract(self, value: Callable[[IntVar], int]) -> Placement:
         """Return the placement that a solution's values say."""

@@ -10,6 +10,7 @@ from ortools.sat.python import cp_model
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.relaxed.model import Relaxation
+from kantopt.cp.solver import SOLVED, solved, solver_of
 from kantopt.cp.variables import weighted
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -37,7 +38,7 @@ def reach(instance: Instance, j: int, rules: Iterable[Rule], deadline: Deadline)
     m = model.variables
     pending = [s for s in instance.jobs[j].podsets if not instance.podsets[s].running]
     model.cp.add(weighted([(m.arrived(s), 1) for s in pending]) >= 1)
-    return _reached(model, _solver(1, deadline), f"job {instance.jobs[j].name}")[0]
+    return _reached(model, solver_of(deadline.remaining()), f"job {instance.jobs[j].name}")[0]
 
 
 def least_disturbance(
@@ -56,7 +57,7 @@ def least_disturbance(
     most = sum(podset.count * max(1, podset.disruption_cost) for podset in instance.podsets) + 1
     terms = [(model.expression(tier), most ** (len(tiers) - i - 1)) for i, tier in enumerate(tiers)]
     model.cp.minimize(weighted(terms))
-    return _reached(model, _solver(2, deadline), "least disturbance")
+    return _reached(model, solver_of(deadline.remaining(), workers=2), "least disturbance")
 
 
 def relaxed_impossible(instance: Instance, deadline: Deadline) -> bool:
@@ -66,34 +67,18 @@ def relaxed_impossible(instance: Instance, deadline: Deadline) -> bool:
     """
     if deadline.over():
         return False
-    solver = _solver(1, deadline)
-    solver.parameters.max_deterministic_time = _WORK
-    return _solved(Relaxation(instance, ()).cp, solver, "relaxation") == cp_model.INFEASIBLE
+    solver = solver_of(deadline.remaining(), _WORK)
+    return solved(Relaxation(instance, ()).cp, solver, "relaxation") == cp_model.INFEASIBLE
 
 
 _WORK = 1.0
 """Deterministic seconds for a relaxation."""
 
 
-def _solver(workers: int, deadline: Deadline) -> cp_model.CpSolver:
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = workers
-    solver.parameters.max_time_in_seconds = max(0.01, deadline.remaining())
-    return solver
-
-
-def _solved(model: cp_model.CpModel, solver: cp_model.CpSolver, name: str) -> object:
-    """Solve and return the status; a model that the solver refuses is a fault of ours."""
-    status = solver.solve(model)
-    if status == cp_model.MODEL_INVALID:
-        raise ValueError(f"{name}: {model.validate()[:200]}")
-    return status
-
-
 def _reached(model: PlacementModel, solver: cp_model.CpSolver, name: str) -> tuple[Reached, bool]:
     """Solve; return what was found, and whether it is the best."""
-    status = _solved(model.cp, solver, name)
-    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    status = solved(model.cp, solver, name)
+    if status in SOLVED:
         found = Reached(model.extract(solver.value), impossible=False)
         return found, status == cp_model.OPTIMAL
     return Reached(None, impossible=status == cp_model.INFEASIBLE), False

@@ -12,6 +12,7 @@ from ortools.sat.python import cp_model
 
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
+from kantopt.cp.solver import SOLVED, solved, solver_of
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 
@@ -205,26 +206,29 @@ class _Run:
             self.model.hint(self.incumbent.placement)
         solver = self._solver(share)
         solver.parameters.keep_symmetry_in_presolve = keep
-        status = solver.solve(cp, _EachSolution(self.model, self.incumbent, stop))
+        told = _EachSolution(self.model, self.incumbent, stop)
+        status = solved(cp, solver, f"tier {tier.name}", told)
         if self.work is not None:
             self.work -= solver.response_proto.deterministic_time
-        if status == cp_model.MODEL_INVALID:
-            raise ValueError(f"tier {tier.name}: {cp.validate()[:200]}")
         if status == cp_model.INFEASIBLE:
             if not self.incumbent.missing:
                 raise ValueError(f"tier {tier.name}: the model refuses a legal placement")
             self.infeasible = True
             return floor
-        if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        if status in SOLVED:
             # What a search ends with can be worse than what it was given.
             self.incumbent.offer(self.model.extract(solver.value), legal=True)
         return round_up(solver.best_objective_bound)
 
     def _solver(self, share: float) -> cp_model.CpSolver:
-        solver = cp_model.CpSolver()
+        seconds = None if self.work is not None else self.budget.deadline.remaining() * share
+        work = None if self.work is None else max(0.0, self.work * share)
+        budget = self.budget
+        solver = solver_of(seconds, work, workers=budget.threads, seed=budget.seed)
         parameters = solver.parameters
-        parameters.random_seed = self.budget.seed
-        parameters.num_workers = self.budget.threads
+        # No clock where work is counted: after a pause CP-SAT stops as long before its time as the
+        # pause was, and nobody would know. Whoever waits for the search ends it in time.
+        parameters.interleave_search = work is not None
         if self.budget.plain:
             parameters.cp_model_presolve = False
             parameters.symmetry_level = 0
@@ -232,14 +236,6 @@ class _Run:
             parameters.log_search_progress = True
             parameters.log_to_stdout = False
             solver.log_callback = partial(_append, self.budget.log)
-        if self.work is None:
-            left = self.budget.deadline.remaining()
-            parameters.max_time_in_seconds = max(0.01, left * share)
-        else:
-            # No clock: after a pause CP-SAT stops as long before its time as the pause was, and
-            # nobody would know. Whoever waits for the search ends it when the time is up.
-            parameters.interleave_search = True
-            parameters.max_deterministic_time = max(0.0, self.work * share)
         return solver
 
 

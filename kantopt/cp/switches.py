@@ -17,6 +17,7 @@ from kantopt.cp.kept_room import add_kept_room
 from kantopt.cp.rules import CONSTRAINTS
 from kantopt.cp.rules.pinned import beside_held
 from kantopt.cp.rules.priority import add_victim
+from kantopt.cp.solver import solver_of
 from kantopt.cp.variables import Subject, Variables, weighted
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
@@ -101,8 +102,7 @@ class Switches:
         chosen = {self.on[group].index: group for group in assumed}
         cp.clear_assumptions()
         cp.add_assumptions([self.on[group] for group in chosen.values()])
-        solver = _solver(deadline)
-        solver.parameters.max_deterministic_time = _WORK
+        solver = solver_of(deadline.remaining(), _WORK)
         status = solver.solve(cp)
         if status == cp_model.MODEL_INVALID:
             raise ValueError(f"switches: {cp.validate()[:200]}")
@@ -121,7 +121,7 @@ class Switches:
         for literal in self.on.values():
             var = cp.get_bool_var_from_proto_index(literal.index)
             cp.add(var == int(literal.index in chosen))
-        status = _solver(deadline).solve(cp)
+        status = solver_of(deadline.remaining()).solve(cp)
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return Core(None, possible=True)
         if status == cp_model.INFEASIBLE:
@@ -233,10 +233,3 @@ class Switches:
 
 _WORK = 0.2
 """Deterministic seconds for a solve with assumptions."""
-
-
-def _solver(deadline: Deadline) -> cp_model.CpSolver:
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.max_time_in_seconds = max(0.01, deadline.remaining())
-    return solver

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from kantopt.clock import Deadline
-from kantopt.cp.contents import Effort
 from kantopt.cp.solve import Budget
+from kantopt.cp.solver import Effort
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of

@@ -10,6 +10,7 @@ from kantopt.clock import Deadline
 from kantopt.cp.relaxed.model import Relaxation
 from kantopt.cp.relaxed.tiers import expression
 from kantopt.cp.solve import round_up
+from kantopt.cp.solver import solved, solver_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
@@ -83,14 +84,7 @@ def relaxed_bounds(
 
 def _least(relaxation: Relaxation, tier: Tier, deadline: Deadline) -> int:
     """Lower bound of the objective, whether or not the solver gets to its end."""
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.max_deterministic_time = WORK
-    if not deadline.deterministic:
-        solver.parameters.max_time_in_seconds = max(0.01, deadline.remaining())
-    status = solver.solve(relaxation.cp)
-    if status == cp_model.INFEASIBLE:
+    solver = solver_of(None if deadline.deterministic else deadline.remaining(), WORK)
+    if solved(relaxation.cp, solver, f"tier {tier.name}") == cp_model.INFEASIBLE:
         raise ValueError(f"tier {tier.name}: no plan is as good as the values given")
-    if status == cp_model.MODEL_INVALID:
-        raise ValueError(f"tier {tier.name}: {relaxation.cp.validate()[:200]}")
     return round_up(solver.best_objective_bound)

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from ortools.sat.python.cp_model import CpModel, CpSolver, IntVar
 
 from kantopt.cp.relaxed.domains import GangRelaxation
-from kantopt.cp.relaxed.hints import SOLVED
 from kantopt.cp.relaxed.packing import Packing
 from kantopt.cp.relaxed.settled import Settled
 from kantopt.cp.relaxed.together import Together
 from kantopt.cp.solve import round_up
+from kantopt.cp.solver import SOLVED
 from kantopt.cp.variables import Terms, weighted
 
 

@@ -20,9 +20,9 @@ from itertools import pairwise
 
 from ortools.sat.python.cp_model import INFEASIBLE, CpModel, CpSolver, IntVar
 
-from kantopt.cp.relaxed.hints import SOLVED
 from kantopt.cp.relaxed.parts import fewest_regions
 from kantopt.cp.solve import round_up
+from kantopt.cp.solver import SOLVED
 from kantopt.cp.variables import Terms, weighted
 
 MOST_PAIRS = 8_000

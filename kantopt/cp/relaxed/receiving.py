@@ -20,6 +20,7 @@ from ortools.sat.python import cp_model
 
 from kantopt.cp.relaxed.kinds import Kinds
 from kantopt.cp.relaxed.rooms import Rooms, Vector
+from kantopt.cp.solver import solver_of
 from kantopt.cp.variables import weighted
 from kantopt.problem.instance import Instance
 from kantopt.verify.step import Loads
@@ -63,8 +64,7 @@ def arrival_weights(instance: Instance, kinds: Kinds, standing: Loads) -> dict[i
             cp.add(weight[a] + weight[b] <= HALVES)
     cp.maximize(weighted([(weight[k], counts[k]) for k in asks]))
     for _ in range(MOST_ROUNDS):
-        solver = cp_model.CpSolver()
-        solver.parameters.num_workers = 1
+        solver = solver_of()
         if solver.solve(cp) != cp_model.OPTIMAL:
             break
         found = {k: solver.value(var) for k, var in weight.items() if solver.value(var)}

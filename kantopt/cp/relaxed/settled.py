@@ -17,8 +17,9 @@ from ortools.sat.python.cp_model import CpModel, IntVar, LinearExprT
 
 from kantopt.clock import Deadline
 from kantopt.cp.relaxed.domains import GangRelaxation
-from kantopt.cp.relaxed.hints import SOLVED, hint
+from kantopt.cp.relaxed.hints import hint
 from kantopt.cp.relaxed.kinds import PodKind
+from kantopt.cp.solver import SOLVED, solver_of
 from kantopt.cp.variables import weighted
 from kantopt.problem.placement import Placement
 
@@ -136,14 +137,14 @@ def settle(m: GangRelaxation, placement: Placement, deadline: Deadline) -> Settl
     """
     hint(m, placement)
     numbers = list(_numbers(m))
-    solver = _solver(deadline)
+    solver = solver_of(deadline.remaining(), WORK)
     if solver.solve(m.cp) not in SOLVED:
         return Settled({}, {}, {})
     left = {i: solver.value(number.expr) for i, number in enumerate(numbers)}
     differ = {i: _differs(m, numbers[i], value) for i, value in left.items()}
     while left and not deadline.over():
         m.cp.maximize(weighted([(flag, 1) for i in left for flag in differ[i]]))
-        solver = _solver(deadline)
+        solver = solver_of(deadline.remaining(), WORK)
         status = solver.solve(m.cp)
         if status not in SOLVED:
             break
@@ -213,11 +214,3 @@ def _numbers(m: GangRelaxation) -> Iterator[_Number]:
         if len(several) > 1:
             lost = weighted([(m.victims[j], 1) for j in several])
             yield _Number("victims", tuple(several), lost, len(several))
-
-
-def _solver(deadline: Deadline) -> cp_model.CpSolver:
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    solver.parameters.max_deterministic_time = WORK
-    solver.parameters.max_time_in_seconds = max(0.01, deadline.remaining())
-    return solver

@@ -11,12 +11,13 @@ from ortools.sat.python.cp_model import LinearExprT
 
 from kantopt.cp.relaxed.domains import DomainRelaxation, GangRelaxation, few_enough
 from kantopt.cp.relaxed.harm import add_reasons, disruption, disruption_of
-from kantopt.cp.relaxed.hints import SOLVED, hint, hint_solution
+from kantopt.cp.relaxed.hints import hint
 from kantopt.cp.relaxed.packing import Parts
 from kantopt.cp.relaxed.settled import Settled, settle
 from kantopt.cp.relaxed.tiers import expression
 from kantopt.cp.relaxed.ways import Way, Ways
 from kantopt.cp.solve import Budget, round_up
+from kantopt.cp.solver import SOLVED, hint_solution, solved, solver_of
 from kantopt.cp.variables import weighted
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -189,33 +190,29 @@ class Towards:
 
     def _solver(self, i: int, share: float) -> cp_model.CpSolver:
         """Return a solver with a share of the time that is left: less where little is to gain."""
-        solver = cp_model.CpSolver()
-        # One worker alone has no neighbourhoods and finds next to nothing here.
-        solver.parameters.num_workers = max(2, self._budget.workers)
-        solver.parameters.random_seed = self._budget.seed % 2**31
         value = self._best().values[i]
         share *= 1 if value - self._known(i) > value // 100 else CLOSE
         left = self._budget.deadline.remaining()
-        solver.parameters.max_time_in_seconds = max(0.01, share * left)
-        return solver
+        # One worker alone has no neighbourhoods and finds next to nothing here.
+        workers, seed = max(2, self._budget.workers), self._budget.seed % 2**31
+        return solver_of(share * left, workers=workers, seed=seed)
 
     def _prove(self, i: int, expr: LinearExprT) -> None:
         """Bound a tier from below."""
-        value = self._best().values[i]
+        value, known = self._best().values[i], self._known(i)
         hint(self._relaxation, self._best().placement)
         cp = self._relaxation.cp.clone()
         # Not for good: what is known of the tier need not hold for the expression.
-        cp.add(expr >= self._known(i))
+        cp.add(expr >= known)
         cp.add(expr <= value)
         cp.minimize(expr)
         solver = self._solver(i, PROVE if self._settled is None else SURE)
-        status = solver.solve(cp)
-        if status == cp_model.INFEASIBLE:
+        if solved(cp, solver, f"tier {self._tiers[i].name}") == cp_model.INFEASIBLE:
+            if known:
+                return  # more than the expression says of any plan, such as of power that GPUs draw
             raise ValueError(f"tier {self._tiers[i].name}: no plan is as good as the best known")
-        if status == cp_model.MODEL_INVALID:
-            raise ValueError(f"tier {self._tiers[i].name}: {cp.validate()[:200]}")
         least = round_up(solver.best_objective_bound)
-        if least > self._known(i):
+        if least > known:
             self._bound(i, min(least, value))
 
     def _settle(self, i: int) -> Settled:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from kantopt.clock import Deadline
-from kantopt.cp.contents import Effort
+from kantopt.cp.solver import Effort
 from kantopt.problem.placement import Placement
 from kantopt.search.engine.desk import Desk
 from kantopt.search.order.approach import approach
@@ -93,7 +93,7 @@ def _choose(desk: Desk, generation: Generation, caution: Caution, deadline: Dead
         return True
     budget = desk.budget
     work = None if budget.work is None else budget.work / 4
-    effort = Effort(COLUMNS_CHOICE * deadline.remaining(), budget.seed, budget.threads, work)
+    effort = Effort(COLUMNS_CHOICE * deadline.remaining(), budget.seed, work, budget.threads)
     placement = generation.choose(effort, desk.incumbent.placement, caution.care)
     if placement is None or check(desk.instance, placement):
         caution.widen()

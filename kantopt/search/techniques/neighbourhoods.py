@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.cp.around import Around
-from kantopt.cp.descent import Effort, descend
+from kantopt.cp.descent import descend
 from kantopt.cp.model import PlacementModel
+from kantopt.cp.solver import Effort
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier

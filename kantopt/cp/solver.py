@@ -1,0 +1,73 @@
+"""CP-SAT as all encodings call it: what a call may spend, its status, hints that are complete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ortools.sat.python import cp_model
+
+SOLVED = (cp_model.OPTIMAL, cp_model.FEASIBLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What a call may spend: seconds, and deterministic seconds if it must be repeatable."""
+
+    seconds: float
+    seed: int = 0
+    work: float | None = None
+    workers: int = 1
+
+
+def solver_of(
+    seconds: float | None = None,
+    work: float | None = None,
+    *,
+    workers: int = 1,
+    seed: int | None = None,
+) -> cp_model.CpSolver:
+    """Return a solver that may spend so many seconds, and so many deterministic ones."""
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = workers
+    if seed is not None:
+        solver.parameters.random_seed = seed
+    if seconds is not None:
+        solver.parameters.max_time_in_seconds = max(0.01, seconds)
+    if work is not None:
+        solver.parameters.max_deterministic_time = work
+    return solver
+
+
+def solved(
+    cp: cp_model.CpModel,
+    solver: cp_model.CpSolver,
+    name: str,
+    callback: cp_model.CpSolverSolutionCallback | None = None,
+) -> object:
+    """Solve and return the status.
+
+    Raises
+    ------
+    ValueError
+        If the solver refuses the model, of this name: a fault of ours.
+    """
+    status = solver.solve(cp, callback)
+    if status == cp_model.MODEL_INVALID:
+        raise ValueError(f"{name}: {cp.validate()[:200]}")
+    return status
+
+
+def complete_hint(cp: cp_model.CpModel, work: float, *, presolve: bool = True) -> None:
+    """Hint the values of all variables that follow from those hinted, if that takes little work."""
+    solver = solver_of(work=work)
+    solver.parameters.fix_variables_to_their_hinted_value = True
+    solver.parameters.cp_model_presolve = presolve
+    if solver.solve(cp) in SOLVED:
+        hint_solution(cp, solver)
+
+
+def hint_solution(cp: cp_model.CpModel, solver: cp_model.CpSolver) -> None:
+    """Start from a solution that was found before."""
+    cp.clear_hints()  # type: ignore[no-untyped-call]
+    for index, value in enumerate(solver.response_proto.solution):
+        cp.add_hint(cp.get_int_var_from_proto_index(index), value)

@@ -16,6 +16,7 @@ from kantopt.search.neighbours import Neighbours
 from kantopt.search.pace import Pace
 from kantopt.search.quotas import Quotas
 from kantopt.search.shapes import Ints, Mask, PodShape, Shapes
+from kantopt.search.touched import Touched
 
 UNLIMITED = 2**61
 """Stands for no limit in arrays; twice the largest sum of amounts is still below it plus that."""
@@ -73,7 +74,7 @@ class State:
         self.moved_on: dict[int, dict[tuple[int, Spot], int]] = {}
         """Running pods that came from elsewhere, by node."""
         self.journal: list[Change] = []
-        self.touched: list[int] = []
+        self.touched = Touched(len(nodes))
         """Nodes in the order in which they changed, for those who remember scores."""
         self.shifted: list[tuple[int, Spot]] = []
         """Running pods that came or went, in that order, for those who remember evictions."""
@@ -194,6 +195,7 @@ class State:
                     self._standing.discard(s)
         self.quotas.settle()
         self.journal.clear()
+        self.touched.forget()
 
     def add(self, s: int, spot: Spot, pods: int) -> None:
         """Place pods on a spot; a negative number takes them away. Can be undone."""

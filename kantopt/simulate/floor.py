@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from kantopt.clock import Stop
@@ -36,6 +36,10 @@ class Floor(Protocol):
     @property
     def cluster(self) -> Cluster:
         """Where everybody is; to be looked at, or changed and put back as it was."""
+
+    @property
+    def running(self) -> Mapping[int, None]:
+        """Who runs, in the order in which they started."""
 
     @property
     def work(self) -> list[Work]:

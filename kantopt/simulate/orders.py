@@ -10,7 +10,7 @@ from kantopt.simulate.waiting import Rank
 Order = Callable[[Floor, int], Rank]
 """Rank of a job while it waits, the least first; to be told apart by its number at last."""
 Sequence = Callable[[Floor], Iterator[int]]
-"""Who is to be looked at, one after the other; whoever was yielded may have started meanwhile."""
+"""Who is looked at, one after the other; who was yielded may have started when the next is."""
 
 
 def fifo(floor: Floor, j: int) -> Rank:

@@ -13,9 +13,11 @@ from typing import Protocol
 from kantopt.errors import UsageError
 from kantopt.schema.hints import one_of, quote
 from kantopt.schema.policy import Queueing
+from kantopt.simulate.fair_share import FairShare
 from kantopt.simulate.floor import Floor
-from kantopt.simulate.orders import Order, by_rank, fifo, priority
+from kantopt.simulate.orders import Order, Sequence, by_rank, fifo, priority
 from kantopt.simulate.reservations import Reservations
+from kantopt.simulate.virtual_finish import VirtualFinish
 
 
 class Backfill(Protocol):
@@ -35,10 +37,14 @@ class Backfill(Protocol):
 class NobodyPasses:
     """The first of the queue starts, then the next, until one does not fit."""
 
+    def __init__(self, sequence: Sequence) -> None:
+        self._sequence = sequence
+
     def __call__(self, floor: Floor) -> None:
         """Start who may start now."""
-        while (j := floor.waiting.first()) is not None and floor.start(j):
-            pass
+        for j in self._sequence(floor):
+            if not floor.start(j):
+                return
 
     @property
     def wakes(self) -> int | None:
@@ -55,23 +61,33 @@ class BestEffort(NobodyPasses):
 
     def __call__(self, floor: Floor) -> None:
         """Start who may start now."""
-        for j in floor.waiting.best_of_each():
+        # Where ranks do not change, nobody is asked who is like one that did not fit.
+        by_kind = self._sequence is by_rank
+        for j in floor.waiting.best_of_each() if by_kind else self._sequence(floor):
             floor.start(j)
 
 
 class Nobody(NobodyPasses):
     """Nobody starts: the planner does it."""
 
+    def __init__(self) -> None:
+        super().__init__(by_rank)
+
     def __call__(self, floor: Floor) -> None:
         """Start nobody."""
 
 
-ORDERS: dict[str, Order] = {"fifo": fifo, "priority": priority}
-BACKFILLS: dict[str, Callable[[Queueing], Backfill]] = {
-    "none": lambda _: NobodyPasses(),
-    "best-effort": lambda _: BestEffort(),
-    "easy": lambda _: Reservations(1, by_rank),
-    "conservative": lambda queueing: Reservations(queueing.depth, by_rank),
+ORDERS: dict[str, Callable[[Queueing], tuple[Order, Sequence]]] = {
+    "fifo": lambda _: (fifo, by_rank),
+    "priority": lambda _: (priority, by_rank),
+    "fair-share": lambda queueing: (fifo, FairShare(queueing)),
+    "virtual-finish": lambda queueing: (VirtualFinish(queueing), by_rank),
+}
+BACKFILLS: dict[str, Callable[[Queueing, Sequence], Backfill]] = {
+    "none": lambda _, sequence: NobodyPasses(sequence),
+    "best-effort": lambda _, sequence: BestEffort(sequence),
+    "easy": lambda _, sequence: Reservations(1, sequence),
+    "conservative": lambda queueing, sequence: Reservations(queueing.depth, sequence),
 }
 
 
@@ -95,4 +111,5 @@ def queueing_of(policy: str, queueing: Queueing) -> tuple[Order, Backfill]:
         if getattr(queueing, field):
             found = "true, which is not simulated yet"
             raise UsageError(f"policy {policy}: queueing.{field}: found {found}, expected false")
-    return ORDERS[queueing.order], BACKFILLS[queueing.backfill](queueing)
+    order, sequence = ORDERS[queueing.order](queueing)
+    return order, BACKFILLS[queueing.backfill](queueing, sequence)

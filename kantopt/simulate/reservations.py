@@ -219,10 +219,9 @@ class Reservations:
         down = frozenset(floor.cluster.down)
         if profile is None:
             profile = self._profile = Profile(floor.cluster.state, now)
-            for j, work in enumerate(floor.work):
-                if work.running:
-                    self._running[j] = known = self._now(floor, j)
-                    profile.give(known.pods, known.end, NEVER)
+            for j in floor.running:
+                self._running[j] = known = self._now(floor, j)
+                profile.give(known.pods, known.end, NEVER)
         profile.advance(now)
         anew = bool(down - self._down)
         self._late = False

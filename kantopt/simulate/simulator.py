@@ -75,6 +75,7 @@ class Simulator:
         )
         self._recorder = Recorder(self.cluster, self.history)
         self._refusals = Refusals(world, policy.placement)
+        self.running: dict[int, None] = {}
         self._restarting: set[int] = set()
         self._settled = 0
         self._short: dict[int, None] = {}
@@ -260,6 +261,7 @@ class Simulator:
 
     def _begins(self, j: int, working: int | None = None) -> None:
         work = self.work[j]
+        self.running[j] = None
         gpus = self.cluster.gpus(j)
         if working is None:
             working = self.now + (self.restart_time if work.disturbed else 0)
@@ -309,6 +311,7 @@ class Simulator:
 
     def _leaves(self, j: int) -> None:
         self.cluster.stop(j)
+        self.running.pop(j, None)
         self._restarting.discard(j)
         self._short.pop(j, None)
 

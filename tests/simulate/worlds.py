@@ -22,7 +22,7 @@ from tests.generate import random_documents
 GPU = "nvidia.com/gpu"
 HEAD = {"apiVersion": API_VERSION}
 BACKFILLS = ("none", "best-effort", "easy", "conservative")
-ORDERS = ("fifo", "priority")
+ORDERS = ("fifo", "priority", "fair-share", "virtual-finish")
 STRATEGIES = (
     *("best-fit", "least-allocated", "kube-default", "e-binpack", "spread", "fgd", "lookahead"),
 )

@@ -35,6 +35,10 @@ class Known:
     objectives: Sequence[Any]
     running: Sequence[Mapping] = ()
     required: Sequence[str] = ()
+    snapshot: Mapping = field(default_factory=dict)
+    """What the snapshot says besides."""
+    model: Mapping = field(default_factory=dict)
+    """What the model says besides."""
     tiers: Mapping = field(default_factory=dict)
     placement: Mapping = field(default_factory=dict)
     label: str = "kubernetes.io/hostname"

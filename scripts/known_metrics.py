@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from known_instances import PLACED, Known, Line, job, node
+from known_instances import GPU, PLACED, Known, Line, job, node
 
 
 def _with(known: Line, **fields: Any) -> Line:
@@ -76,6 +76,37 @@ def crowded_nodes() -> Known:
     )
 
 
+def writes_while_it_moves() -> Known:
+    def running(name: str, at: str, memory: str, **fields: Any) -> dict[str, Any]:
+        made = job(name, 1, 2, at={at: 1}, moveMode="live")
+        (podset,) = made["podSets"]
+        podset["requests"] = Line(podset["requests"], memory=memory)
+        return {**made, "podSets": [{**podset, **fields}]}
+
+    def roomy(name: str, gpus: int = 8) -> Line:
+        return Line(name=name, allocatable={"cpu": 64, "memory": "1Ti", "pods": 32, GPU: gpus})
+
+    return Known(
+        "writes-while-it-moves",
+        """
+        A pod wants a whole node, and on each of two one pod is in its way; both fit elsewhere. The
+        one of 16 GiB writes nine tenths of what can be sent, so that moving it live copies its
+        memory nearly seven times; the one of 64 GiB writes nothing.
+        """,
+        (),
+        [roomy("a"), roomy("b"), roomy("c", 2)],
+        [job("whole", 1, 8, cpu=4)],
+        [PLACED, "migration_cost"],
+        [
+            running("large", "a", "64Gi"),
+            running("busy", "b", "16Gi", dirtyRate="921Mi"),
+        ],
+        tiers={"unplaced[priority=100, milli-GPU]": 0, "migration_cost": 65_536},
+        placement={"whole": {"a": 1}, "busy": {"b": 1}},
+        model={"schedule": Line(bandwidth="1Gi")},
+    )
+
+
 _WIDE = {"cpu": 20, "pods": 32}
 
 
@@ -83,3 +114,4 @@ def decided_by_metrics() -> Iterator[Known]:
     yield cheaper_nodes()
     yield frugal_when_full()
     yield crowded_nodes()
+    yield writes_while_it_moves()

@@ -58,9 +58,12 @@ def write_up(known: Known) -> str:
         **topology,
         nodes=list(known.nodes),
         **running,
+        **known.snapshot,
     )
     jobs = document("JobList", "", metadata=meta, jobs=list(known.pending))
-    model = document("Model", "", metadata=meta, objectives=list(known.objectives), **required)
+    model = document(
+        "Model", "", metadata=meta, objectives=list(known.objectives), **required, **known.model
+    )
     return "---\n".join((snapshot, jobs, model))
 
 

@@ -11,19 +11,19 @@ from tests.drafts import GPU
 Document = dict[str, Any]
 
 
-def _prices(rng: random.Random, snapshot: Document) -> Any:
+def _prices(rng: random.Random, snapshot: Document, model: Document) -> Any:
     for node in snapshot["nodes"]:
         node["price"] = rng.choice((1, "2.5", "0.000001", 3))
     return rng.choice(("cost", {"cost": {"selector": "topology/rack"}}))
 
 
-def _powers(rng: random.Random, snapshot: Document) -> Any:
+def _powers(rng: random.Random, snapshot: Document, model: Document) -> Any:
     for node in snapshot["nodes"]:
         node["idlePower"], node["powerPerGpu"] = rng.choice((0, 100, 250)), rng.choice((0, 300))
     return "energy"
 
 
-def _loads(rng: random.Random, snapshot: Document) -> Any:
+def _loads(rng: random.Random, snapshot: Document, model: Document) -> Any:
     named = [["cpu"], ["cpu", GPU], None]
     if not any(node["allocatable"].get(GPU) for node in snapshot["nodes"]):
         named.pop(1)
@@ -31,8 +31,24 @@ def _loads(rng: random.Random, snapshot: Document) -> Any:
     return {"balance": {key: value for key, value in asked.items() if value is not None}}
 
 
-MORE: tuple[Callable[[random.Random, Document], Any], ...] = (_prices, _powers, _loads)
-"""Each writes into a snapshot what its metric is about, and returns the objective."""
+def _memory(rng: random.Random, snapshot: Document, model: Document) -> Any:
+    for job in snapshot["jobs"]:
+        for podset in job["podSets"]:
+            podset["requests"] = {**podset["requests"], "memory": rng.choice(("1Gi", "3Gi"))}
+            podset["dirtyRate"] = rng.choice((0, "500Mi", "2Gi"))
+    for node in snapshot["nodes"]:
+        node["allocatable"]["memory"] = "1Ti"
+    model["schedule"] = {"bandwidth": rng.choice(("1Gi", "10Gi"))}
+    return rng.choice(("migration_cost", {"migration_cost": {"by": "priority"}}))
+
+
+MORE: tuple[Callable[[random.Random, Document, Document], Any], ...] = (
+    _prices,
+    _powers,
+    _loads,
+    _memory,
+)
+"""Each writes into snapshot and model what its metric is about, and returns the objective."""
 
 
 def ask_more(seed: int, snapshot: Document, model: Document) -> None:
@@ -41,5 +57,8 @@ def ask_more(seed: int, snapshot: Document, model: Document) -> None:
     if rng.random() < 0.5:
         known = list(model["objectives"])
         place = len(known) if rng.random() < 0.7 else rng.randint(1, len(known))
-        known.insert(place, rng.choice(MORE)(rng, snapshot))
+        more = rng.choice(MORE)
+        if more is _memory and "move" not in str(known):
+            more = _prices  # hardly anybody moves there
+        known.insert(place, more(rng, snapshot, model))
         model["objectives"] = known

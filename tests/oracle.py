@@ -39,6 +39,7 @@ SUMS_OVER_JOBS = frozenset(
         Metric.EVICTIONS,
         Metric.LOST_GPU_SECONDS,
         Metric.MOVES,
+        Metric.MIGRATION_COST,
         Metric.DISRUPTION_COST,
         Metric.DOMAINS_CROSSED,
         Metric.EXCESS_NODES,

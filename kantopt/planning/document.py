@@ -22,7 +22,7 @@ from kantopt.problem.actions import Action, Wave, without_leftovers
 from kantopt.problem.chosen import asked_for, running_only
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
-from kantopt.problem.memory import memory_of
+from kantopt.problem.memory import copied_bytes
 from kantopt.problem.not_modelled import count_left
 from kantopt.problem.placement import Placement
 from kantopt.schema import plan as docs
@@ -297,10 +297,10 @@ def _move(instance: Instance, action: Action, pods: _Pods) -> docs.Move:
 
 
 def _copied_bytes(instance: Instance, action: Action) -> int:
-    """Memory that pods which move live request, on their node and its devices together."""
+    """Memory that pods which move live copy, of their node and its devices together."""
     if action.kind != "move" or instance.job_of(action.podset).move_mode != "live":
         return 0
-    return action.pods * memory_of(instance, instance.podsets[action.podset])
+    return action.pods * copied_bytes(instance, instance.podsets[action.podset])
 
 
 def _budgets(instance: Instance, s: int) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from kantopt.planning.claims import claim, listed
 from kantopt.planning.goals import goal_rows
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
-from kantopt.problem.memory import memory_of
+from kantopt.problem.memory import copied_bytes
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.plan import Eviction, Move, Plan, Standing
@@ -125,7 +125,7 @@ def _victims(instance: Instance, plan: Plan, final: Placement) -> Iterator[Stand
         if isinstance(item, Move):
             if item.mode != job.move_mode:
                 yield claim(f"{item.id} mode", item.mode, job.move_mode)
-            memory = item.count * memory_of(instance, podset) if job.move_mode == "live" else 0
+            memory = item.count * copied_bytes(instance, podset) if job.move_mode == "live" else 0
             if plan.timing is not None and item.memory_bytes != memory:
                 yield claim(f"{item.id} memoryBytes", item.memory_bytes, memory)
             continue

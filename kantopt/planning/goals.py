@@ -34,6 +34,7 @@ _DISTURBING = (
     Metric.EVICTIONS,
     Metric.LOST_GPU_SECONDS,
     Metric.MOVES,
+    Metric.MIGRATION_COST,
     Metric.DISRUPTION_COST,
 )
 

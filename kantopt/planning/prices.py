@@ -122,6 +122,7 @@ _DISRUPTION = (
     Metric.EVICTIONS,
     Metric.LOST_GPU_SECONDS,
     Metric.MOVES,
+    Metric.MIGRATION_COST,
     Metric.DISRUPTION_COST,
 )
 

@@ -306,9 +306,12 @@ def _closeness(measured: _Measured, level: int | None) -> Iterator[Figure]:
 
 
 def _with_losses(model: Model) -> Model:
-    """Return a model that counts lost GPU time, for jobs know of it only where it is asked for."""
-    counted = Objective.model_validate({Metric.LOST_GPU_SECONDS.value: TotalObjective()})
-    return model.model_copy(update={"objectives": (*(model.objectives or ()), counted)})
+    """Return a model that counts lost GPU time and memory copied: pods know of them if asked."""
+    counted = (
+        Objective(lost_gpu_seconds=TotalObjective()),
+        Objective(migration_cost=TotalObjective()),
+    )
+    return model.model_copy(update={"objectives": (*(model.objectives or ()), *counted)})
 
 
 def _disruption(measured: _Measured) -> Iterator[Figure]:
@@ -322,3 +325,6 @@ def _disruption(measured: _Measured) -> Iterator[Figure]:
         (Tier(Metric.DISRUPTION_COST, "cost"), "disruption cost"),
     ):
         yield measured.figure(tier.metric, text, tier.unit, _tier_value(tier))
+    if any(podset.migration_mib for podset in measured.instance.podsets):
+        tier = Tier(Metric.MIGRATION_COST, "MiB")
+        yield measured.figure(tier.metric, "memory copied by moves", tier.unit, _tier_value(tier))

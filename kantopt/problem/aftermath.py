@@ -153,6 +153,7 @@ class _After:
                 count=count,
                 current=dict(sorted(spots.items())),
                 lost_gpu_seconds=like.lost_gpu_seconds if spots else 0,
+                migration_mib=like.migration_mib if spots else 0,
             )
         )
         return s

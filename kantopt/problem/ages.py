@@ -6,7 +6,7 @@ from datetime import datetime
 
 from kantopt.schema import jobs as docs
 from kantopt.schema.duration import duration_seconds
-from kantopt.schema.model import Metric, Model, PriorityObjective
+from kantopt.schema.model import Metric, Model
 from kantopt.schema.snapshot import ClusterSnapshot
 
 
@@ -22,7 +22,7 @@ class Ages:
         self._queues = {queue.name: queue.min_runtime for queue in snapshot.queues}
         self._min_runtime = model.limits.min_runtime
         # Jobs that differ only in what they would lose are alike for all who do not ask.
-        self._counts_losses = any(_counts_losses(item) for item in model.objectives or ())
+        self._counts_losses = model.asks_for(Metric.LOST_GPU_SECONDS)
 
     def waited(self, job: docs.Job) -> int:
         """Seconds since a job was submitted."""
@@ -65,11 +65,6 @@ class Ages:
 def _checkpoint(job: docs.Job, podset: docs.PodSet) -> str | None:
     own = podset.last_checkpoint_time
     return job.last_checkpoint_time if own is None else own
-
-
-def _counts_losses(objective: PriorityObjective) -> bool:
-    parts = getattr(objective, "each_priority", None) or (objective,)
-    return any(part.name == Metric.LOST_GPU_SECONDS.value for part in parts)
 
 
 def _time(text: str | None) -> datetime | None:

@@ -11,15 +11,17 @@ from kantopt.problem.amounts import amounts, demand_of, gpu_milli_of
 from kantopt.problem.chosen import is_exempt
 from kantopt.problem.cluster import Node, Queue, Quota, Spot, Topology
 from kantopt.problem.job import DeviceNeed, Job, PodSet, Role, TopologyNeed
+from kantopt.problem.memory import memory_in, migration_mib
 from kantopt.problem.not_modelled import is_left_alone
 from kantopt.problem.preferences import losses_of
 from kantopt.problem.selectors import affinity_matches, barriers, tolerates
 from kantopt.problem.uses import NodeUses
 from kantopt.problem.zone import belongs, zone_nodes
 from kantopt.schema import jobs as docs
-from kantopt.schema.model import Model
-from kantopt.schema.quantity import to_base
+from kantopt.schema.model import Metric, Model
+from kantopt.schema.quantity import parse_quantity, to_base
 from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.schema.windows import bytes_per_second
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class JobsBuilder:
         self._assumed = model.assume
         self._moves_per_job = model.limits.moves_per_job
         self._ages = Ages(snapshot, model)
+        self._copies = model.asks_for(Metric.MIGRATION_COST)
+        self._bandwidth = bytes_per_second(model.schedule)
 
     def add(self, document: docs.Job) -> None:
         """Add one job with its pod sets and topology needs."""
@@ -168,12 +172,16 @@ class JobsBuilder:
             or is_left_alone(podset, self._assumed)
             or is_exempt(podset.labels, self._exempt)
         )
-        lost = 0
+        lost = copied = 0
+        dirty_rate = int(parse_quantity(podset.dirty_rate))
         if current:
             # Nothing is moved off a node that is not ready; R11 says so of those partly there.
             movable = movable and not all(self._nodes[spot.node].holds for spot in current)
             preemptible = preemptible and not self._ages.is_young(job, podset)
             lost = gpu_milli * self._ages.unsaved(job, podset) // 1000
+            if self._copies:
+                memory, live = memory_in(self._resources, demand), job.move_mode == "live"
+                copied = migration_mib(memory, dirty_rate, self._bandwidth, live=live)
         s = len(self.podsets)
         self.podsets.append(
             PodSet(
@@ -195,6 +203,8 @@ class JobsBuilder:
                 budgets=(),
                 daemon=job.daemon,
                 lost_gpu_seconds=lost,
+                dirty_rate=dirty_rate,
+                migration_mib=copied,
                 losses=places.losses,
             )
         )

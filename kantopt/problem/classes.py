@@ -194,6 +194,7 @@ def _key(instance: Instance, podset: PodSet) -> Hashable:
         podset.daemon,
         None if instance.model.limits.moves_per_namespace is None else job.namespace,
         podset.lost_gpu_seconds,
+        podset.migration_mib,
         tuple(podset.losses.items()),
     )
 

@@ -119,6 +119,10 @@ class PodSet:
     """Belongs to its node: a node with nothing else is empty."""
     lost_gpu_seconds: int = 0
     """Work of one running pod that is lost if it ends; 0 where the model does not ask."""
+    dirty_rate: int = 0
+    """Bytes of memory that one pod writes in a second."""
+    migration_mib: int = 0
+    """MiB that a move of one running pod copies, rounded up; 0 where the model does not ask."""
     losses: Mapping[int, int] = field(default_factory=dict)
     """What a pod loses on each node for labels and taints that it would rather have or not."""
     running: bool = field(init=False)

@@ -129,6 +129,8 @@ class _Renumbering:
             budgets=tuple([self.budget_of[b] for b in podset.budgets]),
             daemon=podset.daemon,
             lost_gpu_seconds=podset.lost_gpu_seconds,
+            dirty_rate=podset.dirty_rate,
+            migration_mib=podset.migration_mib,
             losses={self.local[n]: x for n, x in podset.losses.items() if n in self.local},
         )
 

@@ -196,6 +196,7 @@ _BY_PRIORITY = {
     Metric.LOST_GPU_SECONDS.value,
     Metric.MOVES.value,
     Metric.DISRUPTION_COST.value,
+    Metric.MIGRATION_COST.value,
 }
 
 
@@ -225,6 +226,9 @@ def _of_priority(
             if metric is Metric.LOST_GPU_SECONDS:
                 if any(podset.lost_gpu_seconds for podset in running):
                     yield replace(tier, unit="GPU-seconds")
+            elif metric is Metric.MIGRATION_COST:
+                if any(podset.migration_mib for podset in running):
+                    yield replace(tier, unit="MiB")
             elif running:
                 yield replace(tier, unit=_unit(objective))
             continue

@@ -243,6 +243,10 @@ class PodSet(Part):
     last_checkpoint_time: Timestamp | None = Field(
         default=None, description="when they last saved their work; default: the job's"
     )
+    dirty_rate: Quantity = Field(
+        default=0,
+        description="bytes of memory a second that each pod writes, which a live move copies again",
+    )
     nominated: bool = Field(
         default=False,
         description="its pods wait on their node for the room of pods that are being evicted for "

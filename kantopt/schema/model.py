@@ -83,6 +83,7 @@ class Metric(StrEnum):
     COST = "cost"
     ENERGY = "energy"
     BALANCE = "balance"
+    MIGRATION_COST = "migration_cost"
 
 
 Switch = Literal["required", "off"]
@@ -134,6 +135,9 @@ class PriorityObjective(ModelPart):
     moves: TotalObjective | None = Field(default=None, description="pods moved")
     disruption_cost: TotalObjective | None = Field(
         default=None, description="2 per evicted and 1 per moved pod"
+    )
+    migration_cost: TotalObjective | None = Field(
+        default=None, description="memory that moves copy, again where it is written meanwhile"
     )
 
     @model_validator(mode="before")
@@ -288,3 +292,11 @@ class Model(Part):
         description="least that goals gain per disturbed pod (nodes, domains, slots, GPUs, jobs); "
         "a plan that gains less is not worth it",
     )
+
+    def asks_for(self, metric: Metric) -> bool:
+        """Whether an objective counts a metric, of the whole cluster or for each priority."""
+        return any(
+            part.name == metric.value
+            for objective in self.objectives or ()
+            for part in (objective.each_priority or (objective,))
+        )

@@ -194,7 +194,7 @@ class Move(Part):
     pods: tuple[PodRef, ...] = Field(default=(), description="the pods, if known")
     mode: Literal["restart", "live"] = Field(description="how they move")
     memory_bytes: Amount = Field(
-        default=0, description="memory that all of them request, if they move live"
+        default=0, description="memory that copying all of them takes, if they move live"
     )
     stopover: bool = Field(
         default=False, description="a place for the time being: a later wave takes them on"
@@ -214,7 +214,9 @@ class Wave(Part):
     id: PositiveCount = Field(description="number of the wave; the list is one legal order")
     after: tuple[PositiveCount, ...] = Field(default=(), description="waves that must be done")
     actions: tuple[str, ...] = Field(min_length=1, description="ids of the actions")
-    memory_bytes: Amount = Field(default=0, description="memory of the pods that it moves live")
+    memory_bytes: Amount = Field(
+        default=0, description="memory copied of the pods that it moves live"
+    )
     duration_seconds: Amount | None = Field(
         default=None, description="what copying that takes at the bandwidth of the model"
     )
@@ -320,7 +322,7 @@ class Timing(Part):
     reference: Timestamp | None = Field(
         default=None, description="moment from which it may start: the snapshot's, or one given"
     )
-    memory_bytes: Amount = Field(description="memory of all pods moved live, at each move")
+    memory_bytes: Amount = Field(description="memory copied of all pods moved live, at each move")
     duration_seconds: Amount | None = Field(
         default=None, description="copying along the longest chain of waves, without waiting"
     )

@@ -16,7 +16,10 @@ class Window(Part):
 
 
 class Schedule(Part):
-    """What is known of when, and how fast, a plan is carried out. No say in what is planned."""
+    """What is known of when, and how fast, a plan is carried out.
+
+    No say in what is planned, but that ``migration_cost`` asks for the bandwidth.
+    """
 
     bandwidth: Quantity | None = Field(
         default=None,

@@ -65,6 +65,19 @@ def test_waves_are_timed_and_verified(cli: Cli, command: str) -> None:
     assert cli("verify", "snap.yaml", "plan.json").code == 0
 
 
+def test_what_pods_write_while_they_move_is_copied_again_and_takes_time(cli: Cli) -> None:
+    """The first round of each pod takes 10 s at 1 GiB a second, each next one half of the last."""
+    writing = SNAPSHOT.replace("minCount: 0,", "minCount: 0, dirtyRate: 512Mi,")
+    Path("snap.yaml").write_text(writing, encoding="utf-8")
+    options = ("-m", "model.yaml", "--bandwidth", "1Gi")
+    assert cli("plan", "snap.yaml", *options, "-O", "plan.json", "-q").code == 0
+    plan = json.loads(Path("plan.json").read_text(encoding="utf-8"))
+    copied = sum(10 * 2**30 >> i for i in range(11))
+    assert plan["timing"]["memoryBytes"] == 3 * copied
+    assert plan["timing"]["durationSeconds"] == -(-3 * copied // 2**30) == 60
+    assert cli("verify", "snap.yaml", "plan.json").code == 0
+
+
 def test_the_table_tells_memory_and_times(cli: Cli) -> None:
     out = cli("plan", "snap.yaml", "-m", "model.yaml", "--bandwidth", "1Gi").out
     assert out.startswith("Move 3 pods (30Gi live).")

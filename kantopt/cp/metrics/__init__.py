@@ -24,6 +24,7 @@ from kantopt.cp.metrics.excess_nodes import excess_nodes_expr
 from kantopt.cp.metrics.fragment_rate import fragment_rate_expr
 from kantopt.cp.metrics.fragmented_nodes import fragmented_nodes_expr
 from kantopt.cp.metrics.lost_gpu_seconds import lost_gpu_seconds_expr
+from kantopt.cp.metrics.migration_cost import migration_cost_expr
 from kantopt.cp.metrics.moves import moves_expr
 from kantopt.cp.metrics.nodes_in_use import nodes_in_use_expr
 from kantopt.cp.metrics.preferences import preferences_expr
@@ -60,6 +61,7 @@ EXPRESSIONS: dict[Metric, Callable[[Variables, Tier], LinearExprT]] = {
     Metric.COST: cost_expr,
     Metric.ENERGY: energy_expr,
     Metric.BALANCE: balance_expr,
+    Metric.MIGRATION_COST: migration_cost_expr,
 }
 
 

@@ -24,6 +24,7 @@ DISRUPTIONS = {
     Metric.EVICTIONS,
     Metric.LOST_GPU_SECONDS,
     Metric.MOVES,
+    Metric.MIGRATION_COST,
     Metric.DISRUPTION_COST,
 }
 

@@ -139,6 +139,7 @@ class Kinds:
             podset.budgets,
             podset.lost_gpu_seconds
             and (podset.lost_gpu_seconds, self.instance.jobs[podset.job].move_mode),
+            podset.migration_mib,
             podset.running and self._freedom(podset),
         )
 

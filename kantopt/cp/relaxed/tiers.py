@@ -52,6 +52,8 @@ def _of_metric(m: Relaxation, tier: Tier) -> LinearExprT | None:
             return weighted(_lost(m, tier))
         case Metric.MOVES:
             return weighted(_moves(m, tier))
+        case Metric.MIGRATION_COST:
+            return weighted(_copied(m, tier))
         case Metric.DISRUPTION_COST:
             return weighted(_moves(m, tier) + _evicted(m, tier, 2))
         case Metric.WAITING:
@@ -164,6 +166,15 @@ def _lost(m: Relaxation, tier: Tier) -> Terms:
 def _moves(m: Relaxation, tier: Tier) -> Terms:
     return [
         (m.moved[pods.index], 1)
+        for _, kind in _counted(m, tier)
+        for pods in kind.pods
+        if pods.movable
+    ]
+
+
+def _copied(m: Relaxation, tier: Tier) -> Terms:
+    return [
+        (m.moved[pods.index], pods.one.migration_mib)
         for _, kind in _counted(m, tier)
         for pods in kind.pods
         if pods.movable

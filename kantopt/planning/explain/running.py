@@ -22,7 +22,7 @@ from kantopt.search.explain.places import Places, Survey
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 
-_DISTURBING = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
+_DISTURBING = (Metric.EVICTIONS, Metric.MOVES, Metric.MIGRATION_COST, Metric.DISRUPTION_COST)
 """Metrics of the way to a place, not of the place."""
 _MOST = 8
 """Other places that are measured."""

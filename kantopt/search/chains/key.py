@@ -64,6 +64,8 @@ def effects_of(
             disruption.append((i, cost, 0))
         elif tier.metric is Metric.MOVES and group.running:
             disruption.append((i, 0, 1))
+        elif tier.metric is Metric.MIGRATION_COST and group.running:
+            disruption.append((i, 0, first.migration_mib))
         elif tier.metric is Metric.DISRUPTION_COST and group.running:
             disruption.append((i, 2, 1))
     placing = min([(i, pod) for i, pod in unplaced] + [(i, 1) for i in jobs], default=(NEVER, 0))

@@ -22,6 +22,7 @@ KEPT = (0.0, 0.9)
 _DISTURBED = (
     Metric.LOST_GPU_SECONDS,
     Metric.MOVES,
+    Metric.MIGRATION_COST,
     Metric.DISRUPTION_COST,
 )
 _TURNS = 3

@@ -34,6 +34,10 @@ from kantopt.verify.metrics.lost_gpu_seconds import (
     bound_lost_gpu_seconds,
     measure_lost_gpu_seconds,
 )
+from kantopt.verify.metrics.migration_cost import (
+    bound_migration_cost,
+    measure_migration_cost,
+)
 from kantopt.verify.metrics.moves import bound_moves, measure_moves
 from kantopt.verify.metrics.nodes_in_use import bound_nodes_in_use, measure_nodes_in_use
 from kantopt.verify.metrics.preferences import bound_preferences, measure_preferences
@@ -65,6 +69,7 @@ MEASURES: dict[Metric, Callable[[Tier, Step], int]] = {
     Metric.COST: measure_cost,
     Metric.ENERGY: measure_energy,
     Metric.BALANCE: measure_balance,
+    Metric.MIGRATION_COST: measure_migration_cost,
 }
 
 Above = Mapping[Tier, int]
@@ -93,6 +98,7 @@ _BOUNDS: dict[Metric, Callable[[Tier, Instance, Above], int]] = {
     Metric.COST: bound_cost,
     Metric.ENERGY: bound_energy,
     Metric.BALANCE: bound_balance,
+    Metric.MIGRATION_COST: bound_migration_cost,
 }
 
 

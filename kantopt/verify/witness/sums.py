@@ -101,6 +101,8 @@ def sum_of(tier: Tier, instance: Instance, groups: Sequence[PriceGroup], limit: 
                 part[i] = first.lost_gpu_seconds
             case Metric.MOVES:
                 draft.out[i], draft.evicted[i] = 1, -1
+            case Metric.MIGRATION_COST:
+                draft.out[i], draft.evicted[i] = first.migration_mib, -first.migration_mib
             case Metric.DISRUPTION_COST:
                 draft.out[i], draft.evicted[i] = 1, 1
             case Metric.WAITING if waits(instance, job):

@@ -11,6 +11,7 @@ from scripts.bench.features.stated import (
     Stated,
     each_job,
     each_pod_set,
+    metrics_of,
     only_if,
     with_model,
     with_snapshot,
@@ -131,6 +132,12 @@ def health_unready(stated: Stated) -> Stated:
     """Running pods are not ready, and no budget asks."""
     only_if(not stated.snapshot.pod_disruption_budgets)
     return each_pod_set(stated, lambda *_: {"health": "unready"})
+
+
+def dirty_rate(stated: Stated) -> Stated:
+    """Pods write into their memory, and no metric asks for what moves copy."""
+    only_if("migration_cost" not in metrics_of(stated.asked))
+    return each_pod_set(stated, lambda *_: {"dirty_rate": "100Mi"})
 
 
 def assumed(stated: Stated) -> Stated:

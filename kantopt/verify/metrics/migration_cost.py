@@ -1,0 +1,40 @@
+"""M22 migration cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import Tier
+from kantopt.verify.departures import fewest_departures, may_move, most_evictions
+from kantopt.verify.step import Step
+
+
+def measure_migration_cost(tier: Tier, step: Step) -> int:
+    """Memory that moves copy, in MiB: of live ones again what pods write meanwhile."""
+    return sum(
+        podset.migration_mib * step.moved(podset.index)
+        for podset in step.instance.podsets
+        if podset.migration_mib and tier.concerns(step.instance.jobs[podset.job])
+    )
+
+
+def bound_migration_cost(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
+    """Memory of as many pods as must move, those that cost least.
+
+    So many must leave nodes or domains to empty as many as the tiers above ask for; of these some
+    may be evicted. Of one priority alone nothing is known.
+    """
+    if tier.priority is not None:
+        return 0
+    left = max(0, fewest_departures(instance, above) - most_evictions(instance, above))
+    total = 0
+    for mib, pods in sorted(
+        (podset.migration_mib, podset.count)
+        for podset in instance.podsets
+        if podset.running and may_move(instance, podset)
+    ):
+        moved = min(pods, left)
+        total += mib * moved
+        left -= moved
+    return total

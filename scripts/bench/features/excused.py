@@ -4,6 +4,7 @@ from __future__ import annotations
 
 _OTHER_QUESTION = "another metric, or another way to count one, is another question"
 _EVERYBODY = "it speaks of everybody who runs anywhere: without it other plans are legal"
+_APART = "it sets nodes apart for some jobs: without it other plans are legal"
 _NAME = "a name that nothing is looked up by in a question of one document of each kind"
 
 EXCUSED = {
@@ -42,6 +43,10 @@ EXCUSED = {
     "TotalObjective.by": _OTHER_QUESTION,
     "UnplacedObjective.target": _OTHER_QUESTION,
     "Job.disruption_cost": "1 is the default, and any other cost is another value of evictions",
+    "Model.zone": _APART,
+    "Zone.nodes": _APART,
+    "Zone.jobs": _APART,
+    "Zone.strategy": _APART,
     # Rules that are always about somebody.
     "Rules.capacity": _EVERYBODY,
     "Rules.eligibility": _EVERYBODY,

@@ -25,6 +25,7 @@ from kantopt.problem.mix import commonest_shapes
 from kantopt.problem.not_modelled import why_not_placed
 from kantopt.problem.overflow import overflows
 from kantopt.problem.preferences import build_evens, build_wishes
+from kantopt.problem.typed_quotas import typed_quotas
 from kantopt.problem.uses import NodeUses
 from kantopt.schema import jobs as docs
 from kantopt.schema.hints import did_you_mean, one_of, quote
@@ -73,10 +74,13 @@ def build_instance(
     ]
     uses = NodeUses(documents)
     offered = _resources(snapshot, documents)
-    resources = (*offered, *uses.offer)
+    typed = typed_quotas(snapshot)
+    resources = (*offered, *uses.offer, *(quota.name for quota in typed))
     drained = frozenset(model.drain)
+    unlimited = frozenset(quota.name for quota in typed)
     nodes = tuple(
-        _node(i, node, resources, drained, uses.offer) for i, node in enumerate(snapshot.nodes)
+        _node(i, node, resources, drained, uses.offer, unlimited)
+        for i, node in enumerate(snapshot.nodes)
     )
     if any(podset.exclusive_claims for job in documents for podset in job.pod_sets):
         nodes = tuple(replace(node, labels={**node.labels, CLUSTER: "cluster"}) for node in nodes)
@@ -90,7 +94,7 @@ def build_instance(
         for there in [[node.name for node in nodes]]
         for name in sorted(drained.difference(there))
     ]
-    problems += _unknown(model, nodes, topology, offered, source)
+    problems += _unknown(snapshot, model, nodes, topology, offered, source)
     every = [f"{job.namespace}/{job.name}" for job in known]
     required = _required(model.required, every, names, _not_planned(known, model), problems, source)
     problems += overflows(nodes, podsets, resources, model, source)
@@ -148,11 +152,14 @@ def _node(
     resources: tuple[str, ...],
     drained: frozenset[str],
     things: Mapping[str, int],
+    unlimited: frozenset[str],
 ) -> Node:
     offer = {**node.allocatable, **things}
     capacity: list[int | None] = list(amounts(resources, offer, up=False))
     if "pods" not in node.allocatable:
         capacity[resources.index("pods")] = None
+    for name in unlimited:
+        capacity[resources.index(name)] = None
     devices = tuple(
         Device(group.device_class, amounts(resources, group.capacity, up=False))
         for group in node.devices
@@ -202,20 +209,27 @@ def _topology(snapshot: ClusterSnapshot, nodes: tuple[Node, ...]) -> Topology:
 
 
 def _unknown(
+    snapshot: ClusterSnapshot,
     model: Model,
     nodes: Sequence[Node],
     topology: Topology,
     resources: Sequence[str],
     source: str,
 ) -> list[Problem]:
-    """Levels, resources, classes and labels that the model names and no node has."""
+    """Levels, resources, classes and labels that model and quotas name and no node has."""
     names = Names(nodes, topology, resources)
-    unknown = None if model.zone is None else names.unknown_label(model.zone.nodes)
-    problems = []
-    if unknown is not None:
-        found, known, expected = unknown
-        hint = did_you_mean(found, known)
-        problems = [Problem(source, "zone.nodes", quote(found), expected or one_of(known), hint)]
+    labels = [
+        (f"queues[{i}].resources[{k}].nodes", quota.nodes)
+        for i, queue in enumerate(snapshot.queues)
+        for k, quota in enumerate(queue.resources)
+    ]
+    labels.append(("zone.nodes", None if model.zone is None else model.zone.nodes))
+    problems = [
+        Problem(source, path, quote(found), expected or one_of(known), did_you_mean(found, known))
+        for path, selector in labels
+        if selector is not None and (unknown := names.unknown_label(selector))
+        for found, known, expected in [unknown]
+    ]
     return problems + [
         problem
         for i, objective in enumerate(model.objectives or ())

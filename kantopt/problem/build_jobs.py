@@ -15,6 +15,7 @@ from kantopt.problem.memory import memory_in, migration_mib
 from kantopt.problem.not_modelled import is_left_alone
 from kantopt.problem.preferences import losses_of
 from kantopt.problem.selectors import affinity_matches, barriers, tolerates
+from kantopt.problem.typed_quotas import TypedDemand, typed_quotas
 from kantopt.problem.uses import NodeUses
 from kantopt.problem.zone import belongs, zone_nodes
 from kantopt.schema import jobs as docs
@@ -59,6 +60,7 @@ class JobsBuilder:
         self._classes = {cls.name: cls for cls in snapshot.priority_classes}
         self._default_class = next((c for c in snapshot.priority_classes if c.global_default), None)
         self._places: dict[str, _Places] = {}
+        self._typed = TypedDemand(typed_quotas(snapshot), nodes, resources)
         self._zone = model.zone
         self._zone_nodes = zone_nodes(model.zone, nodes)
         self._exempt = model.exempt
@@ -160,9 +162,11 @@ class JobsBuilder:
                 for need in podset.devices
             )
         )
-        demand = demand_of(requests, devices)
         barred = not job.daemon and not belongs(self._zone, f"{job.namespace}/{job.name}")
         places = self._places_of(podset, self._zone_nodes if barred else frozenset())
+        on = frozenset(spot.node for spot in current)
+        places_of_all = places.allowed if on <= places.allowed else places.allowed | on
+        demand = self._typed.added(demand_of(requests, devices), places_of_all)
         cost = podset.disruption_cost
         gpu_milli = gpu_milli_of(self._resources, demand)
         preemptible = job.preemptible if podset.preemptible is None else podset.preemptible
@@ -255,7 +259,7 @@ def _queues(snapshot: ClusterSnapshot, resources: tuple[str, ...]) -> tuple[Queu
             cohort=queue.cohort,
             quotas=tuple(
                 Quota(
-                    resource=resources.index(quota.name),
+                    resource=resources.index(quota.full_name),
                     nominal=to_base(quota.name, quota.nominal_quota, up=False),
                     borrowing_limit=base(quota.name, quota.borrowing_limit),
                     lending_limit=base(quota.name, quota.lending_limit),

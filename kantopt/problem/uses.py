@@ -13,8 +13,12 @@ _PORT = "host port "
 
 
 def is_thing(resource: str) -> bool:
-    """Whether a resource of a question stands for a thing that pods use, like a host port."""
-    return resource.startswith(_PORT)
+    """Whether a resource of a question is none that documents name.
+
+    It stands for a thing that pods use, like a host port, or for a resource on some nodes only, of
+    which there is a quota.
+    """
+    return resource.startswith(_PORT) or " [" in resource
 
 
 @dataclass(frozen=True, slots=True)

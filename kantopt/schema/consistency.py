@@ -131,7 +131,7 @@ def _check_node(node: Node, file: str, path: str) -> Iterator[Problem]:
 
 def _check_queue(queue: Queue, file: str, path: str) -> Iterator[Problem]:
     places = [f"{path}.resources[{i}]" for i in range(len(queue.resources))]
-    names = [resource.name for resource in queue.resources]
+    names = [resource.full_name for resource in queue.resources]
     yield from repeats(names, file, [f"{place}.name" for place in places], "resource")
     for resource, place in zip(queue.resources, places, strict=True):
         for name, amount in (

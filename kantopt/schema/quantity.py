@@ -145,7 +145,11 @@ def micro_units(value: str | int) -> int:
 
 
 def from_base(resource: str, amount: int) -> str | int:
-    """Write an amount in base units back as a quantity; exact inverse of :func:`to_base`."""
+    """Write an amount in base units back as a quantity; exact inverse of :func:`to_base`.
+
+    What is counted of some nodes only (``cpu [pool=a]``) has the unit of its resource.
+    """
+    resource = resource.partition(" [")[0]
     if resource not in MILLI_RESOURCES:
         if is_bytes(resource) and amount:
             for suffix in ("Ti", "Gi", "Mi", "Ki"):

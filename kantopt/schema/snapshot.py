@@ -14,6 +14,7 @@ from kantopt.schema.base import (
     Part,
     PositiveCount,
     Quantity,
+    Selector,
     Timestamp,
 )
 from kantopt.schema.jobs import Job, Requests
@@ -121,6 +122,16 @@ class QueueResource(Part):
     lending_limit: Quantity | None = Field(
         default=None, description="most of the unused share that others may use; default: all"
     )
+    nodes: Selector | None = Field(
+        default=None,
+        description="count only pods that may go to nodes with this label, KEY=VALUE or KEY, such "
+        "as that of a GPU type; default: all pods",
+    )
+
+    @property
+    def full_name(self) -> str:
+        """Name of what is counted: the resource, and of which nodes."""
+        return self.name if self.nodes is None else f"{self.name} [{self.nodes}]"
 
 
 class Queue(Part):

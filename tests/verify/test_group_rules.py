@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from kantopt.errors import BadDataError
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
 from kantopt.verify.rules import check
@@ -48,6 +51,68 @@ def test_resources_that_a_queue_does_not_list_are_not_limited() -> None:
     jobs = [job("j", pods(cpu=1, gpu=8), queueName="q-j")]
     instance = question(NODES, jobs, queues=[queue("q-j", 1)])
     assert broken(instance, Rule.QUOTA, j=["a1"]) == []
+
+
+def typed(nominal: int, nodes: str = "gpu=h100", cohort: str = "") -> Document:
+    quota = {"name": "nvidia.com/gpu", "nominalQuota": nominal, "nodes": nodes}
+    return {"name": f"q{cohort}", "cohort": cohort, "resources": [quota]}
+
+
+H100, A100 = ({"nodeSelector": {"gpu": kind}} for kind in ("h100", "a100"))
+TYPES = [node(kind, cpu=64, gpu=16, labels={"gpu": kind}) for kind in ("h100", "a100")]
+
+
+def test_a_quota_of_one_gpu_type_counts_those_who_may_have_it() -> None:
+    """Another type is free of charge; who takes any may take the one that is limited."""
+    jobs = [
+        job("h", pods(gpu=4, **H100), queueName="q"),
+        job("a", pods(gpu=8, **A100), queueName="q"),
+        job("any", pods(gpu=4), queueName="q"),
+        job("cpu", pods(cpu=8), queueName="q"),
+    ]
+    instance = question(TYPES, jobs, queues=[typed(7)])
+    assert broken(instance, Rule.QUOTA, h=["h100"], a=["a100"], cpu=["h100"]) == []
+    over = ["queue q: 8 of 7 nvidia.com/gpu [gpu=h100]"]
+    assert broken(instance, Rule.QUOTA, h=["h100"], any=["a100"]) == over
+    enough = question(TYPES, jobs, queues=[typed(8)])
+    assert broken(enough, Rule.QUOTA, h=["h100"], any=["a100"]) == []
+
+
+def test_a_pod_that_runs_on_the_type_counts_for_it_whatever_it_asks_for_now() -> None:
+    jobs = [
+        job("r", pods(gpu=4, on=["h100"], **A100), queueName="q"),
+        job("h", pods(gpu=4, **H100), queueName="q"),
+    ]
+    instance = question(TYPES, jobs, queues=[typed(7)])
+    over = ["queue q: 8 of 7 nvidia.com/gpu [gpu=h100]"]
+    assert broken(instance, Rule.QUOTA, h=["h100"]) == over
+
+
+def test_both_quotas_hold_where_one_is_of_a_type() -> None:
+    both = typed(4)
+    both["resources"].append({"name": "nvidia.com/gpu", "nominalQuota": 6})
+    jobs = [job(k, pods(gpu=3, **kind), queueName="q") for k, kind in (("h", H100), ("a", A100))]
+    jobs.append(job("b", pods(gpu=1, **A100), queueName="q"))
+    instance = question(TYPES, jobs, queues=[both])
+    assert broken(instance, Rule.QUOTA, h=["h100"], a=["a100"]) == []
+    over = ["queue q: 7 of 6 nvidia.com/gpu"]
+    assert broken(instance, Rule.QUOTA, h=["h100"], a=["a100"], b=["a100"]) == over
+
+
+def test_a_cohort_lends_what_it_has_of_a_type() -> None:
+    lender = {**typed(4, cohort="c"), "name": "lender"}
+    jobs = [job(k, pods(gpu=4, **H100), queueName="qc") for k in "jkl"]
+    instance = question(TYPES, jobs, queues=[typed(4, cohort="c"), lender])
+    assert broken(instance, Rule.QUOTA, j=["h100"], k=["h100"]) == []
+    over = ["cohort c: 12 of 8 shared nvidia.com/gpu [gpu=h100]"]
+    assert broken(instance, Rule.QUOTA, j=["h100"], k=["h100"], l=["h100"]) == over
+
+
+def test_a_quota_of_nodes_that_are_not_there_is_refused() -> None:
+    with pytest.raises(BadDataError) as error:
+        question(TYPES, [job("j")], queues=[typed(4, "gpu=h200")])
+    path = 'queues[0].resources[0].nodes: found "h200", expected a100 or h100'
+    assert path in str(error.value)
 
 
 def test_quota_counts_what_pods_take_of_devices() -> None:

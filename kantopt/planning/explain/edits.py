@@ -322,7 +322,7 @@ def _quota(text: str, rest: str, question: Question, model: Model) -> Edited:
     queues: list[Queue] = list(question.snapshot.queues)
     q = _index(text, name, [queue.name for queue in queues], "a queue")
     rows = list(queues[q].resources)
-    r = _index(text, resource, [row.name for row in rows], "a resource of the queue")
+    r = _index(text, resource, [row.full_name for row in rows], "a resource of the queue")
     try:
         parse_quantity(value)
     except ValueError:

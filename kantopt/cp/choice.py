@@ -12,25 +12,17 @@ from dataclasses import dataclass
 
 from ortools.linear_solver import pywraplp
 
-from kantopt.cp.patterns import Counts, Weights
+from kantopt.cp.patterns import Counts, Groups, net_of
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """Patterns to choose from, one for each node at most, and what the choice has to respect.
-
-    See :mod:`kantopt.cp.patterns` for the numbers of groups.
-    """
+    """Patterns to choose from, one for each node at most, and what the choice has to respect."""
 
     patterns: Sequence[tuple[int, Counts, Counts]]
     """Node, outs and ins."""
     nodes: int
-    running: Sequence[int]
-    count: Sequence[int]
-    low: Sequence[int]
-    objective: Weights
-    """Its limit is the value to improve on."""
-    locks: Sequence[Weights]
+    groups: Groups
 
 
 def choose(
@@ -62,11 +54,12 @@ def choose(
     infinity = mip.infinity()
     cost = mip.Objective()
     cost.SetMinimization()
-    limit = mip.Constraint(-infinity, float(choices.objective.limit))
-    rows = [(limit, choices.objective)]
-    rows += [(mip.Constraint(-infinity, float(lock.limit)), lock) for lock in choices.locks]
+    groups = choices.groups
+    limit = mip.Constraint(-infinity, float(groups.objective.limit))
+    rows = [(limit, groups.objective)]
+    rows += [(mip.Constraint(-infinity, float(lock.limit)), lock) for lock in groups.locks]
     take = [mip.Constraint(-infinity, 1.0) for _ in range(choices.nodes)]
-    arrive = [mip.Constraint(float(-here), infinity) for here in choices.running]
+    arrive = [mip.Constraint(float(-here), infinity) for here in groups.running]
     chosen: list[pywraplp.Variable] = []
     hints: list[tuple[pywraplp.Variable, float]] = []
     known = set(start[0])
@@ -75,10 +68,7 @@ def choose(
         hints.append((x, float(len(chosen) in known)))
         chosen.append(x)
         take[node].SetCoefficient(x, 1.0)
-        net = dict(ins)
-        for g, k in outs:
-            net[g] = net.get(g, 0) - k
-        for g, k in net.items():
+        for g, k in net_of(outs, ins).items():
             arrive[g].SetCoefficient(x, float(k))
         for row, weights in rows:
             amount = sum(weights.out[g] * k for g, k in outs)
@@ -87,8 +77,8 @@ def choose(
                 if row is limit:
                     cost.SetCoefficient(x, float(amount))
     constant = [0] * len(rows)
-    for g, here in enumerate(choices.running):
-        low, count = choices.low[g], choices.count[g]
+    for g, here in enumerate(groups.running):
+        low, count = groups.low[g], groups.count[g]
         placed = mip.IntVar(float(low), float(count), "")
         arrive[g].SetCoefficient(placed, -1.0)
         evicted = mip.IntVar(0.0, float(max(0, here - low)), "")

@@ -10,23 +10,15 @@ from collections.abc import Sequence
 from ortools.sat.python import cp_model
 from ortools.sat.python.cp_model import CpModel, LinearExpr
 
-from kantopt.cp.patterns import Weights
+from kantopt.cp.patterns import Groups, Weights
 from kantopt.cp.solver import solver_of
 
 WORK = 1.0
 """Most deterministic seconds of the solver; it hardly ever takes a hundredth of that."""
 
 
-def merged_bound(
-    ask: Sequence[Sequence[int]],
-    room: Sequence[int],
-    running: Sequence[int],
-    count: Sequence[int],
-    low: Sequence[int],
-    objective: Weights,
-    locks: Sequence[Weights],
-) -> int:
-    """Return a lower bound on the objective.
+def merged_bound(ask: Sequence[Sequence[int]], room: Sequence[int], groups: Groups) -> int:
+    """Return a lower bound on the objective; of pods that leave only those evicted are counted.
 
     Parameters
     ----------
@@ -34,19 +26,16 @@ def merged_bound(
         Requests by resource and group.
     room
         What all nodes together can give their pods, by resource.
-    running, count, low, objective, locks
-        Of the groups; see :mod:`kantopt.cp.patterns`. Of pods that leave only those are counted
-        that are evicted.
 
     Raises
     ------
     ValueError
         If nothing respects the locks, not even on one node.
     """
-    cp = CpModel()
+    cp, count, low = CpModel(), groups.count, groups.low
     placed = [cp.new_int_var(a, b, "") for a, b in zip(low, count, strict=True)]
     evicted = []
-    for z, here, least in zip(placed, running, low, strict=True):
+    for z, here, least in zip(placed, groups.running, low, strict=True):
         gone = cp.new_int_var(0, max(0, here - least), "")
         cp.add_max_equality(gone, [0, here - z])
         evicted.append(gone)
@@ -59,9 +48,9 @@ def merged_bound(
         constant = sum(w * k for w, k in zip(weights.missing, count, strict=True))
         return LinearExpr.weighted_sum(evicted, cost) + missing + constant
 
-    for lock in locks:
+    for lock in groups.locks:
         cp.add(total(lock) <= lock.limit)
-    cp.minimize(total(objective))
+    cp.minimize(total(groups.objective))
     solver = solver_of(work=WORK)
     if solver.solve(cp) == cp_model.INFEASIBLE:
         raise ValueError("no plan keeps the values of the tiers above")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from ortools.linear_solver import pywraplp
 
+from kantopt.cp.patterns import net_of
 from kantopt.cp.price_program import DENOMINATOR, PriceProgram
 from kantopt.verify.witness.prices import NodeChange, Priced, priced
 from kantopt.verify.witness.rows import PriceRows
@@ -90,9 +91,7 @@ class _Changes(PriceProgram):
     def _column(self, n: int, change: NodeChange) -> None:
         taken = self._lp.NumVar(0.0, self._infinity, "")
         self._take[n].SetCoefficient(taken, 1.0)
-        net: dict[int, int] = dict(change.ins)
-        for i, pods in change.outs.items():
-            net[i] = net.get(i, 0) - pods
+        net = net_of(tuple(change.outs.items()), tuple(change.ins.items()))
         for i, pods in net.items():
             self._arrive[i].SetCoefficient(taken, float(pods))
         for row, held in self._sums:

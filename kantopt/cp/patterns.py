@@ -27,6 +27,25 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True)
+class Groups:
+    """Groups of pods, by index, and what a choice of patterns minimises and has to respect.
+
+    Attributes
+    ----------
+    running, count, low
+        Pods that run, that there are, and that are placed at least.
+    objective
+        Its limit is the value to improve on.
+    """
+
+    running: Sequence[int]
+    count: Sequence[int]
+    low: Sequence[int]
+    objective: Weights
+    locks: Sequence[Weights]
+
+
+@dataclass(frozen=True, slots=True)
 class Point:
     """Optimum of the linear program and its multipliers, as floats: proposals, not proofs."""
 
@@ -39,20 +58,20 @@ class Point:
     """Pods that are bought at their highest price: no pattern brings them for less."""
 
 
+def net_of(outs: Counts, ins: Counts) -> dict[int, int]:
+    """Return how many pods of each group a pattern brings, less those that it takes away."""
+    net = dict(ins)
+    for g, k in outs:
+        net[g] = net.get(g, 0) - k
+    return net
+
+
 class PatternLp:
     """The linear program over the patterns known so far; it grows by columns."""
 
-    def __init__(
-        self,
-        nodes: int,
-        running: Sequence[int],
-        count: Sequence[int],
-        low: Sequence[int],
-        objective: Weights,
-        locks: Sequence[Weights],
-        highest: Sequence[float],
-    ) -> None:
+    def __init__(self, nodes: int, groups: Groups, highest: Sequence[float]) -> None:
         self._lp = lp = pywraplp.Solver.CreateSolver("GLOP")
+        count, low, objective, locks = groups.count, groups.low, groups.objective, groups.locks
         self._objective = objective
         self._locks = locks
         infinity = lp.infinity()
@@ -62,7 +81,7 @@ class PatternLp:
         self._arrive = []
         self._lock_rows = [lp.Constraint(-infinity, float(lock.limit)) for lock in locks]
         self._take = [lp.Constraint(-infinity, 1.0) for _ in range(nodes)]
-        for g, here in enumerate(running):
+        for g, here in enumerate(groups.running):
             # running + net - placed >= 0
             row = lp.Constraint(float(-here), infinity)
             self._arrive.append(row)
@@ -100,12 +119,7 @@ class PatternLp:
             amount = sum(lock.out[g] * k for g, k in outs)
             if amount:
                 row.SetCoefficient(x, float(amount))
-        net: dict[int, int] = {}
-        for g, k in ins:
-            net[g] = net.get(g, 0) + k
-        for g, k in outs:
-            net[g] = net.get(g, 0) - k
-        for g, k in net.items():
+        for g, k in net_of(outs, ins).items():
             self._arrive[g].SetCoefficient(x, float(k))
 
     def exchange(self, given: Counts, taken: Counts) -> None:

@@ -150,19 +150,19 @@ def _chains(
     pods = sum(podset.count for podset in incumbent.instance.podsets)
     patience = 2 if technique is REPAIR else min(100 + 10 * pods, 5000)
     try:
-        improve(
+        best = Incumbent(
             incumbent.searched,
-            incumbent.placement,
             incumbent.tiers,
-            deadline,
-            options.seed,
-            found,
-            patience=patience if exact is None else None,
-            news=(lambda: None) if exact is None else exact.look,
+            incumbent.placement,
+            found=found,
             enough=lambda values: (
                 incumbent.known.optimal(values) or (exact is not None and exact.infeasible)
             ),
         )
+        if exact is None:
+            improve(best, deadline, options.seed, patience=patience)
+        else:
+            improve(best, deadline, options.seed, news=exact.look)
     except Exception as error:  # a fault of the search must not cost the plan that is there
         ending.warnings.append(f"the search by {by} failed: {type(error).__name__}: {error}")
     ending.cut = ending.cut or deadline.cuts()

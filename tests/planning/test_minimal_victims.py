@@ -8,12 +8,15 @@ from kantopt.clock import Deadline, elapsed
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.problem.tiers import tiers_of
-from kantopt.search.chains.improve import improve
+from kantopt.search.chains.improve import improve as chains
 from kantopt.verify.metrics import measure
 from tests.minimal_victims import GPU, expected, planned, trimmed, victims_question
 from tests.oracle import best
 from tests.questions import model, question
+from tests.search.helpers import searching
 from tests.solved import solved
+
+improve = searching(chains)
 
 SEEDS = range(60)
 WHOLE = (*range(200, 206), 237)

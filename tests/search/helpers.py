@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 from kantopt.search.construct import construct
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.strategy import Strategy
 from kantopt.verify.rules import check
 from tests.verify.world import podset_of
@@ -30,3 +33,23 @@ def built(instance: Instance, strategy: Strategy = Strategy.BEST_FIT, **more: An
     placement = construct(instance, FOREVER, strategy, **more)
     assert [v for v in check(instance, placement) if v.rule != Rule.REQUIRED] == []
     return placement
+
+
+def searching(search: Callable[..., None]) -> Callable[..., Placement]:
+    """Return a local search as a function of where it begins: it gets an incumbent of its own."""
+
+    def run(
+        instance: Instance,
+        start: Placement,
+        tiers: Sequence[Tier],
+        deadline: Deadline,
+        seed: int = 0,
+        found: Callable[[Placement], None] = lambda _: None,
+        enough: Callable[[tuple[int, ...]], bool] = lambda _: False,
+        **more: Any,
+    ) -> Placement:
+        best = Incumbent(instance, tiers, start, found=found, enough=enough)
+        search(best, deadline, seed, **more)
+        return best.placement
+
+    return run

@@ -13,13 +13,15 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.chains.chain import settle
 from kantopt.search.chains.gather import gather
-from kantopt.search.chains.improve import improve
+from kantopt.search.chains.improve import improve as chains
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.scope import scope_of
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
-from tests.search.helpers import where
+from tests.search.helpers import searching, where
 from tests.verify.world import job, node, placed, pods, question
+
+improve = searching(chains)
 
 OBJECTIVES = ({"unplaced": {"unit": "pod"}}, {"evictions": {"by": "all"}}, "moves")
 COUNTS = {"priority": "counts"}

@@ -16,7 +16,7 @@ from kantopt.schema.extends import load_model
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.chains.chain import settle
 from kantopt.search.chains.improve import OPERATORS as LISTED
-from kantopt.search.chains.improve import improve
+from kantopt.search.chains.improve import improve as chains
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.scope import scope_of
 from kantopt.search.construct import construct
@@ -26,6 +26,9 @@ from kantopt.verify.rules import check
 from tests.campaign import some
 from tests.generate import random_instance
 from tests.questions import hard_question
+from tests.search.helpers import searching
+
+improve = searching(chains)
 
 BRIEF = Deadline(1.0, deterministic=True)
 KNOWN = (Metric.UNPLACED, Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)

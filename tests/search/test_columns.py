@@ -13,7 +13,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.extends import load_model
 from kantopt.schema.model import Metric, Rule
-from kantopt.search.chains.improve import improve
+from kantopt.search.chains.improve import improve as chains
 from kantopt.search.chains.scope import scope_of
 from kantopt.search.columns.least import least_disruption
 from kantopt.search.columns.program import DISRUPTION, holds_for_all, program_of
@@ -25,7 +25,10 @@ from scripts.bench.priority_matters import Cell, documents
 from tests.campaign import some
 from tests.generate import random_instance
 from tests.search.columns import MOVES_FIRST, PLACEMENT_FIRST, crowded, least
+from tests.search.helpers import searching
 from tests.verify.world import GPU, job, node, pods, question
+
+improve = searching(chains)
 
 UNHURRIED = Deadline(1.0, deterministic=True)
 BLOCKS = 8

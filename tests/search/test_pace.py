@@ -23,10 +23,12 @@ from kantopt.verify.step import Step
 from tests.campaign import some
 from tests.generate import random_instance
 from tests.placements import random_placement
+from tests.search.helpers import searching
 from tests.search.repair_questions import full_cluster
 from tests.search.test_chains_random import hard
 
 BRIEF = Deadline(1.0, deterministic=True)
+LONGER = Deadline(3.0, deterministic=True)
 LIMITS = ("moves", "moves_per_namespace", "arrivals_per_node", "departures_per_node")
 
 
@@ -72,7 +74,7 @@ def test_chains_keep_a_limit_of_the_only_namespace_like_one_of_all(seed: int) ->
     for limit in ("moves", "moves_per_namespace"):
         asked = limited(instance, **{limit: 1})
         tiers = tiers_of(asked)
-        best = chains(asked, asked.current, tiers, Deadline(3.0, deterministic=True), seed)
+        best = searching(chains)(asked, asked.current, tiers, LONGER, seed)
         assert not check(asked, best)
         assert measure(asked, best, tiers) < measure(asked, asked.current, tiers)
         found.append(best)
@@ -85,9 +87,9 @@ def test_repairs_keep_limits_of_namespaces_and_nodes(limits: dict[str, Any]) -> 
     for seed in range(8):
         asked = limited(full_cluster(seed, 8, 2, 40, 12, 6), **limits)
         tiers = tiers_of(asked)
-        best = repair(asked, asked.current, tiers, BRIEF, seed)
+        best = searching(repair)(asked, asked.current, tiers, BRIEF, seed)
         assert not check(asked, best)
-        still = repair(limited(asked, moves=0), asked.current, tiers, BRIEF, seed)
+        still = searching(repair)(limited(asked, moves=0), asked.current, tiers, BRIEF, seed)
         better += measure(asked, best, tiers)[0] < measure(asked, still, tiers)[0]
     assert better >= 5
 

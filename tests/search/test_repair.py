@@ -18,7 +18,8 @@ from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Rule
 from kantopt.search.construct import construct
 from kantopt.search.repair.bound import TURNS, change_prices
-from kantopt.search.repair.improve import improve, promising, suffices
+from kantopt.search.repair.improve import improve as repair
+from kantopt.search.repair.improve import promising, suffices
 from kantopt.search.sequence import sequence
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import bounds, measure
@@ -29,7 +30,10 @@ from tests.campaign import some
 from tests.generate import random_instance
 from tests.oracle import best
 from tests.questions import question
+from tests.search.helpers import searching
 from tests.search.repair_questions import few_moves, full_cluster, gpu_job, gpu_node
+
+improve = searching(repair)
 
 BRIEF = Deadline(1.0, deterministic=True)
 UNLIMITED = Deadline(None)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.search.chains.chain import settle
 from kantopt.search.chains.gather import come_home, gather, reunite
@@ -60,46 +59,31 @@ _DISRUPTION = (Metric.EVICTIONS, Metric.MOVES, Metric.DISRUPTION_COST)
 
 
 def improve(
-    instance: Instance,
-    start: Placement,
-    tiers: Sequence[Tier],
+    best: Incumbent,
     deadline: Deadline,
     seed: int = 0,
-    found: Callable[[Placement], None] = lambda _: None,
     *,
     patience: int | None = None,
     news: Callable[[], Placement | None] = lambda: None,
-    enough: Callable[[tuple[int, ...]], bool] = lambda _: False,
-) -> Placement:
-    """Look for better placements near ``start`` until the time is up or nothing is left to gain.
+) -> None:
+    """Look for better placements near the best until the time is up or nothing is left to gain.
 
     Only pods that stand for themselves change places: those without devices, topology, spread and
     affinity. Pods of gangs move; of one that stands, members beyond its minimum come and go, too.
 
     Parameters
     ----------
-    start
-        A legal placement, but for required jobs that may be missing.
+    best
+        Where to begin; takes each improvement.
     deadline
         When to be done; a deterministic one makes the work depend on the size alone.
-    found
-        Told each improvement; it was judged before.
     patience
         Iterations without improvement, or with none that the judge sees, after which to give up;
         ``None``: go on.
     news
         Asked after each iteration for a better placement, judged, that someone else has found.
-    enough
-        Whether tier values are known to be as good as they can be.
-
-    Returns
-    -------
-    Placement
-        The best one found, judged legal and better than ``start``, or ``start`` itself.
     """
-    best = Incumbent(instance, tiers, start, found=found, enough=enough)
     _Run(best, deadline, seed, news).work(patience)
-    return best.placement
 
 
 def promising(instance: Instance, start: Placement) -> bool:

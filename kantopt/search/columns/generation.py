@@ -75,13 +75,7 @@ class Generation:
         self._size: Floats = (program.ask / largest).max(axis=0)
         self._box = BOX
         self._lp = PatternLp(
-            program.home.shape[1],
-            program.running.tolist(),
-            program.count.tolist(),
-            program.low.tolist(),
-            program.objective.weights(),
-            [lock.weights() for lock in program.locks],
-            (self._box * self._size).tolist(),
+            program.home.shape[1], program.numbers(), (self._box * self._size).tolist()
         )
         for given, taken in _exchanges(program):
             self._lp.exchange([(given, 1)], [(taken, 1)])

@@ -167,14 +167,15 @@ class _Run:
         program = generation.program
         patterns = list(generation.patterns)
         groups = [self.scope.groups[g] for g in program.groups]
+        all_of = program.numbers()
+        numbers = replace(
+            all_of,
+            count=[min(k, g.most) for k, g in zip(all_of.count, groups, strict=True)],
+            low=[max(k, g.least) for k, g in zip(all_of.low, groups, strict=True)],
+            objective=replace(all_of.objective, limit=self.best.values[t]),
+        )
         choices = Choices(
-            patterns=[(p.node, p.outs, p.ins) for p in patterns],
-            nodes=len(self.instance.nodes),
-            running=program.running.tolist(),
-            count=[min(k, g.most) for k, g in zip(program.count.tolist(), groups, strict=True)],
-            low=[max(k, g.least) for k, g in zip(program.low.tolist(), groups, strict=True)],
-            objective=replace(program.objective, limit=self.best.values[t]).weights(),
-            locks=[lock.weights() for lock in program.locks],
+            [(p.node, p.outs, p.ins) for p in patterns], len(self.instance.nodes), numbers
         )
         deterministic = self.deadline.deterministic
         known = set(patterns_of(program, self.counts))

@@ -15,7 +15,7 @@ from math import gcd
 import numpy as np
 
 from kantopt.cp.merged import merged_bound
-from kantopt.cp.patterns import Weights
+from kantopt.cp.patterns import Groups, Weights
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
@@ -98,14 +98,16 @@ class Program:
         A node that is overcommitted now may stay so: it counts with what is taken of it.
         """
         offer = np.maximum(self.room, self.ask @ self.home).sum(axis=1)
-        return merged_bound(
-            self.ask.tolist(),
-            offer.tolist(),
-            self.running.tolist(),
-            self.count.tolist(),
-            self.low.tolist(),
-            self.objective.weights(),
-            [lock.weights() for lock in self.locks],
+        return merged_bound(self.ask.tolist(), offer.tolist(), self.numbers())
+
+    def numbers(self) -> Groups:
+        """Return the groups for a solver."""
+        return Groups(
+            running=self.running.tolist(),
+            count=self.count.tolist(),
+            low=self.low.tolist(),
+            objective=self.objective.weights(),
+            locks=[lock.weights() for lock in self.locks],
         )
 
     def least_whole(self, bound: int) -> int:

@@ -31,17 +31,13 @@ _NO_LIMIT = 2**60
 
 
 def improve(
-    instance: Instance,
-    start: Placement,
-    tiers: Sequence[Tier],
+    best: Incumbent,
     deadline: Deadline,
     seed: int = 0,
-    found: Callable[[Placement], None] = lambda _: None,
     *,
     patience: int | None = None,
     news: Callable[[], Placement | None] = lambda: None,
-    enough: Callable[[tuple[int, ...]], bool] = lambda _: False,
-) -> Placement:
+) -> None:
     """Move pods so that others which wait find room, with few moves, until the time is up.
 
     Serves the tiers of what is unplaced that come before any tier of disruption, in their order.
@@ -51,29 +47,17 @@ def improve(
 
     Parameters
     ----------
-    start
-        A legal placement, but for required jobs that may be missing.
+    best
+        Where to begin; takes each improvement.
     deadline
         When to be done; a deterministic one makes the work depend on the question alone.
-    found
-        Told each improvement; it was judged before.
     patience
         Turns without improvement after which to give up; ``None``: go on.
     news
         Asked after each turn for a better placement, judged, that someone else has found.
-    enough
-        Whether tier values are known to be as good as they can be.
-
-    Returns
-    -------
-    Placement
-        The best one found, judged legal and better than ``start``, or ``start`` itself.
     """
-    if not promising(instance, start, tiers):
-        return start
-    best = Incumbent(instance, tiers, start, found=found, enough=enough)
-    _Run(best, deadline, seed).work(patience, news)
-    return best.placement
+    if promising(best.instance, best.placement, best.tiers):
+        _Run(best, deadline, seed).work(patience, news)
 
 
 def promising(instance: Instance, start: Placement, tiers: Sequence[Tier]) -> bool:

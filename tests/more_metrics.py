@@ -14,7 +14,9 @@ Document = dict[str, Any]
 def _prices(rng: random.Random, snapshot: Document, model: Document) -> Any:
     for node in snapshot["nodes"]:
         node["price"] = rng.choice((1, "2.5", "0.000001", 3))
-    return rng.choice(("cost", {"cost": {"selector": "topology/rack"}}))
+    asked = rng.choice(("cost", {"cost": {"selector": "topology/rack"}}))
+    known = any("topology/rack" in node["labels"] for node in snapshot["nodes"])
+    return asked if known else "cost"
 
 
 def _powers(rng: random.Random, snapshot: Document, model: Document) -> Any:

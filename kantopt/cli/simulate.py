@@ -1,19 +1,23 @@
 """``kantopt simulate``."""
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from kantopt.cli import options as opt
 from kantopt.cli.output import complain
 from kantopt.cli.shown import Shown, asked_for
+from kantopt.cli.sweep import axes_of, run_sweep, write_sweep
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
     from kantopt.schema.simulation import Simulation
     from kantopt.simulate.history import History
 
+_FAILED = 70
+"""Exit code if a cell of a sweep failed."""
+Leaves = Literal["new", "existing"]
 Moment = Annotated[float | None, typer.Option(metavar="DURATION", parser=opt.parse_duration)]
 
 
@@ -84,6 +88,44 @@ def simulate(
     pictures: Annotated[
         str | None, typer.Option(metavar="DIR", help="Write pictures (SVG) there.")
     ] = None,
+    sweep: Annotated[
+        bool,
+        typer.Option(
+            "--sweep",
+            help="A grid: how long jobs wait with more nodes, at other loads (docs/simulate.md).",
+        ),
+    ] = False,
+    add_nodes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NODE:N[,N]",
+            help="Of a sweep: so many copies of a node more, gpu-01:0,4,8.",
+            show_default="no node more",
+        ),
+    ] = None,
+    leaves: Annotated[
+        Leaves,
+        typer.Option(
+            help="Of a sweep: nodes added make new domains of the finest level, or join that of "
+            "the node copied."
+        ),
+    ] = "new",
+    scale_load: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X[,X]",
+            help="Of a sweep: jobs come so many times as fast, 0.9,1.0,1.1.",
+            show_default="1",
+        ),
+    ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Of a sweep: run the cells on this Ray cluster instead of --workers here: "
+            "HOST:PORT, or auto.",
+        ),
+    ] = None,
     gated: opt.Gated = False,
     topology: opt.Levels = None,
     assume: opt.Assume = None,
@@ -100,8 +142,9 @@ def simulate(
 
     Jobs of the traces come, wait, are placed under the same rules as plans, and end; states are
     verified on the way. The same input gives the same answer. Exit codes: 0 simulated, 64 usage,
-    65 bad data, 66 missing input, 73 cannot create, 74 write failed, 129, 130 and 143 interrupted
-    (what was simulated by then is written).
+    65 bad data, 66 missing input, 69 no such Ray cluster, 70 a cell of a sweep failed (the others
+    are written), 73 cannot create, 74 write failed, 129, 130 and 143 interrupted (what was
+    simulated by then is written).
     """
     from kantopt.cli.progress import Progress
     from kantopt.cli.signals import stop_on_signals
@@ -110,6 +153,7 @@ def simulate(
     shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=files)
     for folder in (tables, pictures):
         _check_folder(folder)
+    axes = axes_of(sweep, add_nodes, leaves, scale_load, ray, pictures)
     how = opt.import_as(gated, None, topology, assume=assume, model=model)
     deadline = Deadline(None)
     progress = Progress(verbose=verbose, quiet=quiet, form=log_format)
@@ -121,6 +165,14 @@ def simulate(
         from kantopt.simulate.runs import simulate as simulated
 
         asked = read_asked(files, policy, model, how)
+        if axes is not None:
+            grid_how = How(_ms(until), verify_every)
+            cells = run_sweep(
+                asked, grid_how, axes, _ms(warm_up) or 0, workers, deadline.stop, progress
+            )
+            write_sweep(cells, shown, tables, asked.question.notes)
+            stopped = deadline.stop.signal
+            return 128 + stopped if stopped is not None else _FAILED if cells.failed else 0
         names = run_names(asked)
 
         def tell(run: int, done: int, jobs: int) -> None:

@@ -11,6 +11,7 @@ from kantopt.schema.explanation import Explanation
 from kantopt.schema.model import Objective, PriorityObjective
 from kantopt.schema.prices import PriceList
 from kantopt.schema.simulation import Simulation
+from kantopt.schema.sweep import Sweep
 from kantopt.schema.validation import KINDS
 
 PUBLISHED: dict[str, type[Part]] = {
@@ -19,6 +20,7 @@ PUBLISHED: dict[str, type[Part]] = {
     "Explanation": Explanation,
     "PriceList": PriceList,
     "Simulation": Simulation,
+    "Sweep": Sweep,
 }
 """Documents whose form is published: those that are read, and answers that other tools read."""
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
 
 from kantopt.schema.policies import policies_folder, shipped_policies
+from kantopt.schema.published import published_schema
 from tests.cli.conftest import Cli
 
 TRACE = """\
@@ -112,3 +115,57 @@ def test_a_shipped_policy_bears_the_name_of_its_file(name: str) -> None:
     assert text.startswith(
         "# yaml-language-server: $schema=../../kantopt/schema/json/Policy.v1alpha1.json\n# "
     )
+
+
+SWEEP = ("simulate", "snap.yaml", "trace.yaml", "--policy", "fifo", "--sweep")
+
+
+def test_a_sweep_is_a_table_a_document_lines_and_csv(cli: Cli) -> None:
+    grid = ("--add-nodes", "gpu-001:0,1", "--scale-load", "1,2")
+    shown = cli(*SWEEP, *grid)
+    assert shown.code == 0
+    assert "With 1 more node of type gpu-001, load x 1 and fifo, the 95th percentile" in shown.out
+    done = cli(*SWEEP, *grid, "-o", "json", "--workers", "2", "--tables", "tables")
+    found = json.loads(done.out)
+    jsonschema.validate(found, published_schema("Sweep"))
+    assert (found["nodes"], found["loads"]) == ([0, 1], ["1", "2"])
+    with Path("tables/sweep.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == sum(value is not None for v in found["values"] for value in v["values"])
+    lines = cli(*SWEEP, *grid, "-o", "name").out.splitlines()
+    assert len(lines) == len(found["values"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--add-nodes", "gpu-001"), '--add-nodes: found "gpu-001", expected NODE:N[,N]'),
+        (("--add-nodes", "gpu-0x1:1"), "did you mean gpu-001?"),
+        (("--scale-load", "1,0"), '--scale-load: found "0", expected factors above 0'),
+        (("--pictures", "there"), "--pictures: found --sweep, of which there are tables only"),
+    ],
+)
+def test_a_grid_that_cannot_be_is_said(cli: Cli, arguments: tuple[str, ...], message: str) -> None:
+    done = cli(*SWEEP, *arguments)
+    assert (done.code, done.out) == (64, "")
+    assert message in done.err
+
+
+def test_axes_without_a_sweep_are_refused(cli: Cli) -> None:
+    done = cli(*SWEEP[:-1], "--ray", "auto")
+    assert done.code == 64
+    assert "--ray: found no --sweep, expected it beside" in done.err
+
+
+def test_ray_that_is_not_installed_is_said(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    done = cli(*SWEEP, "--ray", "auto")
+    assert done.code == 64
+    assert "--ray: found no Ray in this Python, expected it installed" in done.err
+
+
+def test_a_failed_cell_of_a_sweep_is_named_in_answer_and_exit_code(cli: Cli) -> None:
+    done = cli(*SWEEP, "--warm-up", "9d")
+    assert done.code == 70
+    assert "FAILED" in done.out
+    assert "0 nodes more, load x 1, fifo on five: " in done.out

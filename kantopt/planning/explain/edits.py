@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from kantopt.errors import UsageError
 from kantopt.planning.explain.patch import patched
 from kantopt.planning.explain.quoting import cut, masked, unquoted
+from kantopt.planning.fresh_nodes import fresh_nodes
 from kantopt.planning.question import Question
 from kantopt.schema.jobs import Job, PodSet, Toleration, TopologyRequest
 from kantopt.schema.model import Limits, Model
@@ -129,19 +130,7 @@ def _node(text: str, name: str, question: Question) -> int:
 def _add_nodes(text: str, rest: str, question: Question, model: Model) -> Edited:
     name, value = _pair(text, rest)
     like = question.snapshot.nodes[_node(text, name, question)]
-    known = {node.name for node in question.snapshot.nodes}
-    added: list[Node] = []
-    number = 0
-    while len(added) < _number(text, value, least=1):
-        number += 1
-        new = f"{like.name}-new-{number}"
-        if new in known:
-            continue
-        labels = dict(like.labels)
-        if "kubernetes.io/hostname" in labels:
-            labels["kubernetes.io/hostname"] = new
-        fresh = {"name": new, "uid": "", "labels": labels, "unschedulable": False, "ready": True}
-        added.append(like.model_copy(update=fresh))
+    added = fresh_nodes(question.snapshot.nodes, like, _number(text, value, least=1))
     return _nodes(question, [*question.snapshot.nodes, *added]), model
 
 

@@ -1,0 +1,160 @@
+"""``kantopt simulate --sweep``: a grid of clusters, offered loads and policies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+from kantopt.cli.output import complain
+from kantopt.errors import UsageError
+from kantopt.schema.hints import did_you_mean, quote
+
+if TYPE_CHECKING:
+    from kantopt.cli.options import Form
+    from kantopt.cli.progress import Progress
+    from kantopt.cli.shown import Shown
+    from kantopt.clock import Stop
+    from kantopt.schema.sweep import Sweep
+    from kantopt.simulate.asked import Asked
+    from kantopt.simulate.runs import How
+
+MOST_NODES, MOST_LOAD = 100_000, 100
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """What is asked for on the command line."""
+
+    like: str | None
+    nodes: tuple[int, ...]
+    leaves: Literal["new", "existing"]
+    loads: tuple[str, ...]
+    ray: str | None
+
+
+def axes_of(
+    sweep: bool,
+    add_nodes: str | None,
+    leaves: Literal["new", "existing"],
+    scale_load: str | None,
+    ray: str | None,
+    pictures: str | None,
+) -> Axes | None:
+    """Read the axes; ``None`` if no sweep is asked for.
+
+    Raises
+    ------
+    UsageError
+        If one cannot be read, or is given without a sweep.
+    """
+    given = (("--add-nodes", add_nodes), ("--scale-load", scale_load), ("--ray", ray))
+    for option, value in given:
+        if value is not None and not sweep:
+            raise UsageError(f"{option}: found no --sweep, expected it beside")
+    if not sweep:
+        return None
+    if pictures is not None:
+        raise UsageError("--pictures: found --sweep, of which there are tables only (--tables)")
+    like, nodes = _nodes(add_nodes)
+    return Axes(like, nodes, leaves, _loads(scale_load), ray)
+
+
+def _nodes(text: str | None) -> tuple[str | None, tuple[int, ...]]:
+    if text is None:
+        return None, (0,)
+    like, separator, numbers = text.rpartition(":")
+    found = [each.strip() for each in numbers.split(",")]
+    whole = all(each.isascii() and each.isdigit() and len(each) < 7 for each in found)
+    if not (like and separator and whole) or max(map(int, found)) > MOST_NODES:
+        expected = f"NODE:N[,N] with numbers up to {MOST_NODES}, such as gpu-01:0,4,8"
+        raise UsageError(f"--add-nodes: found {quote(text)}, expected {expected}")
+    return like, tuple(dict.fromkeys(map(int, found)))
+
+
+def _loads(text: str | None) -> tuple[str, ...]:
+    found: dict[Fraction, str] = {}
+    for each in ("1" if text is None else text).split(","):
+        try:
+            factor = Fraction(each.strip())
+        except (ValueError, ZeroDivisionError):
+            factor = Fraction(0)
+        if not 0 < factor <= MOST_LOAD:
+            expected = f"factors above 0 and up to {MOST_LOAD}, such as 0.9,1.0,1.1"
+            raise UsageError(f"--scale-load: found {quote(each.strip())}, expected {expected}")
+        found.setdefault(factor, each.strip())
+    return tuple(found.values())
+
+
+def run_sweep(
+    asked: Asked,
+    how: How,
+    axes: Axes,
+    warm_up: int,
+    workers: int,
+    stop: Stop,
+    progress: Progress,
+) -> Sweep:
+    """Simulate all cells, here or on a Ray cluster, and put them together.
+
+    Raises
+    ------
+    UsageError
+        If there is no such node, or Ray is asked for and not there.
+    RayError
+        If the Ray cluster cannot be used.
+    """
+    from kantopt.simulate.sweep.cell import Result
+    from kantopt.simulate.sweep.grid import Grid
+    from kantopt.simulate.sweep.merged import merged
+
+    known = [node.name for node in asked.question.snapshot.nodes]
+    if axes.like is not None and axes.like not in known:
+        hint = did_you_mean(axes.like, known)
+        expected = f"a node of the snapshot{f' ({hint})' if hint else ''}"
+        raise UsageError(f"--add-nodes: found {axes.like}, expected {expected}")
+    grid = Grid(asked, how, axes.nodes, axes.like, axes.leaves, axes.loads, warm_up)
+    cells, done = grid.cells, 0
+
+    def tell(number: int, result: Result) -> None:
+        nonlocal done
+        done += 1
+        word = "failed" if result.reason else "done"
+        progress.reach(f"{grid.name(cells[number])}: {word} ({done} of {len(cells)})")
+
+    progress.reach(f"simulating {len(cells)} cells")
+    if axes.ray is None:
+        from kantopt.simulate.sweep.local import run_here
+
+        results = run_here(grid, workers, stop, tell)
+    else:
+        from kantopt.simulate.sweep.on_ray import run_on_ray
+
+        results = run_on_ray(grid, axes.ray, stop, tell)
+    return merged(grid, results)
+
+
+def write_sweep(sweep: Sweep, shown: Shown, tables: str | None, notes: Sequence[str]) -> None:
+    """Write a sweep as it was asked for, and its table of values as CSV."""
+
+    def laid_out(form: Form, to_file: bool) -> str:
+        from kantopt.report.sweep import sweep_blocks, sweep_lines
+
+        if form == "name":
+            return sweep_lines(sweep)
+        from kantopt.cli.screen import on_screen
+
+        blocks = sweep_blocks(sweep, wide=form == "wide")
+        return on_screen(blocks, shown.color, to_file=to_file)
+
+    shown.write(sweep, laid_out)
+    if tables is not None:
+        from kantopt.schema.writing import write_atomic
+        from kantopt.simulate.sweep.merged import sweep_csv
+
+        os.makedirs(tables, exist_ok=True)
+        write_atomic(os.path.join(tables, "sweep.csv"), sweep_csv(sweep))
+    if not shown.quiet:
+        complain("warning", notes, shown.log_form)

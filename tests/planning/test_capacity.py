@@ -108,6 +108,27 @@ def test_gangs_are_counted_whole_and_each_within_its_domain() -> None:
     assert found.largest_gang == 5
 
 
+@pytest.mark.parametrize(("rules", "most"), [({"topology": "off"}, 3), ({"slices": "off"}, 1)])
+def test_gangs_are_held_by_the_rules_of_the_model_only(rules: dict[str, str], most: int) -> None:
+    nodes = [node("a"), node("b"), node("c"), node("d", rack="r2"), node("e", rack="r3")]
+    nodes.append(node("f", rack="r4"))
+    held = question(nodes, [], [job(2, topologyRequest={"required": "rack"})], topology=RACKS)
+    mixed = load_model("mixed")
+    model = mixed.model_copy(update={"rules": mixed.rules.model_copy(update=rules)})
+    found = count(held, model=model)
+    assert numbers(found) == [(most, most, 0)] * 3
+
+
+def test_slices_count_only_where_the_rule_is_on() -> None:
+    request = {"podSetSliceRequiredTopology": "rack", "podSetSliceSize": 2}
+    nodes = [node("a"), node("b"), node("c"), node("d", rack="r2"), node("e", rack="r3")]
+    asked = question(nodes, [], [job(4, topologyRequest=request)], topology=RACKS)
+    assert numbers(count(asked)) == [(0, 0, 0)] * 3
+    mixed = load_model("mixed")
+    off = mixed.model_copy(update={"rules": mixed.rules.model_copy(update={"slices": "off"})})
+    assert numbers(count(asked, model=off)) == [(1, 1, 0)] * 3
+
+
 def test_gangs_in_racks_find_room_by_moves() -> None:
     nodes = [node("a"), node("b"), node("c", rack="r2"), node("d", rack="r2")]
     asked = question(

@@ -95,22 +95,41 @@ class Copies:
     def pods(self) -> int:
         """Pods of each copy, where copies can be counted; else 0.
 
-        Not counted are copies of several pod sets, with a minimum over them, or with slices
-        within a required domain.
+        Not counted are copies of several pod sets, with a minimum over them, with slices within a
+        required domain, or in a required domain where the model has no slices.
         """
         if len(self.one.pod_sets) > 1 or self.one.min_count:
             return 0
         (podset,) = self.one.pod_sets
         levels = {request.required for request in self._requests if request.required}
-        sliced = {r.pod_set_slice_required_topology for r in self._requests} - {None}
-        if len(levels) > 1 or (levels and sliced) or podset.min_count != podset.count:
+        slices = {
+            (r.pod_set_slice_required_topology, r.pod_set_slice_size)
+            for r in self._requests
+            if r.pod_set_slice_required_topology
+        }
+        within = levels and (slices or self.model.rules.slices == "off")
+        several = len(levels) > 1 or len(slices) > 1
+        if within or several or podset.min_count != podset.count:
             return 0
         return podset.count
 
     @property
     def _requests(self) -> tuple[TopologyRequest, ...]:
-        asked = (self.one.topology_request, *(p.topology_request for p in self.one.pod_sets))
-        return tuple(request for request in asked if request is not None)
+        """What the model's rules hold a copy to, of the closeness that it asks for."""
+        rules, asked = self.model.rules, []
+        for request in (
+            self.one.topology_request,
+            *(p.topology_request for p in self.one.pod_sets),
+        ):
+            if request is None:
+                continue
+            off: dict[str, None] = {"preferred": None}
+            if rules.topology == "off":
+                off["required"] = None
+            if rules.slices == "off":
+                off |= {"pod_set_slice_required_topology": None, "pod_set_slice_size": None}
+            asked.append(request.model_copy(update=off))
+        return tuple(asked)
 
     @property
     def gathered(self) -> bool:

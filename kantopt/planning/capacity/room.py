@@ -67,7 +67,7 @@ class Search:
     def room(self, moves: int | None, most: int, deadline: Deadline) -> Found:
         """Place as many copies as fit, of at most ``most``, where so many pods may move."""
         nothing = self.nothing().bounded(most)
-        if not most or deadline.over():
+        if not most or deadline.cuts():
             return nothing
         freed = None
         if moves != 0 and self.copies.pods and not self.copies.gathered:
@@ -117,7 +117,7 @@ class Search:
             run.construct()
             run.search()
             found = self._written(form, run, found, freed)
-        if found.moves and not found.fewest_moves and not deadline.over():
+        if found.moves and not found.fewest_moves and not deadline.cuts():
             fewer = self._begin(instance, tiers, deadline)
             for bound in run.incumbent.known.proved():
                 fewer.incumbent.known.add(Bound(0, bound.bound, (), bound.source))

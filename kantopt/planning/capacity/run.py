@@ -171,6 +171,6 @@ def _warnings(
             "free slots by domain are those of each node by itself: rules between pods "
             "(affinity, anti-affinity, spread) may leave fewer"
         )
-    if any(room.status == "FEASIBLE" for room in rooms) and ending.over():
+    if any(room.status == "FEASIBLE" for room in rooms) and ending.cuts():
         found.append("the time was up before all of it was proved (--time-limit)")
     return (*dict.fromkeys((*found, *search.warnings)),)

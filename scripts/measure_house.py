@@ -16,6 +16,7 @@ PACKAGE = ROOT / "kantopt"
 ASKED = ROOT / "instances" / "golden" / "victims-and-moves-that-free-a-node.yaml"
 FORKS = re.compile(r"os\.fork\(|\.Process\(")
 CUTS = re.compile(r"\.less\(|\.share\(|deadline\.at_least\(")
+TIMED = re.compile(r"\b(deadline|Deadline)\b")
 _PATIENCE_SECONDS = 60
 _TRACED = '''
 import sys, traceback
@@ -86,7 +87,8 @@ def main() -> int:
     way = way_to_cp_sat()
     files = {step.partition(":")[0] for step in way}
     print(f"workers: {len(modules(FORKS))} ({', '.join(modules(FORKS))})")
-    cutting = [name for name in modules(CUTS) if name != "clock.py"]
+    timed = {*modules(TIMED)} - {"clock.py"}
+    cutting = [name for name in modules(CUTS) if name in timed]
     print(f"files that cut the clock: {len(cutting)} ({', '.join(cutting)})")
     print(f"functions between plan and CP-SAT: {len(way)} in {len(files)} files")
     print("".join(f"  {step}\n" for step in way), end="")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ortools.sat.python import cp_model
 
 from kantopt.cp.model import PlacementModel
-from kantopt.cp.solver import SOLVED, Effort, solved, solver_of
+from kantopt.cp.solver import SOLVED, Effort, accepted, solver_of
 from kantopt.cp.variables import weighted
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
@@ -73,7 +73,7 @@ def descend(
     parameters.cp_model_probing_level = 0
     parameters.symmetry_level = 0
     parameters.linearization_level = 1
-    status = solved(cp, solver, "a neighbourhood")
+    status = accepted(solver.solve(cp), cp, "a neighbourhood")
     if status not in SOLVED:
         return None, False
     return model.extract(solver.value), status == cp_model.OPTIMAL

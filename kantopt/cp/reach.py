@@ -10,7 +10,7 @@ from ortools.sat.python import cp_model
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.relaxed.model import Relaxation
-from kantopt.cp.solver import SOLVED, solved, solver_of
+from kantopt.cp.solver import SOLVED, accepted, solver_of
 from kantopt.cp.variables import weighted
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -68,7 +68,8 @@ def relaxed_impossible(instance: Instance, deadline: Deadline) -> bool:
     if deadline.over():
         return False
     solver = solver_of(deadline.remaining(), _WORK)
-    return solved(Relaxation(instance, ()).cp, solver, "relaxation") == cp_model.INFEASIBLE
+    cp = Relaxation(instance, ()).cp
+    return accepted(solver.solve(cp), cp, "relaxation") == cp_model.INFEASIBLE
 
 
 _WORK = 1.0
@@ -77,7 +78,7 @@ _WORK = 1.0
 
 def _reached(model: PlacementModel, solver: cp_model.CpSolver, name: str) -> tuple[Reached, bool]:
     """Solve; return what was found, and whether it is the best."""
-    status = solved(model.cp, solver, name)
+    status = accepted(solver.solve(model.cp), model.cp, name)
     if status in SOLVED:
         found = Reached(model.extract(solver.value), impossible=False)
         return found, status == cp_model.OPTIMAL

@@ -12,7 +12,7 @@ from ortools.sat.python import cp_model
 
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
-from kantopt.cp.solver import SOLVED, solved, solver_of
+from kantopt.cp.solver import SOLVED, accepted, solver_of
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 
@@ -207,7 +207,7 @@ class _Run:
         solver = self._solver(share)
         solver.parameters.keep_symmetry_in_presolve = keep
         told = _EachSolution(self.model, self.incumbent, stop)
-        status = solved(cp, solver, f"tier {tier.name}", told)
+        status = accepted(solver.solve(cp, told), cp, f"tier {tier.name}")
         if self.work is not None:
             self.work -= solver.response_proto.deterministic_time
         if status == cp_model.INFEASIBLE:

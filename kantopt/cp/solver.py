@@ -38,20 +38,14 @@ def solver_of(
     return solver
 
 
-def solved(
-    cp: cp_model.CpModel,
-    solver: cp_model.CpSolver,
-    name: str,
-    callback: cp_model.CpSolverSolutionCallback | None = None,
-) -> object:
-    """Solve and return the status.
+def accepted(status: object, cp: cp_model.CpModel, name: str) -> object:
+    """Return the status of a solve.
 
     Raises
     ------
     ValueError
-        If the solver refuses the model, of this name: a fault of ours.
+        If the solver has refused the model, of this name: a fault of ours.
     """
-    status = solver.solve(cp, callback)
     if status == cp_model.MODEL_INVALID:
         raise ValueError(f"{name}: {cp.validate()[:200]}")
     return status

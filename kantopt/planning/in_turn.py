@@ -46,7 +46,6 @@ def search_in_turn(
     tasks = [search_task(each.incumbent, options, deadline, options.workers) for each in questions]
     with process or SolverProcess() as solver:
         solver.begin_in_turn(tasks)
-        late = deadline.less(-_SHORT)  # what has been sent in time is still taken
         done = 0
         while done < len(questions):
             message = solver.numbered(min(_SHORT, deadline.remaining()))
@@ -57,8 +56,8 @@ def search_in_turn(
             if message is not None:
                 i, said = message
                 done += _take(questions[i], said)
-            if deadline.over() and (message is None or late.over()):
-                return
+            if message is None and deadline.over():
+                return  # what has been sent in time has been taken
 
 
 def _take(asked: Asked, message: Message) -> bool:

@@ -17,6 +17,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Rule
 from kantopt.search.construct import construct
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.neighbourhoods import CHOICES, Choice, View
 from kantopt.search.strategy import Strategy
 from kantopt.search.techniques.neighbourhoods import Neighbourhoods
@@ -33,7 +34,7 @@ REPEATABLE = Deadline(None, deterministic=True)
 
 
 def started(instance: Instance, start: Placement, seed: int = 0) -> Neighbourhoods:
-    return Neighbourhoods(instance, tiers_of(instance), start, seed, REPEATABLE)
+    return Neighbourhoods(Incumbent(instance, tiers_of(instance), start), seed, REPEATABLE)
 
 
 def missing(instance: Instance, placement: Placement) -> int:
@@ -50,10 +51,10 @@ def steps(instance: Instance, start: Placement, number: int, seed: int = 0) -> I
     for _ in range(number):
         found = run.step(1.0)
         if found is not None:
-            assert found is run.best
-            assert measure(instance, found, tiers) == run.values < values
+            assert found is run.best.placement
+            assert measure(instance, found, tiers) == run.best.values < values
             assert missing(instance, found) <= lacking
-            values, lacking = run.values, missing(instance, found)
+            values, lacking = run.best.values, missing(instance, found)
             yield found
 
 
@@ -148,15 +149,15 @@ def test_an_incumbent_from_elsewhere_is_where_the_next_step_begins() -> None:
         objectives=({"unplaced": {"unit": "pod"}}, "moves"),
     )
     run = started(instance, instance.current)
-    run.adopt(placed(instance, x=["a"], new=["b"]))
-    assert run.values == (0, 0)
-    assert run.done()
+    run.best.adopt(placed(instance, x=["a"], new=["b"]))
+    assert run.best.values == (0, 0)
+    assert run.best.done
     assert run.step(1.0) is None
 
 
 def test_when_the_time_is_up_no_step_is_taken() -> None:
     instance = random_instance(3)
-    run = Neighbourhoods(instance, tiers_of(instance), instance.current, 0, Deadline(0.0))
+    run = Neighbourhoods(started(instance, instance.current).best, 0, Deadline(0.0))
     assert run.step(1.0) is None
 
 

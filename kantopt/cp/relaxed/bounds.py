@@ -10,7 +10,7 @@ from kantopt.clock import Deadline
 from kantopt.cp.relaxed.model import Relaxation
 from kantopt.cp.relaxed.tiers import expression
 from kantopt.cp.solve import round_up
-from kantopt.cp.solver import solved, solver_of
+from kantopt.cp.solver import accepted, solver_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
@@ -86,6 +86,7 @@ def relaxed_bounds(
 def _least(relaxation: Relaxation, tier: Tier, deadline: Deadline) -> int:
     """Lower bound of the objective, whether or not the solver gets to its end."""
     solver = solver_of(None if deadline.deterministic else deadline.remaining(), WORK)
-    if solved(relaxation.cp, solver, f"tier {tier.name}") == cp_model.INFEASIBLE:
+    cp = relaxation.cp
+    if accepted(solver.solve(cp), cp, f"tier {tier.name}") == cp_model.INFEASIBLE:
         raise ValueError(f"tier {tier.name}: no plan is as good as the values given")
     return round_up(solver.best_objective_bound)

@@ -17,7 +17,7 @@ from kantopt.cp.relaxed.settled import Settled, settle
 from kantopt.cp.relaxed.tiers import expression
 from kantopt.cp.relaxed.ways import Way, Ways
 from kantopt.cp.solve import Budget, round_up
-from kantopt.cp.solver import SOLVED, hint_solution, solved, solver_of
+from kantopt.cp.solver import SOLVED, accepted, hint_solution, solver_of
 from kantopt.cp.variables import weighted
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -207,7 +207,8 @@ class Towards:
         cp.add(expr <= value)
         cp.minimize(expr)
         solver = self._solver(i, PROVE if self._settled is None else SURE)
-        if solved(cp, solver, f"tier {self._tiers[i].name}") == cp_model.INFEASIBLE:
+        status = accepted(solver.solve(cp), cp, f"tier {self._tiers[i].name}")
+        if status == cp_model.INFEASIBLE:
             if known:
                 return  # more than the expression says of any plan, such as of power that GPUs draw
             raise ValueError(f"tier {self._tiers[i].name}: no plan is as good as the best known")

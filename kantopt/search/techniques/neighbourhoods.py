@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kantopt.clock import Deadline, elapsed
@@ -11,9 +10,7 @@ from kantopt.cp.around import Around
 from kantopt.cp.descent import descend
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.solver import Effort
-from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 from kantopt.search.engine.desk import Desk
 from kantopt.search.engine.incumbent import Incumbent
@@ -36,12 +33,11 @@ def nearby(desk: Desk, deadline: Deadline) -> None:
     """Free a few nodes at a time and solve what they hold, for as long as there is time."""
     if desk.incumbent.missing:
         return
-    search = Neighbourhoods(
-        desk.instance, desk.tiers, desk.incumbent.placement, desk.budget.seed, desk.budget.deadline
-    )
+    best = Incumbent(desk.instance, desk.tiers, desk.incumbent.placement)
+    search = Neighbourhoods(best, desk.budget.seed, desk.budget.deadline)
     while not deadline.over() and not desk.done():
         if desk.refresh():
-            search.adopt(desk.incumbent.placement)
+            best.adopt(desk.incumbent.placement)
         better = search.step(min(NEIGHBOURHOOD, deadline.remaining()))
         if better is not None:
             desk.found(better)
@@ -65,49 +61,21 @@ class Neighbourhoods:
 
     Parameters
     ----------
-    instance, tiers
-        The question.
-    start
-        A legal placement, but for required jobs that may be missing.
+    best
+        Where to begin; takes each improvement.
     seed
         Of all that is drawn.
     deadline
         No step goes on beyond it; with a deterministic one, a step is limited by work alone.
     """
 
-    def __init__(
-        self,
-        instance: Instance,
-        tiers: Sequence[Tier],
-        start: Placement,
-        seed: int,
-        deadline: Deadline,
-    ) -> None:
-        self._instance = instance
-        self._best = Incumbent(instance, tiers, start)
+    def __init__(self, best: Incumbent, seed: int, deadline: Deadline) -> None:
+        self.best = best
+        self._instance = best.instance
         self._deadline = deadline
         self._rng = random.Random(seed)
         self._kinds = [_Kind() for _ in CHOICES]
         self._view: View | None = None
-
-    @property
-    def best(self) -> Placement:
-        """The incumbent."""
-        return self._best.placement
-
-    @property
-    def values(self) -> tuple[int, ...]:
-        """Tier values of the incumbent."""
-        return self._best.values
-
-    def adopt(self, placement: Placement) -> None:
-        """Take an incumbent from elsewhere, judged."""
-        if self._best.adopt(placement):
-            self._view = None
-
-    def done(self) -> bool:
-        """Whether arithmetic says that nothing is left to gain."""
-        return self._best.done
 
     def step(self, seconds: float) -> Placement | None:
         """Solve one neighbourhood for about so long; return a better placement, if it has one.
@@ -116,27 +84,26 @@ class Neighbourhoods:
         """
         if not self._deadline.deterministic:
             seconds = min(seconds, self._deadline.remaining())
-        if self.done() or seconds <= 0 or not self._instance.nodes:
+        if self.best.done or seconds <= 0 or not self._instance.nodes:
             return None
-        if self._view is None:
-            self._view = View(self._instance, self.best)
+        start = self.best.placement
+        if self._view is None or self._view.placement is not start:
+            self._view = View(self._instance, start)
         i = self._rng.choices(range(len(CHOICES)), [kind.merit for kind in self._kinds])[0]
         kind = self._kinds[i]
         size = min(int(kind.size), len(self._instance.nodes))
         nodes = CHOICES[i](self._view, size, self._rng)
         found, closed = self._solve(frozenset(nodes), seconds)
-        better = found is not None and self._best.offer(found)
-        if better:
-            self._view = None
+        better = found is not None and self.best.offer(found)
         kind.merit = max(LEAST_MERIT, FADING * kind.merit + (1 - FADING) * better)
         if closed:
             kind.size = min(LARGEST, kind.size * GROWTH)
         else:
             kind.size = max(SMALLEST, kind.size * SHRINKAGE)
-        return self.best if better else None
+        return self.best.placement if better else None
 
     def _solve(self, nodes: frozenset[int], seconds: float) -> tuple[Placement | None, bool]:
-        best = self._best
+        best = self.best
         rules = [
             rule
             for rule in Rule

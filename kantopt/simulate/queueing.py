@@ -11,11 +11,11 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 from kantopt.errors import UsageError
-from kantopt.schema.hints import one_of, quote
-from kantopt.schema.policy import Queueing
+from kantopt.schema.policy import Policy, Queueing
 from kantopt.simulate.fair_share import FairShare
 from kantopt.simulate.floor import Floor
 from kantopt.simulate.orders import Order, Sequence, by_rank, fifo, priority
+from kantopt.simulate.preemption import Evictions, MakeRoom
 from kantopt.simulate.reservations import Reservations
 from kantopt.simulate.virtual_finish import VirtualFinish
 
@@ -37,14 +37,17 @@ class Backfill(Protocol):
 class NobodyPasses:
     """The first of the queue starts, then the next, until one does not fit."""
 
-    def __init__(self, sequence: Sequence) -> None:
-        self._sequence = sequence
+    def __init__(self, sequence: Sequence, make_room: MakeRoom | None = None) -> None:
+        self._sequence, self._make_room = sequence, make_room
 
     def __call__(self, floor: Floor) -> None:
         """Start who may start now."""
         for j in self._sequence(floor):
-            if not floor.start(j):
+            if not self._start(floor, j):
                 return
+
+    def _start(self, floor: Floor, j: int) -> bool:
+        return floor.start(j) or (self._make_room is not None and self._make_room(floor, j))
 
     @property
     def wakes(self) -> int | None:
@@ -61,10 +64,11 @@ class BestEffort(NobodyPasses):
 
     def __call__(self, floor: Floor) -> None:
         """Start who may start now."""
-        # Where ranks do not change, nobody is asked who is like one that did not fit.
-        by_kind = self._sequence is by_rank
+        # Where ranks do not change, nobody is asked who is like one that did not fit, unless one
+        # may evict others and the other may not.
+        by_kind = self._sequence is by_rank and self._make_room is None
         for j in floor.waiting.best_of_each() if by_kind else self._sequence(floor):
-            floor.start(j)
+            self._start(floor, j)
 
 
 class Nobody(NobodyPasses):
@@ -83,33 +87,39 @@ ORDERS: dict[str, Callable[[Queueing], tuple[Order, Sequence]]] = {
     "fair-share": lambda queueing: (fifo, FairShare(queueing)),
     "virtual-finish": lambda queueing: (VirtualFinish(queueing), by_rank),
 }
-BACKFILLS: dict[str, Callable[[Queueing, Sequence], Backfill]] = {
-    "none": lambda _, sequence: NobodyPasses(sequence),
-    "best-effort": lambda _, sequence: BestEffort(sequence),
-    "easy": lambda _, sequence: Reservations(1, sequence),
-    "conservative": lambda queueing, sequence: Reservations(queueing.depth, sequence),
+BACKFILLS: dict[str, Callable[[Queueing, Sequence, MakeRoom | None], Backfill]] = {
+    "none": lambda _, sequence, make_room: NobodyPasses(sequence, make_room),
+    "best-effort": lambda _, sequence, make_room: BestEffort(sequence, make_room),
+    "easy": lambda queueing, *how: _reservations(queueing, 1, *how),
+    "conservative": lambda queueing, *how: _reservations(queueing, queueing.depth, *how),
 }
 
 
-def queueing_of(policy: str, queueing: Queueing) -> tuple[Order, Backfill]:
+def _reservations(
+    queueing: Queueing, depth: int, sequence: Sequence, make_room: MakeRoom | None
+) -> Reservations:
+    return Reservations(depth, sequence, make_room, evict_backfilled=queueing.preempt_backfilled)
+
+
+def queueing_of(policy: Policy) -> tuple[Order, Backfill]:
     """Return order and backfill of a policy.
 
     Raises
     ------
     UsageError
-        If the policy asks for what is not simulated.
+        If the policy asks for what does not go together.
     """
-    for field, value, known in (
-        ("order", queueing.order, list(ORDERS)),
-        ("backfill", queueing.backfill, list(BACKFILLS)),
-    ):
-        if value not in known:
-            found = f"{quote(value)}, which is not simulated yet"
-            where = f"policy {policy}: queueing.{field}"
-            raise UsageError(f"{where}: found {found}, expected {one_of(known)}")
-    for field in ("preemption", "reclaim", "preempt_backfilled"):
-        if getattr(queueing, field):
-            found = "true, which is not simulated yet"
-            raise UsageError(f"policy {policy}: queueing.{field}: found {found}, expected false")
+    queueing = policy.queueing
+    where = f"policy {policy.metadata.name}: queueing"
+    if queueing.preempt_backfilled and queueing.backfill not in ("easy", "conservative"):
+        found = f"true with backfill {queueing.backfill}, which reserves nothing"
+        raise UsageError(f"{where}.preemptBackfilled: found {found}, expected easy or conservative")
     order, sequence = ORDERS[queueing.order](queueing)
-    return order, BACKFILLS[queueing.backfill](queueing, sequence)
+    evicts = queueing.preemption or queueing.reclaim
+    if policy.placement.planner is not None:
+        if evicts or queueing.preempt_backfilled:
+            found = "evictions beside placement.planner"
+            raise UsageError(f"{where}: found {found}, expected none: its model says who goes")
+        return order, Nobody()
+    make_room = Evictions(queueing) if evicts else None
+    return order, BACKFILLS[queueing.backfill](queueing, sequence, make_room)

@@ -18,6 +18,7 @@ from kantopt.search.shapes import Ints
 from kantopt.search.state import Change
 from kantopt.simulate.floor import Floor, ends, length
 from kantopt.simulate.orders import Sequence
+from kantopt.simulate.preemption import MakeRoom, spared, start_without
 from kantopt.simulate.profile import NEVER, Profile
 
 
@@ -57,8 +58,19 @@ class Reservations:
     reservation, and does not count as one of the first.
     """
 
-    def __init__(self, depth: int, sequence: Sequence) -> None:
+    def __init__(
+        self,
+        depth: int,
+        sequence: Sequence,
+        make_room: MakeRoom | None = None,
+        *,
+        evict_backfilled: bool = False,
+    ) -> None:
         self._depth, self._sequence = depth, sequence
+        self._make_room, self._evict_backfilled = make_room, evict_backfilled
+        self._passed: dict[int, tuple[int, int]] = {}
+        """Of those who passed: their version, and the first of those who waited before."""
+        self._first: int | None = None
         self._profile: Profile | None = None
         self._running: dict[int, _Running] = {}
         self._kept: dict[int, Reservation | None] = {}
@@ -82,6 +94,7 @@ class Reservations:
         for j in [j for j in self._kept if j not in floor.waiting]:
             self._drop(j)
         expected = next(order, None)
+        self._first = None
         held = 0
         for j in self._sequence(floor):
             if held >= self._depth:
@@ -96,7 +109,16 @@ class Reservations:
                         self._drop(other)
                 expected = None
                 self._freed = True
-            held += self._reserve(floor, profile, j)
+            reserved = self._reserve(floor, profile, j)
+            if reserved is not None and not held and self._start_by_force(floor, j):
+                # What is reserved behind may have counted on the room of those who are gone.
+                for other in list(self._kept):
+                    self._drop(other)
+                self._freed = True
+                continue
+            if reserved:
+                self._first = self._first if held else j
+                held += 1
         for j in [j for j in (expected, *order) if j is not None]:
             self._drop(j)
             self._freed = True
@@ -128,8 +150,30 @@ class Reservations:
 
     # -- the queue
 
-    def _reserve(self, floor: Floor, profile: Profile, j: int) -> bool:
-        """Start a job or give it a reservation, no later than it had one; whether it has one."""
+    def _start_by_force(self, floor: Floor, j: int) -> bool:
+        """Start the first of those who wait by evicting others."""
+        if self._make_room is not None and self._make_room(floor, j):
+            done = True
+        elif self._evict_backfilled:
+            victims = [
+                v
+                for v, (version, first) in reversed(self._passed.items())
+                if first == j and version == floor.work[v].version and not spared(floor, v)
+            ]
+            done = start_without(floor, j, victims, lambda _: True)
+        else:
+            done = False
+        if done:
+            profile = self._follow(floor)
+            self._drop(j)
+            self._started(floor, profile, j)
+        return done
+
+    def _reserve(self, floor: Floor, profile: Profile, j: int) -> bool | None:
+        """Start a job or give it a reservation, no later than it had one.
+
+        Returns whether it has one; ``None`` if it has started.
+        """
         now, had = floor.now, self._kept.get(j)
         if j in self._kept and not self._freed and (had is None or had.begin > now):
             return had is not None
@@ -142,7 +186,7 @@ class Reservations:
         if found is not None and found.begin <= now and floor.start(j, at=found.pods):
             self._kept.pop(j, None)
             self._started(floor, profile, j)
-            return False
+            return None
         self._kept.pop(j, None)
         self._kept[j] = found
         if found is not None:
@@ -176,11 +220,13 @@ class Reservations:
             pods = floor.cluster.trial(j)
         if pods and floor.start(j, at=pods):
             self._started(floor, profile, j)
+            if self._evict_backfilled and self._first is not None:
+                self._passed[j] = floor.work[j].version, self._first
         else:
             self._failed[key] = lasts
 
     def _drop(self, j: int) -> None:
-        had = self._kept.pop(j)
+        had = self._kept.pop(j, None)
         if had is not None and self._profile is not None:
             self._profile.give(had.pods, had.begin, had.end)
             self._failed.clear()
@@ -233,6 +279,7 @@ class Reservations:
                 profile.give(known.pods, now, known.end)
                 self._freed = self._freed or known.end > now
                 del self._running[j]
+                self._passed.pop(j, None)
                 if work.running:  # moved, perhaps to where somebody has a reservation
                     anew = True
                     self._started(floor, profile, j)

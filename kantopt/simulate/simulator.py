@@ -16,7 +16,7 @@ from kantopt.simulate.history import Ended, History
 from kantopt.simulate.judged import Judge, judged_every
 from kantopt.simulate.moment import Moments
 from kantopt.simulate.planned import Cycles, Rounds
-from kantopt.simulate.queueing import Nobody, queueing_of
+from kantopt.simulate.queueing import queueing_of
 from kantopt.simulate.recorder import Recorder
 from kantopt.simulate.refused import Refusals
 from kantopt.simulate.waiting import Waiting
@@ -56,7 +56,7 @@ class Simulator:
         self.world, self.policy, self.stop = world, policy, stop or Stop()
         self.now, self._until = 0, until
         self.restart_time = duration_seconds(policy.restart_time) * SECOND
-        order, self._backfill = queueing_of(policy.metadata.name, policy.queueing)
+        order, self._backfill = queueing_of(policy)
         self.cluster = Cluster(world, policy.placement)
         self.work = [Work() for _ in world.tasks]
         tasks = world.tasks
@@ -85,8 +85,6 @@ class Simulator:
         planner, tidying = policy.placement.planner, policy.defragmentation
         self._cycles = planner and Cycles(self, self.calendar, moments, planner, seed)
         self._rounds = tidying and Rounds(self, self.calendar, moments, tidying, seed)
-        if self._cycles:
-            self._backfill = Nobody()
         self._begin()
 
     def _begin(self) -> None:

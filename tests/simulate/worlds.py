@@ -147,11 +147,17 @@ def drawn_policy(rng: random.Random, names: list[str], *, planned: bool = False)
             "moves": rng.choice((1, 50)),
             "waveTime": f"{rng.choice((0, 7))}s",
         }
+    backfill = rng.choice(BACKFILLS)
+    evicts = "planner" not in placement and rng.random() < 0.5
+    reserves = backfill in ("easy", "conservative")
     return policy(
         queueing={
-            "backfill": rng.choice(BACKFILLS),
+            "backfill": backfill,
             "order": rng.choice(ORDERS),
             "depth": rng.choice((2, 100)),
+            "preemption": evicts and rng.random() < 0.7,
+            "reclaim": evicts and rng.random() < 0.7,
+            "preemptBackfilled": evicts and reserves and rng.random() < 0.5,
         },
         placement=placement,
         **more,

@@ -1,0 +1,223 @@
+"""Jobs evicted for others that wait: by priority, and by queues that take back what is theirs.
+
+Whole jobs go, the fewest in the sense of reverse trim (Kueue): one after the other until the job
+fits, then each comes back, the last first, without which it still does. For what a queue takes
+back: reclaim within a cohort, as Kueue has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import islice
+
+from kantopt.schema.duration import duration_seconds
+from kantopt.schema.model import Rule
+from kantopt.schema.policy import Queueing
+from kantopt.search.state import Change
+from kantopt.simulate.floor import Floor
+from kantopt.simulate.world import SECOND, World
+
+MakeRoom = Callable[[Floor, int], bool]
+"""Starts a job that does not fit by evicting others; returns whether that was done."""
+May = Callable[[int], bool]
+"""Whether a job may be evicted, as the cluster stands."""
+
+
+class Evictions:
+    """Finds victims for jobs that wait, and starts these in their place.
+
+    A job of lower priority may go for one that may evict at all (``preemptionPolicy``). With
+    ``reclaim`` a job of a queue that uses more than its nominal quota may go, whatever its
+    priority, for one whose queue stays within its own with it, in the same cohort; only as long
+    as its queue uses more, and of a resource that the other asks for. Spared are jobs that are not
+    preemptible, have run for less than their ``minRuntime``, have a disruption budget, or belong
+    to their nodes. With ``reclaim`` a job whose queue borrows evicts none of another queue of its
+    cohort that does not, whatever its priority: they would take turns.
+    """
+
+    def __init__(self, queueing: Queueing) -> None:
+        self._by_priority, self._reclaims = queueing.preemption, queueing.reclaim
+        self._failed: dict[Hashable, int] = {}
+        """Version of the cluster in which nobody could be evicted for jobs of a kind."""
+
+    def __call__(self, floor: Floor, j: int) -> bool:
+        """Start a job that waits and does not fit by evicting others; return whether that was done.
+
+        If not, nobody is evicted.
+        """
+        if not (self._by_priority or self._reclaims):
+            return False
+        job = floor.world.instance.jobs[j]
+        key = floor.cluster.alike(j), job.priority, job.may_preempt
+        if self._failed.get(key) == floor.cluster.version:
+            return False
+        may = self._may(floor, j)
+        able = [v for v in floor.running if may(v)]
+        # The least important first, of equals who has come last.
+        victims = sorted(
+            (v for v in able if not spared(floor, v)),
+            key=lambda v: (floor.world.instance.jobs[v].priority, -_since(floor, v), -v),
+        )
+        if not start_without(floor, j, victims, may):
+            # Who is too young is not for ever.
+            if not any(is_young(floor, v) for v in able):
+                self._failed[key] = floor.cluster.version
+            return False
+        return True
+
+    def _may(self, floor: Floor, j: int) -> May:
+        instance = floor.world.instance
+        asked = _asked(floor.world, j)
+        entitled = self._reclaims and _within_nominal(floor, j, asked)
+
+        def may(v: int) -> bool:
+            if entitled and _borrows(floor, v, j, asked):
+                return True
+            if not (self._by_priority and instance.may_evict_for(j, v)):
+                return False
+            # Who has taken back what is his does not lose it to one who borrows.
+            theirs = self._reclaims and _in_one_cohort(floor, v, j) and not entitled
+            return not theirs or _borrows(floor, v, j, asked)
+
+        return may
+
+
+def start_without(floor: Floor, j: int, victims: Sequence[int], may: May) -> bool:
+    """Start a job once some of those who may go have gone, the first of them; if it then fits.
+
+    Parameters
+    ----------
+    victims
+        Jobs that run, in the order in which they would go.
+    may
+        Asked before each, when those before it have gone.
+    """
+    cluster = floor.cluster
+    mark = cluster.state.mark()
+    if not list(_gone(floor, victims, may)) or not cluster.trial(j):
+        cluster.state.undo(mark)
+        return False
+    # All of them suffice; of the first ones a few may: twice as many, until they do.
+    cluster.state.undo(mark)
+    rest, gone, pods = (
+        _gone(floor, victims, may),
+        dict[int, tuple[Change, ...]](),
+        tuple[Change, ...](),
+    )
+    while not pods and (more := dict(islice(rest, max(1, len(gone))))):
+        gone |= more
+        pods = cluster.trial(j)
+    for v, places in reversed(list(gone.items())):
+        _put(floor, places)
+        if found := cluster.trial(j):
+            del gone[v]
+            pods = found
+        else:
+            _take(floor, places)
+    cluster.state.undo(mark)
+    for v in gone:
+        floor.evict(v)
+    return floor.start(j, at=pods)
+
+
+def spared(floor: Floor, v: int) -> bool:
+    """Whether a job that runs is not evicted for anybody."""
+    instance = floor.world.instance
+    pinned = instance.on(Rule.PINNED)
+    for s in instance.jobs[v].podsets:
+        podset = instance.podsets[s]
+        if podset.daemon or podset.budgets or (pinned and not podset.preemptible):
+            return True
+    return is_young(floor, v)
+
+
+def is_young(floor: Floor, v: int) -> bool:
+    """Whether a job has run for less than the time for which it is not evicted."""
+    return floor.now - _since(floor, v) < _least_time(floor.world, v)
+
+
+def _since(floor: Floor, v: int) -> int:
+    """When a job came that runs."""
+    return floor.work[v].stays[0][0]
+
+
+def _least_time(world: World, v: int) -> int:
+    """Milliseconds that a job runs before it may be evicted."""
+    job = world.jobs[v]
+    queues = {queue.name: queue.min_runtime for queue in world.snapshot.queues}
+    for text in (job.min_runtime, queues.get(job.queue_name), world.model.limits.min_runtime):
+        if text is not None:
+            return duration_seconds(text) * SECOND
+    return 0
+
+
+def _gone(
+    floor: Floor, victims: Sequence[int], may: May
+) -> Iterator[tuple[int, tuple[Change, ...]]]:
+    """Take those who may go off the state, one by one, and yield where they were."""
+    state = floor.cluster.state
+    for v in victims:
+        if may(v):
+            podsets = floor.world.instance.jobs[v].podsets
+            places = tuple(
+                (s, spot, k) for s in podsets for spot, k in sorted(state.spots[s].items())
+            )
+            _take(floor, places)
+            yield v, places
+
+
+def _take(floor: Floor, places: Sequence[Change]) -> None:
+    for s, spot, k in places:
+        floor.cluster.state.add(s, spot, -k)
+
+
+def _put(floor: Floor, places: Sequence[Change]) -> None:
+    for s, spot, k in places:
+        floor.cluster.state.add(s, spot, k)
+
+
+def _asked(world: World, j: int) -> list[int]:
+    """What the pods without which a job does not start ask for, by resource."""
+    instance = world.instance
+    total = [0] * len(instance.resources)
+    for role in instance.jobs[j].roles:
+        for r, amount in enumerate(instance.podsets[role.podsets[0]].demand):
+            total[r] += max(role.min_count, 0) * amount
+    return total
+
+
+def _within_nominal(floor: Floor, j: int, asked: Sequence[int]) -> bool:
+    """Whether a job's queue stays within its own share with it."""
+    instance = floor.world.instance
+    queue = instance.jobs[j].queue
+    if queue is None or not instance.queues[queue].cohort:
+        return False
+    used = floor.cluster.state.quotas.usage[queue]
+    return all(
+        used[quota.resource] + asked[quota.resource] <= quota.nominal
+        for quota in instance.queues[queue].quotas
+        if asked[quota.resource]
+    )
+
+
+def _in_one_cohort(floor: Floor, v: int, j: int) -> bool:
+    """Whether two jobs are of different queues of one cohort."""
+    instance = floor.world.instance
+    one, other = instance.jobs[v].queue, instance.jobs[j].queue
+    if one is None or other is None or one == other:
+        return False
+    return instance.queues[one].cohort == instance.queues[other].cohort != ""
+
+
+def _borrows(floor: Floor, v: int, j: int, asked: Sequence[int]) -> bool:
+    """Whether the queue of a job uses, of what another asks for, more than its own share."""
+    instance = floor.world.instance
+    other = instance.jobs[v].queue
+    if other is None or not _in_one_cohort(floor, v, j):
+        return False
+    queue, used = instance.queues[other], floor.cluster.state.quotas.usage[other]
+    uses = _asked(floor.world, v)
+    return any(
+        asked[quota.resource] and uses[quota.resource] and used[quota.resource] > quota.nominal
+        for quota in queue.quotas
+    )

@@ -1,0 +1,195 @@
+"""Evictions of policies: for whom, of whom, as few as it takes, and never in turns."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from kantopt.errors import UsageError
+from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.search.state import Change
+from kantopt.simulate.history import History
+from kantopt.simulate.simulator import Simulator
+from tests.simulate.worlds import GPU, drawn, job, policy, simulated, snapshot, trace, world
+
+
+def starts(history: History) -> dict[str, int | None]:
+    return {each.name.split("/")[1]: each.started for each in history.jobs}
+
+
+def evicted(history: History) -> list[str]:
+    return [each.name.split("/")[1] for each in history.jobs if each.evictions]
+
+
+def evicting(**more: Any) -> Any:
+    return policy(queueing={"preemption": True, **more}, restartTime="0s")
+
+
+@pytest.mark.parametrize("backfill", ["none", "best-effort", "easy", "conservative"])
+def test_the_least_important_go_as_few_as_it_takes_and_come_back(backfill: str) -> None:
+    course = trace(
+        job("low", 0, 100, 4, priority=1),
+        job("middle", 1, 100, 4, priority=2),
+        job("small", 2, 100, 2, priority=1),
+        job("other", 3, 100, 6, priority=3),
+        job("high", 10, 50, 6, priority=5),
+    )
+    history = simulated(snapshot(8, 8), course, evicting(backfill=backfill, order="priority"))
+    assert starts(history)["high"] == 10_000
+    # Small goes first, then low, then middle: only then is there a node; small is not needed.
+    assert evicted(history) == ["low", "middle"]
+    assert all(each.ended is not None for each in history.jobs)
+
+
+def test_nobody_goes_for_an_equal_or_for_one_that_never_evicts() -> None:
+    course = trace(
+        job("a", 0, 100, 8, priority=5),
+        job("equal", 1, 10, 8, priority=5),
+        job("meek", 2, 10, 8, priority=9, preemptionPolicy="Never"),
+    )
+    history = simulated(snapshot(8), course, evicting(backfill="best-effort"))
+    assert evicted(history) == []
+    assert min(each.started or 0 for each in history.jobs[1:]) == 100_000
+
+
+def test_nobody_goes_if_that_is_not_enough() -> None:
+    course = trace(
+        job("low", 0, 100, 4, priority=1),
+        job("equal", 0, 100, 4, priority=5),
+        job("high", 10, 10, 8, priority=5),
+    )
+    assert evicted(simulated(snapshot(8), course, evicting())) == []
+
+
+@pytest.mark.parametrize(
+    "more", [{"preemptible": False}, {"minRuntime": "60s"}], ids=["not preemptible", "young"]
+)
+def test_who_is_protected_stays(more: dict[str, Any]) -> None:
+    course = trace(job("low", 0, 50, 8, priority=1, **more), job("high", 10, 10, 8, priority=5))
+    history = simulated(snapshot(8), course, evicting())
+    assert starts(history) == {"low": 0, "high": 50_000}
+
+
+def test_who_has_run_for_long_enough_goes() -> None:
+    course = trace(
+        job("low", 0, 200, 8, priority=1, minRuntime="60s"),
+        job("high", 10, 10, 8, priority=5),
+        job("tick", 70, 1, 9),
+        job("tock", 80, 1, 1, priority=9),
+    )
+    history = simulated(snapshot(8), course, evicting(backfill="best-effort"))
+    assert starts(history)["high"] == 70_000
+
+
+def cohort(nominal: int, *names: str) -> ClusterSnapshot:
+    """A node of 8 GPUs and queues that lend each other."""
+    queues = [
+        {
+            "name": name,
+            "cohort": "c",
+            "resources": [{"name": GPU, "nominalQuota": nominal}],
+        }
+        for name in names
+    ]
+    return snapshot(8, queues=queues)
+
+
+def reclaiming(**more: Any) -> Any:
+    return policy(queueing={"reclaim": True, **more}, restartTime="0s")
+
+
+def test_a_queue_takes_back_what_another_borrows_and_no_more() -> None:
+    course = trace(
+        *(job(f"a{i}", i, 100, 2, queueName="a", priority=9) for i in range(4)),
+        job("b0", 10, 100, 2, queueName="b", priority=0),
+        job("b1", 11, 100, 2, queueName="b", priority=0),
+        job("b2", 12, 100, 2, queueName="b", priority=0),
+    )
+    history = simulated(cohort(4, "a", "b"), course, reclaiming(backfill="best-effort"))
+    found = starts(history)
+    assert (found["b0"], found["b1"]) == (10_000, 11_000)
+    # The third would be beyond its own share: it waits.
+    assert found["b2"] is not None
+    assert found["b2"] >= 100_000
+    assert evicted(history) == ["a2", "a3"]
+
+
+def test_without_reclaim_borrowers_stay() -> None:
+    course = trace(job("a", 0, 100, 8, queueName="a"), job("b", 10, 100, 4, queueName="b"))
+    assert evicted(simulated(cohort(4, "a", "b"), course, evicting())) == []
+    assert evicted(simulated(cohort(4, "a", "b"), course, reclaiming())) == ["a"]
+
+
+def test_who_borrows_does_not_take_by_priority_what_was_taken_back() -> None:
+    course = trace(
+        job("a0", 0, 100, 4, queueName="a", priority=9),
+        job("a1", 1, 100, 4, queueName="a", priority=9),
+        job("b", 10, 100, 4, queueName="b", priority=0),
+        job("tick", 20, 1, 9),
+    )
+    both = policy(queueing={"reclaim": True, "preemption": True}, restartTime="0s")
+    history = simulated(cohort(4, "a", "b"), course, both)
+    assert evicted(history) == ["a1"]
+    assert [each.starts for each in history.jobs[:3]] == [1, 2, 1]
+
+
+def test_who_passed_goes_if_the_reserved_job_can_start_without_him() -> None:
+    course = trace(
+        job("long", 0, 100, 4, estimate="200s"),
+        job("head", 1, 50, 8, priority=0),
+        job("passer", 2, 150, 4, priority=9),
+    )
+    easy = {"backfill": "easy"}
+    kept = simulated(snapshot(8), course, policy(queueing=easy))
+    assert starts(kept) == {"long": 0, "passer": 2000, "head": 152_000}
+    gone = policy(queueing={**easy, "preemptBackfilled": True}, restartTime="0s")
+    history = simulated(snapshot(8), course, gone)
+    assert starts(history) == {"long": 0, "passer": 2000, "head": 100_000}
+    assert evicted(history) == ["passer"]
+
+
+class Watched(Simulator):
+    """Remembers who was evicted for whom."""
+
+    def evict(self, j: int) -> None:
+        self.victims = [*getattr(self, "victims", []), j]
+        super().evict(j)
+
+    def start(self, j: int, at: Iterable[Change] | None = None) -> bool:
+        self.pairs = [*getattr(self, "pairs", []), *((j, v) for v in getattr(self, "victims", []))]
+        self.victims = []
+        return super().start(j, at)
+
+
+def test_victims_are_less_important_and_quotas_hold_whatever_happens() -> None:
+    evictions = 0
+    for seed in range(120):
+        cluster, _ = drawn(seed)
+        rng = random.Random(seed)
+        backfill = rng.choice(("none", "best-effort", "easy", "conservative"))
+        order = rng.choice(("fifo", "priority", "fair-share"))
+        simulator = Watched(cluster, evicting(backfill=backfill, order=order), verify_every=1)
+        simulator.run()  # the judge looks at every state, quotas and all
+        for j, v in getattr(simulator, "pairs", []):
+            evictions += 1
+            assert cluster.instance.jobs[j].priority > cluster.instance.jobs[v].priority
+            assert cluster.instance.jobs[j].may_preempt
+    assert evictions > 20
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"queueing": {"preemptBackfilled": True}}, "expected easy or conservative"),
+        (
+            {"queueing": {"preemption": True}, "placement": {"planner": {}}},
+            "found evictions beside placement.planner",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused(more: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        Simulator(world(snapshot(8), trace()), policy(**more))

@@ -182,6 +182,14 @@ class Reservations:
         found = self._earliest(
             floor, profile, j, length(floor, j), None if had is None else had.begin
         )
+        if found is None and had is not None and had.begin <= now:
+            # Places of the past: those whom he must be near, or away from, may have come or gone.
+            if floor.put(j, (), had.pods):
+                self._kept.pop(j, None)
+                self._started(floor, profile, j)
+                return None
+            had = None
+            found = self._earliest(floor, profile, j, length(floor, j), None)
         found = found or had
         if found is not None and found.begin <= now and floor.start(j, at=found.pods):
             self._kept.pop(j, None)

@@ -187,3 +187,20 @@ def test_a_node_that_fails_takes_reservations_with_it_and_others_pass() -> None:
     # While a node is down there is no room for two: whoever fits may pass.
     assert started["default/c"] in (20_000, 100_000)
     assert started["default/both"] == 510_000
+
+
+def test_places_that_were_reserved_are_looked_at_again_for_those_who_must_be_near_others() -> None:
+    near = [{"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"x": "y"}}}]
+    anchor = job("anchor", 0, 100, 1)
+    anchor["podSets"][0]["labels"] = {"x": "y"}
+    head = job("head", 1, 50, 8)
+    head["podSets"][0]["podAffinity"] = near
+    other = job("other", 150, 300, 1)
+    other["podSets"][0]["labels"] = {"x": "y"}
+    tick = job("tick", 160, 1, 99)
+    course = trace(anchor, job("full", 0, 120, 4), head, other, tick)
+    for kind in ("easy", "conservative"):
+        # At 120 s, when it was to start, its anchor is gone: every state is judged.
+        history = simulated(snapshot(9, 9), course, policy(queueing={"backfill": kind}))
+        started = {each.name.split("/")[1]: each.started for each in history.jobs}
+        assert started == {"anchor": 0, "full": 0, "head": 160_000, "other": 150_000, "tick": None}

@@ -116,7 +116,12 @@ def drawn(seed: int, *, planned: bool = False) -> tuple[World, Policy]:
 def _larger(cluster: ClusterSnapshot, times: int) -> ClusterSnapshot:
     nodes = tuple(
         node.model_copy(
-            update={"allocatable": {k: times * int(v) for k, v in node.allocatable.items()}}
+            update={
+                "allocatable": {
+                    k: times * int(v) if str(v).isdecimal() else v
+                    for k, v in node.allocatable.items()
+                }
+            }
         )
         for node in cluster.nodes
     )

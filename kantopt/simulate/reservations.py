@@ -175,8 +175,12 @@ class Reservations:
         Returns whether it has one; ``None`` if it has started.
         """
         now, had = floor.now, self._kept.get(j)
-        if j in self._kept and not self._freed and (had is None or had.begin > now):
-            return had is not None
+        if j in self._kept and not self._freed:
+            # One who must be near others, or away from them, may have places because they came.
+            if had is not None and had.begin > now:
+                return True
+            if had is None and floor.cluster.alike(j) != j:
+                return False
         if had is not None:
             profile.give(had.pods, had.begin, had.end)
         found = self._earliest(
@@ -195,7 +199,6 @@ class Reservations:
             self._kept.pop(j, None)
             self._started(floor, profile, j)
             return None
-        self._kept.pop(j, None)
         self._kept[j] = found
         if found is not None:
             profile.take(found.pods, found.begin, found.end)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import random
 from hashlib import blake2b
 from math import log
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
+from kantopt.cli import options
 from kantopt.problem.cluster import Spot
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric
+from kantopt.schema.zone import StrategyName
 from kantopt.search.portfolio import best_of
 from kantopt.search.state import State, rooms
 from kantopt.search.stranded import Stranded
@@ -21,6 +23,14 @@ from kantopt.verify.metrics import measure
 from tests.generate import random_instance
 from tests.search.helpers import FOREVER, built, where
 from tests.verify.world import GPU, Document, job, node, pods, question
+
+
+def test_strategies_have_the_same_names_wherever_they_are_told() -> None:
+    """Zones and policies know all but the one that needs a zone and the one for comparison."""
+    named = {strategy.value for strategy in Strategy}
+    assert {option.value for option in options.Strategy} == named
+    told = {Strategy.E_SPREAD.value, Strategy.REVERSE_TRIM.value}
+    assert set(get_args(StrategyName)) == named - told
 
 
 def test_best_fit_leaves_the_smallest_piece() -> None:

@@ -54,7 +54,7 @@ def fill(
         case Strategy.E_BINPACK:
             return _on_fewest(scores, s, pods, np.flatnonzero(mask))
         case Strategy.SPREAD:
-            return _apart(scores, s, pods, mask)
+            return _one_by_one(scores, [s] * pods, mask, apart=True)
         case _:
             return _packed(scores, [s] * pods, mask)
 
@@ -186,38 +186,25 @@ def _on_fewest(scores: Scores, s: int, pods: int, nodes: Ints) -> int:
     return pods - left
 
 
-def _one_by_one(scores: Scores, podsets: Sequence[int], mask: Mask) -> int:
-    """Always the best node as it stands then; only the node that changed is scored anew."""
+def _one_by_one(scores: Scores, podsets: Sequence[int], mask: Mask, *, apart: bool = False) -> int:
+    """Always the best node as it stands then; only the node that changed is scored anew.
+
+    ``apart``: of the nodes with the fewest replicas.
+    """
     fits, score = scores.of(podsets[0])
     nodes = np.flatnonzero(mask & fits)
-    heap = list(zip((-score[nodes]).tolist(), nodes.tolist(), strict=True))
+    there = replicas_on(scores.state, podsets[0]) if apart else {}
+    found = nodes.tolist()
+    heap = list(zip((there.get(n, 0) for n in found), (-score[nodes]).tolist(), found, strict=True))
     heapq.heapify(heap)
     placed = 0
     while heap and placed < len(podsets) and not _late(scores, placed):
-        _, n = heapq.heappop(heap)
+        replicas, _, n = heapq.heappop(heap)
         if _place_on(scores, podsets[placed : placed + 1], n):
             placed += 1
             again = _again(scores, podsets[0], n)
             if again is not None:
-                heapq.heappush(heap, (-again, n))
-    return placed
-
-
-def _apart(scores: Scores, s: int, pods: int, mask: Mask) -> int:
-    """Always a node with the fewest replicas, of these the best as it stands then."""
-    fits, score = scores.of(s)
-    there = replicas_on(scores.state, s)
-    nodes = np.flatnonzero(mask & fits)
-    heap = [(there.get(n, 0), -int(score[n]), n) for n in nodes.tolist()]
-    heapq.heapify(heap)
-    placed = 0
-    while heap and placed < pods and not _late(scores, placed):
-        replicas, _, n = heapq.heappop(heap)
-        if _place_on(scores, [s], n):
-            placed += 1
-            again = _again(scores, s, n)
-            if again is not None:
-                heapq.heappush(heap, (replicas + 1, -again, n))
+                heapq.heappush(heap, (replicas + apart, -again, n))
     return placed
 
 

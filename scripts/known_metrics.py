@@ -107,6 +107,28 @@ def writes_while_it_moves() -> Known:
     )
 
 
+def equal_shares() -> Known:
+    return Known(
+        "equal-shares-beside-one-that-has-more",
+        """
+        Three queues of equal weight share 16 GPUs, a third each. One has eight for good. The others
+        want twelve and four, and there are eight: whoever wants four gets them, as they are less
+        than its third, and the other lacks 1.333 of its own.
+        """,
+        (),
+        [node("a"), node("b")],
+        [
+            *(job(f"many-{i}", 1, 2, queueName="many") for i in range(6)),
+            *(job(f"few-{i}", 1, 2, queueName="few") for i in range(2)),
+        ],
+        [PLACED, "fair_share"],
+        [job("old", 1, 8, at={"a": 1}, queueName="old", preemptible=False, movable=False)],
+        tiers={"unplaced[priority=100, milli-GPU]": 8000, "fair_share": 1333},
+        placement={"few-0": {"b": 1}, "few-1": {"b": 1}, "old": {"a": 1}},
+        snapshot={"queues": [Line(name=name, weight=1) for name in ("many", "few", "old")]},
+    )
+
+
 _WIDE = {"cpu": 20, "pods": 32}
 
 
@@ -115,3 +137,4 @@ def decided_by_metrics() -> Iterator[Known]:
     yield frugal_when_full()
     yield crowded_nodes()
     yield writes_while_it_moves()
+    yield equal_shares()

@@ -265,7 +265,7 @@ def random_documents(seed: int) -> tuple[ClusterSnapshot, JobList, Model]:
     while True:
         objectives, favourite = rng.choice(OBJECTIVES)
         parts = _document(_draft(rng, favourite), objectives)
-        ask_more(seed, parts[0], parts[2])
+        ask_more(seed, parts)
         raw = [RawDocument(f"seed {seed}", i, data) for i, data in enumerate(parts)]
         documents = (
             validate(raw[0], ClusterSnapshot),

@@ -94,6 +94,7 @@ def report_metrics(question: Question, model: Model, slots: Sequence[Slot] = ())
             *_stranded(measured, mixes or [instance.mix]),
             *_unplaced(measured),
             *_loads(measured, [tier for tier in tiers if tier.metric is Metric.BALANCE]),
+            *_shares(measured),
             *_closeness(measured, level),
             *_disruption(measured),
         ),
@@ -283,6 +284,13 @@ def _unplaced(measured: _Measured) -> Iterator[Figure]:
     if any(job.waited_seconds for job in measured.instance.jobs):
         waiting = _tier_value(Tier(Metric.WAITING, "seconds"))
         yield measured.figure(Metric.WAITING, "waited by unplaced jobs", "seconds", waiting)
+
+
+def _shares(measured: _Measured) -> Iterator[Figure]:
+    if any(measured.instance.entitled):
+        tier = Tier(Metric.FAIR_SHARE, "milli-GPU")
+        text = "queues' GPUs below fair share"
+        yield measured.figure(tier.metric, text, tier.unit, _tier_value(tier))
 
 
 def _loads(measured: _Measured, tiers: Sequence[Tier]) -> Iterator[Figure]:

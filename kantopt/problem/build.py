@@ -19,6 +19,7 @@ from kantopt.problem.amounts import amounts, gpu_milli_of
 from kantopt.problem.build_jobs import JobsBuilder
 from kantopt.problem.chosen import considered, left_aside
 from kantopt.problem.cluster import Device, Domain, Node, Taint, Topology
+from kantopt.problem.entitlements import entitlements
 from kantopt.problem.instance import Instance
 from kantopt.problem.misnamed import Names
 from kantopt.problem.mix import commonest_shapes
@@ -29,7 +30,7 @@ from kantopt.problem.typed_quotas import typed_quotas
 from kantopt.problem.uses import NodeUses
 from kantopt.schema import jobs as docs
 from kantopt.schema.hints import did_you_mean, one_of, quote
-from kantopt.schema.model import Model
+from kantopt.schema.model import Metric, Model
 from kantopt.schema.quantity import micro_units
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.snapshot import Node as NodeDocument
@@ -89,6 +90,10 @@ def build_instance(
     for document in documents:
         builder.add(document)
     podsets = tuple(builder.podsets)
+    jobs, entitled = tuple(builder.jobs), tuple[int, ...]()
+    if model.asks_for(Metric.FAIR_SHARE):
+        entitled = entitlements(snapshot.queues, builder.queues, nodes, jobs, podsets)
+        jobs = tuple(replace(job, owner=job.queue) for job in jobs)
     problems += [
         Problem(source, "drain", quote(name), "the name of a node", did_you_mean(name, there))
         for there in [[node.name for node in nodes]]
@@ -115,7 +120,7 @@ def build_instance(
         resources=resources,
         nodes=nodes,
         topology=topology,
-        jobs=tuple(builder.jobs),
+        jobs=jobs,
         podsets=podsets,
         topology_needs=tuple(builder.needs),
         anti_affinities=build_anti_affinities(builder.labels),
@@ -130,6 +135,7 @@ def build_instance(
         model=model,
         wishes=build_wishes(builder.labels),
         evens=build_evens(builder.labels, podsets, nodes),
+        entitled=entitled,
     )
 
 

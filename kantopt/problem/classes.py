@@ -182,6 +182,7 @@ def _key(instance: Instance, podset: PodSet) -> Hashable:
         job.priority,
         job.may_preempt,
         job.queue,
+        job.owner,
         job.move_mode,
         podset.requests,
         podset.devices,

@@ -48,6 +48,8 @@ class Instance:
     model: Model
     wishes: tuple[Wish, ...] = ()
     evens: tuple[Even, ...] = ()
+    entitled: tuple[int, ...] = ()
+    """Milli-GPU that each queue is entitled to, where the model asks for fair shares."""
 
     @cached_property
     def current(self) -> Placement:

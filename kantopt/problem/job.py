@@ -175,6 +175,8 @@ class Job:
     """Most of its pods that it and the model let move, if not all of them may."""
     moves_at_once: int | None = None
     """Most of its pods that may be on the move together, if not all of them may."""
+    owner: int | None = None
+    """Queue whose fair share its pods count for, where the model asks."""
     podsets: tuple[int, ...] = field(init=False)
     """Indices of the pod sets of all roles."""
     is_gang: bool = field(init=False)

@@ -313,4 +313,5 @@ _UNITS = {
     Metric.COST: "micro-units",
     Metric.ENERGY: "milliwatts",
     Metric.BALANCE: "milli-nodes",
+    Metric.FAIR_SHARE: "milli-GPU",
 }

@@ -36,6 +36,9 @@ __all__ = [
     "check_trace",
 ]
 
+MOST_WEIGHT = 10**9
+"""Of a queue, in thousandths."""
+
 
 def check_documents(pairs: Sequence[tuple[RawDocument, Part]]) -> list[Problem]:
     """Check each document, and pending jobs against the snapshot if there is exactly one."""
@@ -130,6 +133,11 @@ def _check_node(node: Node, file: str, path: str) -> Iterator[Problem]:
 
 
 def _check_queue(queue: Queue, file: str, path: str) -> Iterator[Problem]:
+    weight = 1000 * parse_quantity(queue.weight)
+    if weight.denominator != 1 or weight > MOST_WEIGHT:
+        found = quote(queue.weight) if isinstance(queue.weight, str) else str(queue.weight)
+        expected = "a weight up to 1000000, to a thousandth"
+        yield Problem(file, f"{path}.weight", found, expected)
     places = [f"{path}.resources[{i}]" for i in range(len(queue.resources))]
     names = [resource.full_name for resource in queue.resources]
     yield from repeats(names, file, [f"{place}.name" for place in places], "resource")

@@ -84,6 +84,7 @@ class Metric(StrEnum):
     ENERGY = "energy"
     BALANCE = "balance"
     MIGRATION_COST = "migration_cost"
+    FAIR_SHARE = "fair_share"
 
 
 Switch = Literal["required", "off"]
@@ -203,6 +204,9 @@ class Objective(PriorityObjective):
     )
     balance: BalanceObjective | None = Field(
         default=None, description="load of nodes above a share of what they offer"
+    )
+    fair_share: NoParameters | None = Field(
+        default=None, description="GPUs that queues have less than they want and their weight gives"
     )
 
 

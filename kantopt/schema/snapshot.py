@@ -142,6 +142,9 @@ class Queue(Part):
     resources: tuple[QueueResource, ...] = Field(
         default=(), description="quotas; resources not listed are not limited"
     )
+    weight: Quantity = Field(
+        default=1, description="its part of a fair share, beside those of others; to a thousandth"
+    )
     min_runtime: Duration | None = Field(
         default=None,
         description="pods of its jobs that have run for less are not evicted; default: the model's",

@@ -21,6 +21,7 @@ from kantopt.cp.metrics.energy import energy_expr
 from kantopt.cp.metrics.evictions import evictions_expr
 from kantopt.cp.metrics.excess_groups import excess_groups_expr
 from kantopt.cp.metrics.excess_nodes import excess_nodes_expr
+from kantopt.cp.metrics.fair_share import fair_share_expr
 from kantopt.cp.metrics.fragment_rate import fragment_rate_expr
 from kantopt.cp.metrics.fragmented_nodes import fragmented_nodes_expr
 from kantopt.cp.metrics.lost_gpu_seconds import lost_gpu_seconds_expr
@@ -62,6 +63,7 @@ EXPRESSIONS: dict[Metric, Callable[[Variables, Tier], LinearExprT]] = {
     Metric.ENERGY: energy_expr,
     Metric.BALANCE: balance_expr,
     Metric.MIGRATION_COST: migration_cost_expr,
+    Metric.FAIR_SHARE: fair_share_expr,
 }
 
 

@@ -117,6 +117,7 @@ class Kinds:
             job.priority,
             job.may_preempt,
             job.queue,
+            job.owner,
             job.min_count,
             job.all_victims,
             job.disruption_cost,

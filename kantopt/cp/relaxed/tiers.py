@@ -58,6 +58,8 @@ def _of_metric(m: Relaxation, tier: Tier) -> LinearExprT | None:
             return weighted(_moves(m, tier) + _evicted(m, tier, 2))
         case Metric.WAITING:
             return _waiting(m)
+        case Metric.FAIR_SHARE:
+            return weighted(_short(m))
         case Metric.ALLOCATION:
             return _allocation(m, tier)
         case Metric.NODES_IN_USE | Metric.COST | Metric.ENERGY:
@@ -203,6 +205,25 @@ def _allocation(m: Relaxation, tier: Tier) -> LinearExprT:
     free = m.cp.new_int_var(0, offered, "unallocated")
     m.cp.add(free >= offered - held)
     return free
+
+
+def _short(m: Relaxation) -> Terms:
+    """What queues have less than they are entitled to."""
+    terms = Terms()
+    for q, entitled in enumerate(m.instance.entitled):
+        held = weighted(
+            [
+                (m.placed(pods), pods.one.gpu_milli)
+                for kind in m.kinds.jobs
+                if kind.one.owner == q
+                for pods in kind.pods
+                if pods.one.gpu_milli
+            ]
+        )
+        short = m.cp.new_int_var(0, entitled, f"short[{q}]")
+        m.cp.add(short >= entitled - held)
+        terms.append((short, 1))
+    return terms
 
 
 def _in_use(m: Relaxation, tier: Tier) -> LinearExprT | None:

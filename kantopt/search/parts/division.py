@@ -14,6 +14,9 @@ from kantopt.schema.quantity import gpu_milli
 from kantopt.search.parts.ties import Ties
 from kantopt.verify.step import Loads
 
+_WHOLE = (Metric.FRAGMENT_RATE, Metric.DOMAINS_IN_USE, Metric.FAIR_SHARE)
+"""Metrics that look at pods of several parts at once."""
+
 
 def parts_of(instance: Instance, tiers: Sequence[Tier]) -> tuple[Part, ...]:
     """Return the parts of a question, largest last; nodes on which nothing can change are in none.
@@ -43,13 +46,13 @@ def parts_of(instance: Instance, tiers: Sequence[Tier]) -> tuple[Part, ...]:
 def summed(instance: Instance, tiers: Sequence[Tier]) -> int:
     """Return how many tiers, from the first on, are sums over nodes and jobs up to a constant.
 
-    Some need not be: what is above a target, domains, which may lie in several parts, whom pods
-    would rather be near,
-    ``fragment_rate``, which rounds a sum over all nodes, and ``allocation``, which counts no less
-    than 0, as shows if pods hold more GPUs than there are.
+    Some need not be: what is above a target, domains and jobs of one queue, which may lie in
+    several parts, whom pods would rather be near, ``fragment_rate``, which rounds a sum over all
+    nodes, and ``allocation``, which counts no less than 0, as shows if pods hold more GPUs than
+    there are.
     """
     for i, tier in enumerate(tiers):
-        if tier.target or tier.metric in (Metric.FRAGMENT_RATE, Metric.DOMAINS_IN_USE):
+        if tier.target or tier.metric in _WHOLE:
             return i
         if tier.metric is Metric.PREFERENCES and (instance.wishes or instance.evens):
             return i

@@ -25,6 +25,7 @@ from kantopt.verify.metrics.energy import bound_energy, measure_energy
 from kantopt.verify.metrics.evictions import bound_evictions, measure_evictions
 from kantopt.verify.metrics.excess_groups import bound_excess_groups, measure_excess_groups
 from kantopt.verify.metrics.excess_nodes import bound_excess_nodes, measure_excess_nodes
+from kantopt.verify.metrics.fair_share import bound_fair_share, measure_fair_share
 from kantopt.verify.metrics.fragment_rate import bound_fragment_rate, measure_fragment_rate
 from kantopt.verify.metrics.fragmented_nodes import (
     bound_fragmented_nodes,
@@ -70,6 +71,7 @@ MEASURES: dict[Metric, Callable[[Tier, Step], int]] = {
     Metric.ENERGY: measure_energy,
     Metric.BALANCE: measure_balance,
     Metric.MIGRATION_COST: measure_migration_cost,
+    Metric.FAIR_SHARE: measure_fair_share,
 }
 
 Above = Mapping[Tier, int]
@@ -99,6 +101,7 @@ _BOUNDS: dict[Metric, Callable[[Tier, Instance, Above], int]] = {
     Metric.ENERGY: bound_energy,
     Metric.BALANCE: bound_balance,
     Metric.MIGRATION_COST: bound_migration_cost,
+    Metric.FAIR_SHARE: bound_fair_share,
 }
 
 

@@ -171,14 +171,14 @@ def _hopeless(tier: Tier, instance: Instance) -> int:
             weights = role_weights(tier, instance, job)
             hopeless += number * sum(
                 w * (role.count - k)
-                for w, role, k in zip(weights, job.roles, _room(instance, job), strict=True)
+                for w, role, k in zip(weights, job.roles, most_placed(instance, job), strict=True)
             )
         elif _starts_whole(instance, job) and never_placed(instance, job):
             hopeless += number * core(tier, instance, job)
     return hopeless
 
 
-def _room(instance: Instance, job: Job) -> list[int]:
+def most_placed(instance: Instance, job: Job) -> list[int]:
     """Most pods of each role that any plan could have placed."""
     return [min(role.count, most_pods(instance, job.index, i)) for i, role in enumerate(job.roles)]
 
@@ -192,7 +192,7 @@ def never_placed(instance: Instance, job: Job) -> bool:
         least = core(Tier(Metric.UNPLACED, "milli-GPU"), instance, job)
         if least and least > _most_gpus(instance) - sum(_others(instance, job)):
             return True
-    room = _room(instance, job)
+    room = most_placed(instance, job)
     if not job.is_gang:
         return any(k < role.count for k, role in zip(room, job.roles, strict=True))
     return sum(room) < job.min_count or any(
@@ -281,6 +281,11 @@ def _staying(instance: Instance) -> dict[int, int]:
         if podset.running and podset.gpu_milli and podset.index not in evictable(instance):
             found[podset.job] = found.get(podset.job, 0) + podset.count * podset.gpu_milli
     return found
+
+
+def most_gpus_of_all(instance: Instance) -> int | None:
+    """Most milli-GPU that pods can hold; ``None`` where GPUs are not limited."""
+    return _most_gpus(instance) if _gpus_are_limited(instance) else None
 
 
 def _most_gpus(instance: Instance) -> int:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from kantopt.schema.base import LabelSelector
+from kantopt.schema.model import Objective
+from kantopt.schema.objectives import NoParameters
 from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import PodDisruptionBudget, Queue, QueueResource
 from scripts.bench.features.jobs import times
@@ -13,8 +15,10 @@ from scripts.bench.features.stated import (
     Stated,
     each_job,
     each_pod_set,
+    metrics_of,
     only_if,
     wanted,
+    with_model,
     with_snapshot,
 )
 
@@ -80,6 +84,14 @@ def cohort(stated: Stated) -> Stated:
 def queue_min_runtime(stated: Stated) -> Stated:
     """A queue without quota whose pods must have run for a minute, as all have."""
     return _queued(times(stated), [Queue(name="bench", min_runtime="1m")])
+
+
+def fair_shares(stated: Stated) -> Stated:
+    """Two queues without quota, and last of all what they have less than their fair shares."""
+    only_if("fair_share" not in metrics_of(stated.asked))
+    made = _queued(stated, [Queue(name="bench-a", weight=2), Queue(name="bench-b")])
+    more = Objective(fair_share=NoParameters())
+    return with_model(made, objectives=(*(made.asked.objectives or ()), more))
 
 
 def _budgets(stated: Stated, **limit: Any) -> Stated:

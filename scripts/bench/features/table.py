@@ -182,6 +182,7 @@ _SINGLE = (
     Feature("live-move", tiny.live_move, "it may be nowhere else and brings its own room"),
     Feature("assumed", jobs.assumed, "the model takes it for granted"),
     Feature("health", jobs.health_unready, "only budgets ask, and there are none"),
+    Feature("fair-shares", quotas.fair_shares, "they are counted after all else"),
     Feature("dirty-rate", jobs.dirty_rate, "only how long moves take depends on it"),
     Feature("cordoned-node", nodes.cordoned_node, "no pod comes to it", (_R.ELIGIBILITY,)),
     Feature("unready-node", nodes.unready_node, "no pod comes to it", (_R.ELIGIBILITY,)),

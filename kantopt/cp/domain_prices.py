@@ -12,6 +12,7 @@ from math import gcd
 
 from ortools.linear_solver import pywraplp
 
+from kantopt.cp.multipliers import add
 from kantopt.cp.price_program import DENOMINATOR, PriceProgram
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
@@ -154,12 +155,12 @@ class _Contents(PriceProgram):
         for lot, spreads in self._domains.lots.items():
             name = f"tier {lot}"
             limit = self._domains.limits.get(name)
-            held = None
+            held = self._cost
             if limit is not None:
                 held = self._limited[name] = lp.Constraint(-infinity, float(limit))
             for spread in spreads:
                 beyond = lp.NumVar(0.0, infinity, "")
-                self._add(held, beyond, 1.0)
+                add(held, beyond, 1.0)
                 job = self._program.job(spread.job)
                 for i in spread.groups:
                     # beyond + fewest * placed >= regions in use
@@ -192,5 +193,5 @@ class _Contents(PriceProgram):
             )
             weight = sum(gone)
             if weight:
-                self._add(row, taken, float(weight))
+                add(row, taken, float(weight))
         return True

@@ -22,10 +22,7 @@ def multipliers_of(rows: PriceRows, seconds: float) -> dict[str, int]:
     solver = pywraplp.Solver.CreateSolver("GLOP")
     solver.SetTimeLimit(max(1, int(1000 * seconds)))
     program = Program(solver, rows)
-    objective = solver.Objective()
-    objective.SetMinimization()
-    for variable, cost in program.terms(rows.objective):
-        objective.SetCoefficient(variable, objective.GetCoefficient(variable) + cost)
+    program.minimise(rows.objective)
     limited: dict[str, pywraplp.Constraint] = {}
     scales: dict[str, float] = {}
     for name, capacity in rows.capacity.items():
@@ -34,16 +31,19 @@ def multipliers_of(rows: PriceRows, seconds: float) -> dict[str, int]:
         for i, each in capacity.weights.items():
             row.SetCoefficient(program.placed[i], each / scale)
     for name, lock in rows.locks.items():
-        row = limited[name] = solver.Constraint(
-            -solver.infinity(), float(lock.limit - lock.constant - sum(lock.unplaced.values()))
-        )
-        for variable, weight in program.terms(lock):
-            row.SetCoefficient(variable, row.GetCoefficient(variable) + weight)
+        limited[name] = program.at_most(lock)
     if solver.Solve() != pywraplp.Solver.OPTIMAL:
         return {}
     duals = {name: -row.dual_value() / scales.get(name, 1.0) for name, row in limited.items()}
     found = {name: round(dual * DENOMINATOR) for name, dual in duals.items()}
     return {name: value for name, value in found.items() if value > 0}
+
+
+def add(
+    held: pywraplp.Constraint | pywraplp.Objective, variable: pywraplp.Variable, weight: float
+) -> None:
+    """Add to a coefficient of a row, or of the objective."""
+    held.SetCoefficient(variable, held.GetCoefficient(variable) + weight)
 
 
 class Program:
@@ -81,7 +81,23 @@ class Program:
         """Return the variable of a job that is placed or not; ``None`` if there is none for it."""
         return self._jobs.get(j)
 
-    def terms(self, row: Sum, *, leaving: bool = True) -> list[tuple[pywraplp.Variable, float]]:
+    def minimise(self, row: Sum, *, leaving: bool = True) -> pywraplp.Objective:
+        """Make a sum the objective."""
+        objective = self._solver.Objective()
+        objective.SetMinimization()
+        for variable, weight in self._terms(row, leaving=leaving):
+            add(objective, variable, weight)
+        return objective
+
+    def at_most(self, row: Sum, *, leaving: bool = True) -> pywraplp.Constraint:
+        """Hold a sum to its limit."""
+        most = float(row.limit - row.constant - sum(row.unplaced.values()))
+        held = self._solver.Constraint(-self._solver.infinity(), most)
+        for variable, weight in self._terms(row, leaving=leaving):
+            add(held, variable, weight)
+        return held
+
+    def _terms(self, row: Sum, *, leaving: bool) -> list[tuple[pywraplp.Variable, float]]:
         """Return a sum as variables and their weights, but for its constants.
 
         ``leaving``: evicted pods count as pods that leave, and no others are said to leave.

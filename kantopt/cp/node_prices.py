@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from ortools.linear_solver import pywraplp
 
+from kantopt.cp.multipliers import add
 from kantopt.cp.patterns import net_of
 from kantopt.cp.price_program import DENOMINATOR, PriceProgram
 from kantopt.verify.witness.prices import NodeChange, Priced, priced
@@ -97,7 +98,7 @@ class _Changes(PriceProgram):
         for row, held in self._sums:
             weight = _leaving(row, change.outs)
             if weight:
-                self._add(held, taken, float(weight))
+                add(held, taken, float(weight))
 
 
 def _most(rows: PriceRows) -> int:

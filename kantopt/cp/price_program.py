@@ -11,7 +11,6 @@ from ortools.linear_solver import pywraplp
 
 from kantopt.cp.multipliers import Program
 from kantopt.verify.witness.rows import PriceRows
-from kantopt.verify.witness.sums import Sum
 
 DENOMINATOR = 2**24
 """Prices are rounded to such parts."""
@@ -26,20 +25,14 @@ class PriceProgram:
         self._infinity = lp.infinity()
         self._program = program = Program(lp, rows)
         self._known: set[object] = set()
-        self._cost = lp.Objective()
-        self._cost.SetMinimization()
-        self._sums: list[tuple[Sum, pywraplp.Constraint | None]] = [(rows.objective, None)]
-        """Objective and locks with the rows that hold them."""
-        for variable, weight in program.terms(rows.objective, leaving=False):
-            self._add(None, variable, weight)
+        self._cost = program.minimise(rows.objective, leaving=False)
+        self._sums = [(rows.objective, self._cost)]
+        """Objective and locks with what holds them."""
         self._limited: dict[str, pywraplp.Constraint] = {}
         """Rows with a limit from above, by name."""
         for name, lock in rows.locks.items():
-            limit = float(lock.limit - lock.constant - sum(lock.unplaced.values()))
-            row = self._limited[name] = lp.Constraint(-self._infinity, limit)
-            for variable, weight in program.terms(lock, leaving=False):
-                self._add(row, variable, weight)
-            self._sums.append((lock, row))
+            self._limited[name] = program.at_most(lock, leaving=False)
+            self._sums.append((lock, self._limited[name]))
         self._priced: dict[str, pywraplp.Constraint] = {}
         """Rows with a limit from below, by name, but for those of groups."""
         self._arrive: list[pywraplp.Constraint] = []
@@ -56,13 +49,6 @@ class PriceProgram:
             row.SetCoefficient(short, 1.0)
             self._cost.SetCoefficient(short, dear)
             self._arrive.append(row)
-
-    def _add(
-        self, row: pywraplp.Constraint | None, variable: pywraplp.Variable, weight: float
-    ) -> None:
-        """Add to a coefficient of a row, or of the objective."""
-        held = self._cost if row is None else row
-        held.SetCoefficient(variable, held.GetCoefficient(variable) + weight)
 
     def _is_new(self, key: object) -> bool:
         """Whether a column is not known; from now on it is."""

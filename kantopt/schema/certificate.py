@@ -7,7 +7,7 @@ from pydantic import Field
 from kantopt.schema.base import ApiVersion, Count, Metadata, Part, PositiveCount
 from kantopt.schema.history import History
 from kantopt.schema.model import Model
-from kantopt.schema.plan import Amount, Plan, Standing
+from kantopt.schema.plan import Amount, Plan, Standing, Tiered
 
 Positive = Annotated[int, Field(ge=1)]
 Judgement = Literal["OPTIMAL", "BETTER", "OPEN", "ILLEGAL"]
@@ -106,18 +106,9 @@ class SecondOpinion(Part):
     value: Amount | None = Field(default=None, description="optimum that it claims")
 
 
-class CertifiedTier(Part):
+class CertifiedTier(Tiered):
     """One objective: its value, how low it could be, and why no lower."""
 
-    name: str = Field(description="metric and, in brackets, what it is restricted to")
-    metric: str = Field(description="name of the metric")
-    priority: int | None = Field(default=None, description="priority it is restricted to")
-    preempts: bool | None = Field(
-        default=None,
-        description="true: only jobs that may evict others, false: only those that may not",
-    )
-    unit: str = Field(description="unit of value and bound")
-    before: Amount = Field(description="value if nothing is done")
     value: Amount = Field(description="value of the plan judged")
     bound: Amount | None = Field(description="no plan has less, given the tiers it depends on")
     gap: Amount | None = Field(description="value less bound")

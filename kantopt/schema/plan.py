@@ -96,8 +96,8 @@ class Solver(Part):
     )
 
 
-class Tier(Part):
-    """One objective: its value in this plan and how good that provably is."""
+class Tiered(Part):
+    """One objective, and its value if nothing is done."""
 
     name: str = Field(description="metric and, in brackets, what it is restricted to")
     metric: str = Field(description="name of the metric")
@@ -108,6 +108,11 @@ class Tier(Part):
     )
     unit: str = Field(description="unit of value and bound")
     before: Amount = Field(description="value if nothing is done")
+
+
+class Tier(Tiered):
+    """One objective: its value in this plan and how good that provably is."""
+
     value: Amount = Field(description="value of this plan")
     bound: Amount | None = Field(description="no plan has less, given the tiers it depends on")
     status: Literal["OPTIMAL", "FEASIBLE", "UNKNOWN"] = Field(

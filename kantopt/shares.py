@@ -70,7 +70,7 @@ LEAST_DISTURBANCE_LEFT = 10.0
 """Seconds that must be left to look for one in a question that is not small."""
 NARROWING = 0.6
 """Most seconds for narrowing a conflict of a large question down."""
-CAPACITY_NOW, CAPACITY_ALL = 0.25, 0.6
+CAPACITY_NOW, CAPACITY_ALL = 0.5, 0.6
 """`capacity`: for what fits as the cluster stands, and of the rest for moves without a limit."""
 CAPACITY_SLOTS, CAPACITY_MOVES = 0.5, 0.25
 """Of each of them: for free slots of what is scarcest, and at last for fewer moves."""

@@ -15,21 +15,26 @@ _MOST_AMOUNT = 2**60
 def most_copies(copies: Copies) -> int:
     """Return a number of copies that no plan without evictions exceeds; at most a million pods.
 
-    Each pod set is looked at by itself, as if its pods could lie anywhere: what the cluster and
-    the quota have room for of it, divided by what a copy needs.
+    Copies that are no one pod set are looked at pod set by pod set, as if its pods could lie
+    anywhere: what the cluster and the quota have room for of it, divided by what a copy needs.
     """
+    if copies.pods:
+        return _most(copies)
     found = []
     for need in copies.needs:
-        if not need.pods:
-            continue
-        # A copy of one pod, wherever: so many more are asked about that the bound says it all.
-        loose = {"count": 1, "min_count": 1, "topology_request": None}
-        podsets = (need.pod_set.model_copy(update=loose),)
-        update = {"pod_sets": podsets, "min_count": None, "topology_request": None}
-        single = Copies(copies.question, copies.model, copies.job.model_copy(update=update))
-        amounts = single.asked(single.counted(1), None).podsets[-1].demand
-        form = single.counted(min(MOST_PODS, _MOST_AMOUNT // max(amounts)))
-        instance = single.asked(form, None)
-        bound = bound_of(*unplaced_tier(instance), instance, {})
-        found.append(form.copies_at(instance, bound) // need.pods)
+        if need.pods:
+            loose = {"count": 1, "min_count": 1, "topology_request": None}
+            podsets = (need.pod_set.model_copy(update=loose),)
+            update = {"pod_sets": podsets, "min_count": None, "topology_request": None}
+            alone = Copies(copies.question, copies.model, copies.job.model_copy(update=update))
+            found.append(_most(alone) // need.pods)
     return min(found, default=MOST_PODS)
+
+
+def _most(copies: Copies) -> int:
+    """Ask about more than can fit, so that the bound says how many do."""
+    demand = copies.asked(copies.counted(1), None).podsets[-1].demand
+    pods = min(MOST_PODS, _MOST_AMOUNT // max(demand))
+    form = copies.counted(pods // copies.pods)
+    instance = copies.asked(form, None)
+    return form.copies_at(instance, bound_of(*unplaced_tier(instance), instance, {}))

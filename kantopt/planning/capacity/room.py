@@ -105,13 +105,15 @@ class Search:
         """Place copies: first as many as fit, then by fewer moves."""
         tiers = (*unplaced_tier(instance), MOVES)
         run = self._begin(instance, tiers[:1], deadline.share(1 - CAPACITY_MOVES))
+        # First what fits as pods are then, at once: mostly that is all.
+        start = instance.current
         if freed is not None:
             rest = len(instance.podsets) - len(freed.placement.podsets)
             start = Placement((*freed.placement.podsets, *({} for _ in range(rest))))
-            best_fit = Strategy.BEST_FIT
-            run.incumbent.offer(
-                construct(run.incumbent.searched, run.searching, best_fit, start=start), best_fit
-            )
+        best_fit = Strategy.BEST_FIT
+        searched = run.incumbent.searched
+        filled = construct(searched, run.searching, best_fit, start=start)
+        run.incumbent.offer(filled, best_fit)
         found = self._written(form, run, known, freed)
         if not found.proved:
             run.construct()

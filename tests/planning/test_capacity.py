@@ -13,6 +13,7 @@ from kantopt.errors import UsageError
 from kantopt.planning.capacity.asked import Short, job_in_short, job_of
 from kantopt.planning.capacity.most import MOST_PODS
 from kantopt.planning.capacity.run import capacity
+from kantopt.planning.explain.run import explain
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
 from kantopt.problem.build import build_instance
@@ -339,3 +340,24 @@ def test_values_and_bounds_are_those_of_brute_force(block: int) -> None:
             positive += room.jobs > 0
     assert proved > 12
     assert positive > 4
+
+
+FITS = {"FITS_NOW": (True, True), "FITS_AFTER_MOVING": (False, True)}
+
+
+@pytest.mark.parametrize("block", some(range(2)))
+def test_a_copy_fits_where_explain_has_a_place_for_the_job(block: int) -> None:
+    seen = set()
+    for seed in range(block, 16, 2):
+        snapshot, jobs, model = random_documents(seed)
+        limits = model.limits.model_copy(update={"evictions": 0})
+        model = model.model_copy(update={"limits": limits})
+        asked = Question("test.yaml", snapshot, jobs.jobs, model, None, ())
+        for wanted in jobs.jobs[:2]:
+            name = f"{wanted.namespace}/{wanted.name}"
+            *_, told = explain(asked, model, name, Deadline(elapsed() + 20))
+            now, some_moves, _ = count(asked, wanted=wanted, moves=limits.moves, model=model).rooms
+            fits = now.jobs > 0, some_moves.jobs > 0
+            assert fits == FITS.get(told.verdict.status, (False, False)), (seed, name)
+            seen.add(fits)
+    assert len(seen) > 1

@@ -56,7 +56,12 @@ class Recorder:
             record.groups = len({instance.topology.domain_of[self._level][n] for n in nodes})
 
     def _fewest(self, j: int) -> tuple[int, int]:
-        """Return the fewest nodes and groups that hold a job, found once for those alike."""
+        """Return the fewest nodes and groups that hold a job, found once for those alike.
+
+        0 for jobs that are no gangs: replicas of a service had better be apart.
+        """
+        if not self._world.instance.jobs[j].is_gang:
+            return 0, 0
         key = self._cluster.alike(j)
         if key not in self._least:
             instance, level = self._world.instance, self._level

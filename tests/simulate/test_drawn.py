@@ -51,7 +51,6 @@ def _check_job(history: History, name: str) -> None:
         assert job.ended == job.started + job.duration
     if job.ended is not None:
         assert job.ended == max(stay.end for stay in stays)
-    assert job.least_nodes >= 1
     assert job.nodes >= 1
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from kantopt.cli import options as opt
-from kantopt.cli.output import complain
+from kantopt.cli.output import check_output_file, complain
 from kantopt.cli.shown import Shown, asked_for
 from kantopt.cli.sweep import axes_of, run_sweep, write_sweep
 from kantopt.errors import UsageError
@@ -126,6 +126,22 @@ def simulate(
             "HOST:PORT, or auto.",
         ),
     ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Save there now and then what has been simulated."),
+    ] = None,
+    checkpoint_every: Annotated[
+        float,
+        typer.Option(metavar="DURATION", parser=opt.parse_duration, help="How often that is done."),
+    ] = "1m",  # type: ignore[assignment]
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on with what --checkpoint FILE holds; the answer is the same as of one that "
+            "was not broken off. Without the file: begin.",
+        ),
+    ] = False,
     gated: opt.Gated = False,
     topology: opt.Levels = None,
     assume: opt.Assume = None,
@@ -151,6 +167,9 @@ def simulate(
     from kantopt.clock import Deadline
 
     shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=files)
+    check_output_file(checkpoint, files)
+    if resume and checkpoint is None:
+        raise UsageError("--resume: found no file to go on from, expected --checkpoint FILE")
     for folder in (tables, pictures):
         _check_folder(folder)
     axes = axes_of(sweep, add_nodes, leaves, scale_load, ray, pictures)
@@ -160,6 +179,7 @@ def simulate(
     with stop_on_signals(deadline), progress:
         progress.reach("reading")
         from kantopt.simulate.asked import read_asked
+        from kantopt.simulate.checkpoints import Checkpoints
         from kantopt.simulate.figures import figures_of
         from kantopt.simulate.runs import How, run_names
         from kantopt.simulate.runs import simulate as simulated
@@ -181,7 +201,12 @@ def simulate(
 
         progress.reach("simulating")
         wanted = How(_ms(until), verify_every, seed)
-        histories = simulated(asked, wanted, workers=workers, stop=deadline.stop, tell=tell)
+        kept = Checkpoints(checkpoint, asked, wanted, checkpoint_every)
+        if resume and not kept.read() and not quiet:
+            complain("note", [f"{checkpoint}: not there yet; begun anew"], log_format)
+        histories = simulated(
+            asked, wanted, workers=workers, stop=deadline.stop, tell=tell, kept=kept
+        )
         progress.reach("measuring")
         first = asked.policies[0].queueing
         simulation = figures_of(

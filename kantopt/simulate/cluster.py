@@ -31,25 +31,18 @@ class Cluster:
         Grows with every change.
     """
 
-    def __init__(
-        self,
-        world: World,
-        choice: Choice,
-        placement: Placement | None = None,
-        down: frozenset[int] = frozenset(),
-    ) -> None:
+    def __init__(self, world: World, choice: Choice, placement: Placement | None = None) -> None:
         self.world = world
         self.state = State(world.instance, world.start if placement is None else placement)
         self.state.settle(range(len(world.instance.podsets)))
-        self.down = set(down)
-        for n in self.down:
-            self.state.close(n, True)
+        self.down: set[int] = set()
         self.changed: set[int] = set()
         self.version = 0
         self._placer = placer_of(self.state, Strategy(choice.strategy))
         self.lacks = Lacks(self._placer)
         self._keys: dict[int, Hashable] = {}
-        self._hopeless: set[Hashable] = set()
+        self._hopeless: dict[Hashable, int] = {}
+        """Those that did not fit, by what they are like."""
         self._lonely: set[int] = set()
         """Of those whom nobody is like, who did not fit."""
 
@@ -129,7 +122,7 @@ class Cluster:
         if key == j:
             self._lonely.add(j)
         else:
-            self._hopeless.add(key)
+            self._hopeless[key] = j
 
     def grow(self, j: int) -> bool:
         """Place more pods of a job that runs, as many as fit; return whether any came."""
@@ -220,6 +213,29 @@ class Cluster:
     def settle(self) -> None:
         """Take what has come as standing from now on."""
         self.state.settle(sorted(self.changed))
+
+    @property
+    def in_vain(self) -> list[int]:
+        """Jobs that did not fit, one of those that are alike, since anything was freed."""
+        return sorted([*self._lonely, *self._hopeless.values()])
+
+    def restore(
+        self, placement: Placement, down: Iterable[int], in_vain: Iterable[int], version: int
+    ) -> None:
+        """Bring everything to where another cluster of this world was between two moments."""
+        self.state.go_to(placement)
+        self.state.settle(range(len(self.world.instance.podsets)))
+        self.changed.clear()
+        for n in down:
+            self.down.add(n)
+            self.state.close(n, True)
+        for j in in_vain:
+            key = self.alike(j)
+            if key == j:
+                self._lonely.add(j)
+            else:
+                self._hopeless[key] = j
+        self.version = version
 
     # -- what is where
 

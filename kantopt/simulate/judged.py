@@ -30,16 +30,21 @@ class Judge:
 
     Attributes
     ----------
+    seen
+        States so far in which something has come.
     judged
-        States judged so far, all of them legal.
+        Those of them that were judged, all legal.
     """
 
-    def __init__(self, cluster: Cluster, every: int, seen: int = 0, judged: int = 0) -> None:
+    def __init__(self, cluster: Cluster, every: int) -> None:
         self._cluster, self.every = cluster, every
-        self._known: list[Spots] = [dict(spots) for spots in cluster.state.spots]
-        self.seen = seen
-        """States in which something has come."""
-        self.judged = judged
+        self._known: list[Spots] = []
+        self.restore(0, 0)
+
+    def restore(self, seen: int, judged: int) -> None:
+        """Begin with the cluster as it stands: so many states were seen, so many judged."""
+        self._known = [dict(spots) for spots in self._cluster.state.spots]
+        self.seen, self.judged = seen, judged
 
     def departed(self) -> None:
         """Take note of those who have gone: what comes from now on is judged without them."""

@@ -1,7 +1,8 @@
 """The queue worked through: in which order, and who may pass whom.
 
 An *order* gives a job its rank; a *backfill* starts jobs that wait. To add one is to add it here.
-Both are asked once all events of a moment have happened.
+Both are asked once all events of a moment have happened. One that remembers what does not follow
+from the cluster and the queue is named by ``checkpoints.py``: it cannot be saved.
 """
 
 from __future__ import annotations

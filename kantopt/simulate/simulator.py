@@ -68,23 +68,28 @@ class Simulator:
         )
         self.calendar = Calendar()
         every = judged_every(len(world.instance.nodes)) if verify_every is None else verify_every
-        self._judge = Judge(self.cluster, every)
+        self.judge = Judge(self.cluster, every)
         self._census = Census(self.cluster)
         self.history = History(
             policy.metadata.name, world.trace, capacity=self._census.capacity, jobs=fresh(world)
         )
-        self._recorder = Recorder(self.cluster, self.history)
+        self.recorder = Recorder(self.cluster, self.history)
         self._refusals = Refusals(world, policy.placement)
         self.running: dict[int, None] = {}
-        self._restarting: set[int] = set()
-        self._settled = 0
-        self._short: dict[int, None] = {}
+        self.restarting: set[int] = set()
+        self.settled = 0
+        """Jobs of the trace of which nothing is to come."""
+        self.short: dict[int, None] = {}
         """Jobs that run and have pods that wait, in the order in which they started."""
-        self._sampled: tuple[int, ...] | None = None
+        self.sampled: tuple[int, ...] | None = None
         moments = Moments(world, self.cluster, self.work)
         planner, tidying = policy.placement.planner, policy.defragmentation
-        self._cycles = planner and Cycles(self, self.calendar, moments, planner, seed)
-        self._rounds = tidying and Rounds(self, self.calendar, moments, tidying, seed)
+        self.cycles: Cycles | None = None
+        self.rounds: Rounds | None = None
+        if planner is not None:
+            self.cycles = Cycles(self, self.calendar, moments, planner, seed)
+        if tidying is not None:
+            self.rounds = Rounds(self, self.calendar, moments, tidying, seed)
         self._begin()
 
     def _begin(self) -> None:
@@ -98,15 +103,14 @@ class Simulator:
             self.calendar.add(Event(until, Kind.REPAIR, n))
         for j, at in self.world.endings:
             self.calendar.add(Event(at, Kind.ENDING, j))
-        if self._rounds:
-            self._rounds.enter()
+        if self.rounds:
+            self.rounds.enter()
         if self.calendar.next != 0:
             self._count()
 
-    @property
-    def settled(self) -> int:
-        """Jobs of the trace of which nothing is to come."""
-        return self._settled
+    def take_over(self, history: History) -> None:
+        """Go on with the history of another simulation of this world."""
+        self.history = self.recorder.history = history
 
     # -- the loop
 
@@ -137,16 +141,16 @@ class Simulator:
         while self.calendar.next == at:
             if self._happens(self.calendar.pop()):
                 self.history.events += 1
-        self._judge.departed()
+        self.judge.departed()
         self._backfill(self)
-        for j in () if self._cycles else list(self._short):
+        for j in () if self.cycles else list(self.short):
             with self._backfill.growing(self, j):
                 grew = self.cluster.grow(j)
             if grew:
                 self._grew(j)
-        self._judge.arrived(self.now)
-        if self._cycles:
-            self._cycles.look()
+        self.judge.arrived(self.now)
+        if self.cycles:
+            self.cycles.look()
         self._count()
         return True
 
@@ -158,10 +162,10 @@ class Simulator:
     def finish(self) -> History:
         """Close the books: jobs that run are left where they are."""
         self.history.horizon = self.now
-        self.history.judged = self._judge.judged
+        self.history.judged = self.judge.judged
         for j, work in enumerate(self.work):
             if work.running:
-                self._recorder.stayed(j, work, self.now, "horizon")
+                self.recorder.stayed(j, work, self.now, "horizon")
         return self.history
 
     def _happens(self, event: Event) -> bool:
@@ -175,7 +179,7 @@ class Simulator:
             case Kind.END:
                 self._stops(j, "finished")
             case Kind.WORKS:
-                self._restarting.discard(j)
+                self.restarting.discard(j)
             case Kind.ENDING:
                 if self.work[j].running:
                     self._stops(j, "finished")
@@ -192,17 +196,17 @@ class Simulator:
 
     def _plans(self, kind: int) -> None:
         """Begin a cycle or round, or carry out what one has planned."""
-        self._judge.departed()
+        self.judge.departed()
         match kind:
-            case Kind.PLANNED if self._cycles:
-                self._cycles.carry_out()
-            case Kind.WAVE if self._rounds:
-                self._rounds.carry_out()
-            case Kind.CYCLE if self._cycles:
-                self.history.cycles += self._cycles.begin()
-            case Kind.ROUND if self._rounds:
-                self.history.cycles += self._rounds.begin()
-        self._judge.arrived(self.now)
+            case Kind.PLANNED if self.cycles:
+                self.cycles.carry_out()
+            case Kind.WAVE if self.rounds:
+                self.rounds.carry_out()
+            case Kind.CYCLE if self.cycles:
+                self.history.cycles += self.cycles.begin()
+            case Kind.ROUND if self.rounds:
+                self.history.cycles += self.rounds.begin()
+        self.judge.arrived(self.now)
 
     # -- what happens to jobs
 
@@ -213,7 +217,7 @@ class Simulator:
             self.waiting.add(j)
         elif record is not None:
             self.history.jobs[record].refused = reason
-            self._settled += 1
+            self.settled += 1
 
     def start(self, j: int, at: Iterable[Change] | None = None) -> bool:
         """Start a job that waits if it fits, or at places that are free; whether it did."""
@@ -226,15 +230,15 @@ class Simulator:
 
     def evict(self, j: int) -> None:
         """Stop a job that runs for another; it waits again."""
-        self._judge.arrived(self.now)
+        self.judge.arrived(self.now)
         self._disturbs(j, "evicted")
-        self._judge.departed()
+        self.judge.departed()
 
     def put(self, j: int, gone: Sequence[Change], come: Sequence[Change]) -> bool:
         """Place, move or take away pods of a job as planned, if all rules hold, all or none."""
         runs = self.work[j].running
         if gone and not come:
-            self._judge.arrived(self.now)
+            self.judge.arrived(self.now)
         if not self.cluster.put(j, gone, come):
             return False
         if not runs:
@@ -242,11 +246,11 @@ class Simulator:
         elif not gone:
             self._grew(j)
         elif not come:
-            self._judge.departed()
+            self.judge.departed()
             gpus = self.world.instance.podsets
             left = sum(pods * gpus[s].gpu_milli for s, _, pods in gone)
-            self._recorder.shrunk(j, self.work[j].fewer(left), self.now)
-            self._short[j] = None
+            self.recorder.shrunk(j, self.work[j].fewer(left), self.now)
+            self.short[j] = None
         else:
             self._moved(j, sum(pods for _, _, pods in gone))
         return True
@@ -255,7 +259,7 @@ class Simulator:
         passed = self.waiting.passed(j)
         self.waiting.remove(j)
         self._begins(j)
-        self._recorder.started(j, self.now, passed=passed)
+        self.recorder.started(j, self.now, passed=passed)
 
     def _begins(self, j: int, working: int | None = None) -> None:
         work = self.work[j]
@@ -266,61 +270,61 @@ class Simulator:
         end = work.begin(self.world.tasks[j], self.now, working, gpus)
         if end is not None:
             self.calendar.add(Event(end, Kind.END, j, work.version))
-        self._restarting.discard(j)
+        self.restarting.discard(j)
         if working > self.now:
-            self._restarting.add(j)
+            self.restarting.add(j)
             self.calendar.add(Event(working, Kind.WORKS, j, work.version))
         if self.cluster.short(j):
-            self._short[j] = None
+            self.short[j] = None
         else:
-            self._short.pop(j, None)
+            self.short.pop(j, None)
 
     def _moved(self, j: int, pods: int) -> None:
         """Let a job go on elsewhere: from its last checkpoint, unless its pods move live."""
         work, task = self.work[j], self.world.tasks[j]
-        self._recorder.stayed(j, work, self.now, "moved")
+        self.recorder.stayed(j, work, self.now, "moved")
         working = None
         if self.world.instance.jobs[j].move_mode == "live":
             working = work.pause(self.now)
         else:
             gpus = self.cluster.gpus(j)
-            self._recorder.lose(j, work.disturb(task, self.now), gpus)
+            self.recorder.lose(j, work.disturb(task, self.now), gpus)
         self._begins(j, working)
-        self._recorder.moved(j, pods)
+        self.recorder.moved(j, pods)
 
     def _grew(self, j: int) -> None:
         work = self.work[j]
         work.more(self.now, self.cluster.gpus(j) - sum(gpus for _, _, gpus in work.stays))
         if not self.cluster.short(j):
-            self._short.pop(j, None)
+            self.short.pop(j, None)
 
     def _stops(self, j: int, reason: Ended) -> None:
-        self._recorder.stayed(j, self.work[j], self.now, reason)
+        self.recorder.stayed(j, self.work[j], self.now, reason)
         self.work[j].end()
-        self._settled += self.world.tasks[j].record is not None
+        self.settled += self.world.tasks[j].record is not None
         self._leaves(j)
 
     def _disturbs(self, j: int, reason: Ended) -> None:
         gpus = self.cluster.gpus(j)
-        self._recorder.stayed(j, self.work[j], self.now, reason)
-        self._recorder.lose(j, self.work[j].disturb(self.world.tasks[j], self.now), gpus)
+        self.recorder.stayed(j, self.work[j], self.now, reason)
+        self.recorder.lose(j, self.work[j].disturb(self.world.tasks[j], self.now), gpus)
         self._leaves(j)
         self.waiting.add(j)
 
     def _leaves(self, j: int) -> None:
         self.cluster.stop(j)
         self.running.pop(j, None)
-        self._restarting.discard(j)
-        self._short.pop(j, None)
+        self.restarting.discard(j)
+        self.short.pop(j, None)
 
     # -- what is counted
 
     def _count(self) -> None:
         """Take a sample, unless nothing has changed since the last one."""
-        state = self.cluster.version, len(self.waiting), self.waiting.wanted, len(self._restarting)
-        if state != self._sampled:
-            self._sampled = state
+        state = self.cluster.version, len(self.waiting), self.waiting.wanted, len(self.restarting)
+        if state != self.sampled:
+            self.sampled = state
             samples = self.history.samples
             if samples and samples[-1].at == self.now:
                 samples.pop()  # a cycle began at once, and the moment went on
-            samples.append(self._census.sample(self.now, self.waiting, self._restarting))
+            samples.append(self._census.sample(self.now, self.waiting, self.restarting))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import random
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,7 +16,7 @@ import yaml
 
 from kantopt.schema.policies import policies_folder, shipped_policies
 from kantopt.schema.published import published_schema
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, finish, start
 
 TRACE = """\
 apiVersion: kantopt/v1alpha1
@@ -169,3 +172,85 @@ def test_a_failed_cell_of_a_sweep_is_named_in_answer_and_exit_code(cli: Cli) -> 
     assert done.code == 70
     assert "FAILED" in done.out
     assert "0 nodes more, load x 1, fifo on five: " in done.out
+
+
+ASKED = ("simulate", "snap.yaml", "trace.yaml", "--policy", "e-binpack", "--policy", "kantopt-fast")
+
+
+def test_a_simulation_goes_on_from_what_was_saved(cli: Cli) -> None:
+    whole = cli(*ASKED, "-o", "json").out
+    kept = ("--checkpoint", "kept.json", "--checkpoint-every", "1ms")
+    assert cli(*ASKED, *kept, "-o", "json").out == whole
+    assert set(json.loads(Path("kept.json").read_text())["runs"]) == {"0", "1"}
+    assert cli(*ASKED, *kept, "--resume", "-o", "json").out == whole
+
+
+def test_a_file_of_another_simulation_is_refused(cli: Cli) -> None:
+    cli(*ASKED, "--checkpoint", "kept.json")
+    done = cli(*ASKED, "--until", "1m", "--checkpoint", "kept.json", "--resume")
+    assert done.code == 65
+    assert "found another simulation" in done.err
+    done = cli(*ASKED, "--checkpoint", "trace.yaml", "--resume")
+    assert done.code == 64
+    Path("own.json").write_text("{}")
+    assert cli(*ASKED, "--checkpoint", "own.json", "--resume").code == 65
+    assert cli(*ASKED, "--resume").code == 64
+
+
+def test_a_policy_that_remembers_the_past_is_not_saved(cli: Cli) -> None:
+    Path("own.yaml").write_text(
+        "apiVersion: kantopt/v1alpha1\nkind: Policy\nqueueing: {backfill: easy}\n"
+    )
+    done = cli("simulate", "snap.yaml", "trace.yaml", "--policy", "own.yaml", "--checkpoint", "k")
+    assert done.code == 64
+    assert "--checkpoint: policy own: found backfill easy, expected none or best-effort" in done.err
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_killed_at_any_moment_and_resumed_it_gives_the_same_bytes(
+    files: Path, workers: str
+) -> None:
+    jobs = "".join(
+        f"- {{name: j{i}, arrival: {7 * i}s, duration: {30 + 13 * i % 90}s, "
+        f"podSets: [{{count: 1, requests: {{nvidia.com/gpu: {1 + i % 8}}}}}]}}\n"
+        for i in range(400)
+    )
+    head = TRACE.split("- {name: a", 1)[0]
+    (files / "long.yaml").write_text(head + jobs)
+    asked = ["simulate", "snap.yaml", "long.yaml", "--policy", "e-binpack", "--policy", "fgd"]
+    asked += ["-o", "json", "-q", "--workers", workers]
+    whole = finish(start(asked))
+    assert whole.code == 0
+    kept = [*asked, "--checkpoint", "kept.json", "--checkpoint-every", "200ms", "--resume"]
+    rng = random.Random(int(workers))
+    killed = 0
+    for _ in range(3):
+        process = start(kept)
+        try:
+            process.wait(timeout=rng.uniform(0.6, 1.5))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            killed += 1
+        process.communicate()
+    assert killed
+    assert finish(start(kept)).out == whole.out
+
+
+def test_interrupted_it_tells_what_was_simulated(files: Path) -> None:
+    jobs = "".join(
+        f"- {{name: j{i}, arrival: {7 * i}s, duration: 30s, "
+        "podSets: [{count: 1, requests: {nvidia.com/gpu: 1}}]}\n"
+        for i in range(4000)
+    )
+    (files / "long.yaml").write_text(TRACE.split("- {name: a", 1)[0] + jobs)
+    process = start(
+        ["simulate", "snap.yaml", "long.yaml", "--policy", "fgd", "--log-format", "json"]
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "jobs done" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    done = finish(process)
+    assert done.code == 130
+    assert "interrupted; simulated 1 of 1 runs, so far: fgd on five" in done.out

@@ -1,0 +1,160 @@
+"""A simulation written down between two moments, and taken up again: plain data, no pickle.
+
+Who goes on from what was saved comes to the same end: what is kept beside it (scores, rooms, what
+is alike) follows from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from kantopt.problem.cluster import Spot
+from kantopt.simulate.carried import Deed
+from kantopt.simulate.events import Event
+from kantopt.simulate.history import History, JobRecord, Sample, Stay
+from kantopt.simulate.planned import Course
+from kantopt.simulate.simulator import Simulator
+from kantopt.simulate.work import Work
+
+Data = dict[str, Any]
+_R = TypeVar("_R", JobRecord, Stay, Sample, Work)
+
+
+def saved(simulator: Simulator) -> Data:
+    """Write a simulation down."""
+    cluster, waiting = simulator.cluster, simulator.waiting
+    return {
+        "now": simulator.now,
+        "events": sorted(simulator.calendar.events),
+        "spots": {
+            s: [[*_spot(spot), pods] for spot, pods in sorted(spots.items())]
+            for s, spots in enumerate(cluster.state.spots)
+            if spots
+        },
+        "down": sorted(cluster.down),
+        "in_vain": cluster.in_vain,
+        "version": cluster.version,
+        "waiting": list(waiting),
+        "waiting_version": waiting.version,
+        "work": {j: _row(work) for j, work in enumerate(simulator.work) if work != Work()},
+        "running": list(simulator.running),
+        "restarting": sorted(simulator.restarting),
+        "short": list(simulator.short),
+        "settled": simulator.settled,
+        "sampled": simulator.sampled,
+        "seen": simulator.judge.seen,
+        "judged": simulator.judge.judged,
+        "lost": simulator.recorder.lost,
+        "cycles": None if simulator.cycles is None else _course(simulator.cycles.course),
+        "rounds": None if simulator.rounds is None else _course(simulator.rounds.course),
+        "history": history_data(simulator.history),
+    }
+
+
+def take_up(simulator: Simulator, data: Data) -> None:
+    """Bring a simulation that has not begun to where one of the same world was saved."""
+    simulator.now = data["now"]
+    simulator.calendar.events[:] = [Event(*event) for event in data["events"]]
+    placed = {
+        int(s): {_spot_of(spot): pods for *spot, pods in spots}
+        for s, spots in data["spots"].items()
+    }
+    placement = simulator.world.instance.nowhere.replace(placed)
+    simulator.cluster.restore(placement, data["down"], data["in_vain"], data["version"])
+    simulator.judge.restore(data["seen"], data["judged"])
+    for j, row in data["work"].items():
+        done, disturbed, version, working, stays = row
+        work = Work(done, disturbed, version, working, [tuple(stay) for stay in stays])
+        simulator.work[int(j)] = work
+    for j in range(len(simulator.work)):
+        if str(j) not in data["work"]:
+            simulator.work[j] = Work()
+    for j in data["waiting"]:
+        simulator.waiting.add(j)
+    simulator.waiting.version = data["waiting_version"]
+    simulator.running.clear()
+    simulator.running.update(dict.fromkeys(data["running"]))
+    simulator.restarting.update(data["restarting"])
+    simulator.short.clear()
+    simulator.short.update(dict.fromkeys(data["short"]))
+    simulator.settled = data["settled"]
+    simulator.sampled = data["sampled"] and tuple(data["sampled"])
+    simulator.recorder.lost.update({int(j): lost for j, lost in data["lost"].items()})
+    for part, kept in ((simulator.cycles, data["cycles"]), (simulator.rounds, data["rounds"])):
+        if part is not None:
+            part.course = _course_of(kept)
+    simulator.take_over(history_of(data["history"]))
+
+
+def history_data(history: History) -> Data:
+    """Write a history down; each record as a list, in the order of its fields."""
+    return {
+        "policy": history.policy,
+        "trace": history.trace,
+        "horizon": history.horizon,
+        "capacity": history.capacity,
+        "jobs": [_row(each) for each in history.jobs],
+        "stays": [_row(each) for each in history.stays],
+        "samples": [_row(each) for each in history.samples],
+        "events": history.events,
+        "judged": history.judged,
+        "cycles": history.cycles,
+    }
+
+
+def history_of(data: Data) -> History:
+    """Read a history that was written down."""
+    return History(
+        **{
+            **data,
+            "jobs": [JobRecord(*row) for row in data["jobs"]],
+            "stays": [Stay(*row) for row in data["stays"]],
+            "samples": [Sample(*row) for row in data["samples"]],
+        }
+    )
+
+
+def _row(record: _R) -> list[Any]:
+    return [getattr(record, each.name) for each in fields(record)]
+
+
+def _spot(spot: Spot) -> list[Any]:
+    return [spot.node, list(spot.devices)]
+
+
+def _spot_of(data: Iterable[Any]) -> Spot:
+    node, devices = data
+    return Spot(node, tuple(devices))
+
+
+def _course(course: Course) -> Data:
+    return {
+        "last": course.last,
+        "seen": course.seen,
+        "due": course.due,
+        "waves": [
+            [
+                [
+                    *deed[:4],
+                    deed.source and _spot(deed.source),
+                    deed.target and _spot(deed.target),
+                    deed.whose,
+                ]
+                for deed in wave
+            ]
+            for wave in course.waves
+        ],
+    }
+
+
+def _course_of(data: Data) -> Course:
+    def deed(kind: Any, j: int, s: int, pods: int, source: Any, target: Any, whose: Any) -> Deed:
+        return Deed(
+            kind, j, s, pods, source and _spot_of(source), target and _spot_of(target), whose
+        )
+
+    waves = [[deed(*each) for each in wave] for wave in data["waves"]]
+    seen = data["seen"] and (data["seen"][0], data["seen"][1])
+    return Course(data["last"], seen, data["due"], waves)

@@ -85,9 +85,11 @@ def _kueue(view: View, notes: Notes) -> Queue:
     if spec.text("stopPolicy", "None") != "None":
         notes.add("queues that are stopped take jobs all the same here", name)
     cohort = spec.text("cohortName") or spec.text("cohort")
+    weight = spec.at("fairSharing").amount("weight", "cpu")  # in thousandths, as those of cores
     return Queue(
         name=name or "?",
         cohort=cohort,
+        weight=1 if weight is None else from_base("cpu", weight),
         resources=tuple(
             QueueResource(
                 name=resource or "?",
@@ -104,8 +106,10 @@ def _volcano(view: View, notes: Notes) -> Queue:
     name, spec = view.at("metadata").name(), view.at("spec")
     if any(key in spec for key in ("deserved", "guarantee", "parent")):
         notes.add("queues' deserved and guaranteed shares and parents are left out", name)
+    weight = spec.integer("weight", least=1, most=10**6)
     return Queue(
         name=name or "?",
+        weight=1 if weight is None else weight,
         resources=tuple(
             QueueResource(name=resource, nominal_quota=from_base(resource, amount))
             for resource, amount in sorted(spec.amounts("capability", up=False).items())

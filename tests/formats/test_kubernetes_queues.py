@@ -54,6 +54,19 @@ def test_volcano_capability_is_a_quota_and_its_shares_are_left_out() -> None:
     assert "(q)" in noted(imported, "deserved")
 
 
+def test_weights_of_fair_shares_are_read_and_are_1_by_default() -> None:
+    def weight(version: str, kind: str, **spec: Any) -> str | int:
+        (queue,) = read(thing(version, kind, "q", "", **spec)).snapshot.queues
+        return queue.weight
+
+    assert weight(KUEUE, "ClusterQueue", fairSharing={"weight": "750m"}) == "750m"
+    assert weight(KUEUE, "ClusterQueue", fairSharing={"weight": 3}) == 3
+    assert weight(KUEUE, "ClusterQueue") == 1
+    assert weight("scheduling.volcano.sh/v1beta1", "Queue", weight=4) == 4
+    with pytest.raises(BadDataError, match="weight"):
+        weight("scheduling.volcano.sh/v1beta1", "Queue", weight=0)
+
+
 def test_two_queues_of_one_name_are_one_and_the_second_is_named() -> None:
     other = thing("scheduling.run.ai/v2", "Queue", "q", "", parentQueue="root")
     stopped = cluster_queue("q", {"nominalQuota": "1"})

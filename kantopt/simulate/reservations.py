@@ -183,6 +183,11 @@ class Reservations:
                 return False
         if had is not None:
             profile.give(had.pods, had.begin, had.end)
+        # Where nobody else has a reservation, there is nothing to look at but what is free now.
+        if not any(kept is not None for k, kept in self._kept.items() if k != j) and floor.start(j):
+            self._kept.pop(j, None)
+            self._started(floor, profile, j)
+            return None
         found = self._earliest(
             floor, profile, j, length(floor, j), None if had is None else had.begin
         )

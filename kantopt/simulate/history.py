@@ -38,7 +38,7 @@ class JobRecord:
     """Work lost to evictions, failures and moves, restarts included, milli-GPU x seconds."""
     nodes: int = 0
     """Nodes of its last start, and the fewest on which it could be in an empty cluster; 0 for a job
-    that is no gang."""
+    that runs with fewer pods as well."""
     least_nodes: int = 0
     groups: int = 0
     """Domains of the finest topology level of its last start, and the fewest; 0 without levels."""

@@ -58,9 +58,10 @@ class Recorder:
     def _fewest(self, j: int) -> tuple[int, int]:
         """Return the fewest nodes and groups that hold a job, found once for those alike.
 
-        0 for jobs that are no gangs: replicas of a service had better be apart.
+        0 for jobs that run with fewer pods as well: replicas of a service had better be apart.
         """
-        if not self._world.instance.jobs[j].is_gang:
+        roles, least = self._world.instance.jobs[j].roles, self._world.instance.jobs[j].min_count
+        if max(least, sum(r.min_count for r in roles)) < sum(r.count for r in roles):
             return 0, 0
         key = self._cluster.alike(j)
         if key not in self._least:

@@ -116,7 +116,7 @@ GROUPS = (
         },
         (
             "D_node = nodes of a job's last start / fewest nodes that hold it in the empty "
-            "cluster; gangs of several pods",
+            "cluster; gangs of several pods, all needed",
             KANT,
         ),
         by="size",
@@ -133,7 +133,7 @@ GROUPS = (
         },
         (
             "D_group = domains of the finest topology level of a job's last start / fewest that "
-            "hold it in the empty cluster; gangs of several pods",
+            "hold it in the empty cluster; gangs of several pods, all needed",
             KANT,
         ),
         by="size",

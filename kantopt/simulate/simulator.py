@@ -237,8 +237,6 @@ class Simulator:
     def put(self, j: int, gone: Sequence[Change], come: Sequence[Change]) -> bool:
         """Place, move or take away pods of a job as planned, if all rules hold, all or none."""
         runs = self.work[j].running
-        if gone and not come:
-            self.judge.arrived(self.now)
         if not self.cluster.put(j, gone, come):
             return False
         if not runs:
@@ -260,6 +258,7 @@ class Simulator:
         self.waiting.remove(j)
         self._begins(j)
         self.recorder.started(j, self.now, passed=passed)
+        self.judge.arrived(self.now)  # one after the other, as they come
 
     def _begins(self, j: int, working: int | None = None) -> None:
         work = self.work[j]
@@ -291,12 +290,14 @@ class Simulator:
             self.recorder.lose(j, work.disturb(task, self.now), gpus)
         self._begins(j, working)
         self.recorder.moved(j, pods)
+        self.judge.arrived(self.now)
 
     def _grew(self, j: int) -> None:
         work = self.work[j]
         work.more(self.now, self.cluster.gpus(j) - sum(gpus for _, _, gpus in work.stays))
         if not self.cluster.short(j):
             self.short.pop(j, None)
+        self.judge.arrived(self.now)
 
     def _stops(self, j: int, reason: Ended) -> None:
         self.recorder.stayed(j, self.work[j], self.now, reason)

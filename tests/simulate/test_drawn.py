@@ -75,3 +75,7 @@ def test_books_balance_where_plans_are_carried_out(block: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_the_same_input_gives_the_same_history(seed: int, planned: bool) -> None:
     assert run(seed, planned=planned) == run(seed, planned=planned)
+
+
+def test_who_may_be_the_first_of_his_like_is_judged_before_others_come() -> None:
+    run(1_000_100, planned=True)

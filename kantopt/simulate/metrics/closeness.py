@@ -11,7 +11,7 @@ from kantopt.simulate.metrics.window import Window
 
 
 def closeness(window: Window) -> Iterator[Value]:
-    """Yield D_node and D_group of each size class: gangs that started, of several pods that are all needed."""
+    """Yield D_node and D_group of each size class: gangs of several pods that need all of them."""
     started = [job for job in window.jobs if job.pods > 1 and window.by(job.started)]
     for size, jobs in by_size(started):
         nodes = [job.nodes / job.least_nodes for job in jobs if job.least_nodes]

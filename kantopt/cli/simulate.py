@@ -181,6 +181,7 @@ def simulate(
         from kantopt.simulate.asked import read_asked
         from kantopt.simulate.checkpoints import Checkpoints
         from kantopt.simulate.figures import figures_of
+        from kantopt.simulate.judged import judged_every
         from kantopt.simulate.runs import How, run_names
         from kantopt.simulate.runs import simulate as simulated
 
@@ -217,9 +218,16 @@ def simulate(
             name=asked.question.snapshot.metadata.name,
         )
     signal = deadline.stop.signal
+    every = verify_every or judged_every(len(asked.question.snapshot.nodes))
+    notes = []
+    if every > 1:
+        told = (
+            f"one of {every} states in which something came was judged, {simulation.judged} in all"
+        )
+        notes.append(told)
     if signal is not None:
-        note = _interrupted(histories, len(names))
-        simulation = simulation.model_copy(update={"notes": (*simulation.notes, note)})
+        notes.append(_interrupted(histories, len(names)))
+    simulation = simulation.model_copy(update={"notes": (*simulation.notes, *notes)})
     _write(simulation, shown)
     _write_folders(simulation, histories, tables, pictures)
     if not quiet:

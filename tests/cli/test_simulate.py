@@ -62,6 +62,13 @@ def test_the_document_tables_and_pictures_agree(cli: Cli) -> None:
     }
 
 
+def test_it_is_told_how_many_states_were_judged(cli: Cli) -> None:
+    asked = ("simulate", "snap.yaml", "trace.yaml", "--policy", "fifo")
+    assert "judged" not in cli(*asked).out
+    said = "one of 3 states in which something came was judged, 1 in all"
+    assert said in cli(*asked, "--verify-every", "3").out
+
+
 def test_processes_do_not_change_the_answer(cli: Cli) -> None:
     asked = ("simulate", "snap.yaml", "trace.yaml", "-o", "json", "--policy", "fifo")
     asked += ("--policy", "e-spread", "--policy", "fgd")

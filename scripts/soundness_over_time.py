@@ -17,6 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from kantopt.errors import BadDataError
 from kantopt.simulate.history import History
 from kantopt.simulate.metrics.window import Window
 from kantopt.simulate.simulator import Simulator
@@ -50,7 +51,12 @@ def main() -> int:
     counts: Counter[str] = Counter()
     while counts["states judged"] < asked.states:
         planned = seed % 5 == 0
-        world, policy = drawn(seed, planned=planned)
+        try:
+            world, policy = drawn(seed, planned=planned)
+        except BadDataError:  # objectives drawn for a label that no node has got
+            counts["questions that cannot be asked"] += 1
+            seed += 1
+            continue
         try:
             history = Simulator(world, policy, verify_every=1).run()
         except Exception as error:

@@ -18,7 +18,7 @@ def policies(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """List the shipped policies for `kantopt simulate`, or print one; with -o or -O, all."""
+    """List the shipped policies, or print one; with -o or -O, all."""
     from kantopt.schema.policies import load_policy, shipped_policies
 
     check_output_file(output_file)

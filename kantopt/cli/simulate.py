@@ -154,7 +154,7 @@ def simulate(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """Run a cluster over time, event by event, and compare policies on the same traces.
+    """Run a cluster over time, and compare policies on traces.
 
     Jobs of the traces come, wait, are placed under the same rules as plans, and end; states are
     verified on the way. The same input gives the same answer. Exit codes: 0 simulated, 64 usage,

@@ -117,7 +117,7 @@ def trace(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """Draw jobs that come to a cluster over time, after published sizes and run times.
+    """Draw jobs that come over time, after published sizes.
 
     For a SNAPSHOT, for --gpus, or for --nodes, which writes the empty cluster as well. What was
     drawn from what, and the offered load that it came to, is said on stderr and in the notes of

@@ -27,10 +27,9 @@ from kantopt.schema.simulation import Estimate, Simulation
 ZONE = """apiVersion: kantopt/v1alpha1
 kind: Policy
 metadata: {{name: e-spread-zone}}
-queueing: {{backfill: {backfill}}}
 placement:
   strategy: e-binpack
-  zone: {{nodes: leaf=leaf-0, jobs: ["inference/*"], strategy: least-allocated}}
+  zone: {{nodes: leaf={leaf}, jobs: ["inference/*"], strategy: least-allocated}}
 """
 """Kant's E-Spread: services spread in a zone of their own, here the first leaf."""
 GPUS_PER_NODE = 8
@@ -119,12 +118,13 @@ def _cell(folder: Path, nodes: int, load: str, asked: argparse.Namespace) -> Sim
         cluster = folder / "cluster.yaml"
         whole = _kantopt("trace", "--nodes", str(nodes), "--jobs", "1", "--for", asked.span)
         cluster.write_text(whole.partition("\n---\n")[0] + "\n")
+        leaf = whole.partition("leaf: ")[2].split()[0]
         for seed in range(1, asked.seeds + 1):
             traces.append(folder / f"seed-{seed}.json")
             text = _kantopt("trace", str(cluster), *drawn, "--seed", str(seed), "-o", "json")
             traces[-1].write_text(text)
         zone = folder / "e-spread-zone.yaml"
-        zone.write_text(ZONE.format(backfill="best-effort"))
+        zone.write_text(ZONE.format(leaf=leaf))
         policies = [str(zone) if p == zone.stem else p for p in asked.policies.split(",")]
         _kantopt(
             "simulate",

@@ -89,7 +89,7 @@ def capacity(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """Count how many more of a job fit: now, and after moves.
+    """Count how many more of a job fit: now, after moves.
 
     Arguments are files in any order and the job, `kantopt capacity cluster.json team-a/llm-8`; or
     files alone and the job in short, `--gpus 8 --pods 4 --required rack`. Nobody is evicted, jobs

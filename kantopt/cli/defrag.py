@@ -100,7 +100,7 @@ def defrag(
     habits: Habits = NO_HABITS,
     pace: Pace = NO_PACE,
 ) -> int:
-    """Plan moves that tidy up: the fewest for a goal, the best K moves.
+    """Plan moves that tidy up: the fewest for a goal, or the best K.
 
     Needs no pending job. Nobody is evicted and nothing is bound unless asked for; only --goal fit
     binds the jobs that it makes room for. Verifies the plan and changes nothing itself. Exit

@@ -331,7 +331,8 @@ def test_a_misspelt_field_is_the_only_complaint(cli: Cli) -> None:
         (
             ("convert", "snap.yaml", "--from", "slurm"),
             "kantopt: error: Invalid value for '--from': 'slurm' is not one of 'kubernetes', "
-            "'openb', 'vm-rescheduling'. (see kantopt convert --help)\n",
+            "'openb', 'vm-rescheduling', 'kalos', 'openb-trace', 'philly', 'swf'. "
+            "(see kantopt convert --help)\n",
         ),
         (
             ("plan", "snap.yaml", "--engine", "slow"),

@@ -79,7 +79,7 @@ def certify(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """Judge how good a plan is: illegal, beaten by another, or optimal.
+    """Judge how good a plan is: illegal, beaten or optimal.
 
     Judges the plan given, ours or another's; with --after, what another scheduler has made of the
     cluster; without either, the snapshot as it stands, as if nothing were done. First every step is

@@ -57,7 +57,7 @@ def convert(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """Turn other systems' files into a snapshot and a job list, or a trace.
+    """Turn other systems' files into documents of ours.
 
     The documents are written one after the other. What they leave out or assume is said on
     stderr, and in the notes of a trace.

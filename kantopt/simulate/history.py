@@ -35,7 +35,7 @@ class JobRecord:
     moves: int = 0
     """Pods moved."""
     lost: int = 0
-    """Work lost to evictions, failures and moves, restarts included, milli-GPU x seconds."""
+    """Work lost to evictions, failures and moves, restarts included, milli-GPU x ms."""
     nodes: int = 0
     """Nodes of its last start, and the fewest on which it could be in an empty cluster; 0 for a job
     that runs with fewer pods as well."""

@@ -17,16 +17,9 @@ class Recorder:
     def __init__(self, cluster: Cluster, history: History) -> None:
         self._cluster, self._world = cluster, cluster.world
         self.history = history
-        self._lost: dict[int, int] = {}
-        """Milli-GPU x ms lost by job, of which records have whole seconds."""
         self._least: dict[Hashable, tuple[int, int]] = {}
         topology = self._world.instance.topology
         self._level = len(topology.levels) - 1
-
-    @property
-    def lost(self) -> dict[int, int]:
-        """Milli-GPU x ms lost so far, by job."""
-        return self._lost
 
     def started(self, j: int, now: int, *, passed: bool) -> None:
         """Take note of a start; ``passed``: somebody waits who came before."""
@@ -100,15 +93,10 @@ class Recorder:
             stay = Stay(record, begin, min(working, now), now, gpus, reason)
             self.history.stays.append(stay)
             if working > begin:
-                self._lose(j, gpus * (stay.working - begin))
+                self.lose(j, stay.working - begin, gpus)
 
     def lose(self, j: int, work: int, gpus: int) -> None:
         """Take note of work that is to be done again, milliseconds with so many milli-GPU."""
-        if self._world.tasks[j].record is not None:
-            self._lose(j, work * gpus)
-
-    def _lose(self, j: int, amount: int) -> None:
-        self._lost[j] = lost = self._lost.get(j, 0) + amount
         record = self._world.tasks[j].record
-        assert record is not None, "it is asked before"
-        self.history.jobs[record].lost = lost // 1000
+        if record is not None:
+            self.history.jobs[record].lost += work * gpus

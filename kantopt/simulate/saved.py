@@ -46,7 +46,6 @@ def saved(simulator: Simulator) -> Data:
         "sampled": simulator.sampled,
         "seen": simulator.judge.seen,
         "judged": simulator.judge.judged,
-        "lost": simulator.recorder.lost,
         "cycles": None if simulator.cycles is None else _course(simulator.cycles.course),
         "rounds": None if simulator.rounds is None else _course(simulator.rounds.course),
         "history": history_data(simulator.history),
@@ -81,7 +80,6 @@ def take_up(simulator: Simulator, data: Data) -> None:
     simulator.short.update(dict.fromkeys(data["short"]))
     simulator.settled = data["settled"]
     simulator.sampled = data["sampled"] and tuple(data["sampled"])
-    simulator.recorder.lost.update({int(j): lost for j, lost in data["lost"].items()})
     for part, kept in ((simulator.cycles, data["cycles"]), (simulator.rounds, data["rounds"])):
         if part is not None:
             part.course = _course_of(kept)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kantopt.report.blocks import Screen, render
+from kantopt.report.simulation import simulation_blocks
+from kantopt.simulate.figures import figures_of
 from kantopt.simulate.history import History
 from tests.simulate.worlds import GPU, job, policy, simulated, snapshot, trace
 
@@ -15,6 +18,13 @@ FIVE = trace(
     job("e", 40, 10, 9),
 )
 """On two nodes of 8 GPUs; c needs both, e more than there is."""
+
+
+def told(title: str, history: History) -> str:
+    """What the tables show in the row of a metric."""
+    simulation = figures_of([history])
+    rows = (line for line in render(simulation_blocks(simulation), Screen()).splitlines())
+    return next(line for line in rows if line.startswith(title)).split()[-1]
 
 
 def starts(history: History) -> dict[str, int | None]:
@@ -62,7 +72,7 @@ def test_a_job_that_a_failed_node_stops_works_on_from_its_checkpoint_after_a_res
     # 50 s done, 40 s of them saved; it waits until 75 s, restarts until 85 s, works 60 s.
     (done,) = history.jobs
     assert (done.started, done.ended, done.starts) == (0, 145_000, 2)
-    assert done.lost == 8000 * (10 + 10)
+    assert done.lost == 8000 * (10_000 + 10_000)
     stays = [(each.begin, each.working, each.end, each.reason) for each in history.stays]
     assert stays == [(0, 0, 50_000, "failed"), (75_000, 85_000, 145_000, "finished")]
     seen = [(each.at, each.healthy, each.reserved, each.running) for each in history.samples]
@@ -151,6 +161,13 @@ def test_the_planner_places_what_waits_when_its_time_is_up_and_nobody_else_does(
     assert history.cycles == 3
 
 
+def test_gpu_time_lost_is_told_in_gpu_hours() -> None:
+    course = trace(job("a", 0, 7200, 8), outages=[{"node": "n0", "at": "3600s", "lasts": "600s"}])
+    history = simulated(snapshot(8), course, policy(restartTime="900s"))
+    # Eight GPUs for an hour of work, and a quarter of an hour until they work again.
+    assert told("GPU time lost by them", history) == "10.0"
+
+
 def test_the_planner_evicts_for_what_is_more_important() -> None:
     how = policy(placement={"planner": {"model": "mixed", "timeLimit": "1s"}}, restartTime="10s")
     course = trace(job("low", 0, 100, 8, priority=1), job("high", 10, 20, 8, priority=9))
@@ -159,7 +176,7 @@ def test_the_planner_evicts_for_what_is_more_important() -> None:
     assert (high.started, high.ended) == (61_000, 81_000)
     # Evicted after 60 s of work, which it has not saved; planned again at 2 min.
     assert (low.evictions, low.starts, low.ended) == (1, 2, 121_000 + 10_000 + 100_000)
-    assert low.lost == 8000 * (60 + 10)
+    assert low.lost == 8000 * (60_000 + 10_000)
 
 
 @pytest.mark.parametrize(("mode", "end", "lost"), [("restart", 192, 92), ("live", 100, 0)])
@@ -176,7 +193,7 @@ def test_a_round_of_defragmentation_moves_jobs_together(mode: str, end: int, los
     moved = next(each for each in history.jobs if each.moves)
     assert [each.moves for each in history.jobs].count(0) == 1
     assert moved.ended == 1000 * end
-    assert moved.lost == 2000 * lost
+    assert moved.lost == 2000 * 1000 * lost
     assert {each.reason for each in history.stays} == {"finished", "moved"}
     assert history.horizon == 1000 * end
 

@@ -189,6 +189,8 @@ def _named(
                 duration=f"{length}s",
                 estimate=estimate,
                 user=user,
+                # A replica that is started elsewhere has nothing to do again.
+                checkpoint_interval="1s" if job.service else None,
             )
         )
     return tuple(found)
@@ -225,7 +227,7 @@ def _notes(
         services = [work for job, work in zip(drawn, works, strict=True) if job.service]
         notes.append(
             f"services: {len(services)} jobs, {sum(services) / max(total, 1):.2%} of the GPU time; "
-            "their sizes and times are ours"
+            "their sizes and times are ours; when disturbed they lose the time of a restart, no work"
         )
     if asked.estimate_factor:
         notes.append(f"estimates: f-model with f = {asked.estimate_factor:g}")

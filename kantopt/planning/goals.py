@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Literal
 
 from kantopt.problem.counted import counted, counted_domains
 from kantopt.problem.instance import Instance
@@ -12,7 +11,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.restricted import ANY_GPU, PER_UNIT
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric
-from kantopt.schema.plan import Goal, Plan
+from kantopt.schema.plan import Goal, GoalUnit, Plan
 from kantopt.schema.quantity import from_base
 from kantopt.verify.metrics import MEASURES
 from kantopt.verify.metrics.fragment_rate import free_amounts
@@ -37,19 +36,6 @@ _DISTURBING = (
     Metric.MIGRATION_COST,
     Metric.DISRUPTION_COST,
 )
-
-Unit = Literal[
-    "nodes",
-    "domains",
-    "slots",
-    "milli-GPU",
-    "jobs",
-    "pods",
-    "micro-units",
-    "milliwatts",
-    "milli-nodes",
-    "other",
-]
 
 
 def goal_rows(instance: Instance, placement: Placement) -> tuple[Goal, ...]:
@@ -104,7 +90,7 @@ def _row(tier: Tier, before: Step, after: Step) -> Goal:
     was, now = MEASURES[tier.metric](tier, before), MEASURES[tier.metric](tier, after)
     over = tier.above_target(now)
     text, goal = tier.metric.value.replace("_", " "), tier.target
-    unit: Unit = "other"
+    unit: GoalUnit = "other"
     most: tuple[int, int] | None = None
     """Where more is better: what the metric counts down from, before and after."""
     match tier.metric:

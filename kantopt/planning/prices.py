@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
+from kantopt.planning.identity import snapshot_ref
 from kantopt.planning.in_turn import Asked, search_in_turn
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
@@ -20,9 +21,7 @@ from kantopt.problem.cluster import Domain
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
-from kantopt.schema import plan as docs
 from kantopt.schema.base import API_VERSION, Metadata
-from kantopt.schema.dump import canonical_digest
 from kantopt.schema.hints import did_you_mean, one_of
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.prices import Price, PriceList, PriorityVictims
@@ -93,17 +92,11 @@ def price_list(
     if any(price.status in ("FEASIBLE", "OPEN") for price in prices) and ending.over():
         warnings.append("the time was up before all prices were proved")
     warnings += [warning for row in rows for warning in row.warnings]
-    snapshot = question.snapshot
     return PriceList(
         api_version=API_VERSION,
         kind="PriceList",
-        metadata=Metadata(name=snapshot.metadata.name),
-        snapshot=docs.SnapshotRef(
-            digest=canonical_digest(snapshot),
-            name=snapshot.metadata.name,
-            captured_at=snapshot.metadata.captured_at,
-            resource_version=snapshot.metadata.resource_version,
-        ),
+        metadata=Metadata(name=question.snapshot.metadata.name),
+        snapshot=snapshot_ref(question),
         job=job,
         level=instance.topology.levels[level],
         model=model.metadata.name,

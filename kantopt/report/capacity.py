@@ -86,8 +86,7 @@ def _ways(found: Capacity) -> Iterator[Block]:
     if rows:
         yield Table("WHY NOT ONE MORE", ("WHEN", "WHY"), rows)
     if found.verdict is not None:
-        text = f"{found.verdict.status}: {found.verdict.message}"
-        yield Listing("FITS NOWHERE", (text,), "bad")
+        yield Listing("FITS NOWHERE", (found.verdict.message,), "bad")
 
 
 def _levels(found: Capacity) -> Iterator[Block]:

@@ -127,23 +127,26 @@ class Tier(Tiered):
     )
 
 
+GoalUnit = Literal[
+    "nodes",
+    "domains",
+    "slots",
+    "milli-GPU",
+    "jobs",
+    "pods",
+    "micro-units",
+    "milliwatts",
+    "milli-nodes",
+    "other",
+]
+
+
 class Goal(Part):
     """What disturbing pods is for, in words and numbers: before the plan, after it, and wanted."""
 
     objective: str = Field(description="name of the objective")
     text: str = Field(description="what is counted")
-    unit: Literal[
-        "nodes",
-        "domains",
-        "slots",
-        "milli-GPU",
-        "jobs",
-        "pods",
-        "micro-units",
-        "milliwatts",
-        "milli-nodes",
-        "other",
-    ] = Field(description="unit of the numbers")
+    unit: GoalUnit = Field(description="unit of the numbers")
     more_is_better: bool = Field(description="whether at least the goal is wanted, or at most")
     before: Amount = Field(description="as the cluster is")
     after: Amount = Field(description="after the plan")

@@ -1,6 +1,6 @@
 """Jobs evicted for others that wait: by priority, and by queues that take back what is theirs.
 
-Whole jobs go, the fewest in the sense of reverse trim (Kueue): one after the other until the job
+Whole jobs go, none of them needlessly, by reverse trim (Kueue): one after the other until the job
 fits, then each comes back, the last first, without which it still does. For what a queue takes
 back: reclaim within a cohort, as Kueue has it.
 """

@@ -161,6 +161,18 @@ def test_the_planner_places_what_waits_when_its_time_is_up_and_nobody_else_does(
     assert history.cycles == 3
 
 
+@pytest.mark.parametrize(("saves", "moves"), [(None, 0), ("1s", 1)])
+def test_packing_moves_nobody_who_has_work_to_do_again(saves: str | None, moves: int) -> None:
+    how = policy(
+        placement={"strategy": "least-allocated"},
+        defragmentation={"model": "packing", "period": "60s", "timeLimit": "2s", "moves": 1},
+    )
+    more = {} if saves is None else {"checkpointInterval": saves}
+    course = trace(job("a", 0, 100, 2, **more), job("b", 0, 100, 2, **more))
+    history = simulated(snapshot(8, 8), course, how)
+    assert sum(each.moves for each in history.jobs) == moves
+
+
 def test_gpu_time_lost_is_told_in_gpu_hours() -> None:
     course = trace(job("a", 0, 7200, 8), outages=[{"node": "n0", "at": "3600s", "lasts": "600s"}])
     history = simulated(snapshot(8), course, policy(restartTime="900s"))

@@ -107,6 +107,7 @@ def test_services_are_elastic_have_the_highest_priority_and_their_share_of_gpu_t
     services = [job for job in trace.jobs if job.namespace == "inference"]
     assert {job.priority for job in services} == {7}
     assert {job.pod_sets[0].min_count for job in services} == {1}
+    assert {job.checkpoint_interval for job in services} == {"1s"}
     assert {job.priority for job in trace.jobs} == {1, 7}
     served, work = (
         sum(gpus_in(job) * duration_seconds(job.duration) for job in jobs)

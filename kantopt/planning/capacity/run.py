@@ -10,14 +10,13 @@ from kantopt.planning.capacity.levels import Levels, levels_of
 from kantopt.planning.capacity.most import MOST_PODS, most_copies
 from kantopt.planning.capacity.room import Found, Search, why_no_more
 from kantopt.planning.explain.process import explain_apart
+from kantopt.planning.identity import snapshot_ref
 from kantopt.planning.news import Tell
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
 from kantopt.problem.not_modelled import waiting
-from kantopt.schema import plan as docs
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.capacity import Capacity, CapacityPodSet, Room, Way, When
-from kantopt.schema.dump import canonical_digest
 from kantopt.schema.explanation import Verdict
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Model, Rule
@@ -66,17 +65,11 @@ def capacity(
         ("after defragmentation", None, every),
     )
     rooms = tuple(_room(*answer, every, copies, deadline) for answer in answers)
-    snapshot = question.snapshot
     return Capacity(
         api_version=API_VERSION,
         kind="Capacity",
-        metadata=Metadata(name=snapshot.metadata.name),
-        snapshot=docs.SnapshotRef(
-            digest=canonical_digest(snapshot),
-            name=snapshot.metadata.name,
-            captured_at=snapshot.metadata.captured_at,
-            resource_version=snapshot.metadata.resource_version,
-        ),
+        metadata=Metadata(name=question.snapshot.metadata.name),
+        snapshot=snapshot_ref(question),
         job=f"{job.namespace}/{job.name}",
         pod_sets=tuple(
             CapacityPodSet(name=need.pod_set.name, pods=need.pods)

@@ -46,10 +46,10 @@ class Window:
         self.end = history.horizon if end is None else min(end, history.horizon)
         self.name = f"{history.policy} on {history.trace}"
         if not 0 <= self.begin < self.end:
-            asked = f"from {begin / 1000:g} s on"
-            asked += "" if end is None else f" and before {end / 1000:g} s"
+            asked = f"from {begin / 1000:.12g} s on"
+            asked += "" if end is None else f" and before {end / 1000:.12g} s"
             raise UsageError(
-                f"{self.name}: simulated for {history.horizon / 1000:g} s, expected some of it "
+                f"{self.name}: simulated for {history.horizon / 1000:.12g} s, expected some of it "
                 f"{asked}, to be measured"
             )
         self.spans = tuple(self._spans())

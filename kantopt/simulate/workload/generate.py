@@ -227,7 +227,7 @@ def _notes(
         services = [work for job, work in zip(drawn, works, strict=True) if job.service]
         notes.append(
             f"services: {len(services)} jobs, {sum(services) / max(total, 1):.2%} of the GPU time; "
-            "their sizes and times are ours; when disturbed they lose the time of a restart, no work"
+            "their sizes and times are ours; disturbed they lose the time of a restart, no work"
         )
     if asked.estimate_factor:
         notes.append(f"estimates: f-model with f = {asked.estimate_factor:g}")

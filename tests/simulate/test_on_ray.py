@@ -95,6 +95,49 @@ def test_a_node_that_is_killed_half_way_costs_no_byte(cluster: Any, tmp_path: Pa
     assert not json.loads(text).get("failed")
 
 
+CRASHING = """
+import atexit, os, signal
+from ray import exceptions
+
+class Remote:
+    def __init__(self, body):
+        self.remote = lambda *given: lambda: body(*given)
+
+def init(**_):
+    atexit.register(shutdown)
+
+def remote(**_):
+    return Remote
+
+def put(thing):
+    return thing
+
+def wait(references):
+    return references[:1], references[1:]
+
+def get(reference):
+    return reference()
+
+def shutdown():
+    os.kill(os.getpid(), signal.SIGSEGV)
+"""
+"""A Ray that dies when it is shut down, as 2.60 now and then does once a node was lost."""
+
+
+def test_a_ray_that_dies_at_its_end_costs_no_answer(tmp_path: Path) -> None:
+    paths = files(tmp_path)
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray" / "__init__.py").write_text(CRASHING, encoding="utf-8")
+    raised = "class RayError(Exception): ...\n"
+    (tmp_path / "ray" / "exceptions.py").write_text(raised, encoding="utf-8")
+    here = subprocess.run(command(paths), capture_output=True, text=True, timeout=LONG)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
+    asked = command(paths, "--ray", "auto")
+    done = subprocess.run(asked, capture_output=True, text=True, timeout=LONG, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == here.stdout
+
+
 @pytest.mark.parametrize(
     ("address", "message"),
     [

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
+import importlib.util
 import logging
-import os
-import signal
 import socket
-from collections.abc import Iterator
-from types import ModuleType
+from functools import partial
+from multiprocessing.connection import Connection
 
 from kantopt.clock import Stop
 from kantopt.errors import KantoptError, UsageError
 from kantopt.simulate.sweep.cell import Result, run_cell
-from kantopt.simulate.sweep.grid import Cell, Grid
+from kantopt.simulate.sweep.grid import Grid
 from kantopt.simulate.sweep.local import Tell
+from kantopt.worker import LONGEST, Worker
 
 RETRIES = 5
 """Times that Ray runs a cell again whose process or node is gone."""
@@ -34,6 +33,8 @@ def run_on_ray(grid: Grid, address: str, stop: Stop, tell: Tell) -> dict[int, Re
     """Run all cells on a Ray cluster; return what is done when told to stop.
 
     A cell whose node goes is run again on another. kantopt must be installed there as it is here.
+    Ray lives in a process of its own, whose end is the end of its cells: after the loss of a node
+    Ray can crash while it is shut down (2.60: a segmentation fault), which costs no answer here.
 
     Raises
     ------
@@ -42,55 +43,50 @@ def run_on_ray(grid: Grid, address: str, stop: Stop, tell: Tell) -> dict[int, Re
     RayError
         If there is no such cluster, or it is lost.
     """
-    ray = _imported()
+    if importlib.util.find_spec("ray") is None:
+        raise UsageError(
+            "--ray: found no Ray in this Python, expected it installed: pip install 'kantopt[ray]'"
+        )
+    _listens(address)
     found: dict[int, Result] = {}
-    with _connected(ray, address):
-        run = ray.remote(max_retries=RETRIES, num_cpus=1)(_run)
-        shared = ray.put(grid)
-        waiting = {run.remote(shared, cell): i for i, cell in enumerate(grid.cells)}
-        while waiting and not stop.wished():
-            ready, _ = ray.wait(list(waiting), timeout=_LOOK)
-            for reference in ready:
-                number = waiting.pop(reference)
-                try:
-                    found[number] = ray.get(reference)
-                except ray.exceptions.RayError as error:
-                    words = " ".join(str(error).split())[:200]
-                    found[number] = Result(reason=f"{type(error).__name__}: {words}")
-                tell(number, found[number])
-        for reference in waiting:
-            ray.cancel(reference, force=True)
+    with Worker(partial(_drive, grid, address), quiet=True) as driver:
+        while len(found) < len(grid.cells) and not stop.wished():
+            if not driver.line.poll(_LOOK):
+                continue
+            try:
+                told = driver.line.recv()
+            except (EOFError, OSError):
+                words = driver.ending()
+                raise RayError(f"--ray {address}: the cluster was lost: {words}") from None
+            if isinstance(told, str):
+                raise RayError(f"--ray {address}: no cluster to connect to: {told}")
+            number, found[number] = told
+            tell(number, found[number])
     return found
 
 
-def _run(grid: Grid, cell: Cell) -> Result:
-    return run_cell(grid, cell)
+def _drive(grid: Grid, address: str, line: Connection) -> None:
+    """Run the cells on the cluster and send each as it is done; send why there is none."""
+    import ray
+    import ray.exceptions
 
-
-def _imported() -> ModuleType:
     try:
-        import ray
-        import ray.exceptions
-    except ImportError:
-        raise UsageError(
-            "--ray: found no Ray in this Python, expected it installed: pip install 'kantopt[ray]'"
-        ) from None
-    return ray
-
-
-@contextlib.contextmanager
-def _connected(ray: ModuleType, address: str) -> Iterator[None]:
-    """Connect to a cluster for a time.
-
-    What to do on a signal stays as it was, and what Ray prints meanwhile, of nodes that are gone
-    for example, does not reach standard output: that is for the answer.
-    """
-    with open(os.devnull, "w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
-        _connect(ray, address)
-        try:
-            yield
-        finally:
-            ray.shutdown()
+        ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        line.send(" ".join(str(error).split())[:LONGEST])
+        return
+    run = ray.remote(max_retries=RETRIES, num_cpus=1)(run_cell)
+    shared = ray.put(grid)
+    waiting = {run.remote(shared, cell): i for i, cell in enumerate(grid.cells)}
+    while waiting:
+        ready, _ = ray.wait(list(waiting))
+        for reference in ready:
+            number = waiting.pop(reference)
+            try:
+                line.send((number, ray.get(reference)))
+            except ray.exceptions.RayError as error:
+                words = " ".join(str(error).split())[:LONGEST]
+                line.send((number, Result(reason=f"{type(error).__name__}: {words}")))
 
 
 def _listens(address: str) -> None:
@@ -103,16 +99,3 @@ def _listens(address: str) -> None:
     except (OSError, OverflowError) as error:
         reason = str(getattr(error, "strerror", None) or error).lower()
         raise RayError(f"--ray {address}: no cluster to connect to: {reason}") from None
-
-
-def _connect(ray: ModuleType, address: str) -> None:
-    _listens(address)
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        words = " ".join(str(error).split())[:200]
-        raise RayError(f"--ray {address}: no cluster to connect to: {words}") from None
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

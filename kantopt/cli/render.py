@@ -1,13 +1,18 @@
 """``kantopt render``."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from kantopt.cli import options as opt
 from kantopt.cli.output import check_output_file, complain, emit
 from kantopt.errors import UsageError
+from kantopt.render.targets import TARGETS, Asked, TargetName
+from kantopt.schema.hints import one_of
+
+if TYPE_CHECKING:
+    from kantopt.schema.plan import Plan
 
 
 def render(
@@ -15,12 +20,12 @@ def render(
         list[str],
         typer.Argument(
             metavar="FILE",
-            help="kubectl: a plan; svg: a snapshot, with a plan or without; - is standard input.",
+            help="A plan; for svg a snapshot, with a plan or without; - is standard input.",
             show_default=False,
         ),
     ],
     to: Annotated[
-        Literal["kubectl", "svg"],
+        Literal[TargetName, "svg"],
         typer.Option(
             "--to", help="Who is to follow the plan, or svg: a picture.", show_default=False
         ),
@@ -51,22 +56,24 @@ def render(
     from kantopt.cli.progress import Progress
 
     check_output_file(output_file, files)
-    if to == "svg" and (shell or gate is not None):
-        raise UsageError("--shell, --gate: found --to svg, expected --to kubectl")
+    given = {"shell": shell, "gate": gate}
+    taken = frozenset() if to == "svg" else TARGETS[to].takes
+    for name in sorted(name for name, value in given.items() if value and name not in taken):
+        fitting = [target for target, what in TARGETS.items() if name in what.takes]
+        raise UsageError(f"--{name}: found --to {to}, expected {one_of(fitting)}")
     with Progress(verbose=verbose, quiet=quiet):
         if to == "svg":
             text, notes = _picture(files, gated, pending or (), topology or ())
         else:
-            text, notes = _requests(files, shell, gate), ()
+            text, notes = TARGETS[to].render(_plan(files), Asked(shell=shell, gate=gate)), ()
     emit(text, output_file)
     if not quiet:
         complain("warning", notes)
     return 0
 
 
-def _requests(files: list[str], shell: bool, gate: str | None) -> str:
+def _plan(files: list[str]) -> "Plan":
     from kantopt.errors import BadDataError, Problem
-    from kantopt.formats.kubectl import render_json_lines, render_shell
     from kantopt.schema.files import load_native
     from kantopt.schema.plan import Plan
 
@@ -75,7 +82,7 @@ def _requests(files: list[str], shell: bool, gate: str | None) -> str:
     if len(plans) != 1:
         kinds = ", ".join(sorted(str(raw.data["kind"]) for raw, _ in pairs))
         raise BadDataError([Problem(pairs[0][0].file, "", kinds, "one Plan")])
-    return render_shell(plans[0], gate=gate) if shell else render_json_lines(plans[0], gate=gate)
+    return plans[0]
 
 
 def _picture(

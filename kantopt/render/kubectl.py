@@ -11,6 +11,7 @@ import shlex
 from typing import Any, Literal, TypedDict
 from urllib.parse import quote as url_quote
 
+from kantopt.render.targets import Asked
 from kantopt.schema.jobs import PodRef, PodSet
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
@@ -34,6 +35,11 @@ class Request(TypedDict, total=False):
     pod: str
     body: Any
     message: str
+
+
+def render(plan: Plan, asked: Asked) -> str:
+    """Render a plan as JSON, one request a line, or as a shell script."""
+    return (render_shell if asked.shell else render_json_lines)(plan, gate=asked.gate)
 
 
 def render_kubectl(plan: Plan, *, gate: str | None = None) -> list[Request]:

@@ -6,7 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from kantopt.formats.kubectl import render_json_lines, render_kubectl, render_shell
+from kantopt.render.kubectl import render_json_lines, render_kubectl, render_shell
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.jobs import Job, PodRef, PodSet
 from kantopt.schema.model import Model

@@ -1,0 +1,1 @@
+"""Plans as what another system follows: pure, without side effects."""

@@ -3,6 +3,9 @@
 python scripts/check.py                 # all of them
 python scripts/check.py tests/test_x.py # only these tests, or any arguments of pytest
 python scripts/check.py --coverage      # the tests, traced: they last twice as long
+python scripts/check.py --system        # all, with Debian's packages of what tests drive
+
+Tests that drive a program which is not there are skipped and say so.
 """
 
 from __future__ import annotations
@@ -14,9 +17,16 @@ import environment
 COVERAGE = 90
 """Least coverage of ``kantopt/``, branches included, in percent."""
 
+DRIVEN = {"kubectl": "kubernetes-client"}
+"""Programs that tests drive, each with the Debian package that has it."""
+
 
 def main() -> None:
     """Run all checks, or only the tests named on the command line."""
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["--system"]:
+        environment.system_packages(DRIVEN)
+        del arguments[0]
     programs = environment.make(".venv-dev", "--editable", ".[dev]")
 
     def tool(name: str, *arguments: str) -> None:
@@ -24,11 +34,11 @@ def main() -> None:
         environment.run([str(programs / "python"), "-m", name, *arguments])
 
     tests = ("-n", "2", "--dist", "worksteal")
-    if sys.argv[1:] == ["--coverage"]:
+    if arguments == ["--coverage"]:
         tool("pytest", *tests, "--cov", f"--cov-fail-under={COVERAGE}")
         return
-    if len(sys.argv) > 1:
-        tool("pytest", *sys.argv[1:])
+    if arguments:
+        tool("pytest", *arguments)
         return
     tool("ruff", "check", ".")
     tool("ruff", "format", "--check", ".")

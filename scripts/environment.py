@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -39,6 +40,31 @@ def make(name: str, *requirements: str) -> Path:
     print("installing", *requirements, file=sys.stderr, flush=True)
     run([*pip, *requirements])
     return programs
+
+
+def system_packages(wanted: dict[str, str]) -> None:
+    """Install what Debian has and this machine has not, where that is possible; say what is not.
+
+    Parameters
+    ----------
+    wanted
+        Debian package of each program.
+    """
+    packages = sorted({package for name, package in wanted.items() if not shutil.which(name)})
+    if not packages:
+        return
+    words = ", ".join(packages)
+    if shutil.which("apt-get") is None or os.geteuid() != 0:
+        print(f"not installed (needs apt-get and root): {words}", file=sys.stderr, flush=True)
+        return
+    print(f"installing {words} (apt-get)", file=sys.stderr, flush=True)
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for command in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
+        done = subprocess.run(["apt-get", "-qq", *command], env=quiet, capture_output=True)
+        if done.returncode:
+            words = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+            print(f"apt-get {command[0]} failed: {words}", file=sys.stderr, flush=True)
+            return
 
 
 def run(command: list[str]) -> None:

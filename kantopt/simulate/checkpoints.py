@@ -7,14 +7,14 @@ import os
 from typing import Any, Literal
 
 from kantopt.clock import elapsed
-from kantopt.errors import BadDataError, Problem, UsageError
+from kantopt.errors import BadDataError, Problem
 from kantopt.schema.dump import dump_data, text_digest
 from kantopt.schema.files import read_text
-from kantopt.schema.policy import Policy
 from kantopt.schema.writing import write_atomic
 from kantopt.simulate.asked import Asked
 from kantopt.simulate.history import History
-from kantopt.simulate.saved import Data, history_data, history_of
+from kantopt.simulate.plain import Data
+from kantopt.simulate.saved import history_data, history_of
 
 _KIND = "SimulationCheckpoint"
 
@@ -30,20 +30,10 @@ class Checkpoints:
         What is simulated: a file of anything else is refused.
     every
         Seconds from one writing to the next.
-
-    Raises
-    ------
-    UsageError
-        If a policy remembers what cannot be saved.
     """
 
     def __init__(self, path: str | None, asked: Asked, how: Any, every: float) -> None:
         self._path, self.every = path, every
-        if path is not None:
-            for policy in asked.policies:
-                if found := cannot_be_saved(policy):
-                    name = policy.metadata.name
-                    raise UsageError(f"--checkpoint: policy {name}: found {found}")
         self._digest = "" if path is None else _digest(asked, how)
         self._runs: dict[int, Data] = {}
         self._written = elapsed()
@@ -102,20 +92,6 @@ class Checkpoints:
             data = {"kind": _KIND, "question": self._digest, "runs": runs}
             write_atomic(self._path, json.dumps(data, separators=(",", ":")).encode())
             self._written = elapsed()
-
-
-def cannot_be_saved(policy: Policy) -> str:
-    """Say what a policy remembers beside the cluster and the queue; empty if nothing.
-
-    Reservations and virtual times follow from the past, which is not saved.
-    """
-    queueing = policy.queueing
-    if queueing.order == "virtual-finish":
-        return "order virtual-finish, expected fifo, priority or fair-share: its clock is not saved"
-    if policy.placement.planner is None and queueing.backfill in ("easy", "conservative"):
-        promised = "what it has promised is not saved"
-        return f"backfill {queueing.backfill}, expected none or best-effort: {promised}"
-    return ""
 
 
 def _digest(asked: Asked, how: Any) -> str:

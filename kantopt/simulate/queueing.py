@@ -2,20 +2,21 @@
 
 An *order* gives a job its rank; a *backfill* starts jobs that wait. To add one is to add it here.
 Both are asked once all events of a moment have happened. One that remembers what does not follow
-from the cluster and the queue is named by ``checkpoints.py``: it cannot be saved.
+from the cluster and the queue is one that ``Remembers``: it says how that is written down.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from kantopt.errors import UsageError
 from kantopt.schema.policy import Policy, Queueing
 from kantopt.simulate.fair_share import FairShare
 from kantopt.simulate.floor import Floor
 from kantopt.simulate.orders import Order, Sequence, by_rank, fifo, priority
+from kantopt.simulate.plain import Data
 from kantopt.simulate.preemption import Evictions, MakeRoom
 from kantopt.simulate.reservations import Reservations
 from kantopt.simulate.virtual_finish import VirtualFinish
@@ -33,6 +34,17 @@ class Backfill(Protocol):
 
     def growing(self, floor: Floor, j: int) -> AbstractContextManager[None]:
         """Take room off the cluster that a job which runs must leave, while it gets more pods."""
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """An order or backfill that remembers the past."""
+
+    def memory(self) -> Data:
+        """Write down what it remembers, between two moments."""
+
+    def remember(self, floor: Floor, data: Data) -> None:
+        """Take up, before anybody waits, what was written down of the same cluster."""
 
 
 class NobodyPasses:

@@ -18,6 +18,7 @@ from kantopt.search.shapes import Ints
 from kantopt.search.state import Change
 from kantopt.simulate.floor import Floor, ends, length
 from kantopt.simulate.orders import Sequence
+from kantopt.simulate.plain import Data, pods_data, pods_of
 from kantopt.simulate.preemption import MakeRoom, spared, start_without
 from kantopt.simulate.profile import NEVER, Profile
 
@@ -80,8 +81,8 @@ class Reservations:
         self._down: frozenset[int] = frozenset()
         self._freed = True
         """Whether there may be earlier places than when the reservations were made."""
-        self._failed: dict[Hashable, int] = {}
-        """How long the shortest job was, of each kind, that did not fit beside reservations."""
+        self._failed: dict[Hashable, tuple[int, int]] = {}
+        """Of each kind the shortest that did not fit beside reservations: its length, and it."""
 
     def reserved(self, j: int) -> Reservation | None:
         """Return the reservation of a job that waits, if it has one."""
@@ -123,11 +124,7 @@ class Reservations:
             self._drop(j)
             self._freed = True
         self._freed = False
-        needed = {running.end for running in self._running.values()}
-        for kept in self._kept.values():
-            if kept is not None:
-                needed |= {kept.begin, kept.end}
-        profile.forget(needed)
+        profile.forget(self._needed())
 
     @property
     def wakes(self) -> int | None:
@@ -147,6 +144,56 @@ class Reservations:
         profile = self._follow(floor)
         with profile.imagined(floor.now, max(self._running[j].end, floor.now + 1)):
             yield
+
+    # -- written down
+
+    def memory(self) -> Data:
+        """Write down what was promised, and who is thought to run for how long.
+
+        The profile follows from that and the cluster.
+        """
+        return {
+            "begun": self._profile is not None,
+            "passed": [[j, *whom] for j, whom in self._passed.items()],
+            "first": self._first,
+            "running": [
+                [j, each.version, each.count, each.end, pods_data(each.pods)]
+                for j, each in self._running.items()
+            ],
+            "kept": [
+                [j, kept and [kept.begin, kept.end, pods_data(kept.pods)]]
+                for j, kept in self._kept.items()
+            ],
+            "late": self._late,
+            "down": sorted(self._down),
+            "freed": self._freed,
+            "failed": sorted(self._failed.values()),
+        }
+
+    def remember(self, floor: Floor, data: Data) -> None:
+        """Take up what was written down."""
+        self._passed = {j: (version, first) for j, version, first in data["passed"]}
+        self._first, self._late, self._freed = data["first"], data["late"], data["freed"]
+        self._down = frozenset(data["down"])
+        self._failed = {floor.cluster.alike(j): (lasts, j) for lasts, j in data["failed"]}
+        self._running = {
+            j: _Running(version, count, end, pods_of(pods))
+            for j, version, count, end, pods in data["running"]
+        }
+        self._kept = {
+            j: kept and Reservation(kept[0], kept[1], pods_of(kept[2])) for j, kept in data["kept"]
+        }
+        if not data["begun"]:
+            return
+        profile = self._profile = Profile(floor.cluster.state, floor.now)
+        for j in floor.running:  # some have more pods than when the queue was worked through
+            profile.give(self._now(floor, j).pods, floor.now, NEVER)
+        for running in self._running.values():
+            profile.take(running.pods, floor.now, running.end)
+        for kept in self._kept.values():
+            if kept is not None:
+                profile.take(kept.pods, kept.begin, kept.end)
+        profile.forget(self._needed())
 
     # -- the queue
 
@@ -230,7 +277,7 @@ class Reservations:
         if not floor.cluster.fits(j):
             return
         key, lasts = floor.cluster.alike(j), length(floor, j)
-        if lasts >= self._failed.get(key, NEVER):
+        if lasts >= self._failed.get(key, (NEVER, j))[0]:
             return
         with profile.imagined(floor.now, floor.now + lasts):
             pods = floor.cluster.trial(j)
@@ -239,7 +286,7 @@ class Reservations:
             if self._evict_backfilled and self._first is not None:
                 self._passed[j] = floor.work[j].version, self._first
         else:
-            self._failed[key] = lasts
+            self._failed[key] = lasts, j
 
     def _drop(self, j: int) -> None:
         had = self._kept.pop(j, None)
@@ -274,6 +321,14 @@ class Reservations:
         )
         end = max(ends(floor, j), floor.now + 1)
         return _Running(work.version, floor.cluster.pods(j), end, pods)
+
+    def _needed(self) -> set[int]:
+        """Times at which something changes."""
+        needed = {running.end for running in self._running.values()}
+        for kept in self._kept.values():
+            if kept is not None:
+                needed |= {kept.begin, kept.end}
+        return needed
 
     def _follow(self, floor: Floor) -> Profile:
         """Bring the profile up to now: who has ended, who runs for too long, which nodes failed."""

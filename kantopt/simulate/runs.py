@@ -15,7 +15,8 @@ from kantopt.errors import KantoptError
 from kantopt.simulate.asked import Asked
 from kantopt.simulate.checkpoints import Checkpoints
 from kantopt.simulate.history import History
-from kantopt.simulate.saved import Data, saved, take_up
+from kantopt.simulate.plain import Data
+from kantopt.simulate.saved import saved, take_up
 from kantopt.simulate.simulator import Simulator
 from kantopt.simulate.world import build_world
 from kantopt.worker import Worker, fault_words

@@ -6,19 +6,18 @@ is alike) follows from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from kantopt.problem.cluster import Spot
 from kantopt.simulate.carried import Deed
 from kantopt.simulate.events import Event
 from kantopt.simulate.history import History, JobRecord, Sample, Stay
+from kantopt.simulate.plain import Data, spot_data, spot_of
 from kantopt.simulate.planned import Course
+from kantopt.simulate.queueing import Remembers
 from kantopt.simulate.simulator import Simulator
 from kantopt.simulate.work import Work
 
-Data = dict[str, Any]
 _R = TypeVar("_R", JobRecord, Stay, Sample, Work)
 
 
@@ -29,7 +28,7 @@ def saved(simulator: Simulator) -> Data:
         "now": simulator.now,
         "events": sorted(simulator.calendar.events),
         "spots": {
-            s: [[*_spot(spot), pods] for spot, pods in sorted(spots.items())]
+            s: [[*spot_data(spot), pods] for spot, pods in sorted(spots.items())]
             for s, spots in enumerate(cluster.state.spots)
             if spots
         },
@@ -46,6 +45,7 @@ def saved(simulator: Simulator) -> Data:
         "sampled": simulator.sampled,
         "seen": simulator.judge.seen,
         "judged": simulator.judge.judged,
+        "queueing": [part.memory() for part in _remembering(simulator)],
         "cycles": None if simulator.cycles is None else _course(simulator.cycles.course),
         "rounds": None if simulator.rounds is None else _course(simulator.rounds.course),
         "history": history_data(simulator.history),
@@ -57,8 +57,7 @@ def take_up(simulator: Simulator, data: Data) -> None:
     simulator.now = data["now"]
     simulator.calendar.events[:] = [Event(*event) for event in data["events"]]
     placed = {
-        int(s): {_spot_of(spot): pods for *spot, pods in spots}
-        for s, spots in data["spots"].items()
+        int(s): {spot_of(spot): pods for *spot, pods in spots} for s, spots in data["spots"].items()
     }
     placement = simulator.world.instance.nowhere.replace(placed)
     simulator.cluster.restore(placement, data["down"], data["in_vain"], data["version"])
@@ -70,11 +69,13 @@ def take_up(simulator: Simulator, data: Data) -> None:
     for j in range(len(simulator.work)):
         if str(j) not in data["work"]:
             simulator.work[j] = Work()
+    simulator.running.clear()
+    simulator.running.update(dict.fromkeys(data["running"]))
+    for queueing, memory in zip(_remembering(simulator), data["queueing"], strict=True):
+        queueing.remember(simulator, memory)  # before anybody waits: ranks are a part of it
     for j in data["waiting"]:
         simulator.waiting.add(j)
     simulator.waiting.version = data["waiting_version"]
-    simulator.running.clear()
-    simulator.running.update(dict.fromkeys(data["running"]))
     simulator.restarting.update(data["restarting"])
     simulator.short.clear()
     simulator.short.update(dict.fromkeys(data["short"]))
@@ -84,6 +85,11 @@ def take_up(simulator: Simulator, data: Data) -> None:
         if part is not None:
             part.course = _course_of(kept)
     simulator.take_over(history_of(data["history"]))
+
+
+def _remembering(simulator: Simulator) -> list[Remembers]:
+    parts: tuple[object, ...] = (simulator.order, simulator.backfill)
+    return [part for part in parts if isinstance(part, Remembers)]
 
 
 def history_data(history: History) -> Data:
@@ -118,15 +124,6 @@ def _row(record: _R) -> list[Any]:
     return [getattr(record, each.name) for each in fields(record)]
 
 
-def _spot(spot: Spot) -> list[Any]:
-    return [spot.node, list(spot.devices)]
-
-
-def _spot_of(data: Iterable[Any]) -> Spot:
-    node, devices = data
-    return Spot(node, tuple(devices))
-
-
 def _course(course: Course) -> Data:
     return {
         "last": course.last,
@@ -136,8 +133,8 @@ def _course(course: Course) -> Data:
             [
                 [
                     *deed[:4],
-                    deed.source and _spot(deed.source),
-                    deed.target and _spot(deed.target),
+                    deed.source and spot_data(deed.source),
+                    deed.target and spot_data(deed.target),
                     deed.whose,
                 ]
                 for deed in wave
@@ -149,9 +146,7 @@ def _course(course: Course) -> Data:
 
 def _course_of(data: Data) -> Course:
     def deed(kind: Any, j: int, s: int, pods: int, source: Any, target: Any, whose: Any) -> Deed:
-        return Deed(
-            kind, j, s, pods, source and _spot_of(source), target and _spot_of(target), whose
-        )
+        return Deed(kind, j, s, pods, source and spot_of(source), target and spot_of(target), whose)
 
     waves = [[deed(*each) for each in wave] for wave in data["waves"]]
     seen = data["seen"] and (data["seen"][0], data["seen"][1])

@@ -56,12 +56,12 @@ class Simulator:
         self.world, self.policy, self.stop = world, policy, stop or Stop()
         self.now, self._until = 0, until
         self.restart_time = duration_seconds(policy.restart_time) * SECOND
-        order, self._backfill = queueing_of(policy)
+        self.order, self.backfill = queueing_of(policy)
         self.cluster = Cluster(world, policy.placement)
         self.work = [Work() for _ in world.tasks]
         tasks = world.tasks
         self.waiting = Waiting(
-            partial(order, self),
+            partial(self.order, self),
             self.cluster.alike,
             lambda j: tasks[j].arrival,
             lambda j: tasks[j].gpus,
@@ -128,7 +128,7 @@ class Simulator:
 
     def step(self) -> bool:
         """Let the next moment happen; return whether there was one before the end."""
-        wake = self._backfill.wakes
+        wake = self.backfill.wakes
         if wake is None and self._idle():
             at = None
         else:
@@ -142,9 +142,9 @@ class Simulator:
             if self._happens(self.calendar.pop()):
                 self.history.events += 1
         self.judge.departed()
-        self._backfill(self)
+        self.backfill(self)
         for j in () if self.cycles else list(self.short):
-            with self._backfill.growing(self, j):
+            with self.backfill.growing(self, j):
                 grew = self.cluster.grow(j)
             if grew:
                 self._grew(j)

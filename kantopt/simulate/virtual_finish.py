@@ -13,6 +13,7 @@ import heapq
 from kantopt.schema.policy import Queueing
 from kantopt.simulate.floor import Floor
 from kantopt.simulate.owners import Owners
+from kantopt.simulate.plain import Data
 from kantopt.simulate.waiting import Rank
 
 _FINE = 2**32
@@ -44,6 +45,25 @@ class VirtualFinish:
         if j not in self._ranks:
             self._ranks[j] = (self._arrived(floor, j), floor.world.tasks[j].arrival, j)
         return self._ranks[j]
+
+    def memory(self) -> Data:
+        """Write down ranks, owners and the clock."""
+        return {
+            "ranks": [[j, rank] for j, rank in self._ranks.items()],
+            "finish": self._finish,
+            "busy": self._busy,
+            "weights": self._weights,
+            "virtual": self._virtual,
+            "clock": self._clock,
+        }
+
+    def remember(self, floor: Floor, data: Data) -> None:
+        """Take up what was written down."""
+        self._ranks = {j: tuple(rank) for j, rank in data["ranks"]}
+        self._finish = data["finish"]
+        self._busy = [(finish, owner) for finish, owner in data["busy"]]
+        self._weights, self._virtual = data["weights"], data["virtual"]
+        self._clock = data["clock"]
 
     def _arrived(self, floor: Floor, j: int) -> int:
         owners = self._owners = self._owners or Owners(floor, self._queueing)

@@ -113,7 +113,7 @@ def watched(cluster: World, asked: Policy, depth: int) -> tuple[Watched, Simulat
     """A simulation run to its end, and who worked through its queue."""
     simulator = Simulator(cluster, asked, verify_every=1)
     backfill = Watched(depth)
-    simulator._backfill = backfill
+    simulator.backfill = backfill
     simulator.run()
     return backfill, simulator
 

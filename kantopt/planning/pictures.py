@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from kantopt.errors import BadDataError
 from kantopt.planning.actions import waves_of
+from kantopt.planning.left import left_pending
 from kantopt.planning.question import Question
+from kantopt.planning.stays import stays_of
 from kantopt.problem.actions import Wave
+from kantopt.problem.cluster import Node
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Model
-from kantopt.schema.picture import Bar, Box, Fate, Picture, Piece
+from kantopt.schema.picture import Bar, Picture, Pods, Step
+from kantopt.schema.plan import Unplaced
+from kantopt.schema.quantity import CLAIMED, gpu_milli
 from kantopt.verify.metrics.fragmented_nodes import measure_fragmented_nodes
 from kantopt.verify.replay import replay
-from kantopt.verify.step import Step
+from kantopt.verify.step import Step as Change
 
-ByNode = Mapping[tuple[int, int], int]
-"""Pods by pod set and node."""
+_SLICE = "/mig-"
+"""In names of resources that are parts of a GPU."""
+_KINDS = (
+    "nvidia.com/gpu.product",
+    "amd.com/gpu.product-name",
+    "cloud.google.com/gke-accelerator",
+    "node.kubernetes.io/instance-type",
+)
+"""Labels that say what sort of machine a node is, the most telling first."""
 
 
 def picture_of(question: Question, model: Model) -> Picture:
     """Gather what a picture of a cluster shows, before and after the plan if there is one.
 
-    Drawn are GPUs where any node has some, else CPU, of devices as well; nodes without any of it
-    are left out.
+    Jobs that wait have the reason that the plan gives; without a plan the first one found.
 
     Raises
     ------
@@ -43,122 +53,117 @@ def picture_of(question: Question, model: Model) -> Picture:
             raise BadDataError(problems)
         violations, final = replay(instance, waves)
         fault = str(violations[0]) if violations else ""
-    drawn = _Drawn(instance, final, waves)
+    seen = _Seen(instance)
     states = (instance.current, final)[: 1 if question.plan is None else 2]
+    gpus = any(node.gpu_milli for node in instance.nodes)
     return Picture(
         name=question.snapshot.metadata.name,
-        unit="milli-GPU" if drawn.resource is None else "cpu",
+        captured_at=question.snapshot.metadata.captured_at or "",
+        resources=seen.resources,
+        accelerators=seen.accelerators,
         planned=question.plan is not None,
-        boxes=drawn.boxes(),
-        partly_used=tuple(_partly_used(instance, state) for state in states)
-        if drawn.resource is None
-        else (),
-        left_out=len(instance.nodes) - len(drawn.nodes),
+        levels=instance.topology.levels,
+        bars=tuple(seen.bars(waves)),
+        steps=tuple(Step(wave.id, wave.after) for wave in waves),
+        waiting=_waiting(instance) if question.plan is None else question.plan.unplaced,
+        partly_used=tuple(_partly_used(instance, state) for state in states) if gpus else (),
         fault=fault,
+    )
+
+
+def _waiting(instance: Instance) -> tuple[Unplaced, ...]:
+    """Jobs that wait as things stand, with the first reason in the way of each."""
+    from kantopt.search.reasons import first_reason
+
+    return left_pending(
+        instance, instance.current, lambda j: first_reason(instance, instance.current, j)
     )
 
 
 def _partly_used(instance: Instance, state: Placement) -> int:
     tier = Tier(Metric.FRAGMENTED_NODES, "nodes")
-    return measure_fragmented_nodes(tier, Step(instance, instance.current, state))
+    return measure_fragmented_nodes(tier, Change(instance, instance.current, state))
 
 
-class _Drawn:
-    """A question and the end of a plan for it, node by node."""
+class _Seen:
+    """A question as pictures show it: resources in an order of their own, nodes by domain."""
 
-    def __init__(self, instance: Instance, final: Placement, waves: Sequence[Wave]) -> None:
+    def __init__(self, instance: Instance) -> None:
         self.instance = instance
-        self.final = final
-        gpus = any(node.gpu_milli for node in instance.nodes)
-        cores = "cpu" in instance.resources and not gpus
-        self.resource = instance.resources.index("cpu") if cores else None
-        """``None``: GPUs of all kinds; else the resource that is drawn."""
-        self.nodes = [node.index for node in instance.nodes if self._capacity(node.index)]
-        """Nodes that have anything of what is drawn."""
-        self._before = _by_node(instance.current)
-        self._after = _by_node(final)
-        self._evicted: Counter[tuple[int, int]] = Counter()
-        for wave in waves:
-            for action in wave.actions:
-                if action.kind == "evict" and action.source is not None:
-                    self._evicted[action.podset, action.source.node] += action.pods
-        lowest_first = instance.priorities[::-1]
-        last = len(lowest_first) - 1
-        self._ranks = {p: i / last if last else 0.5 for i, p in enumerate(lowest_first)}
+        gpus = ["milli-GPU"] if any(node.gpu_milli for node in instance.nodes) else []
+        plain = [name for name in instance.offered if not gpu_milli(name, 1)]
+        parts = [name for name in plain if _SLICE in name or name.startswith(CLAIMED)]
+        rest = [name for name in plain if name not in parts]
+        self._index = {name: r for r, name in enumerate(instance.resources)}
+        offered = [self._offers(node, [*gpus, *parts, *rest]) for node in instance.nodes]
+        there = [any(column) for column in zip(*offered, strict=True)]
+        names = [name for name, any_ in zip([*gpus, *parts, *rest], there, strict=False) if any_]
+        self.resources = tuple(names)
+        self.accelerators = sum(name in (*gpus, *parts) for name in names)
 
-    def _size(self, s: int) -> int:
-        podset = self.instance.podsets[s]
-        return podset.gpu_milli if self.resource is None else podset.demand[self.resource]
-
-    def _capacity(self, n: int) -> int:
-        node = self.instance.nodes[n]
-        if self.resource is None:
-            return node.gpu_milli
-        own = node.capacity[self.resource] or 0
-        return own + sum(device.capacity[self.resource] for device in node.devices)
-
-    def boxes(self) -> tuple[Box, ...]:
-        """Nodes by the domains of the finest level; what is outside of all comes last."""
-        topology = self.instance.topology
-        left = self.nodes
-        boxes: list[tuple[str, list[int]]] = []
-        if topology.levels:
-            inside = set(left)
-            for domain in topology.domains[-1]:
-                boxes.append((str(domain), [n for n in domain.nodes if n in inside]))
-            grouped = {n for _, members in boxes for n in members}
-            left = [n for n in left if n not in grouped]
-        if left:
-            boxes.append((f"no {topology.levels[-1]}" if topology.levels else "nodes", left))
-        pieces = self._pieces()
-        return tuple(
-            Box(name, tuple(self._bar(n, pieces) for n in members))
-            for name, members in boxes
-            if members
-        )
-
-    def _bar(self, n: int, pieces: Mapping[int, Sequence[tuple[bool, Piece]]]) -> Bar:
-        on = pieces.get(n, ())
-        return Bar(
-            name=self.instance.nodes[n].name,
-            capacity=self._capacity(n),
-            before=tuple(piece for ended, piece in on if not ended),
-            after=tuple(piece for ended, piece in on if ended),
-        )
-
-    def _pieces(self) -> dict[int, list[tuple[bool, Piece]]]:
-        """Pieces of each node, those of the end marked, in the order of importance."""
-        found: dict[int, list[tuple[bool, Piece]]] = {}
-        for (s, n), pods in sorted(self._before.items(), key=self._importance):
-            stay = min(pods, self._after.get((s, n), 0))
-            evicted = min(pods - stay, self._evicted.get((s, n), 0))
-            parts: tuple[tuple[Fate, int], ...] = (
-                ("stays", stay),
-                ("moved", pods - stay - evicted),
-                ("evicted", evicted),
+    def bars(self, waves: Sequence[Wave]) -> Iterator[Bar]:
+        """Nodes in the order of their domains, with who is on them and when."""
+        stays = stays_of(self.instance, waves, self._pods())
+        paths = {node.index: self._path(node.index) for node in self.instance.nodes}
+        for n in sorted(paths, key=lambda n: (paths[n][0], n)):
+            node = self.instance.nodes[n]
+            yield Bar(
+                name=node.name,
+                domain=paths[n][1],
+                offers=self._offers(node, self.resources),
+                stays=stays.get(n, ()),
+                kind=next((node.labels[key] for key in _KINDS if key in node.labels), ""),
+                marks=tuple(_marks(node)),
             )
-            found.setdefault(n, []).extend((False, piece) for piece in self._split(s, parts))
-        for (s, n), pods in sorted(self._after.items(), key=self._importance):
-            stay = min(pods, self._before.get((s, n), 0))
-            new: Fate = "moved" if self.instance.podsets[s].running else "bound"
-            both: tuple[tuple[Fate, int], ...] = (("stays", stay), (new, pods - stay))
-            found.setdefault(n, []).extend((True, piece) for piece in self._split(s, both))
+
+    def _path(self, n: int) -> tuple[tuple[float, ...], tuple[str, ...]]:
+        """Place of a node among the domains, and their names; where a label is missing it ends."""
+        topology = self.instance.topology
+        if not topology.levels:
+            return (), ("nodes",)
+        order: list[float] = []
+        names: tuple[str, ...] = ()
+        for level, domain_of in enumerate(topology.domain_of):
+            domain = domain_of[n]
+            if domain is None:
+                return (*order, float("inf")), (*names, f"no {topology.levels[level]}")
+            order.append(domain)
+            names = topology.domains[level][domain].path
+        return tuple(order), names
+
+    def _offers(self, node: Node, names: Sequence[str]) -> tuple[int, ...]:
+        return tuple(
+            node.gpu_milli
+            if name == "milli-GPU"
+            else (node.capacity[self._index[name]] or 0)
+            + sum(device.capacity[self._index[name]] for device in node.devices)
+            for name in names
+        )
+
+    def _pods(self) -> list[Pods]:
+        lowest_first = self.instance.priorities[::-1]
+        last = len(lowest_first) - 1
+        ranks = {p: i / last if last else 0.5 for i, p in enumerate(lowest_first)}
+        found = []
+        for podset in self.instance.podsets:
+            job = self.instance.jobs[podset.job]
+            takes = tuple(
+                podset.gpu_milli if name == "milli-GPU" else podset.demand[self._index[name]]
+                for name in self.resources
+            )
+            found.append(Pods(job.name, podset.name, takes, job.priority, ranks[job.priority]))
         return found
 
-    def _importance(self, item: tuple[tuple[int, int], int]) -> tuple[int, int]:
-        (s, _), _ = item
-        return -self.instance.job_of(s).priority, s
 
-    def _split(self, s: int, parts: Iterable[tuple[Fate, int]]) -> Iterable[Piece]:
-        job, size = self.instance.job_of(s), self._size(s)
-        for fate, pods in parts:
-            if pods and size:
-                name = f"{job.name}/{self.instance.podsets[s].name} x{pods}"
-                yield Piece(name, pods * size, fate, self._ranks[job.priority], job.priority)
-
-
-def _by_node(placement: Placement) -> ByNode:
-    pods: Counter[tuple[int, int]] = Counter()
-    for s, spot, k in placement.items():
-        pods[s, spot.node] += k
-    return pods
+def _marks(node: Node) -> Iterator[str]:
+    """What keeps pods away from a node, whatever is free on it."""
+    if not node.ready:
+        yield "not ready"
+    if node.unschedulable:
+        yield "cordoned"
+    if node.drained:
+        yield "to be emptied"
+    for taint in node.taints:
+        if taint.effect != "PreferNoSchedule" and not taint.key.startswith("node.kubernetes.io/"):
+            value = f"={taint.value}" if taint.value else ""
+            yield f"tainted {taint.key}{value}:{taint.effect}"

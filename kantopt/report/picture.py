@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from xml.sax.saxutils import escape
 
 from kantopt.report.blocks import escaped
-from kantopt.report.units import in_unit, unit_name
-from kantopt.schema.picture import Bar, Box, Fate, Picture, Piece
+from kantopt.report.units import in_unit, plural, unit_name
+from kantopt.schema.picture import Bar, Fate, Picture, Pods, Stay
 
-_FILL: dict[Fate, str] = {
-    "stays": "#8a949e",
-    "evicted": "#d55e00",
-    "moved": "#e69f00",
-    "bound": "#0072b2",
-}
-"""Colours that colour-blind people tell apart; evictions are hatched besides."""
+_FILL: dict[Fate, str] = {"stays": "#8a949e", "evicted": "#d55e00", "moved": "#e69f00"}
+BOUND = ("#0072b2", "#009e73", "#56b4e9", "#cc79a7", "#4b3f92", "#00686f")
+"""Colours that colour-blind people tell apart; evictions are hatched besides. Pods that are bound
+have those of their jobs in turn, so that gangs side by side are told apart."""
 _PALE, _DARK = (0xD3, 0xD9, 0xDE), (0x56, 0x60, 0x6B)
 """Greys of the least and of the most important pods that stay."""
+_WRONG = "#c1121f"
+"""Edge of what is more than a node has."""
 _BAR, _GAP, _PAD, _TOP, _LETTER = 96.0, 10.0, 8.0, 18.0, 6.2
 """Width of the widest bar, between bars, inside boxes, of a box's headline, of a letter."""
 _NAMED = 300
 """With more nodes than that rows are thin and names are told on hovering only."""
 _RATIO = 2.0
 """Width of the boxes together by their height."""
+_LISTED = 12
+"""Jobs that wait and are named."""
+_LINES, _INDENT = 3, "  "
+"""Lines for each of them at most, and what those after the first begin with."""
+
+_PATTERNS = (
+    '<defs><pattern id="hatch" width="4" height="4" patternUnits="userSpaceOnUse" '
+    'patternTransform="rotate(45)"><rect width="4" height="4" fill="#d55e00"/>'
+    '<rect width="1.5" height="4" fill="#fff"/></pattern>'
+    '<pattern id="barred" width="5" height="5" patternUnits="userSpaceOnUse" '
+    'patternTransform="rotate(-45)"><rect width="5" height="5" fill="#fff"/>'
+    '<rect width="1.2" height="5" fill="#8a949e"/></pattern></defs>'
+)
 
 
 def svg(picture: Picture) -> str:
@@ -35,15 +49,30 @@ def svg(picture: Picture) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="sans-serif" font-size="11">',
         f"<title>{_text(_title(picture))}</title>",
-        '<defs><pattern id="hatch" width="4" height="4" patternUnits="userSpaceOnUse" '
-        'patternTransform="rotate(45)"><rect width="4" height="4" fill="#d55e00"/>'
-        '<rect width="1.5" height="4" fill="#fff"/></pattern></defs>',
+        _PATTERNS,
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="#fff"/>',
         *drawing.head(),
         *drawing.boxes(),
+        *drawing.waiting(),
         "</svg>",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _keys(picture: Picture) -> list[tuple[str, str]]:
+    """What the colours mean, and the colours."""
+    keys: list[tuple[str, str]] = [("runs (the darker, the more important)", _FILL["stays"])]
+    if picture.planned:
+        keys = [("stays (the darker, the more important)", _FILL["stays"])]
+        keys += [("evicted", "url(#hatch)"), ("moved", _FILL["moved"])]
+        keys += [("bound, a colour per job", BOUND[0])]
+    if any(bar.marks for bar in picture.bars):
+        keys.append(("keeps pods away", "url(#barred)"))
+    return keys
+
+
+def _key_width(said: str) -> float:
+    return 14 + len(said) * _LETTER + 14
 
 
 class _Drawing:
@@ -51,34 +80,61 @@ class _Drawing:
 
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.notes = _notes(picture)
-        bars = [bar for box in picture.boxes for bar in box.bars]
+        self.notes = picture_notes(picture)
+        self.drawn = {bar.name: r for bar in picture.bars if (r := picture.drawn(bar)) is not None}
+        """Resource by which each node is drawn."""
+        bars = [bar for bar in picture.bars if bar.name in self.drawn]
+        self.grouped = [
+            ("/".join(domain), list(members))
+            for domain, members in itertools.groupby(bars, key=lambda bar: bar.domain)
+        ]
         self.named = len(bars) <= _NAMED
         self.thick = 12.0 if self.named else 6.0
         longest = max((len(bar.name) for bar in bars), default=0) if self.named else 0
         self.left = _PAD + longest * _LETTER + (_GAP if longest else 0.0)
-        self.scale = _BAR / max((bar.capacity for bar in bars), default=1)
-        sides = 2 if picture.planned else 1
-        headline = max((len(box.name) for box in picture.boxes), default=0) * _LETTER + 2 * _PAD
-        self.box = max(self.left + sides * _BAR + (sides - 1) * _GAP + _PAD, headline)
-        self.columns = self._columns()
-        self.legend = (62.0 if picture.planned else 48.0) + 15.0 * len(self.notes)
-        self.size = (
-            max(self.columns * (self.box + _GAP) + _GAP, 520.0),
-            self.legend + sum(height + _GAP for height in self._heights(self.columns)) + _GAP,
+        self.scale = self._scales(bars)
+        bound = (
+            stay.pods.job
+            for bar in bars
+            for stay in bar.stays
+            if stay.came == "bound" and stay.pods.takes[self.drawn[bar.name]]
         )
+        self.order = {job: i for i, job in enumerate(dict.fromkeys(bound))}
+        """Jobs that get places, in the order in which they have their colours."""
+        sides = 2 if picture.planned else 1
+        headline = max((len(name) for name, _ in self.grouped), default=0) * _LETTER + 2 * _PAD
+        self.box = max(self.left + sides * _BAR + (sides - 1) * _GAP + _PAD, headline)
+        self.keys = _keys(picture)
+        self.columns = self._columns()
+        boxes = self.columns * (self.box + _GAP)
+        wide = _GAP + max(boxes, sum(_key_width(said) for said, _ in self.keys), 510.0)
+        self.legend = (62.0 if picture.planned else 48.0) + 15.0 * len(self.notes)
+        self.foot = self.legend + sum(high + _GAP for high in self._heights(self.columns)) + _GAP
+        """Where the boxes end."""
+        self.waiting_lines = _waiting(picture, int((wide - 2 * _GAP) / _LETTER))
+        below = 15.0 * (1 + len(self.waiting_lines)) + _GAP if self.waiting_lines else 0.0
+        self.size = (wide, self.foot + below)
 
-    def _height(self, box: Box) -> float:
-        return _TOP + len(box.bars) * (self.thick + 2) + _PAD
+    def _scales(self, bars: Sequence[Bar]) -> dict[int, float]:
+        """Pixels per unit of each resource: the fullest bar is as wide as a bar may be."""
+        most: dict[int, int] = {}
+        for bar in bars:
+            r = self.drawn[bar.name]
+            sides = (_used(bar.before, r), _used(bar.after, r))
+            most[r] = max(most.get(r, 1), bar.offers[r], *sides)
+        return {r: _BAR / amount for r, amount in most.items()}
+
+    def _height(self, bars: Sequence[Bar]) -> float:
+        return _TOP + len(bars) * (self.thick + 2) + _PAD
 
     def _heights(self, columns: int) -> list[float]:
         """Height of each row of boxes."""
-        heights = [self._height(box) for box in self.picture.boxes]
+        heights = [self._height(bars) for _, bars in self.grouped]
         return [max(heights[i : i + columns]) for i in range(0, len(heights), columns)]
 
     def _columns(self) -> int:
         """Boxes in a row: such that the whole is about as wide and as high as a page."""
-        counts = range(1, max(1, len(self.picture.boxes)) + 1)
+        counts = range(1, max(1, len(self.grouped)) + 1)
 
         def off(columns: int) -> float:
             high = sum(self._heights(columns)) or 1.0
@@ -94,15 +150,10 @@ class _Drawing:
             y += 15
             yield f'<text x="{_GAP}" y="{y}" fill="#444">{_text(note)}</text>'
         x, y = _GAP, y + 10
-        keys: list[tuple[str, str]] = [("runs (the darker, the more important)", _FILL["stays"])]
-        if self.picture.planned:
-            keys = [("stays (the darker, the more important)", _FILL["stays"])]
-            keys += [("evicted", "url(#hatch)"), ("moved", _FILL["moved"])]
-            keys += [("bound", _FILL["bound"])]
-        for said, fill in keys:
+        for said, fill in self.keys:
             yield f'<rect x="{x:.1f}" y="{y:.1f}" width="10" height="10" fill="{fill}"/>'
             yield f'<text x="{x + 14:.1f}" y="{y + 9:.1f}">{said}</text>'
-            x += 14 + len(said) * _LETTER + 14
+            x += _key_width(said)
         for column in range(self.columns if self.picture.planned else 0):
             x = _GAP + column * (self.box + _GAP) + self.left
             for i, said in enumerate(("before", "after")):
@@ -114,59 +165,139 @@ class _Drawing:
         y = self.legend
         for row, height in enumerate(self._heights(self.columns)):
             first = row * self.columns
-            for column, box in enumerate(self.picture.boxes[first : first + self.columns]):
-                yield from self._box(box, _GAP + column * (self.box + _GAP), y, height)
+            for column, box in enumerate(self.grouped[first : first + self.columns]):
+                yield from self._box(*box, _GAP + column * (self.box + _GAP), y, height)
             y += height + _GAP
 
-    def _box(self, box: Box, x: float, y: float, height: float) -> Iterator[str]:
+    def waiting(self) -> Iterator[str]:
+        """List jobs that wait, with the reason."""
+        y = self.foot + 8
+        if self.waiting_lines:
+            yield f'<text x="{_GAP}" y="{y:.1f}" font-weight="bold">waiting</text>'
+        for line in self.waiting_lines:
+            y += 15
+            x = _GAP + (2 * _LETTER if line.startswith(" ") else 0.0)
+            yield f'<text x="{x:.1f}" y="{y:.1f}" fill="#444">{_text(line.strip())}</text>'
+
+    def _box(
+        self, name: str, bars: Sequence[Bar], x: float, y: float, height: float
+    ) -> Iterator[str]:
         yield (
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{self.box:.1f}" height="{height:.1f}" '
             'rx="3" fill="#f6f7f8" stroke="#ccd2d7"/>'
         )
-        yield f'<text x="{x + _PAD:.1f}" y="{y + 13:.1f}" fill="#444">{_text(box.name)}</text>'
-        for i, bar in enumerate(box.bars):
+        yield f'<text x="{x + _PAD:.1f}" y="{y + 13:.1f}" fill="#444">{_text(name)}</text>'
+        for i, bar in enumerate(bars):
             top = y + _TOP + i * (self.thick + 2)
             if self.named:
                 low = top + self.thick - 2.5
                 yield f'<text x="{x + _PAD:.1f}" y="{low:.1f}">{_text(bar.name)}</text>'
-            yield from self._bar(bar, bar.before, x + self.left, top)
+            yield from self._bar(bar, _pieces(bar.before, after=False), x + self.left, top)
             if self.picture.planned:
-                yield from self._bar(bar, bar.after, x + self.left + _BAR + _GAP, top)
+                right = x + self.left + _BAR + _GAP
+                yield from self._bar(bar, _pieces(bar.after, after=True), right, top)
 
-    def _bar(self, bar: Bar, pieces: Sequence[Piece], x: float, y: float) -> Iterator[str]:
-        width = bar.capacity * self.scale
-        used = sum(piece.amount for piece in pieces)
-        told = (
-            f"{bar.name}: {self._amount(bar.capacity - used)} of {self._amount(bar.capacity)} free"
-        )
+    def _bar(self, bar: Bar, pieces: Mapping[Piece, int], x: float, y: float) -> Iterator[str]:
+        r = self.drawn[bar.name]
+        scale, unit, offered = self.scale[r], self.picture.resources[r], bar.offers[r]
+        used = sum(count * pods.takes[r] for (pods, _), count in pieces.items())
+        width = offered * scale
+        told = f"{bar.name}: {amount(offered - used, unit)} of {amount(offered, unit)} free"
+        if used > offered:
+            told = f"{bar.name}: {amount(used, unit)} in use, it has {amount(offered, unit)}"
+        told = "; ".join((told, *bar.marks))
         yield (
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{self.thick}" '
-            f'fill="#fff" stroke="#b5bdc4" stroke-width=".5"><title>{_text(told)}</title></rect>'
+            f'fill="{"url(#barred)" if bar.marks else "#fff"}" stroke="#b5bdc4" '
+            f'stroke-width=".5"><title>{_text(told)}</title></rect>'
         )
         at = x
-        for piece in pieces:
-            wide = piece.amount * self.scale
-            told = f"{piece.name}: {self._amount(piece.amount)}, priority {piece.priority}, "
+        for (pods, fate), count in pieces.items():
+            taken = count * pods.takes[r]
+            if not taken:
+                continue
+            wide = taken * scale
+            told = f"{pods.job}/{pods.pod_set} x{count}: {amount(taken, unit)}, "
+            told += f"priority {pods.priority}, {fate}"
             yield (
                 f'<rect x="{at:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{self.thick}" '
-                f'fill="{_fill(piece)}" stroke="#fff" stroke-width=".5">'
-                f"<title>{_text(told + piece.fate)}</title></rect>"
+                f'fill="{self._fill(pods, fate)}" stroke="#fff" stroke-width=".5">'
+                f"<title>{_text(told)}</title></rect>"
             )
             at += wide
-        if self.picture.unit == "milli-GPU" and self.named:
+        if unit == "milli-GPU" and self.named:
             ticks = " ".join(
-                f"M{x + k * self.scale:.1f} {y:.1f}v{self.thick}"
-                for k in range(1000, bar.capacity, 1000)
+                f"M{x + k * scale:.1f} {y:.1f}v{self.thick}" for k in range(1000, offered, 1000)
             )
             yield f'<path d="{ticks}" stroke="#fff" stroke-opacity=".6" stroke-width=".5"/>'
+        if used > offered:
+            yield (
+                f'<rect x="{x + width:.1f}" y="{y:.1f}" width="{at - x - width:.1f}" '
+                f'height="{self.thick}" fill="none" stroke="{_WRONG}" stroke-width="1.5"/>'
+            )
 
-    def _amount(self, value: int) -> str:
-        number = in_unit(value, self.picture.unit)
-        return f"{number} {unit_name(self.picture.unit, number)}".rstrip()
+    def _fill(self, pods: Pods, fate: Fate) -> str:
+        if fate == "evicted":
+            return "url(#hatch)"
+        if fate == "moved":
+            return _FILL[fate]
+        if fate == "bound":
+            return BOUND[self.order[pods.job] % len(BOUND)]
+        mixed = (round(a + pods.rank * (b - a)) for a, b in zip(_PALE, _DARK, strict=True))
+        return "#" + "".join(f"{part:02x}" for part in mixed)
+
+
+Piece = tuple[Pods, Fate]
+
+
+def _pieces(stays: Sequence[Stay], *, after: bool) -> dict[Piece, int]:
+    """Pods of a node before or after the plan, by what becomes or became of them."""
+    found: dict[Piece, int] = {}
+    for stay in stays:
+        piece = stay.pods, stay.came if after else stay.goes
+        found[piece] = found.get(piece, 0) + stay.count
+    return found
+
+
+def _waiting(picture: Picture, letters: int) -> list[str]:
+    """Jobs that wait, the most important first, with the reason, in lines of so many letters."""
+    waiting = sorted(picture.waiting, key=lambda item: -item.priority)
+    lines = []
+    for item in waiting[:_LISTED]:
+        text = (
+            f"{item.job}, priority {item.priority}, {item.pods} of {item.wanted} pods: "
+            f"{item.rule}: {item.message}"
+        )
+        lines += textwrap.wrap(text, letters, max_lines=_LINES, subsequent_indent=_INDENT)
+    more = len(waiting) - _LISTED
+    return [*lines, f"and {more} more"] if more > 0 else lines
+
+
+def _used(stays: Sequence[Stay], r: int) -> int:
+    return sum(stay.count * stay.pods.takes[r] for stay in stays)
+
+
+def amount(value: int, unit: str) -> str:
+    """Write an amount of a resource of a picture with its unit."""
+    number = in_unit(value, unit)
+    return f"{number} {unit_name(unit, number)}".rstrip()
+
+
+def _drawn(picture: Picture) -> dict[int, list[Bar]]:
+    """Nodes by the resource by which they are drawn."""
+    found: dict[int, list[Bar]] = {}
+    for bar in picture.bars:
+        r = picture.drawn(bar)
+        if r is not None:
+            found.setdefault(r, []).append(bar)
+    return dict(sorted(found.items()))
 
 
 def _what(picture: Picture) -> str:
-    return unit_name(picture.unit)
+    """Name what is drawn."""
+    if picture.accelerators and picture.resources[0] != "milli-GPU":
+        return "devices"
+    return "cores" if "cpu" in picture.resources and not picture.accelerators else "GPUs"
 
 
 def _title(picture: Picture) -> str:
@@ -174,31 +305,24 @@ def _title(picture: Picture) -> str:
     return f"{picture.name or 'the cluster'}: {_what(picture)} of each node{when}"
 
 
-def _notes(picture: Picture) -> list[str]:
-    """Say in numbers what the picture shows."""
-    bars = [bar for box in picture.boxes for bar in box.bars]
-    sides = [[bar.before for bar in bars]]
-    if picture.planned:
-        sides.append([bar.after for bar in bars])
-    held = [sum(piece.amount for pieces in side for piece in pieces) for side in sides]
-    used = " -> ".join(in_unit(amount, picture.unit) for amount in held)
-    whole = in_unit(sum(bar.capacity for bar in bars), picture.unit)
-    nodes = f"{len(bars)} node{'' if len(bars) == 1 else 's'}"
-    said = f"{used} of {whole} {_what(picture)} in use on {nodes}"
+def picture_notes(picture: Picture) -> list[str]:
+    """Say in numbers what a picture shows."""
+    parts = []
+    for r, bars in _drawn(picture).items():
+        unit = picture.resources[r]
+        sides = [sum(_used(bar.before, r) for bar in bars)]
+        if picture.planned:
+            sides.append(sum(_used(bar.after, r) for bar in bars))
+        used = " -> ".join(in_unit(held, unit) for held in sides)
+        whole = sum(bar.offers[r] for bar in bars)
+        nodes = plural(len(bars), "node")
+        parts.append(f"{used} of {in_unit(whole, unit)} {unit_name(unit)} in use on {nodes}")
+    said = ", ".join(parts) or "nothing to draw"
     if picture.partly_used:
         said += f"; nodes partly used: {' -> '.join(map(str, picture.partly_used))}"
     if picture.left_out:
         said += f"; not drawn, for want of {_what(picture)}: {picture.left_out}"
     return [said, *([f"The plan is not legal here: {picture.fault}"] if picture.fault else [])]
-
-
-def _fill(piece: Piece) -> str:
-    if piece.fate == "evicted":
-        return "url(#hatch)"
-    if piece.fate != "stays":
-        return _FILL[piece.fate]
-    mixed = (round(a + piece.rank * (b - a)) for a, b in zip(_PALE, _DARK, strict=True))
-    return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
 def _text(text: str) -> str:

@@ -14,7 +14,7 @@ from kantopt.planning.options import Options
 from kantopt.planning.pictures import picture_of
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Question, judging_model, read_question
-from kantopt.schema.picture import Picture
+from kantopt.schema.picture import Bar, Picture
 
 GOLDEN = Path(__file__).parents[2] / "instances" / "golden"
 
@@ -27,13 +27,18 @@ def golden(name: str) -> Question:
     return replace(question, plan=plan, model=None)
 
 
+def drawn(picture: Picture) -> list[tuple[Bar, int]]:
+    """Nodes that are drawn, each with the resource by which it is."""
+    return [(bar, r) for bar in picture.bars if (r := picture.drawn(bar)) is not None]
+
+
 def fates(picture: Picture, side: str) -> dict[str, int]:
-    """Milli-GPU or milli-CPU by what becomes of them."""
+    """Milli-GPU or milli-CPU by what becomes of them, or on the other side became of them."""
     found: dict[str, int] = {}
-    for box in picture.boxes:
-        for bar in box.bars:
-            for piece in getattr(bar, side):
-                found[piece.fate] = found.get(piece.fate, 0) + piece.amount
+    for bar, r in drawn(picture):
+        for stay in getattr(bar, side):
+            fate = stay.goes if side == "before" else stay.came
+            found[fate] = found.get(fate, 0) + stay.count * stay.pods.takes[r]
     return found
 
 
@@ -55,10 +60,9 @@ def test_what_leaves_is_gone_or_elsewhere_after(name: str, leaving: str) -> None
 @pytest.mark.parametrize("name", ["four-free-gpus-on-three-nodes", "gangs-fill-32-nodes-1x32"])
 def test_no_node_holds_more_than_it_has(name: str) -> None:
     question = golden(name)
-    for box in picture_of(question, judging_model(question, None)).boxes:
-        for bar in box.bars:
-            assert sum(piece.amount for piece in bar.before) <= bar.capacity
-            assert sum(piece.amount for piece in bar.after) <= bar.capacity
+    for bar, r in drawn(picture_of(question, judging_model(question, None))):
+        for side in (bar.before, bar.after):
+            assert sum(stay.count * stay.pods.takes[r] for stay in side) <= bar.offers[r]
 
 
 def plain(**node: Any) -> Question:
@@ -78,14 +82,61 @@ def plain(**node: Any) -> Question:
 def test_without_gpus_it_is_the_cores_that_are_drawn() -> None:
     question = plain(allocatable={"cpu": 8})
     picture = picture_of(question, judging_model(question, None))
-    assert (picture.unit, picture.planned, picture.left_out) == ("cpu", False, 1)
-    assert [(bar.name, bar.capacity) for box in picture.boxes for bar in box.bars] == [("n", 8000)]
+    assert (picture.accelerators, picture.planned, picture.left_out) == (0, False, 1)
+    found = [(bar.name, picture.resources[r], bar.offers[r]) for bar, r in drawn(picture)]
+    assert found == [("n", "cpu", 8000)]
 
 
 def test_cores_of_numa_zones_are_those_of_their_node() -> None:
     question = plain(devices=[{"class": "numa", "count": 2, "capacity": {"cpu": 44}}])
     picture = picture_of(question, judging_model(question, None))
-    assert [bar.capacity for box in picture.boxes for bar in box.bars] == [88_000]
+    assert [bar.offers[r] for bar, r in drawn(picture)] == [88_000]
+
+
+def test_parts_of_gpus_and_devices_to_be_claimed_are_drawn() -> None:
+    question = plain(allocatable={"cpu": 8, "nvidia.com/mig-1g.5gb": 7, "example.com/nic": 2})
+    picture = picture_of(question, judging_model(question, None))
+    assert picture.resources == ("nvidia.com/mig-1g.5gb", "cpu", "example.com/nic", "memory")
+    assert [(bar.name, r) for bar, r in drawn(picture)] == [("n", 0)]
+    claimed = "deviceclass.resource.kubernetes.io/gpu"
+    question = plain(devices=[{"class": claimed, "count": 4, "capacity": {claimed: 1}}])
+    picture = picture_of(question, judging_model(question, None))
+    assert [(picture.resources[r], bar.offers[r]) for bar, r in drawn(picture)] == [(claimed, 4)]
+
+
+def test_what_keeps_pods_away_from_a_node_is_said() -> None:
+    taints = [
+        {"key": "team", "value": "a", "effect": "NoSchedule"},
+        {"key": "slow", "effect": "PreferNoSchedule"},
+    ]
+    question = plain(
+        allocatable={"cpu": 8}, ready=False, unschedulable=True, taints=taints, labels={}
+    )
+    picture = picture_of(question, judging_model(question, None))
+    assert {bar.name: bar.marks for bar in picture.bars} == {
+        "n": ("not ready", "cordoned", "tainted team=a:NoSchedule"),
+        "empty": (),
+    }
+
+
+def test_jobs_that_wait_have_the_reason_of_the_plan_or_the_first_one() -> None:
+    question = golden("victims-that-would-free-no-node")
+    assert question.plan is not None
+    model = judging_model(question, None)
+    assert picture_of(question, model).waiting == question.plan.unplaced
+    asked = picture_of(replace(question, plan=None), model).waiting
+    assert {item.job for item in asked} >= {item.job for item in question.plan.unplaced}
+    assert all(item.rule and item.message for item in asked)
+
+
+def test_every_wave_changes_who_is_there() -> None:
+    question = golden("victims-and-moves-that-free-a-node")
+    picture = picture_of(question, judging_model(question, None))
+    stays = [stay for bar in picture.bars for stay in bar.stays]
+    assert len(picture.steps) > 1
+    for wave in range(1, len(picture.steps) + 1):
+        assert any(wave in (stay.since, stay.until) for stay in stays)
+    assert all(stay.until is None or stay.since < stay.until for stay in stays)
 
 
 def test_a_plan_for_another_cluster_is_refused() -> None:

@@ -5,12 +5,11 @@ Nothing here talks to a cluster: what is written is for a person or a program to
 
 from __future__ import annotations
 
-import itertools
 import json
-import shlex
 from typing import Any, Literal, TypedDict
 from urllib.parse import quote as url_quote
 
+from kantopt.render.shell import comment, word
 from kantopt.render.targets import Asked
 from kantopt.schema.jobs import PodRef, PodSet
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
@@ -97,7 +96,7 @@ def render_shell(plan: Plan, *, gate: str | None = None) -> str:
     requests = render_kubectl(plan, gate=gate)
     lines = [
         "#!/bin/sh",
-        f"# Plan {_comment(plan.metadata.plan_id)}",
+        comment(f"Plan {plan.metadata.plan_id}"),
         "# Read before you run it; it stops at the first call that fails.",
         "set -eu",
     ]
@@ -250,20 +249,15 @@ def _pod_path(namespace: str, name: str) -> str:
     return f"/api/v1/namespaces/{url_quote(namespace, safe='')}/pods/{url_quote(name, safe='')}"
 
 
-def _comment(text: str) -> str:
-    """Keep a comment on its line, whatever names hold."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
-
-
 def _call(item: Request) -> list[str]:
     if item["verb"] == "note":
-        return [f"# {_comment(item['message'])}"]
+        return [comment(item["message"])]
     body = json.dumps(item["body"])
     if item["verb"] == "create":
         # JSON escapes line breaks, so the body is one line and cannot end the document early.
-        path = shlex.quote(item["path"])
+        path = word(item["path"])
         return [f"kubectl create --raw {path} -f - <<'EOF'", body, "EOF"]
-    return [f"kubectl patch {_target(item)} --type=json -p {shlex.quote(body)}"]
+    return [f"kubectl patch {_target(item)} --type=json -p {word(body)}"]
 
 
 def _wait(item: Request) -> str:
@@ -272,17 +266,4 @@ def _wait(item: Request) -> str:
 
 
 def _target(item: Request) -> str:
-    return f"--namespace={_word(item['namespace'])} {_word('pod/' + item['pod'])}"
-
-
-def _word(text: str) -> str:
-    """Quote a word for a shell; a terminal that shows the script must not obey it either."""
-    parts = itertools.groupby(text, lambda char: char == "\n" or char.isprintable())
-    return "".join(
-        shlex.quote(part) if shown else f"\"$(printf '{_octal(part)}')\""
-        for shown, part in ((shown, "".join(chars)) for shown, chars in parts)
-    )
-
-
-def _octal(text: str) -> str:
-    return "".join(f"\\{byte:03o}" for byte in text.encode("utf-8", "surrogatepass"))
+    return f"--namespace={word(item['namespace'])} {word('pod/' + item['pod'])}"

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 from kantopt.cli import options as opt
 from kantopt.cli.habits import Run
-from kantopt.cli.output import complain
-from kantopt.cli.shown import Shown, size_read
+from kantopt.cli.shown import Shown, domains_read, size_read
 
 if TYPE_CHECKING:
     from kantopt.clock import Stop
@@ -69,18 +68,16 @@ def write_plan(
 
         blocks = []
         if result is not None:
-            scales = {
-                tier.name: 1000 * sum(shape.weight for shape in tier.mix)
-                for tier in result.tiers
-                if tier.mix
-            }
             size = size_read(question)
-            blocks = plan_blocks(plan, wide=form == "wide", scales=scales, size=size)
+            domains, level = domains_read(question)
+            wide = form == "wide"
+            blocks = plan_blocks(
+                plan, wide=wide, size=size, domains=domains, level=level, notes=question.notes
+            )
         return on_screen([*blocks, *run.blocks(plan)], shown.color, to_file=to_file)
 
     shown.write(plan, laid_out)
-    if shown.quiet:
-        return
     if not shown.in_table:
-        complain("warning", plan.warnings, shown.log_form)
-    run.tell(plan, in_table=shown.in_table)
+        shown.warn(plan.warnings, question.notes)
+    if not shown.quiet:
+        run.tell(plan, in_table=shown.in_table)

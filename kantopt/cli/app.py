@@ -28,6 +28,7 @@ COMMANDS = (
     "certify",
     "verify",
     "metrics",
+    "show",
     "convert",
     "trace",
     "render",

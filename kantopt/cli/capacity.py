@@ -8,14 +8,11 @@ import typer
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.named import files_and_job
-from kantopt.cli.output import complain
-from kantopt.cli.shown import Shown, asked_for, size_read
+from kantopt.cli.shown import asked_for, size_read
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
     from kantopt.planning.capacity.asked import Short
-    from kantopt.planning.question import Question
-    from kantopt.schema.capacity import Capacity
 
 
 def capacity(
@@ -129,7 +126,7 @@ def capacity(
         settings = settings if workers is None else replace(settings, workers=workers)
         progress.reach("planning")
         found = count(question, chosen, wanted, moves, settings, deadline, progress.tell)
-    _write(found, question, shown)
+    shown.answer(found, found.warnings, question.notes, size=size_read(question))
     if stop.signal is not None:
         return 128 + stop.signal
     return 4 if found.rooms[-1].bound == 0 else 0
@@ -173,19 +170,3 @@ def _in_short(
         return None
     requests = {name: text for _, name, text in given}
     return Short(pods or 1, gpus, requests, required, queue or "")
-
-
-def _write(found: "Capacity", question: "Question", shown: Shown) -> None:
-    def laid_out(form: opt.Form, to_file: bool) -> str:
-        from kantopt.report.capacity import capacity_blocks, capacity_lines
-
-        if form == "name":
-            return capacity_lines(found)
-        from kantopt.cli.screen import on_screen
-
-        blocks = capacity_blocks(found, wide=form == "wide", size=size_read(question))
-        return on_screen(blocks, shown.color, to_file=to_file)
-
-    shown.write(found, laid_out)
-    if not (shown.quiet or shown.in_table):
-        complain("warning", found.warnings, shown.log_form)

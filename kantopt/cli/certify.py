@@ -2,20 +2,16 @@
 
 import contextlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.ahead import solver_of
-from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
-from kantopt.cli.shown import Shown, asked_for, size_read
+from kantopt.cli.output import check_output_file, dumped, emit, format_of
+from kantopt.cli.shown import asked_for, size_read
 from kantopt.errors import BadDataError, Problem, UsageError
-
-if TYPE_CHECKING:
-    from kantopt.planning.certify import Certified
-    from kantopt.planning.question import Question
 
 _CODES = {"OPTIMAL": 0, "BETTER": 10, "OPEN": 11, "ILLEGAL": 12}
 
@@ -145,32 +141,8 @@ def certify(
         better = result.certificate.counter_example
         if counter_example is not None and better is not None:
             emit(dumped(better.plan, format_of(None, counter_example, "yaml")), counter_example)
-        _write(result, question, shown)
+        certificate = result.certificate
+        shown.answer(certificate, certificate.warnings, question.notes, size=size_read(question))
     if deadline.stop.signal is not None:
         return 128 + deadline.stop.signal
     return _CODES[result.certificate.verdict]
-
-
-def _write(result: "Certified", question: "Question", shown: Shown) -> None:
-    certificate = result.certificate
-
-    def laid_out(form: opt.Form, to_file: bool) -> str:
-        from kantopt.report.certificate import certificate_blocks, certificate_line
-
-        if form == "name":
-            return certificate_line(certificate)
-        from kantopt.cli.screen import on_screen
-
-        scales = {
-            tier.name: 1000 * sum(shape.weight for shape in tier.mix)
-            for tier in result.tiers
-            if tier.mix
-        }
-        blocks = certificate_blocks(
-            certificate, wide=form == "wide", scales=scales, size=size_read(question)
-        )
-        return on_screen(blocks, shown.color, to_file=to_file)
-
-    shown.write(certificate, laid_out)
-    if not (shown.quiet or shown.in_table):
-        complain("warning", certificate.warnings, shown.log_form)

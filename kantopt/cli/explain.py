@@ -1,18 +1,13 @@
 """``kantopt explain``."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.named import files_and_job
-from kantopt.cli.output import complain
-from kantopt.cli.shown import Shown, asked_for, size_read
-
-if TYPE_CHECKING:
-    from kantopt.planning.question import Question
-    from kantopt.schema.explanation import Explanation
+from kantopt.cli.shown import asked_for, size_read
 
 
 def explain(
@@ -86,20 +81,5 @@ def explain(
         name = name or find_job(question, None)
         progress.reach("explaining")
         told = explain_apart(question, chosen_model(question, model), name, deadline, what_if or ())
-    _write(told, question, shown)
+    shown.answer(told, told.notes, question.notes, size=size_read(question))
     return 0 if stop.signal is None else 128 + stop.signal
-
-
-def _write(told: "Explanation", question: "Question", shown: Shown) -> None:
-    def laid_out(form: opt.Form, to_file: bool) -> str:
-        if form == "name":
-            return f"{told.verdict.status}\n"
-        from kantopt.cli.screen import on_screen
-        from kantopt.report.explanation import explanation_blocks
-
-        blocks = explanation_blocks(told, wide=form == "wide", size=size_read(question))
-        return on_screen(blocks, shown.color, to_file=to_file)
-
-    shown.write(told, laid_out)
-    if not (shown.quiet or shown.in_table):
-        complain("warning", told.notes, shown.log_form)

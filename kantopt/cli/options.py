@@ -164,6 +164,8 @@ LogFormat = Annotated[
     LogForm,
     typer.Option("--log-format", help="json: all that goes to stderr as lines of JSON."),
 ]
+MaxMoves = Annotated[int | None, typer.Option(metavar="K", min=0, help="Move at most K pods.")]
+MaxEvictions = Annotated[int | None, typer.Option(metavar="K", min=0, help="Evict at most K pods.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No warnings, no progress.")]
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Progress line by line; tracebacks of our faults.")

@@ -3,7 +3,7 @@
 import contextlib
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,10 @@ from kantopt.cli.output import complain
 from kantopt.cli.pace import NO_PACE, Pace, with_pace
 from kantopt.cli.shown import asked_for
 from kantopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from kantopt.schema.model import Model
+    from kantopt.schema.prices import PriceList
 
 
 @with_habits
@@ -41,6 +45,8 @@ def plan(
     deterministic: lim.Deterministic = False,
     workers: lim.Workers = None,
     without: lim.Without = None,
+    max_moves: opt.MaxMoves = None,
+    max_evictions: opt.MaxEvictions = None,
     require: lim.Require = None,
     wanted: Annotated[
         str | None,
@@ -137,21 +143,21 @@ def plan(
                 if model is None and question.model is None:
                     model = "preemption"
             chosen = pace.applied(chosen_model(question, model))
+            chosen = _limited(chosen, {"moves": max_moves, "evictions": max_evictions})
             chosen = model_pending(question, chosen, pending or ())
             if wanted is not None:
                 chosen = model_for(chosen, wanted)
             settings.check_zone(chosen)
             settings = replace(settings, require=required_jobs(question, require or (), chosen))
             if wanted is not None and clear is not None:
-                from kantopt.cli.prices import exit_code_of, write_prices
                 from kantopt.planning.prices import price_list
 
                 prices = price_list(
                     question, chosen, wanted, clear, settings, deadline, progress.reach, solver
                 )
                 progress.end(f"{len(prices.prices)} domains")
-                write_prices(prices, shown)
-                code = exit_code_of(prices, detailed=detailed_exitcode)
+                shown.answer(prices, prices.warnings, question.notes)
+                code = _prices_code(prices, detailed=detailed_exitcode)
                 return code if stop.signal is None else 128 + stop.signal
             options = {**asdict(settings), "time_limit": time_limit, "deterministic": deterministic}
             make = partial(make_plan, question, chosen, settings, deadline, progress.tell, solver)
@@ -167,3 +173,21 @@ def plan(
         code = exit_code(answer, detailed=detailed_exitcode)
         run.finish(answer, question, code if stop.signal is None else 128 + stop.signal)
     return code if stop.signal is None else 128 + stop.signal
+
+
+def _limited(model: "Model", given: dict[str, int | None]) -> "Model":
+    """Return a model with the limits of the command line in place of its own."""
+    limits = {name: most for name, most in given.items() if most is not None}
+    return model.model_copy(update={"limits": model.limits.model_copy(update=limits)})
+
+
+def _prices_code(prices: "PriceList", *, detailed: bool) -> int:
+    """Exit code of a price list: 4 if no domain can make room; in detail 3 and 5 as for plans."""
+    statuses = {price.status for price in prices.prices}
+    if statuses <= {"IMPOSSIBLE"}:
+        return 4
+    if not detailed:
+        return 0
+    if not statuses & {"OPTIMAL", "FEASIBLE"}:
+        return 3
+    return 5 if statuses & {"FEASIBLE", "OPEN"} else 2

@@ -160,9 +160,7 @@ def _as_in_tables(tier: Tier, numbers: tuple[int, int]) -> tuple[str, tuple[str,
     from kantopt.report.blocks import escaped
     from kantopt.report.tiers import tier_label, tier_number
 
-    scale = 1000 * sum(shape.weight for shape in tier.mix)
-    scales = {tier.name: scale} if scale else {}
-    first, second = (tier_number(tier.name, tier.unit, number, scales) for number in numbers)
+    first, second = (tier_number(tier.unit, tier.mix_weight, number) for number in numbers)
     return escaped(tier_label(tier.name)), (first, second)
 
 

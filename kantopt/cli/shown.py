@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kantopt.cli.options import Colour, Form
-from kantopt.cli.output import STDOUT, LogForm, check_output_file, dumped, emit, format_of
+from kantopt.cli.output import STDOUT, LogForm, check_output_file, complain, dumped, emit, format_of
 
 if TYPE_CHECKING:
     from kantopt.planning.question import Question
@@ -55,6 +55,57 @@ class Shown:
         documents = form in ("json", "yaml")
         emit(dumped(document, form) if documents else laid_out(form, path is not None), path)
 
+    def answer(
+        self,
+        document: Part,
+        warnings: Sequence[str] = (),
+        notes: Collection[str] = (),
+        **about: object,
+    ) -> None:
+        """Write a document of a kind that :data:`kantopt.report.layouts.LAYOUTS` has.
+
+        Parameters
+        ----------
+        document
+            The answer.
+        warnings
+            What is to be said on stderr where no table says it.
+        notes
+            Which of them are of reading.
+        about
+            What its layout takes beside the document.
+
+        Raises
+        ------
+        CannotCreateError, WriteError
+            If it cannot be written.
+        """
+
+        def laid_out(form: Form, to_file: bool) -> str:
+            from kantopt.report.layouts import blocks_of, lines_of
+
+            if form == "name":
+                return lines_of(document)
+            from kantopt.cli.screen import on_screen
+
+            noted = {"notes": notes} if warnings else {}
+            blocks = blocks_of(document, wide=form == "wide", **noted, **about)
+            return on_screen(blocks, self.color, to_file=to_file)
+
+        self.write(document, laid_out)
+        if not self.in_table:
+            self.warn(warnings, notes)
+
+    def warn(self, warnings: Sequence[str], notes: Collection[str]) -> None:
+        """Say warnings on stderr; for people what was noted when reading is one line."""
+        if self.quiet or not warnings:
+            return
+        if self.log_form == "text":
+            from kantopt.report.brief import notes_in_a_line
+
+            warnings = notes_in_a_line(warnings, notes)
+        complain("warning", warnings, self.log_form)
+
 
 def asked_for(
     form: Form | None,
@@ -78,6 +129,19 @@ def asked_for(
         form, path = form or "yaml", None
     check_output_file(path, inputs)
     return Shown(form, path, color, quiet, log_form)
+
+
+def domains_read(question: Question) -> tuple[dict[str, str], str]:
+    """Tell the domain of each node at the coarsest level that has several, and the level."""
+    for level in question.snapshot.topology.levels:
+        domains = {
+            node.name: node.labels[level.node_label]
+            for node in question.snapshot.nodes
+            if level.node_label in node.labels
+        }
+        if len(set(domains.values())) > 1:
+            return domains, level.name
+    return {}, ""
 
 
 def size_read(question: Question) -> Size:

@@ -7,7 +7,7 @@ import typer
 
 from kantopt.cli import options as opt
 from kantopt.cli.output import check_output_file, complain
-from kantopt.cli.shown import Shown, asked_for
+from kantopt.cli.shown import asked_for
 from kantopt.cli.sweep import axes_of, run_sweep, write_sweep
 from kantopt.errors import UsageError
 
@@ -191,7 +191,8 @@ def simulate(
             cells = run_sweep(
                 asked, grid_how, axes, _ms(warm_up) or 0, workers, deadline.stop, progress
             )
-            write_sweep(cells, shown, tables, asked.question.notes)
+            write_sweep(cells, shown, tables)
+            shown.warn(asked.question.notes, asked.question.notes)
             stopped = deadline.stop.signal
             return 128 + stopped if stopped is not None else _FAILED if cells.failed else 0
         names = run_names(asked)
@@ -228,10 +229,9 @@ def simulate(
     if signal is not None:
         notes.append(_interrupted(histories, len(names)))
     simulation = simulation.model_copy(update={"notes": (*simulation.notes, *notes)})
-    _write(simulation, shown)
+    shown.answer(simulation)
     _write_folders(simulation, histories, tables, pictures)
-    if not quiet:
-        complain("warning", asked.question.notes, log_format)
+    shown.warn(asked.question.notes, asked.question.notes)
     return 0 if signal is None else 128 + signal
 
 
@@ -250,32 +250,6 @@ def _check_folder(folder: str | None) -> None:
     """Fail early where a folder cannot be made."""
     if folder is not None and os.path.exists(folder) and not os.path.isdir(folder):
         raise UsageError(f"{folder}: found a file, expected a folder to write to")
-
-
-def _write(simulation: "Simulation", shown: Shown) -> None:
-    def laid_out(form: opt.Form, to_file: bool) -> str:
-        if form == "name":
-            return _lines(simulation)
-        from kantopt.cli.screen import on_screen
-        from kantopt.report.simulation import simulation_blocks
-
-        blocks = simulation_blocks(simulation, wide=form == "wide")
-        return on_screen(blocks, shown.color, to_file=to_file)
-
-    shown.write(simulation, laid_out)
-
-
-def _lines(simulation: "Simulation") -> str:
-    """One line per value: policy, trace, metric, scope, value; separated by tabs."""
-    lines = []
-    for group in simulation.groups:
-        for measure in group.measures:
-            for estimate in measure.estimates:
-                for trace, value in zip(simulation.traces, estimate.values, strict=True):
-                    if value is not None:
-                        cells = (estimate.policy, trace, measure.metric, measure.scope, str(value))
-                        lines.append("\t".join(cells))
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _write_folders(

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from kantopt.cli.output import complain
 from kantopt.errors import UsageError
 from kantopt.schema.hints import did_you_mean, quote
 
 if TYPE_CHECKING:
-    from kantopt.cli.options import Form
     from kantopt.cli.progress import Progress
     from kantopt.cli.shown import Shown
     from kantopt.clock import Stop
@@ -136,25 +133,12 @@ def run_sweep(
     return merged(grid, results)
 
 
-def write_sweep(sweep: Sweep, shown: Shown, tables: str | None, notes: Sequence[str]) -> None:
+def write_sweep(sweep: Sweep, shown: Shown, tables: str | None) -> None:
     """Write a sweep as it was asked for, and its table of values as CSV."""
-
-    def laid_out(form: Form, to_file: bool) -> str:
-        from kantopt.report.sweep import sweep_blocks, sweep_lines
-
-        if form == "name":
-            return sweep_lines(sweep)
-        from kantopt.cli.screen import on_screen
-
-        blocks = sweep_blocks(sweep, wide=form == "wide")
-        return on_screen(blocks, shown.color, to_file=to_file)
-
-    shown.write(sweep, laid_out)
+    shown.answer(sweep)
     if tables is not None:
         from kantopt.schema.writing import write_atomic
         from kantopt.simulate.sweep.merged import sweep_csv
 
         os.makedirs(tables, exist_ok=True)
         write_atomic(os.path.join(tables, "sweep.csv"), sweep_csv(sweep))
-    if not shown.quiet:
-        complain("warning", notes, shown.log_form)

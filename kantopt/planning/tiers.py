@@ -45,6 +45,7 @@ def tier_rows(
                 priority=tier.priority,
                 preempts=tier.preempts,
                 unit=tier.unit,
+                mix_weight=tier.mix_weight,
                 before=before[i],
                 value=values[i],
                 bound=None if bound is None else bound.bound,

@@ -269,6 +269,7 @@ class Witnesses:
             priority=row.priority,
             preempts=row.preempts,
             unit=row.unit,
+            mix_weight=row.mix_weight,
             before=row.before,
             value=row.value,
             bound=bound,

@@ -51,6 +51,11 @@ class Tier:
         return of_priority and self.preempts in (None, job.may_preempt)
 
     @property
+    def mix_weight(self) -> int:
+        """Sum of the weights of the job mix, which multiplies the numbers of the tier; 0: none."""
+        return sum(shape.weight for shape in self.mix)
+
+    @property
     def counts_pods(self) -> bool:
         """Of ``evictions``: whether pods count, whatever they cost."""
         return self.metric is Metric.EVICTIONS and self.unit == "pods"
@@ -79,7 +84,7 @@ class Tier:
         per_unit = PER_UNIT.get(self.unit, 1)
         if self.target is None or per_unit == 1:
             return str(self.target)
-        number = self.target // (sum(shape.weight for shape in self.mix) or 1)
+        number = self.target // (self.mix_weight or 1)
         whole, rest = divmod(number, per_unit)
         return f"{whole}.{rest:0{len(str(per_unit)) - 1}}".rstrip("0").rstrip(".")
 

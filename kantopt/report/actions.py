@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kantopt.report.blocks import Table, in_lines
+from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
+from kantopt.report.brief import MOST
 from kantopt.report.names import joined, on_devices, places
+from kantopt.report.purposes import Action, purposes
 from kantopt.report.units import plural
 from kantopt.schema.plan import Binding, Eviction, Move, Plan, Wave
-
-Action = Binding | Eviction | Move
 
 
 def action_lines(plan: Plan) -> str:
@@ -24,34 +24,73 @@ def action_lines(plan: Plan) -> str:
     return in_lines(lines)
 
 
-def actions_table(plan: Plan) -> Iterator[Table]:
-    """Actions by wave, those on one pod set together."""
-    actions = _by_id(plan)
-    chain = _longest_chain(plan) == len(plan.waves)
-    rows = []
+def actions_table(plan: Plan) -> Iterator[Block]:
+    """Actions by wave, those on one pod set together; of many those that matter most.
+
+    These are the ones that disturb, evictions before moves, of the highest priorities and on the
+    most pods.
+    """
+    by_id, why = _by_id(plan), purposes(plan)
+    priorities = {f"{job.namespace}/{job.name}": job.priority or 0 for job in plan.jobs}
+    rows: list[tuple[tuple[int, ...], str, int, tuple[str, ...]]] = []
     for wave in plan.waves:
         groups: dict[tuple[str, str, str], list[Action]] = {}
-        for action in (actions[identity] for identity in wave.actions):
+        for action in (by_id[identity] for identity in wave.actions):
             kind = "stop-over" if _steps_aside(action) else _parts(action)[0]
             groups.setdefault((kind, action.job, action.pod_set), []).append(action)
         for (kind, job, pod_set), group in groups.items():
             pods = sum(action.count for action in group)
-            after = () if chain else (_after(wave),)
-            where = _where(kind, group)
-            rows.append((str(wave.id), *after, kind, f"{job}/{pod_set}", str(pods), where))
-    if rows:
-        waits = () if chain else ("AFTER",)
-        yield Table(
-            _waves_title(plan),
-            ("WAVE", *waits, "ACTION", "JOB/PODSET", "PODS", "NODES"),
-            tuple(rows),
-            frozenset({0, 3 + len(waits)}),
-        )
+            reasons = ", ".join(dict.fromkeys(why.get(action.id, "-") for action in group))
+            matters = (_LEAST.get(kind, 0), -priorities.get(job, 0), -pods, len(rows))
+            name = f"{job}/{pod_set}"
+            row = (str(wave.id), _briefly_after(wave), kind, name, str(pods), _where(kind, group))
+            rows.append((matters, kind, pods, (*row, reasons)))
+    if not rows:
+        return
+    first = {matters for matters, *_ in sorted(rows)[:MOST]} if len(rows) > MOST else None
+    shown = [row for matters, *_, row in rows if first is None or matters in first]
+    title = _waves_title(plan)
+    if first is not None:
+        title += f": the {len(shown)} that matter most of {len(rows)}"
+    heads = ("WAVE", "AFTER", "ACTION", "JOB/PODSET", "PODS", "NODES", "FOR")
+    # Columns that say nothing of any row are left out.
+    chain = _longest_chain(plan) == len(plan.waves)
+    kept = [i for i, head in enumerate(heads) if not (head == "AFTER" and chain)]
+    if all(row[-1] == "-" for row in shown):
+        kept.remove(len(heads) - 1)
+    yield Table(
+        title,
+        tuple(heads[i] for i in kept),
+        tuple(tuple(row[i] for i in kept) for row in shown),
+        frozenset(kept.index(i) for i in (0, 4)),
+        tuple(_STYLES.get(row[2], "") for row in shown),
+    )
+    if first is not None:
+        yield _rest([(kind, pods) for matters, kind, pods, _ in rows if matters not in first])
+
+
+_LEAST = {"move": 1, "stop-over": 1, "bind": 2, "fill": 3}
+_STYLES: dict[str, Style] = {"evict": "bad", "move": "warn", "stop-over": "warn", "bind": "good"}
+
+
+def _rest(rows: Sequence[tuple[str, int]]) -> Paragraph:
+    counts: dict[str, list[int]] = {}
+    for kind, pods in rows:
+        counts.setdefault(kind, []).append(pods)
+    texts = [f"{len(p)} {kind} ({plural(sum(p), 'pod')})" for kind, p in sorted(counts.items())]
+    return Paragraph(f"and {len(rows)} more: {', '.join(texts)} (-o wide lists all)", "dim")
+
+
+def _briefly_after(wave: Wave) -> str:
+    """Name the wave that is waited for; several are counted."""
+    if len(wave.after) <= 1:
+        return _after(wave)
+    return f"{len(wave.after)} waves"
 
 
 def wide_actions_table(plan: Plan) -> Iterator[Table]:
     """Every action with its pods, budgets and devices."""
-    actions = _by_id(plan)
+    actions, why = _by_id(plan), purposes(plan)
     rows = []
     for wave in plan.waves:
         after = _after(wave)
@@ -70,12 +109,13 @@ def wide_actions_table(plan: Plan) -> Iterator[Table]:
                     str(action.count),
                     source or "-",
                     target or "-",
+                    why.get(action.id, "-"),
                     ", ".join(budgets) or "-",
                     joined(pod.name for pod in action.pods) or "-",
                 )
             )
     if rows:
-        names = "WAVE AFTER ID ACTION JOB/PODSET PODS FROM TO BUDGETS NAMES"
+        names = "WAVE AFTER ID ACTION JOB/PODSET PODS FROM TO FOR BUDGETS NAMES"
         yield Table("ACTIONS", tuple(names.split()), tuple(rows), frozenset({0, 5}))
 
 
@@ -116,6 +156,9 @@ def _waves_title(plan: Plan) -> str:
     title = f"ACTIONS in {plural(waves, 'wave')}"
     if waves == 1:
         return title
+    widest = max(len(wave.actions) for wave in plan.waves)
+    if widest > MOST:
+        title += f" of up to {widest} actions"
     if chain == waves:
         return f"{title}, one after the other"
     if chain == 1:
@@ -124,10 +167,18 @@ def _waves_title(plan: Plan) -> str:
 
 
 def _where(kind: str, group: Sequence[Action]) -> str:
+    """Write where a pod set's pods leave or arrive; of many places the first few."""
+    more = f" and {len(group) - _PLACES} more" if len(group) > _PLACES + 1 else ""
+    shown = group[:_PLACES] if more else group
     if kind in ("move", "stop-over"):
-        return ", ".join(
+        moves = ", ".join(
             f"{source} -> {target}" + (f" x{action.count}" if action.count > 1 else "")
-            for action in group
+            for action in shown
             for _, source, target in [_parts(action)]
         )
-    return places((_parts(a)[1] or _parts(a)[2], a.count) for a in group)
+        return moves + more
+    return places((_parts(a)[1] or _parts(a)[2], a.count) for a in shown) + more
+
+
+_PLACES = 6
+"""Nodes named of a pod set's many."""

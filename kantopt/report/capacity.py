@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table, in_lines
+from kantopt.report.brief import warnings_blocks
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.units import plural
 from kantopt.schema.capacity import Capacity, LevelRoom, Room
@@ -16,7 +17,7 @@ _SHARES = 8
 
 
 def capacity_blocks(
-    found: Capacity, *, wide: bool = False, size: Size | None = None
+    found: Capacity, *, wide: bool = False, size: Size | None = None, notes: Collection[str] = ()
 ) -> list[Block]:
     """Lay out how many more fit; ``wide`` lists every domain that has a free slot."""
     return [
@@ -26,7 +27,7 @@ def capacity_blocks(
         *_ways(found),
         *_levels(found),
         *_domains(found, wide),
-        *([Listing("WARNINGS", found.warnings, "warn")] if found.warnings else []),
+        *warnings_blocks(found.warnings, notes, wide=wide),
     ]
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
+from kantopt.report.brief import warnings_blocks
 from kantopt.report.history import history_blocks
 from kantopt.report.not_modelled import left_words, proviso
 from kantopt.report.size import Size, size_blocks
@@ -15,33 +16,29 @@ from kantopt.report.verdict import line
 from kantopt.schema.certificate import Certificate, CertifiedTier
 from kantopt.schema.model import Rule
 
-Scales = Mapping[str, int]
-
 
 def certificate_blocks(
     certificate: Certificate,
     *,
     wide: bool = False,
-    scales: Scales | None = None,
     size: Size | None = None,
+    notes: Collection[str] = (),
 ) -> list[Block]:
     """Lay out a certificate; ``wide`` adds all objectives and the counter-example with its actions.
 
-    ``scales`` and ``size`` as of :func:`kantopt.report.terminal.plan_blocks`.
+    ``size`` as of :func:`kantopt.report.terminal.plan_blocks`.
     """
-    scales = scales or {}
-    blocks: list[Block] = [_verdict(certificate, scales), _subject(certificate)]
+    blocks: list[Block] = [_verdict(certificate), _subject(certificate)]
     blocks += size_blocks(size, wide=wide)
     if certificate.findings:
         blocks.append(Listing("FINDINGS", tuple(map(line, certificate.findings)), "bad"))
-    blocks += objectives_blocks(certificate, scales, wide)
+    blocks += objectives_blocks(certificate, wide)
     blocks += history_blocks(certificate, wide=wide)
     blocks.append(_assumed(certificate))
-    if certificate.warnings:
-        blocks.append(Listing("WARNINGS", certificate.warnings, "warn"))
+    blocks += warnings_blocks(certificate.warnings, notes, wide=wide)
     if wide and certificate.counter_example is not None:
         blocks.append(Listing("THE BETTER PLAN", ()))
-        blocks += plan_blocks(certificate.counter_example.plan, wide=True, scales=scales)
+        blocks += plan_blocks(certificate.counter_example.plan, wide=True)
     return blocks
 
 
@@ -66,7 +63,7 @@ def certificate_line(certificate: Certificate) -> str:
     return " ".join(parts) + "\n"
 
 
-def _verdict(certificate: Certificate, scales: Scales) -> Paragraph:
+def _verdict(certificate: Certificate) -> Paragraph:
     tiers, better = certificate.tiers, certificate.counter_example
     rows = certificate.plan.not_modelled
     left = left_words(rows)
@@ -79,9 +76,7 @@ def _verdict(certificate: Certificate, scales: Scales) -> Paragraph:
                 f"BETTER PLAN FOUND: it places more of the required jobs{left}.", "bad"
             )
         i = [tier.name for tier in tiers].index(better.tier)
-        mine, other = (
-            _number(tiers[i], value, scales) for value in (tiers[i].value, better.values[i])
-        )
+        mine, other = (_number(tiers[i], value) for value in (tiers[i].value, better.values[i]))
         text = f"BETTER PLAN FOUND: {tier_label(better.tier)} is {mine} and can be {other}"
         pods = better.spared
         if pods:
@@ -99,7 +94,7 @@ def _verdict(certificate: Certificate, scales: Scales) -> Paragraph:
         return Paragraph(text, "warn")
     gap = "no bound is known"
     if tiers[i].bound is not None:
-        value, bound = (_number(tiers[i], x, scales) for x in (tiers[i].value, tiers[i].bound))
+        value, bound = (_number(tiers[i], x) for x in (tiers[i].value, tiers[i].bound))
         gap = f"it is {value}, and no plan gets below {bound}"
     text = f"OPEN: no better plan was found, and {tier_label(tiers[i].name)} is not proved: {gap}"
     return Paragraph(f"{text}{_above(i)}{left}.", "warn")
@@ -128,7 +123,7 @@ def _subject(certificate: Certificate) -> Paragraph:
     return Paragraph(f"{where}, model {model}; judged: {judged}{legal}.", "dim")
 
 
-def objectives_blocks(certificate: Certificate, scales: Scales, wide: bool) -> list[Block]:
+def objectives_blocks(certificate: Certificate, wide: bool) -> list[Block]:
     """Tiers in order; those that nothing can be said of but 0 only counted, unless wide."""
     tiers, better = certificate.tiers, certificate.counter_example
     if not tiers:
@@ -141,9 +136,9 @@ def objectives_blocks(certificate: Certificate, scales: Scales, wide: bool) -> l
     for i, tier in enumerate(tiers):
         if tier.name in idle:
             continue
-        numbers = [_number(tier, value, scales) for value in (tier.value, tier.bound, tier.gap)]
+        numbers = [_number(tier, value) for value in (tier.value, tier.bound, tier.gap)]
         if better is not None:
-            numbers.append(_number(tier, better.values[i], scales))
+            numbers.append(_number(tier, better.values[i]))
         bettered = better is not None and better.values[i] < tier.value
         rows.append((tier_label(tier.name), *numbers, _proof(tier, unproved, bettered)))
         beaten = better is not None and better.tier == tier.name
@@ -216,5 +211,5 @@ def _proof(tier: CertifiedTier, unproved: frozenset[str], bettered: bool) -> str
     return f"OPTIMAL by {tier.proved_by}{above}{second}"
 
 
-def _number(tier: CertifiedTier, value: int | None, scales: Scales) -> str:
-    return tier_number(tier.name, tier.unit, value, scales)
+def _number(tier: CertifiedTier, value: int | None) -> str:
+    return tier_number(tier.unit, tier.mix_weight, value)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
+from kantopt.report.brief import warnings_blocks
 from kantopt.report.names import joined, on_devices, places
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.units import in_unit, plural
@@ -31,7 +32,7 @@ _STYLES: dict[str, Style] = {
 
 
 def explanation_blocks(
-    told: Explanation, *, wide: bool = False, size: Size | None = None
+    told: Explanation, *, wide: bool = False, size: Size | None = None, notes: Collection[str] = ()
 ) -> list[Block]:
     """Lay out an explanation; ``wide`` names every node of every reason, and says what was read."""
     return [
@@ -44,8 +45,13 @@ def explanation_blocks(
         *_elsewhere(told.elsewhere, wide),
         *_conflict(told.conflict),
         *_remedies(told.remedies),
-        *([Listing("NOTES", told.notes, "warn")] if told.notes else []),
+        *warnings_blocks(told.notes, notes, wide=wide),
     ]
+
+
+def explanation_line(told: Explanation) -> str:
+    """Return the verdict in a word, for scripts."""
+    return f"{told.verdict.status}\n"
 
 
 def _headline(told: Explanation) -> Iterator[Block]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from kantopt.report.blocks import Paragraph
 from kantopt.report.not_modelled import left_words, proviso
+from kantopt.report.size import Size
 from kantopt.report.tiers import tier_label, tier_number
-from kantopt.report.units import plural, size_bytes
+from kantopt.report.units import percent, plural, size_bytes
 from kantopt.schema.plan import Plan
 
 
-def headline(plan: Plan, scales: Mapping[str, int]) -> Iterator[Paragraph]:
+def headline(plan: Plan, size: Size | None) -> Iterator[Paragraph]:
     """Say what a plan does, how good it is, and what it was made for, by what."""
     summary = plan.summary
     parts = []
@@ -35,7 +36,8 @@ def headline(plan: Plan, scales: Mapping[str, int]) -> Iterator[Paragraph]:
         jobs = plural(summary.unplaced_jobs, "job")
         left += f"; {jobs} ({plural(summary.unplaced_pods, 'pod')}) {stay} pending"
     yield Paragraph(f"{todo[0].upper()}{todo[1:]}{left}.", "title")
-    yield _quality(plan, scales)
+    yield from _disturbs(plan, size)
+    yield quality(plan)
     snapshot = plan.metadata.snapshot
     name = snapshot.name or "the cluster"
     moment = f" at {snapshot.captured_at}" if snapshot.captured_at else ""
@@ -50,7 +52,21 @@ def headline(plan: Plan, scales: Mapping[str, int]) -> Iterator[Paragraph]:
     yield Paragraph(f"{text}{found[plan.solver.found_by]}.", "dim")
 
 
-def _quality(plan: Plan, scales: Mapping[str, int]) -> Paragraph:
+def _disturbs(plan: Plan, size: Size | None) -> Iterator[Paragraph]:
+    """Say that a plan disturbs much, and what would limit it."""
+    pods = plan.summary.evicted_pods + plan.summary.moved_pods
+    if size is None or pods < _MUCH or pods < _SHARE * size.running_pods:
+        return
+    text = f"Disturbs {pods} of {plural(size.running_pods, 'running pod')}"
+    share = percent(pods, size.running_pods)
+    yield Paragraph(f"{text} ({share}): --max-moves and --max-evictions limit that.", "warn")
+
+
+_MUCH, _SHARE = 20, 0.1
+"""From how many pods on, and from which share of those that run, a plan disturbs much."""
+
+
+def quality(plan: Plan) -> Paragraph:
     """Say how good the plan is: proved, or which objective is open first, and by how much."""
     status, left = plan.solver.status, left_words(plan.not_modelled)
     if status == "UNKNOWN":
@@ -72,7 +88,7 @@ def _quality(plan: Plan, scales: Mapping[str, int]) -> Paragraph:
     gap = "nothing is known of better ones"
     if first.bound is not None:
         value, bound = (
-            tier_number(first.name, first.unit, number, scales)
+            tier_number(first.unit, first.mix_weight, number)
             for number in (first.value, first.bound)
         )
         gap = f"it is {value}, and no plan gets below {bound}"

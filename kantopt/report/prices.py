@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table, in_lines
+from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
+from kantopt.report.brief import warnings_blocks
 from kantopt.report.explanation import action_rows
 from kantopt.report.units import duration, plural, thousandths
 from kantopt.schema.prices import Price, PriceList
@@ -17,9 +18,11 @@ _PROOFS = {
 }
 
 
-def price_blocks(prices: PriceList, *, wide: bool = False) -> list[Block]:
+def price_blocks(
+    prices: PriceList, *, wide: bool = False, notes: Collection[str] = ()
+) -> list[Block]:
     """Lay out a price list, the cheapest domain first; ``wide`` adds the plan for each."""
-    return [*_headline(prices), _table(prices), *_rest(prices, wide)]
+    return [*_headline(prices), _table(prices), *_rest(prices, wide, notes)]
 
 
 def price_lines(prices: PriceList) -> str:
@@ -106,7 +109,7 @@ def _proof(price: Price) -> str:
     return text
 
 
-def _rest(prices: PriceList, wide: bool) -> Iterator[Block]:
+def _rest(prices: PriceList, wide: bool, notes: Collection[str]) -> Iterator[Block]:
     for price in prices.prices if wide else ():
         if price.steps is not None:
             rows = tuple(
@@ -115,5 +118,4 @@ def _rest(prices: PriceList, wide: bool) -> Iterator[Block]:
             )
             columns = ("WAVE", "ACTION", "JOB/PODSET", "PODS", "NODES")
             yield Table(f"ACTIONS for {price.domain}", columns, rows, frozenset({0, 3}))
-    if prices.warnings:
-        yield Listing("WARNINGS", prices.warnings, "warn")
+    yield from warnings_blocks(prices.warnings, notes, wide=wide)

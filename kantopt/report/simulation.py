@@ -31,6 +31,18 @@ def simulation_blocks(simulation: Simulation, *, wide: bool = False) -> list[Blo
     return blocks
 
 
+def simulation_lines(simulation: Simulation) -> str:
+    """One line per value: policy, trace, metric, scope, value; separated by tabs."""
+    return "".join(
+        "\t".join((estimate.policy, trace, measure.metric, measure.scope, str(value))) + "\n"
+        for group in simulation.groups
+        for measure in group.measures
+        for estimate in measure.estimates
+        for trace, value in zip(simulation.traces, estimate.values, strict=True)
+        if value is not None
+    )
+
+
 def _head(simulation: Simulation, wide: bool) -> Iterator[Paragraph]:
     policies, traces = len(simulation.policies), len(simulation.traces)
     what = "1 policy" if policies == 1 else f"{policies} policies"

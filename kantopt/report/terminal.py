@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from kantopt.report.actions import actions_table, wide_actions_table
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
+from kantopt.report.brief import MOST, first_rows, lines_of, warnings_blocks
 from kantopt.report.goals import goals_table
-from kantopt.report.headline import headline
+from kantopt.report.headline import headline, quality
+from kantopt.report.overview import overview
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.tiers import tier_label, tier_number
-from kantopt.report.units import duration, size_bytes
-from kantopt.schema.plan import Eviction, Plan, Standing, Tier
+from kantopt.report.units import duration, plural, size_bytes
+from kantopt.schema.plan import Eviction, Plan, Standing, Tier, Unplaced
+
+_NOWHERE: Mapping[str, str] = MappingProxyType({})
 
 
 def plan_blocks(
     plan: Plan,
     *,
     wide: bool = False,
-    scales: Mapping[str, int] | None = None,
     size: Size | None = None,
+    domains: Mapping[str, str] = _NOWHERE,
+    level: str = "domain",
+    notes: Collection[str] = (),
 ) -> list[Block]:
     """Lay out a plan.
 
@@ -29,47 +37,66 @@ def plan_blocks(
         The plan.
     wide
         Every action with its pods, devices and budgets, and every standing violation.
-    scales
-        By name of a tier, what its numbers are to be divided by to be GPUs; for tiers whose unit
-        alone does not say it (``stranded_gpus``, which is weighted by the job mix).
     size
         What the plan is for; said if it is wide.
+    domains, level
+        As of :func:`kantopt.report.overview.overview`.
+    notes
+        Which of the plan's warnings are of reading: a line for all of them is enough.
     """
-    blocks: list[Block] = [*headline(plan, scales or {}), *size_blocks(size, wide=wide)]
+    actions = list(wide_actions_table(plan) if wide else actions_table(plan))
+    many = len(actions) > 1 or (not wide and len(plan.unplaced) > MOST)
     # Cut short, a plan may be far from what was asked for: said before what it is.
     cut = any(text.startswith(_CUT_SHORT) for text in plan.warnings)
-    warnings = [Listing("WARNINGS", plan.warnings, "warn")] if plan.warnings else []
+    warnings = list(warnings_blocks(plan.warnings, notes, wide=wide))
+    blocks: list[Block] = [*headline(plan, size), *size_blocks(size, wide=wide)]
     blocks += warnings if cut else []
     blocks += goals_table(plan)
-    blocks += _tiers(plan.objectives, scales or {}, wide)
-    blocks += wide_actions_table(plan) if wide else actions_table(plan)
-    blocks += _schedule(plan)
-    blocks += _victims(plan.evictions)
-    blocks += _cascade(plan)
-    blocks += _unplaced(plan)
+    blocks += _tiers(plan.objectives, wide, _FEW if many else _TIERS)
+    blocks += overview(plan, domains, level) if many else ()
+    blocks += actions
+    blocks += _schedule(plan, wide)
+    blocks += () if many else _victims(plan.evictions)
+    blocks += _cascade(plan, wide)
+    blocks += _unplaced(plan.unplaced, None if wide else _FEW if many else MOST)
     blocks += [] if cut else warnings
     blocks += _standing(plan, wide)
+    if sum(map(lines_of, blocks)) > _SCREEN:
+        blocks += [Paragraph(""), quality(plan)]
     return blocks
 
 
-def _tiers(tiers: Sequence[Tier], scales: Mapping[str, int], wide: bool) -> Iterator[Block]:
+_FEW = 5
+_TIERS = 16
+"""Objectives that are shown where there is not much else."""
+_SCREEN = 24
+"""Lines that a terminal shows at least; of a longer answer the verdict stands at the end too."""
+
+
+def _tiers(tiers: Sequence[Tier], wide: bool, most: int) -> Iterator[Block]:
     """Tiers in order; those that are met without doing anything only counted, unless wide."""
     if not tiers:
         return
     shown = [tier for tier in tiers if wide or not _idle(tier)]
     if len(tiers) - len(shown) < _FEW:
         shown = list(tiers)
+    left = len(shown) - most if not wide and len(shown) > most + 1 else 0
+    if left:  # the open ones first, of the others those that change, in their order
+        shown = sorted(
+            shown, key=lambda tier: (tier.status == "OPTIMAL", tier.before == tier.value)
+        )
+        shown = sorted(shown[:most], key=tiers.index)
     unproved = frozenset(tier.name for tier in tiers if tier.status != "OPTIMAL")
     rows, styles = [], []
     for tier in shown:
         numbers = [
-            tier_number(tier.name, tier.unit, value, scales)
+            tier_number(tier.unit, tier.mix_weight, value)
             for value in (tier.before, tier.value, tier.bound)
         ]
         rows.append((tier_label(tier.name), *numbers, _proof(tier, unproved)))
         style: Style = "" if tier.status == "OPTIMAL" else "warn"
         styles.append(style)
-    title, idle = "OBJECTIVES, most important first", len(tiers) - len(shown)
+    title, idle = "OBJECTIVES, most important first", len(tiers) - len(shown) - left
     zero = "0 before and after, which is optimal (-o wide lists them)"
     if not rows:
         yield Listing(title, (f"all {idle} are {zero}",))
@@ -81,8 +108,10 @@ def _tiers(tiers: Sequence[Tier], scales: Mapping[str, int], wide: bool) -> Iter
         frozenset({1, 2, 3}),
         tuple(styles),
     )
-    if idle:
-        yield Paragraph(f"and {idle} that are {zero}", "dim")
+    more = [f"{left} more that are proved"] if left else []
+    more += [f"{idle} that are {zero}"] if idle else []
+    if more:
+        yield Paragraph(f"and {', '.join(more)}", "dim")
 
 
 def _proof(tier: Tier, unproved: frozenset[str]) -> str:
@@ -91,10 +120,6 @@ def _proof(tier: Tier, unproved: frozenset[str]) -> str:
     if tier.status == "OPTIMAL":
         return f"OPTIMAL by {tier.proved_by}{given}"
     return f"{tier.status}{given}"
-
-
-_FEW = 4
-"""Fewer idle tiers than this are not worth a line that says so."""
 
 
 def _idle(tier: Tier) -> bool:
@@ -116,7 +141,7 @@ def _victims(evictions: Sequence[Eviction]) -> Iterator[Table]:
         )
 
 
-def _cascade(plan: Plan) -> Iterator[Block]:
+def _cascade(plan: Plan, wide: bool) -> Iterator[Block]:
     """What the victims would do once they are queued again."""
     if plan.cascade is None:
         return
@@ -126,12 +151,10 @@ def _cascade(plan: Plan) -> Iterator[Block]:
         for pushed in each.evicted
     ]
     if rows:
-        yield Table(
-            "PUSHED OUT NEXT, if the victims are queued again",
-            ("ROUND", "JOB", "PRIORITY", "PODS", "FOR"),
-            tuple(rows),
-            frozenset({0, 2, 3}),
-        )
+        title = "PUSHED OUT NEXT, if the victims are queued again"
+        heads = ("ROUND", "JOB", "PRIORITY", "PODS", "FOR")
+        table = Table(title, heads, tuple(rows), frozenset({0, 2, 3}))
+        yield from first_rows(table, wide=wide, most=_FEW)
     if not plan.cascade.complete:
         text = "What the victims would do once they are queued again was not followed to its end."
         yield Paragraph(text, "warn")
@@ -139,18 +162,35 @@ def _cascade(plan: Plan) -> Iterator[Block]:
         yield Paragraph("Queued again, the victims would push nobody out.", "dim")
 
 
-def _unplaced(plan: Plan) -> Iterator[Table]:
-    if plan.unplaced:
-        rows = tuple(
-            (
-                item.job,
-                str(item.priority),
-                f"{item.pods} of {item.wanted}",
-                f"{item.rule}: {item.message}",
-            )
-            for item in sorted(plan.unplaced, key=lambda item: -item.priority)
+def _unplaced(unplaced: Sequence[Unplaced], most: int | None) -> Iterator[Block]:
+    """Lay out who waits and why; of many those of a priority with one reason are one row."""
+    groups: dict[tuple[int, str, str], list[Unplaced]] = {}
+    for item in sorted(unplaced, key=lambda item: -item.priority):
+        apart = item.job if most is None or len(unplaced) <= most + 1 else ""
+        reason = f"{item.rule}: {item.message}"
+        groups.setdefault((item.priority, reason, apart), []).append(item)
+    if not groups:
+        return
+    shown = list(groups.items())
+    rest: list[Unplaced] = []
+    if most is not None and len(shown) > most + 1:
+        rest = [item for _, items in shown[most:] for item in items]
+        shown = shown[:most]
+    rows = tuple(
+        (
+            items[0].job + (f" and {len(items) - 1} more" if len(items) > 1 else ""),
+            str(priority),
+            f"{sum(item.pods for item in items)} of {sum(item.wanted for item in items)}",
+            reason,
         )
-        yield Table("PENDING", ("JOB", "PRIORITY", "PODS", "WHY"), rows, frozenset({1}))
+        for (priority, reason, _), items in shown
+    )
+    yield Table("PENDING", ("JOB", "PRIORITY", "PODS", "WHY"), rows, frozenset({1}))
+    if rest:
+        rules = Counter(item.rule for item in rest)
+        counts = ", ".join(f"{count} for {rule}" for rule, count in sorted(rules.items()))
+        pods = plural(sum(item.pods for item in rest), "pod")
+        yield Paragraph(f"and {len(rest)} more ({pods}): {counts}", "dim")
 
 
 _CUT_SHORT = ("interrupted", "the time limit")
@@ -177,7 +217,7 @@ def standing_table(title: str, items: Sequence[Standing]) -> Table:
     return Table(title, ("RULE", "SUBJECT", "AMOUNT"), rows)
 
 
-def _schedule(plan: Plan) -> Iterator[Table]:
+def _schedule(plan: Plan, wide: bool) -> Iterator[Block]:
     """Lay out the times of waves, if the model says anything of bandwidth or windows."""
     timing, schedule = plan.timing, plan.model.schedule
     if timing is None or (schedule.bandwidth is None and not schedule.windows):
@@ -196,4 +236,5 @@ def _schedule(plan: Plan) -> Iterator[Table]:
         title += f", copying {duration(timing.duration_seconds)} along the longest chain"
     if timing.earliest_end is not None:
         title += f", all done by {timing.earliest_end} at the earliest"
-    yield Table(title, ("WAVE", "MEMORY", "COPYING", "EARLIEST START"), tuple(rows), frozenset({0}))
+    heads = ("WAVE", "MEMORY", "COPYING", "EARLIEST START")
+    yield from first_rows(Table(title, heads, tuple(rows), frozenset({0})), wide=wide)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from kantopt.report.units import in_unit, thousandths
 
 
@@ -12,12 +10,12 @@ def tier_label(name: str) -> str:
     return name.replace("milli-GPU", "GPUs").replace("priority=", "")
 
 
-def tier_number(name: str, unit: str, value: int | None, scales: Mapping[str, int]) -> str:
-    """Write a number of a tier; ``scales`` as of :func:`kantopt.report.terminal.plan_blocks`."""
+def tier_number(unit: str, mix_weight: int, value: int | None) -> str:
+    """Write a number of a tier; those of a job mix (``mix_weight``) in GPUs."""
     if value is None:
         return "-"
-    scale = scales.get(name)
-    if scale:
+    if mix_weight:
+        scale = 1000 * mix_weight
         # The nearest thousandth; a value that is not zero never looks like zero.
         milli = (2000 * value + scale) // (2 * scale)
         return thousandths(milli) if milli or not value else "<0.001"

@@ -107,6 +107,11 @@ class Tiered(Part):
         description="true: only jobs that may evict others, false: only those that may not",
     )
     unit: str = Field(description="unit of value and bound")
+    mix_weight: Count = Field(
+        default=0,
+        description="of the unit `milli-GPU x mix` the sum of the mix's weights: divided by it, "
+        "numbers are milli-GPU; 0: no such unit",
+    )
     before: Amount = Field(description="value if nothing is done")
 
 

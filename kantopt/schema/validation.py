@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import ValidationError
@@ -45,7 +45,7 @@ _NESTED = frozenset({dict, list})
 _P = TypeVar("_P", bound=Part)
 
 
-def document_class(raw: RawDocument) -> type[Part]:
+def document_class(raw: RawDocument, kinds: Mapping[str, type[Part]] = KINDS) -> type[Part]:
     """Find which of the documents this is.
 
     Raises
@@ -57,18 +57,18 @@ def document_class(raw: RawDocument) -> type[Part]:
     version, kind = raw.data.get("apiVersion"), raw.data.get("kind")
     if is_kubernetes(raw.data) and kind not in KINDS:
         found = f"the Kubernetes kind {quote(str(kind))}"
-        raise BadDataError([Problem(raw.label, "kind", found, one_of(list(KINDS)))])
+        raise BadDataError([Problem(raw.label, "kind", found, one_of(list(kinds)))])
     if version != API_VERSION:
         found = "nothing" if version is None else shown(version)
         hint = "the only version supported" if str(version).startswith("kantopt/") else ""
         problems.append(Problem(raw.label, "apiVersion", found, API_VERSION, hint))
-    if not isinstance(kind, str) or kind not in KINDS:
+    if not isinstance(kind, str) or kind not in kinds:
         found = "nothing" if kind is None else shown(kind)
-        hint = did_you_mean(kind, KINDS) if isinstance(kind, str) else ""
-        problems.append(Problem(raw.label, "kind", found, one_of(list(KINDS)), hint))
+        hint = did_you_mean(kind, kinds) if isinstance(kind, str) else ""
+        problems.append(Problem(raw.label, "kind", found, one_of(list(kinds)), hint))
     if problems:
         raise BadDataError(problems)
-    return KINDS[str(kind)]
+    return kinds[str(kind)]
 
 
 @kept()

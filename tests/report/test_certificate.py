@@ -38,7 +38,7 @@ def test_objectives_that_are_plainly_zero_are_counted_not_listed(wide: bool) -> 
     )
     better = CounterExample.model_construct(tier="open", values=(0, 0, 0, 0, 0, 0, 1))
     made = Certificate.model_construct(tiers=tiers, counter_example=better)
-    text = render(objectives_blocks(made, {}, wide), Screen())
+    text = render(objectives_blocks(made, wide), Screen())
     assert all(f"\n{name} " in text for name in ("searched", "open", "paid-in"))
     assert ("\nidle-0 " in text) is wide
     said = "and 4 that are 0, which is optimal by arithmetic (-o wide lists them)\n"
@@ -50,7 +50,7 @@ def test_a_few_of_them_are_listed() -> None:
     made = Certificate.model_construct(
         tiers=tuple(tier(f"idle-{i}", 0) for i in range(3)), counter_example=None
     )
-    text = render(objectives_blocks(made, {}, wide=False), Screen())
+    text = render(objectives_blocks(made, wide=False), Screen())
     assert all(f"\nidle-{i} " in text for i in range(3))
 
 
@@ -58,6 +58,6 @@ def test_where_all_are_zero_no_empty_table_is_shown() -> None:
     made = Certificate.model_construct(
         tiers=tuple(tier(f"idle-{i}", 0) for i in range(5)), counter_example=None
     )
-    text = render(objectives_blocks(made, {}, wide=False), Screen())
+    text = render(objectives_blocks(made, wide=False), Screen())
     assert "  all 5 are 0, which is optimal by arithmetic (-o wide lists them)\n" in text
     assert "VALUE" not in text

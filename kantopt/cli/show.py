@@ -1,0 +1,45 @@
+"""``kantopt show``."""
+
+from typing import Annotated
+
+import typer
+
+from kantopt.cli import options as opt
+from kantopt.cli.shown import asked_for
+
+
+def show(
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="An answer in YAML or JSON: of plan, defrag, drain, certify, explain, capacity "
+            "or simulate; - is standard input.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        opt.Form | None, opt.output_as("wide: all that there is; name: lines for scripts.")
+    ] = None,
+    output_file: opt.OutputFile = None,
+    color: opt.ColourOption = "auto",
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+) -> int:
+    """Show a plan, a certificate or any other answer again.
+
+    Reads the document alone; what the cluster had beside it is not known here.
+    """
+    from kantopt.errors import BadDataError, Problem
+    from kantopt.report.layouts import LAYOUTS
+    from kantopt.schema.files import load_raw
+    from kantopt.schema.published import PUBLISHED
+    from kantopt.schema.validation import document_class, validate
+
+    shown = asked_for(output or "table", output_file, color, quiet=quiet, inputs=[file])
+    raws = load_raw([file])
+    if len(raws) != 1:
+        raise BadDataError([Problem(raws[0].file, "", f"{len(raws)} documents", "one document")])
+    kinds = {kind: PUBLISHED[kind] for kind in LAYOUTS}
+    shown.answer(validate(raws[0], document_class(raws[0], kinds)))
+    return 0

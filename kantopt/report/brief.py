@@ -1,0 +1,53 @@
+"""What a screen has room for: the first rows of a table, warnings in a line, an answer's length."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from kantopt.report.blocks import Block, Listing, Paragraph, Table
+
+MOST = 10
+"""Rows that a table shows of many; -o wide has all."""
+_HEADS = 3
+"""Notes of several that are told by how they begin."""
+
+
+def first_rows(table: Table, *, wide: bool, most: int = MOST) -> Iterator[Block]:
+    """Show the first rows of a table and count the rest; one too many is shown as well."""
+    left = len(table.rows) - most
+    if wide or left <= 1:
+        yield table
+        return
+    yield replace(table, rows=table.rows[:most], styles=table.styles[:most])
+    yield Paragraph(f"and {left} more (-o wide lists all)", "dim")
+
+
+def warnings_blocks(
+    warnings: Sequence[str], notes: Collection[str] = (), *, wide: bool
+) -> Iterator[Block]:
+    """Lay out warnings: all if wide, else those among ``notes`` (of reading) in one line."""
+    if warnings:
+        texts = tuple(warnings) if wide else notes_in_a_line(warnings, notes)
+        yield Listing("WARNINGS", texts, "warn")
+
+
+def notes_in_a_line(warnings: Sequence[str], notes: Collection[str]) -> tuple[str, ...]:
+    """Tell what was noted when reading in one line: how much, and how the first of it begins."""
+    told = [text for text in warnings if text in notes]
+    if len(told) <= 1:
+        return tuple(warnings)
+    heads = [re.split("[:;,(]", text, maxsplit=1)[0].strip() for text in told[:_HEADS]]
+    more = f"; and {len(told) - _HEADS} more" if len(told) > _HEADS else ""
+    line = f"{len(told)} notes on what was read (all with -o wide): {'; '.join(heads)}{more}"
+    return (*(text for text in warnings if text not in notes), line)
+
+
+def lines_of(block: Block) -> int:
+    """Count the lines of a block where nothing is wrapped, an empty one above a title included."""
+    if isinstance(block, Paragraph):
+        return 1
+    if isinstance(block, Table):
+        return 3 + len(block.rows)
+    return len(block.lines) + (2 if block.title else 1)

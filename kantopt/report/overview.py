@@ -1,0 +1,80 @@
+"""A plan of many actions at a glance: pods by priority, by namespace and by topology domain."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from kantopt.report.blocks import Table
+from kantopt.report.purposes import Action
+from kantopt.schema.plan import Binding, Move, Plan
+
+_KINDS = ("bound", "evicted", "moved", "pending")
+_SHOWN = {"priority": 4, "namespace": 3}
+_OF_A_LEVEL = 3
+Pods = Counter[str]
+
+
+def overview(plan: Plan, domains: Mapping[str, str], level: str) -> Iterator[Table]:
+    """Count the pods that a plan binds, evicts, moves and leaves pending.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    domains, level
+        Domain of each node, and what such domains are called; none where that is not known.
+    """
+    priorities = {f"{job.namespace}/{job.name}": job.priority or 0 for job in plan.jobs}
+    by_priority: dict[str, Pods] = {}
+    by_namespace: dict[str, Pods] = {}
+    by_domain: dict[str, Pods] = {}
+    for kind, job, node, pods in _counted(plan):
+        by_priority.setdefault(str(priorities.get(job, 0)), Counter())[kind] += pods
+        by_namespace.setdefault(job.partition("/")[0], Counter())[kind] += pods
+        if node in domains:
+            by_domain.setdefault(domains[node], Counter())[kind] += pods
+    rows = [
+        *_rows("priority", by_priority, _SHOWN["priority"], lambda name: -int(name)),
+        *_rows("namespace", by_namespace, _SHOWN["namespace"], _most(by_namespace)),
+        *_rows(level, by_domain, _OF_A_LEVEL, _most(by_domain)),
+    ]
+    heads = tuple(kind.upper() for kind in _KINDS)
+    yield Table("PODS", ("OF", *heads), tuple(rows), frozenset(range(1, 5)))
+
+
+def _counted(plan: Plan) -> Iterator[tuple[str, str, str, int]]:
+    """Kind, job, node where it happens (pods that move leave it) and number of pods."""
+    actions: tuple[Action, ...] = (*plan.assignments, *plan.evictions, *plan.moves)
+    for action in actions:
+        if isinstance(action, Move):
+            if not action.stopover:
+                yield "moved", action.job, action.from_node, action.count
+        else:
+            kind = "bound" if isinstance(action, Binding) else "evicted"
+            yield kind, action.job, action.node, action.count
+    for left in plan.unplaced:
+        yield "pending", left.job, "", left.pods
+
+
+def _most(groups: Mapping[str, Pods]) -> Callable[[str], int]:
+    return lambda name: -groups[name].total()
+
+
+def _rows(
+    what: str, groups: Mapping[str, Pods], most: int, key: Callable[[str], int]
+) -> Iterable[tuple[str, ...]]:
+    names = sorted(groups, key=lambda name: (key(name), name))
+    shown, rest = names[:most], names[most:]
+    if len(rest) == 1:
+        shown, rest = names, []
+    for name in shown:
+        yield (f"{what} {name}", *_numbers(groups[name]))
+    if rest:
+        total = sum((groups[name] for name in rest), Counter[str]())
+        many = {"priority": "priorities"}.get(what, f"{what}s")
+        yield (f"{len(rest)} more {many}", *_numbers(total))
+
+
+def _numbers(pods: Pods) -> tuple[str, ...]:
+    return tuple(str(pods[kind]) for kind in _KINDS)

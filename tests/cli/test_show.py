@@ -1,0 +1,53 @@
+"""``kantopt show``: any answer again, as the command that made it showed it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+pytestmark = pytest.mark.usefixtures("files")
+
+ASKED = {
+    "plan": ("plan", "snap.yaml", "jobs.yaml", "--workers", "1"),
+    "certify": ("certify", "snap.yaml", "jobs.yaml"),
+    "explain": ("explain", "snap.yaml", "jobs.yaml", "llm-8"),
+    "capacity": ("capacity", "snap.yaml", "--gpus", "8"),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("form", ["table", "name"])
+def test_an_answer_looks_as_it_did_at_first(cli: Cli, name: str, form: str) -> None:
+    first = cli(*ASKED[name], "-O", "answer.json", "-o", "json")
+    assert first.out == ""
+    again = cli("show", "answer.json", "-o", form)
+    assert again.code == 0
+    assert again.err == ""
+    asked = cli(*ASKED[name], "-o", form, "-q")
+    assert without_moments(again.out) == without_moments(asked.out)
+
+
+def without_moments(text: str) -> list[str]:
+    return [line for line in text.splitlines() if "wall time" not in line]
+
+
+def test_json_and_yaml_are_the_document_again(cli: Cli) -> None:
+    cli(*ASKED["plan"], "-O", "answer.json", "-o", "json")
+    assert cli("show", "answer.json", "-o", "json").out == Path("answer.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("snap.yaml", 'found "ClusterSnapshot" (a string), expected one of Plan, Certif'),
+        ("nothing.json", "nothing.json: "),
+    ],
+)
+def test_what_is_no_answer_is_refused(cli: Cli, file: str, said: str) -> None:
+    done = cli("show", file)
+    assert done.code in (65, 66)
+    assert done.out == ""
+    assert said in done.err

@@ -1,0 +1,173 @@
+"""Answers fit a screen whatever they are about, and say what each action is for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kantopt.report.blocks import Screen, render
+from kantopt.report.size import Size
+from kantopt.report.terminal import plan_blocks
+from kantopt.schema.plan import Plan
+from tests.report.test_terminal import TIER, plan_of
+
+LINES = 60
+
+
+def shown(plan: Plan, **options: Any) -> list[str]:
+    return render(plan_blocks(plan, **options), Screen()).splitlines()
+
+
+def job(name: str, priority: int) -> dict[str, Any]:
+    namespace, _, short = name.partition("/")
+    podset = {"count": 1, "requests": {"cpu": 1}}
+    return {"name": short, "namespace": namespace, "priority": priority, "podSets": [podset]}
+
+
+def large() -> dict[str, Any]:
+    """A plan of 1,200 actions on jobs of 9 priorities in 40 namespaces, and 900 jobs that wait."""
+    evictions, moves, assignments, jobs = [], [], [], []
+    for i in range(400):
+        names = [f"team-{i % 40}/{kind}-{i}" for kind in ("victim", "guest", "new")]
+        jobs += [job(name, 10 * (i % 9)) for name in names]
+        node, other = f"gpu-{i:04d}", f"gpu-{i + 400:04d}"
+        victim = {"job": names[0], "podSet": "main", "node": node, "count": 1}
+        evictions.append({**victim, "id": f"e{i}", "priority": 10 * (i % 9), "for": names[2]})
+        guest = {"job": names[1], "podSet": "main", "fromNode": node, "toNode": other}
+        moves.append({**guest, "id": f"m{i}", "count": 1, "mode": "restart"})
+        assignments.append(
+            {"id": f"b{i}", "job": names[2], "podSet": "main", "node": node, "count": 1}
+        )
+    ids = [item["id"] for item in evictions + moves]
+    waves: list[dict[str, Any]] = [{"id": i, "actions": [id_]} for i, id_ in enumerate(ids, 1)]
+    last = [f"b{i}" for i in range(400)]
+    waves.append({"id": 801, "after": list(range(1, 801)), "actions": last})
+    unplaced = [
+        {
+            "job": f"team-{i % 40}/wait-{i}",
+            "priority": i % 9,
+            "pods": 2,
+            "wanted": 2,
+            "rule": "capacity" if i % 2 else "topology",
+            "message": f"nothing for {i % 300}",
+        }
+        for i in range(900)
+    ]
+    counts = {"placedJobs": 400, "placedPods": 400, "evictedPods": 400, "movedPods": 400}
+    tiers = [{**TIER, "name": f"unplaced[{i}]"} for i in range(40)]
+    return {
+        "summary": {**counts, "unplacedJobs": 900, "unplacedPods": 1800, "changes": True},
+        "solver": {"status": "FEASIBLE"},
+        "objectives": tiers,
+        "assignments": assignments,
+        "evictions": evictions,
+        "moves": moves,
+        "waves": waves,
+        "unplaced": unplaced,
+        "jobs": jobs,
+        "warnings": [f"note {i}: of reading" for i in range(11)],
+        "preExisting": [{"rule": "capacity", "subject": "node n1", "message": "9 of 8"}] * 30,
+    }
+
+
+def test_a_plan_of_any_size_fits_a_screen() -> None:
+    plan = plan_of(**large())
+    domains = {f"gpu-{i:04d}": f"r{i // 16}" for i in range(800)}
+    size = Size(nodes=800, jobs=2100, running_pods=1000, pending_pods=2200)
+    options = {"size": size, "domains": domains, "level": "rack", "notes": plan.warnings}
+    lines = shown(plan, **options)
+    assert len(lines) <= LINES
+    assert max(map(len, lines)) <= 160
+    title = "ACTIONS in 801 waves of up to 400 actions, at most 2 one after the other"
+    assert f"{title}: the 10 that matter most of 1200" in lines
+    assert any(line.startswith("priority 80 ") for line in lines)
+    assert any(line.endswith(" more namespaces") or " more namespaces " in line for line in lines)
+    assert any(line.startswith("rack r") for line in lines)
+    assert (
+        "and 1190 more: 400 bind (400 pods), 390 evict (390 pods), 400 move (400 pods)"
+        in "".join(line for line in lines if line.startswith("and 1190"))
+    )
+    wide = shown(plan, wide=True, **options)
+    assert sum(1 for line in wide if " m399 " in line) == 1
+    assert sum(1 for line in wide if "wait-" in line) == 900
+
+
+def test_waves_that_are_waited_for_are_counted() -> None:
+    plan = plan_of(**large())
+    assert not any(",2,3," in line or "1,2" in line for line in shown(plan))
+
+
+def test_the_verdict_stands_last_as_well_as_first_where_it_would_scroll_away() -> None:
+    lines = shown(plan_of(**large()))
+    assert lines[1].startswith("FEASIBLE: ")
+    assert lines[-1] == lines[1]
+    short = shown(plan_of(objectives=[TIER]))
+    assert sum(line.startswith("OPTIMAL: ") for line in short) == 1
+
+
+def test_a_plan_that_disturbs_much_says_so_and_what_would_limit_it() -> None:
+    plan = plan_of(**large())
+    size = Size(nodes=800, jobs=2100, running_pods=1000, pending_pods=2200)
+    said = "Disturbs 800 of 1000 running pods (80.00%): --max-moves and --max-evictions limit that."
+    assert shown(plan, size=size)[1] == said
+    many = Size(nodes=800, jobs=2100, running_pods=100_000, pending_pods=2200)
+    assert not any(line.startswith("Disturbs") for line in shown(plan, size=many))
+
+
+def test_a_move_says_whose_room_it_makes() -> None:
+    moves = [
+        {"job": "a/guest", "podSet": "main", "fromNode": "n1", "toNode": "n2", "id": "m1"},
+        {"job": "a/far", "podSet": "main", "fromNode": "n2", "toNode": "n3", "id": "m2"},
+        {"job": "a/idle", "podSet": "main", "fromNode": "n8", "toNode": "n9", "id": "m3"},
+    ]
+    moves = [{**move, "count": 1, "mode": "restart"} for move in moves]
+    bind = {"id": "b1", "job": "a/new", "podSet": "main", "node": "n1", "count": 1}
+    waves = [
+        {"id": 1, "actions": ["m2", "m3"]},
+        {"id": 2, "after": [1], "actions": ["m1"]},
+        {"id": 3, "after": [2], "actions": ["b1"]},
+    ]
+    crossed = {**TIER, "name": "domains_crossed", "metric": "domains_crossed", "unit": "domains"}
+    plan = plan_of(moves=moves, assignments=[bind], waves=waves, objectives=[crossed])
+    ends = {line.split()[2]: line.split()[-1] for line in shown(plan) if "a/" in line}
+    assert ends == {
+        "a/guest/main": "a/new",
+        "a/far/main": "a/new",
+        "a/idle/main": "domains_crossed",
+        "a/new/main": "-",
+    }
+
+
+def test_notes_on_what_was_read_are_one_line_unless_all_is_asked_for() -> None:
+    notes = [
+        "5 pods stay: 4 of daemons",
+        "gated pods are left out: 3",
+        "pods that have ended: 3",
+        "x",
+    ]
+    plan = plan_of(warnings=[*notes, "the solver was killed"])
+    lines = shown(plan, notes=notes)
+    assert "  the solver was killed" in lines
+    said = "  4 notes on what was read (all with -o wide): 5 pods stay; gated pods are left out; "
+    assert f"{said}pods that have ended; and 1 more" in lines
+    assert all(f"  {note}" in shown(plan, notes=notes, wide=True) for note in notes)
+
+
+def test_jobs_that_wait_for_the_same_reason_are_one_row_where_there_are_many() -> None:
+    left = [
+        {"job": f"a/j{i}", "priority": 5, "pods": 2, "wanted": 4, "rule": "r", "message": "m"}
+        for i in range(30)
+    ]
+    lines = shown(plan_of(unplaced=left))
+    assert "a/j0 and 29 more         5  60 of 120  r: m" in lines
+
+
+@pytest.mark.parametrize(("jobs", "rows"), [(11, 11), (12, 10)])
+def test_a_rest_of_one_is_shown_too(jobs: int, rows: int) -> None:
+    left = [
+        {"job": f"a/j{i}", "priority": i, "pods": 1, "wanted": 1, "rule": "r", "message": f"{i}"}
+        for i in range(jobs)
+    ]
+    lines = shown(plan_of(unplaced=left))
+    assert sum(line.startswith("a/j") for line in lines) in (rows, 5)

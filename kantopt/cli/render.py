@@ -8,7 +8,7 @@ import typer
 from kantopt.cli import options as opt
 from kantopt.cli.output import check_output_file, complain, emit
 from kantopt.errors import UsageError
-from kantopt.render.targets import TARGETS, Asked, TargetName
+from kantopt.render.targets import TARGETS, Asked, KueueApi, TargetName
 from kantopt.schema.hints import one_of
 
 if TYPE_CHECKING:
@@ -40,6 +40,27 @@ def render(
             help="kubectl: gate to remove from pods that are bound; default: the only one.",
         ),
     ] = None,
+    wave: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="YAML: only this wave; default: all, one after the other."),
+    ] = None,
+    evict_anyway: Annotated[
+        bool,
+        typer.Option(
+            "--evict-anyway", help="YAML: evict also for pods that the target cannot bind."
+        ),
+    ] = False,
+    admission: Annotated[
+        bool,
+        typer.Option(
+            "--admission",
+            help="kueue: write admissions, past its quotas; default: node selectors.",
+        ),
+    ] = False,
+    flavor: Annotated[
+        str | None, typer.Option(metavar="NAME", help="kueue: flavor that is admitted to.")
+    ] = None,
+    kueue_api: Annotated[KueueApi, typer.Option(help="kueue: version of its objects.")] = "v1beta2",
     gated: opt.Gated = False,
     pending: opt.Pending = None,
     topology: opt.Levels = None,
@@ -50,22 +71,23 @@ def render(
     """Turn a plan into what another system follows, or into a picture. Changes nothing itself.
 
     kubectl: evictions with uid and resourceVersion, and patches of gated pods with tests that
-    fail if the plan is stale. svg: the nodes by topology domain, what runs on them, what leaves
-    and what arrives, before and after the plan.
+    fail if the plan is stale. koordinator, kueue, volcano: YAML documents, wave by wave, with
+    comments on what they enforce and what is left to you. svg: the nodes by topology domain,
+    what runs on them, what leaves and what arrives, before and after the plan.
     """
     from kantopt.cli.progress import Progress
 
     check_output_file(output_file, files)
-    given = {"shell": shell, "gate": gate}
+    asked = Asked(shell, gate, wave, evict_anyway, admission, flavor, kueue_api)
     taken = frozenset() if to == "svg" else TARGETS[to].takes
-    for name in sorted(name for name, value in given.items() if value and name not in taken):
+    for name in sorted(asked.given() - taken):
         fitting = [target for target, what in TARGETS.items() if name in what.takes]
-        raise UsageError(f"--{name}: found --to {to}, expected {one_of(fitting)}")
+        raise UsageError(f"--{name.replace('_', '-')}: found --to {to}, expected {one_of(fitting)}")
     with Progress(verbose=verbose, quiet=quiet):
         if to == "svg":
             text, notes = _picture(files, gated, pending or (), topology or ())
         else:
-            text, notes = TARGETS[to].render(_plan(files), Asked(shell=shell, gate=gate)), ()
+            text, notes = TARGETS[to].render(_plan(files), asked), ()
     emit(text, output_file)
     if not quiet:
         complain("warning", notes)

@@ -6,14 +6,15 @@ A renderer is a pure function of a plan and of what is asked of it. It is loaded
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from kantopt.schema.plan import Plan
 
-TargetName = Literal["kubectl"]
+KueueApi = Literal["v1beta1", "v1beta2"]
+TargetName = Literal["kubectl", "koordinator", "kueue", "volcano"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,20 @@ class Asked:
     """A script for a shell, not the requests one by one."""
     gate: str | None = None
     """Scheduling gate to remove from pods that are bound."""
+    wave: int | None = None
+    """The only wave to write."""
+    evict_anyway: bool = False
+    """Evict also for pods that the target cannot bind."""
+    admission: bool = False
+    """Kueue: write the admission itself, past its scheduler and quotas."""
+    flavor: str | None = None
+    """Kueue: flavor of all resources that are admitted."""
+    kueue_api: KueueApi = "v1beta2"
+    """Version of Kueue's objects."""
+
+    def given(self) -> set[str]:
+        """Names of the fields that are not as they are by default."""
+        return {item.name for item in fields(self) if getattr(self, item.name) != item.default}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,5 +65,20 @@ TARGETS: dict[TargetName, Target] = {
         "if the plan is stale",
         "kantopt.render.kubectl:render",
         frozenset({"shell", "gate"}),
+    ),
+    "koordinator": Target(
+        "migration jobs that reserve the new place first, reservations for pods that wait",
+        "kantopt.render.koordinator:render",
+        frozenset({"wave", "evict_anyway"}),
+    ),
+    "kueue": Target(
+        "Workloads stopped, and node selectors of an admission check",
+        "kantopt.render.kueue:render",
+        frozenset({"wave", "evict_anyway", "admission", "flavor", "kueue_api"}),
+    ),
+    "volcano": Target(
+        "commands that abort jobs, and node selectors of gated pods",
+        "kantopt.render.volcano:render",
+        frozenset({"wave", "evict_anyway"}),
     ),
 }

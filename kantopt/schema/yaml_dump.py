@@ -27,14 +27,31 @@ def _string(dumper: Any, text: str) -> Any:
 _Dumper.add_representer(str, _string)
 
 
-def yaml_text(data: dict[str, Any]) -> str:
-    """Write plain data in block style, keys in their order, lines however long."""
+class _OneLine(_Dumper):
+    """Strings that a line cannot show as they are stand in double quotes, on one line."""
+
+
+def _one_line(dumper: Any, text: str) -> Any:
+    if text.isascii() and text.isprintable():
+        return _string(dumper, text)
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"')
+
+
+_OneLine.add_representer(str, _one_line)
+
+
+def yaml_text(data: dict[str, Any], *, ascii_only: bool = False) -> str:
+    """Write plain data in block style, keys in their order, lines however long.
+
+    With ``ascii_only`` all else is escaped and no string goes over several lines, so that nobody
+    who reads the text meets a character that it does not show.
+    """
     text: str = yaml.dump(
         data,
-        Dumper=_Dumper,
+        Dumper=_OneLine if ascii_only else _Dumper,
         sort_keys=False,
         default_flow_style=False,
-        allow_unicode=True,
+        allow_unicode=not ascii_only,
         width=10**6,
     )
     return text

@@ -1,0 +1,31 @@
+"""Which resources of a pod set its pods themselves ask for, and the pod that asks for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kantopt.schema.jobs import PodSet
+from kantopt.schema.quantity import CLAIMED
+
+_PLAIN = ("cpu", "memory", "ephemeral-storage")
+
+
+def is_requested(resource: str) -> bool:
+    """Whether a resource is one that a container can request, and not counted by us alone."""
+    if resource.startswith(CLAIMED):
+        return False
+    return resource in _PLAIN or resource.startswith("hugepages-") or "/" in resource
+
+
+def requests_of(pod_set: PodSet) -> dict[str, str]:
+    """Return what each pod of a set requests, as quantities."""
+    return {
+        resource: str(amount)
+        for resource, amount in sorted(pod_set.requests.items())
+        if is_requested(resource)
+    }
+
+
+def tolerations_of(pod_set: PodSet) -> list[dict[str, Any]]:
+    """Return the tolerations of a pod set as Kubernetes writes them."""
+    return [item.model_dump(by_alias=True, exclude_defaults=True) for item in pod_set.tolerations]

@@ -1,0 +1,127 @@
+"""What of a plan a target sees to, and what it leaves to others, action by action."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kantopt.errors import UsageError
+from kantopt.render.targets import Asked
+from kantopt.schema.jobs import Job, PodSet
+from kantopt.schema.plan import Binding, Eviction, Move, Plan
+
+HOSTNAME = "kubernetes.io/hostname"
+
+Kind = Literal["evictions", "bindings", "moves"]
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Some pods of an action, as a target takes them.
+
+    With ``documents`` it sees to all of these pods, which ``advice`` may say more about; without,
+    it leaves all of them to the reader of the advice.
+    """
+
+    wave: int
+    kind: Kind
+    job: str
+    pods: int
+    documents: tuple[Document, ...] = ()
+    advice: str = ""
+    for_job: str | None = None
+    """Of an eviction: who comes in the victim's place."""
+
+
+class Actions:
+    """The actions of a plan by wave, with the jobs that they are of."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.jobs: dict[str, Job] = {f"{job.namespace}/{job.name}": job for job in plan.jobs}
+        self.after = {wave.id: wave.after for wave in plan.waves}
+        self._plan = plan
+
+    def __iter__(self) -> Iterator[tuple[int, Binding | Eviction | Move]]:
+        """Yield wave and action, in the plan's order of waves."""
+        plan = self._plan
+        found: dict[str, Binding | Eviction | Move] = {}
+        for items in (plan.assignments, plan.evictions, plan.moves):
+            found |= {item.id: item for item in items}
+        for wave in plan.waves:
+            for identity in wave.actions:
+                yield wave.id, found[identity]
+
+    def pod_set(self, action: Binding | Eviction | Move) -> PodSet | None:
+        """Find the pod set that an action is of."""
+        job = self.jobs.get(action.job)
+        sets = () if job is None else job.pod_sets
+        return next((item for item in sets if item.name == action.pod_set), None)
+
+
+def namespace_of(job: str) -> str:
+    """Return the namespace of a job that is named with it."""
+    return job.partition("/")[0]
+
+
+def kind_of(action: Binding | Eviction | Move) -> Kind:
+    """Tell what an action is."""
+    if isinstance(action, Binding):
+        return "bindings"
+    return "evictions" if isinstance(action, Eviction) else "moves"
+
+
+def nameless(action: Binding | Eviction | Move, wave: int) -> list[Step]:
+    """Leave pods to others that the plan counts and does not name."""
+    rest = action.count - len(action.pods)
+    if rest <= 0:
+        return []
+    pods = "1 pod" if rest == 1 else f"{rest} pods"
+    text = f"{pods} of {action.job} ({action.pod_set}) {towards(action)}: the plan has no names"
+    return [left(action, wave, rest, text)]
+
+
+def towards(action: Binding | Eviction | Move) -> str:
+    """Say in words where pods go, or what they leave."""
+    if isinstance(action, Binding):
+        return f"to start on {action.node}"
+    if isinstance(action, Eviction):
+        return f"to evict from {action.node}"
+    return f"to move from {action.from_node} to {action.to_node}"
+
+
+def left(action: Binding | Eviction | Move, wave: int, pods: int, text: str) -> Step:
+    """Leave pods of an action to others."""
+    return Step(wave, kind_of(action), action.job, pods, advice=text, for_job=beneficiary(action))
+
+
+def beneficiary(action: Binding | Eviction | Move) -> str | None:
+    """Return the job that pods are evicted for."""
+    return action.for_job if isinstance(action, Eviction) else None
+
+
+def check_not_in_vain(steps: list[Step], asked: Asked, target: str) -> None:
+    """Refuse evictions for pods that a target cannot bind.
+
+    Raises
+    ------
+    UsageError
+        If there are any and nobody said that they are wanted all the same.
+    """
+    unbound = {step.job for step in steps if step.kind == "bindings" and not step.documents}
+    in_vain = [
+        step
+        for step in steps
+        if step.kind == "evictions"
+        and step.documents
+        and unbound
+        and (step.for_job is None or step.for_job in unbound)
+    ]
+    if in_vain and not asked.evict_anyway:
+        pods = sum(step.pods for step in in_vain)
+        told = ", ".join(sorted(unbound)[:3]) + (", ..." if len(unbound) > 3 else "")
+        raise UsageError(
+            f"--to {target}: found {pods} pod{'s' * (pods != 1)} to evict for jobs that it cannot "
+            f"bind ({told}), expected --evict-anyway, or another target"
+        )

@@ -67,6 +67,9 @@ def plan_blocks(
 
 
 _FEW = 5
+"""Rows of what is not the actions, where there are many of these."""
+_IDLE = 4
+"""Fewer idle tiers than this are not worth a line that says so."""
 _TIERS = 16
 """Objectives that are shown where there is not much else."""
 _SCREEN = 24
@@ -78,7 +81,7 @@ def _tiers(tiers: Sequence[Tier], wide: bool, most: int) -> Iterator[Block]:
     if not tiers:
         return
     shown = [tier for tier in tiers if wide or not _idle(tier)]
-    if len(tiers) - len(shown) < _FEW:
+    if len(tiers) - len(shown) < _IDLE:
         shown = list(tiers)
     left = len(shown) - most if not wide and len(shown) > most + 1 else 0
     if left:  # the open ones first, of the others those that change, in their order

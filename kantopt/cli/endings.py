@@ -13,7 +13,7 @@ from kantopt.cli.output import LogForm, complain, emit, log_form_of
 from kantopt.cli.signals import INTERRUPTED, Terminated, quit_on_signals
 from kantopt.cli.version import version_text
 from kantopt.clock import Stop
-from kantopt.errors import KantoptError, StdoutError, SystemRefusesError
+from kantopt.errors import BadDataError, KantoptError, Problem, StdoutError, SystemRefusesError
 
 INTERNAL, PIPE = 1, 141
 
@@ -39,6 +39,10 @@ def run(arguments: Sequence[str], dispatch: Callable[[list[str]], int] | None = 
     except BrokenPipeError:
         _drop(sys.stdout)
         return PIPE
+    except BadDataError as error:
+        _drop_if_broken()
+        complain("error", [str(BadDataError(_located(error)))], form)
+        return error.exit_code
     except KantoptError as error:
         _drop_if_broken()
         complain("error", [str(error)], form)
@@ -57,6 +61,15 @@ def run(arguments: Sequence[str], dispatch: Callable[[list[str]], int] | None = 
         return INTERNAL
     except Exception as error:
         return _internal(error, form, verbose=verbose)
+
+
+def _located(error: BadDataError) -> list[Problem]:
+    """Say where in their files problems are, unless that fails."""
+    with contextlib.suppress(OSError, MemoryError, KeyboardInterrupt, Terminated):
+        from kantopt.schema.places import located
+
+        return located(error.problems)
+    return error.problems
 
 
 _REFUSED = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)

@@ -367,7 +367,7 @@ def test_a_job_of_two_files_is_told_with_both(cli: Cli) -> None:
     assert done.code == 65
     first = done.err.splitlines()[0]
     assert first.startswith("kantopt: error: jobs.yaml: jobs[0].name: found the job ")
-    assert first.endswith(" again, expected it once, as in jobs.yaml: jobs[0]")
+    assert " again, expected it once, as in jobs.yaml: jobs[0] (line 4, column 3)" in first
 
 
 @pytest.mark.parametrize("command", ["plan", "certify"])

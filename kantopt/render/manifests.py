@@ -126,4 +126,4 @@ def _step(step: Step) -> Iterator[str]:
 
 def _comment(text: str) -> list[str]:
     lines = textwrap.wrap(one_line(text), _WIDTH, break_long_words=False, break_on_hyphens=False)
-    return [comment(line) for line in lines]
+    return [f"# {line}" for line in lines]

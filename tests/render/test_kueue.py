@@ -13,12 +13,13 @@ import pytest
 from kantopt.cli.endings import run
 from kantopt.errors import UsageError
 from kantopt.render.kueue import render
+from kantopt.render.steps import HOSTNAME
 from kantopt.render.targets import Asked
 from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet
 from kantopt.schema.plan import Plan
+from tests.render.expanded import expanded
 from tests.render.plans import Action, bind, draw_plan, evict, make_plan, move
 from tests.render.schemas import check, documents
-from tests.render.test_topology_assignment import HOSTNAME, expanded
 
 PODSET = {"kueue.x-k8s.io/podset": "main"}
 PODS = tuple(PodRef(name=f"x-{i}", uid=f"u{i}") for i in range(3))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kantopt.render.topology_assignment import topology_assignment
+from tests.render.expanded import expanded
 
 HOSTNAME = "kubernetes.io/hostname"
 NAMES = st.one_of(
@@ -15,27 +14,6 @@ NAMES = st.one_of(
     st.from_regex(r"\A(gpu|gp|g)-0{0,3}[0-9]{1,3}(\.rack)?\Z"),
     st.from_regex(r"\Aa{1,4}\Z"),
 )
-
-
-def expanded(assignment: dict[str, Any]) -> dict[str, int]:
-    """Read a compressed assignment of one level, slice by slice."""
-    found: dict[str, int] = {}
-    for part in assignment["slices"]:
-        count = part["domainCount"]
-        (level,) = part["valuesPerLevel"]
-        if "universal" in level:
-            values = [level["universal"]] * count
-        else:
-            told = level["individual"]
-            ends = told.get("prefix", ""), told.get("suffix", "")
-            values = [f"{ends[0]}{root}{ends[1]}" for root in told["roots"]]
-        pods = part["podCounts"]
-        counts = pods["individual"] if "individual" in pods else [pods["universal"]] * count
-        assert len(values) == len(counts) == count
-        for value, number in zip(values, counts, strict=True):
-            assert value not in found
-            found[value] = number
-    return found
 
 
 @given(st.dictionaries(NAMES, st.integers(1, 9), min_size=1, max_size=12))

@@ -1,0 +1,103 @@
+"""Nothing in a document becomes a command, a document or markup; and what tries it notices."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from xml.etree.ElementTree import ParseError
+
+import pytest
+from yaml import YAMLError
+
+from kantopt.render import kubectl, manifests, targets
+from kantopt.report import picture
+from scripts.fuzz_renderers import SAMPLE
+from tests.render.hostile import CANARY, CANARY_FILE, NUL, Strings, without_nul
+from tests.render.shell_stubs import Shell
+from tests.render.trials import TRIALS
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_names_are_names_whatever_they_hold(name: str, tmp_path: Path) -> None:
+    for seed in range(SAMPLE):
+        assert not TRIALS[name](seed, tmp_path), seed
+
+
+def test_every_target_is_tried() -> None:
+    assert {name.partition(" ")[0] for name in TRIALS} >= set(targets.TARGETS)
+
+
+def test_strings_hold_what_they_should() -> None:
+    rng = random.Random(0)
+    drawn = [Strings(rng)() for _ in range(3000)]
+    assert all(drawn)
+    told = "".join(drawn)
+    for part in (f"$({CANARY})", f"`{CANARY}`", "\nEOF\n", "</script>", "\u202e", "\x1b[2J", NUL):
+        assert part in told
+    plain = without_nul(rng)
+    assert all(NUL not in plain() for _ in range(1000))
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (f"kubectl get {CANARY}\n$({CANARY} x)", "a command of nobody ran"),
+        (f"kubectl get\n: > {CANARY_FILE}", "a file of nobody"),
+        ("kubectl get; exit 3", "ends with 3"),
+        ("nobody-has-this", "the shell says"),
+    ],
+)
+def test_what_should_not_run_is_noticed(script: str, said: str, tmp_path: Path) -> None:
+    assert any(said in fault for fault in Shell(tmp_path).run(script))
+
+
+def test_calls_are_kept_as_they_were(tmp_path: Path) -> None:
+    stubs = Shell(tmp_path)
+    words = "'' 'a\nb' '*' \"$(printf '\\033')\""
+    assert not stubs.run(f"kubectl create {words} -f - <<'EOF'\nbody\nEOF\nscontrol x\n")
+    first, second = stubs.calls()
+    assert first.words == ["kubectl", "create", "", "a\nb", "*", "\x1b", "-f", "-"]
+    assert first.stdin == "body\n"
+    assert (second.words, second.stdin) == (["scontrol", "x"], "")
+
+
+def as_it_is(text: str) -> str:
+    return text
+
+
+def plainly(data: dict[str, Any], *, ascii_only: bool) -> str:
+    name = data["metadata"]["name"]
+    return f"kind: {data['kind']}\nmetadata:\n  name: {name}\n  namespace: ''\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "function", "instead"),
+    [
+        ("kubectl --shell", kubectl, "word", as_it_is),
+        ("kubectl --shell", kubectl, "comment", "# {}".format),
+        ("kueue", manifests, "one_line", as_it_is),
+        ("volcano", manifests, "yaml_text", plainly),
+        ("svg", picture, "escape", as_it_is),
+        ("svg", picture, "escaped", as_it_is),
+    ],
+)
+def test_a_renderer_that_takes_names_as_they_are_is_found_out(
+    name: str,
+    module: ModuleType,
+    function: str,
+    instead: Callable[..., str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, function, instead)
+
+    def wrong(seed: int) -> bool:
+        try:
+            return bool(TRIALS[name](seed, tmp_path))
+        except (ValueError, YAMLError, ParseError):
+            return True  # what comes out cannot be read at all
+
+    assert any(map(wrong, range(SAMPLE)))

@@ -1,0 +1,247 @@
+"""One trial of each renderer: what comes out, read as those read it who it is for.
+
+A trial returns what is wrong: something ran that no plan asked for, or a name is not what it was.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+import yaml
+
+from kantopt.planning.pictures import picture_of
+from kantopt.planning.question import Question, judging_model
+from kantopt.render.steps import namespace_of
+from kantopt.render.targets import TARGETS, Asked, TargetName
+from kantopt.report.picture import svg
+from kantopt.schema.dump import dump_data, dump_json, dump_yaml
+from kantopt.schema.json_text import parse_json
+from kantopt.schema.plan import Eviction, Move, Plan
+from kantopt.schema.raw import RawDocument
+from kantopt.schema.validation import validate
+from kantopt.schema.yaml_text import parse_yaml
+from tests.render.expanded import expanded
+from tests.render.hostile import harmless, hostile_plan, hostile_question, without_nul
+from tests.render.plans import draw_plan
+from tests.render.shell_stubs import Shell
+
+Trial = Callable[[int, Path], list[str]]
+"""Seed and an empty folder, to what is wrong."""
+
+_OURS = re.compile(r"kantopt-[0-9a-f]{16}")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+
+
+def strings(data: Any) -> Iterator[str]:
+    """Yield all strings in plain data, keys included."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, dict):
+        for key, value in data.items():
+            yield key
+            yield from strings(value)
+    elif isinstance(data, list):
+        for value in data:
+            yield from strings(value)
+
+
+def unprintable(text: str) -> list[str]:
+    """Find lines that a terminal might obey."""
+    lines = (line for line in text.split("\n") if not line.isprintable())
+    return [f"a line does not print: {line!r}" for line in lines]
+
+
+def plan_documents(seed: int, folder: Path) -> list[str]:
+    """A plan as JSON and YAML is the same plan when it is read."""
+    plan = hostile_plan(seed)
+    data, faults = dump_data(plan), []
+    for form, text, read in (
+        ("JSON", dump_json(plan), parse_json),
+        ("YAML", dump_yaml(plan), parse_yaml),
+    ):
+        (found,) = read(text, "plan")
+        if found != data or validate(RawDocument("plan", 0, found), Plan) != plan:
+            faults.append(f"{form} is not what was written")
+    if json.loads(dump_json(plan)) != data:
+        faults.append("JSON is another thing to others")
+    return faults
+
+
+def kubectl_requests(seed: int, folder: Path) -> list[str]:
+    """Requests name pods as the plan does, one on a line."""
+    plan = hostile_plan(seed)
+    text = TARGETS["kubectl"].render(plan, Asked())
+    found = [json.loads(line) for line in text.split("\n") if line]
+    faults = unprintable(text)
+    evicted = Counter(_pod(item["body"]) for item in found if item["verb"] == "create")
+    if evicted != _evicted(plan):
+        faults.append("other pods are evicted")
+    paths = Counter(
+        tuple(map(unquote, item["path"].split("/")[4:7:2]))
+        for item in found
+        if item["verb"] == "patch"
+    )
+    if paths != _gated(plan):
+        faults.append("other pods are patched")
+    return faults
+
+
+def kubectl_script(seed: int, folder: Path) -> list[str]:
+    """A script runs kubectl alone, with the pods of the plan."""
+    plan = hostile_plan(seed, without_nul)
+    script = TARGETS["kubectl"].render(plan, Asked(shell=True))
+    shell = Shell(folder)
+    faults = unprintable(script) + shell.run(script)
+    evicted: Counter[tuple[str, ...]] = Counter()
+    patched: Counter[tuple[str, ...]] = Counter()
+    for call in shell.calls():
+        if call.words[:2] == ["kubectl", "create"]:
+            evicted[_pod(json.loads(call.stdin))] += 1
+        elif call.words[:2] == ["kubectl", "patch"]:
+            (space,) = (w for w in call.words if w.startswith("--namespace="))
+            (name,) = (w for w in call.words if w.startswith("pod/"))
+            patched[space.removeprefix("--namespace="), name.removeprefix("pod/")] += 1
+    if evicted != _evicted(plan):
+        faults.append("other pods are evicted")
+    if patched != _gated(plan):
+        faults.append("other pods are patched")
+    return faults
+
+
+def manifests(name: TargetName, asked: Asked, seed: int, folder: Path) -> list[str]:
+    """Documents hold strings of the plan and of the renderer, whole, and no others."""
+    plan = hostile_plan(seed)
+    text = TARGETS[name].render(plan, asked)
+    faults = unprintable(text)
+    found = [item for item in yaml.load_all(text, yaml.CSafeLoader) if item is not None]
+    if [item for item in parse_yaml(text, "file") if item is not None] != found:
+        faults.append("two readers of YAML disagree")
+    if text.count("\n---\n") != len(found):
+        faults.append("a name has made a document")
+    known = {*strings(dump_data(plan)), *_constants(name, asked)}
+    known |= {f"plan {plan.metadata.plan_id}", *_split(plan)}
+    for document in found:
+        for string in strings(_expanded(document)):
+            if string in known or _OURS.fullmatch(string) or _MOMENT.fullmatch(string):
+                continue
+            if string.startswith('{"reservationSelector": ') and json.loads(string):
+                continue
+            faults.append(f"a string of nobody: {string!r}")
+    return faults + _missing(name, plan, found)
+
+
+def _expanded(document: dict[str, Any]) -> dict[str, Any]:
+    """Write the nodes of an admission out, of which a document holds what they share once."""
+    for item in document.get("status", {}).get("admission", {}).get("podSetAssignments", ()):
+        item["topologyAssignment"] = expanded(item["topologyAssignment"])
+    return document
+
+
+def _missing(name: str, plan: Plan, found: list[dict[str, Any]]) -> list[str]:
+    """Compare the pods that documents name with those of the plan."""
+    if name == "koordinator":
+        jobs = [item["spec"] for item in found if item["kind"] == "PodMigrationJob"]
+        direct = [item for item in jobs if item["mode"] == "EvictDirectly"]
+        named = Counter((i["podRef"]["namespace"], i["podRef"]["name"]) for i in direct)
+        wanted = Counter(
+            (namespace_of(item.job), pod.name) for item in plan.evictions for pod in item.pods
+        )
+    elif name == "volcano":
+        named = Counter(_pod(item) for item in found if item["kind"] == "Pod")
+        wanted = _gated(plan)
+    else:
+        return []
+    return [] if named == wanted else ["other pods than those of the plan"]
+
+
+def picture(seed: int, folder: Path) -> list[str]:
+    """A drawing is XML, of elements and attributes that are ours."""
+    text = _drawn(hostile_question(seed))
+    faults = unprintable(text)
+    shape = _shape()
+    for element in ElementTree.fromstring(text).iter():
+        for part in (element.tag, *(f"{element.tag} {name}" for name in element.attrib)):
+            if part not in shape:
+                faults.append(f"a part of nobody: {part!r}")
+        for value in element.attrib.values():
+            if not re.fullmatch(r"[\w#., -]*|rotate\(-?45\)", value) and value not in shape:
+                faults.append(f"a value of nobody: {value!r}")
+    return faults
+
+
+def _drawn(question: Question) -> str:
+    return svg(picture_of(question, judging_model(question, None)))
+
+
+@cache
+def _shape() -> frozenset[str]:
+    """Elements, attributes and links of drawings of which no name holds anything odd."""
+    seen: set[str] = set()
+    for seed in range(200):
+        for element in ElementTree.fromstring(_drawn(hostile_question(seed, harmless))).iter():
+            seen.add(element.tag)
+            seen |= {f"{element.tag} {name}" for name in element.attrib}
+            seen |= {value for value in element.attrib.values() if value.startswith("url(#")}
+    return frozenset(seen)
+
+
+YAML_TARGETS: dict[str, tuple[TargetName, Asked]] = {
+    "koordinator": ("koordinator", Asked(evict_anyway=True)),
+    "kueue": ("kueue", Asked(evict_anyway=True)),
+    "kueue --admission": ("kueue", Asked(evict_anyway=True, admission=True, flavor="f")),
+    "volcano": ("volcano", Asked(evict_anyway=True)),
+}
+TRIALS: dict[str, Trial] = {
+    "plan": plan_documents,
+    "kubectl": kubectl_requests,
+    "kubectl --shell": kubectl_script,
+    **{name: partial(manifests, *how) for name, how in YAML_TARGETS.items()},
+    "svg": picture,
+}
+
+
+def _pod(body: Any) -> tuple[str, str]:
+    return body["metadata"]["namespace"], body["metadata"]["name"]
+
+
+def _evicted(plan: Plan) -> Counter[tuple[str, ...]]:
+    """Pods that leave by an eviction: victims, and those that start again elsewhere."""
+    restarts = (item for item in plan.moves if item.mode == "restart")
+    leaving: Iterable[Eviction | Move] = (*plan.evictions, *restarts)
+    return Counter((namespace_of(item.job), pod.name) for item in leaving for pod in item.pods)
+
+
+def _gated(plan: Plan) -> Counter[tuple[str, ...]]:
+    return Counter(
+        (namespace_of(item.job), pod.name)
+        for item in plan.assignments
+        for pod in item.pods
+        if pod.scheduling_gates
+    )
+
+
+def _split(plan: Plan) -> Iterator[str]:
+    """Namespaces, of which actions name jobs with."""
+    for item in (*plan.assignments, *plan.evictions, *plan.moves):
+        yield namespace_of(item.job)
+
+
+@cache
+def _constants(name: TargetName, asked: Asked) -> frozenset[str]:
+    """Strings that a renderer writes whatever the plan: seen where plans hold no such words."""
+    seen: set[str] = set()
+    for seed in range(300):
+        rng = random.Random(f"harmless {seed}")
+        plan = draw_plan(rng, harmless(rng))
+        for document in yaml.load_all(TARGETS[name].render(plan, asked), yaml.CSafeLoader):
+            seen |= {string for string in strings(document) if "zz" not in string}
+    return frozenset(seen)

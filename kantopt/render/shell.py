@@ -9,12 +9,23 @@ from __future__ import annotations
 import itertools
 import shlex
 
+from kantopt.errors import BadDataError, Problem
+from kantopt.schema.hints import quote
+
 
 def word(text: str) -> str:
     """Quote text as one word of a POSIX shell.
 
     Characters that a terminal may obey are written as octal numbers, which ``printf`` turns back.
+
+    Raises
+    ------
+    BadDataError
+        If the text holds NUL: shells drop it, and the word would be the name of something else.
     """
+    if "\0" in text:
+        expected = "a name without NUL, which no argument of a command can hold"
+        raise BadDataError([Problem("the plan", "", quote(text), expected)])
     if not text:
         return "''"
     parts = itertools.groupby(text, lambda char: char == "\n" or char.isprintable())

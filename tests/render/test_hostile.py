@@ -12,10 +12,13 @@ from xml.etree.ElementTree import ParseError
 import pytest
 from yaml import YAMLError
 
+from kantopt.errors import BadDataError
 from kantopt.render import kubectl, manifests, targets
 from kantopt.report import picture
+from kantopt.schema.jobs import PodRef
 from scripts.fuzz_renderers import SAMPLE
 from tests.render.hostile import CANARY, CANARY_FILE, NUL, Strings, without_nul
+from tests.render.plans import bind, make_plan
 from tests.render.shell_stubs import Shell
 from tests.render.trials import TRIALS
 
@@ -24,6 +27,13 @@ from tests.render.trials import TRIALS
 def test_names_are_names_whatever_they_hold(name: str, tmp_path: Path) -> None:
     for seed in range(SAMPLE):
         assert not TRIALS[name](seed, tmp_path), seed
+
+
+def test_a_script_refuses_names_that_no_argument_can_hold() -> None:
+    gated = PodRef(name="x-0\0y", scheduling_gates=("mine",))
+    plan = make_plan([], [[bind("a/b", "n1", gated)]])
+    with pytest.raises(BadDataError, match=r'found "pod/x-0\\u0000y", expected a name without NUL'):
+        targets.TARGETS["kubectl"].render(plan, targets.Asked(shell=True))
 
 
 def test_every_target_is_tried() -> None:

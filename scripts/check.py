@@ -17,7 +17,11 @@ import environment
 COVERAGE = 90
 """Least coverage of ``kantopt/``, branches included, in percent."""
 
-DRIVEN = {"kubectl": "kubernetes-client"}
+DRIVEN = {
+    "kubectl": "kubernetes-client",
+    "chromium": "chromium",
+    "chromedriver": "chromium-driver",
+}
 """Programs that tests drive, each with the Debian package that has it."""
 
 

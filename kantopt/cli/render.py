@@ -1,17 +1,18 @@
 """``kantopt render``."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from kantopt.cli import options as opt
 from kantopt.cli.output import check_output_file, complain, emit
+from kantopt.cli.shown import domains_read
 from kantopt.errors import UsageError
 from kantopt.render.targets import TARGETS, Asked, KueueApi, TargetName
 from kantopt.schema.hints import one_of
 
 if TYPE_CHECKING:
+    from kantopt.planning.question import Import
     from kantopt.schema.plan import Plan
 
 
@@ -20,14 +21,16 @@ def render(
         list[str],
         typer.Argument(
             metavar="FILE",
-            help="A plan; for svg a snapshot, with a plan or without; - is standard input.",
+            help="A plan; for svg and html a snapshot, with or without one; - is standard input.",
             show_default=False,
         ),
     ],
     to: Annotated[
-        Literal[TargetName, "svg"],
+        Literal[TargetName, "svg", "html"],
         typer.Option(
-            "--to", help="Who is to follow the plan, or svg: a picture.", show_default=False
+            "--to",
+            help="Who is to follow the plan, or svg: a picture, html: a page.",
+            show_default=False,
         ),
     ],
     shell: Annotated[
@@ -68,24 +71,27 @@ def render(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """Turn a plan into what another system follows, or into a picture. Changes nothing itself.
+    """Turn a plan into what another system follows, or into a picture or page to read.
 
     kubectl: evictions with uid and resourceVersion, and patches of gated pods with tests that
     fail if the plan is stale. koordinator, kueue, volcano: YAML documents, wave by wave, with
     comments on what they enforce and what is left to you. svg: the nodes by topology domain,
-    what runs on them, what leaves and what arrives, before and after the plan.
+    what runs on them, what leaves and what arrives, before and after the plan. html: one file
+    to open in a browser, with a map from wave to wave, objectives and bounds, actions, and who
+    waits why. Changes nothing itself.
     """
     from kantopt.cli.progress import Progress
 
     check_output_file(output_file, files)
     asked = Asked(shell, gate, wave, evict_anyway, admission, flavor, kueue_api)
-    taken = frozenset() if to == "svg" else TARGETS[to].takes
+    taken = frozenset() if to == "svg" or to == "html" else TARGETS[to].takes
     for name in sorted(asked.given() - taken):
         fitting = [target for target, what in TARGETS.items() if name in what.takes]
         raise UsageError(f"--{name.replace('_', '-')}: found --to {to}, expected {one_of(fitting)}")
     with Progress(verbose=verbose, quiet=quiet):
-        if to == "svg":
-            text, notes = _picture(files, gated, pending or (), topology or ())
+        if to == "svg" or to == "html":
+            how = opt.import_as(gated, pending, topology)
+            text, notes = (_picture if to == "svg" else _page)(files, how)
         else:
             text, notes = TARGETS[to].render(_plan(files), asked), ()
     emit(text, output_file)
@@ -107,12 +113,22 @@ def _plan(files: list[str]) -> "Plan":
     return plans[0]
 
 
-def _picture(
-    files: list[str], gated: bool, pending: Sequence[str], topology: Sequence[str]
-) -> tuple[str, tuple[str, ...]]:
+def _picture(files: list[str], how: "Import") -> tuple[str, tuple[str, ...]]:
     from kantopt.planning.pictures import picture_of
     from kantopt.planning.question import judging_model, read_question
     from kantopt.report.picture import svg
 
-    question = read_question(files, opt.import_as(gated, pending, topology))
+    question = read_question(files, how)
     return svg(picture_of(question, judging_model(question, None))), question.notes
+
+
+def _page(files: list[str], how: "Import") -> tuple[str, tuple[str, ...]]:
+    from kantopt.planning.pictures import picture_of
+    from kantopt.planning.question import judging_model, read_question
+    from kantopt.report.cluster_page import cluster_page
+
+    question = read_question(files, how)
+    picture = picture_of(question, judging_model(question, None))
+    domains, level = domains_read(question)
+    page = cluster_page(picture, question.plan, question.notes, domains=domains, level=level)
+    return page, question.notes

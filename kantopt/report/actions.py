@@ -24,8 +24,8 @@ def action_lines(plan: Plan) -> str:
     return in_lines(lines)
 
 
-def actions_table(plan: Plan) -> Iterator[Block]:
-    """Actions by wave, those on one pod set together; of many those that matter most.
+def actions_table(plan: Plan, most: int | None = MOST) -> Iterator[Block]:
+    """Actions by wave, those on one pod set together; of more than ``most`` those that matter most.
 
     These are the ones that disturb, evictions before moves, of the highest priorities and on the
     most pods.
@@ -47,7 +47,8 @@ def actions_table(plan: Plan) -> Iterator[Block]:
             rows.append((matters, kind, pods, (*row, reasons)))
     if not rows:
         return
-    first = {matters for matters, *_ in sorted(rows)[:MOST]} if len(rows) > MOST else None
+    cut = most is not None and len(rows) > most
+    first = {matters for matters, *_ in sorted(rows)[:most]} if cut else None
     shown = [row for matters, *_, row in rows if first is None or matters in first]
     title = _waves_title(plan)
     if first is not None:

@@ -46,24 +46,54 @@ def plan_blocks(
     """
     actions = list(wide_actions_table(plan) if wide else actions_table(plan))
     many = len(actions) > 1 or (not wide and len(plan.unplaced) > MOST)
-    # Cut short, a plan may be far from what was asked for: said before what it is.
-    cut = any(text.startswith(_CUT_SHORT) for text in plan.warnings)
-    warnings = list(warnings_blocks(plan.warnings, notes, wide=wide))
-    blocks: list[Block] = [*headline(plan, size), *size_blocks(size, wide=wide)]
-    blocks += warnings if cut else []
-    blocks += goals_table(plan)
-    blocks += _tiers(plan.objectives, wide, _FEW if many else _TIERS)
-    blocks += overview(plan, domains, level) if many else ()
-    blocks += actions
+    worth = _worth(plan, size, notes, wide, _FEW if many else _TIERS)
+    blocks = [*worth, *(overview(plan, domains, level) if many else ()), *actions]
     blocks += _schedule(plan, wide)
     blocks += () if many else _victims(plan.evictions)
     blocks += _cascade(plan, wide)
-    blocks += _unplaced(plan.unplaced, None if wide else _FEW if many else MOST)
-    blocks += [] if cut else warnings
-    blocks += _standing(plan, wide)
+    blocks += pending_table(plan.unplaced, None if wide else _FEW if many else MOST)
+    blocks += _last(plan, notes, wide)
     if sum(map(lines_of, blocks)) > _SCREEN:
         blocks += [Paragraph(""), quality(plan)]
     return blocks
+
+
+def plan_sections(
+    plan: Plan, domains: Mapping[str, str] = _NOWHERE, level: str = "domain"
+) -> tuple[list[Block], list[Block]]:
+    """Lay out all of a plan where there is room: what it is worth, and behind it what it does.
+
+    ``domains`` and ``level`` as of :func:`kantopt.report.overview.overview`.
+    """
+    worth = _worth(plan, None, (), True, _TIERS)
+    actions = list(actions_table(plan, None))
+    many = any(isinstance(block, Table) and len(block.rows) > MOST for block in actions)
+    done: list[Block] = [*(overview(plan, domains, level) if many else ()), *actions]
+    done += _schedule(plan, True)
+    done += _victims(plan.evictions)
+    done += _cascade(plan, True)
+    done += pending_table(plan.unplaced, None)
+    return worth, [*done, *_last(plan, (), True)]
+
+
+def _worth(
+    plan: Plan, size: Size | None, notes: Collection[str], wide: bool, most: int
+) -> list[Block]:
+    """What a plan does in a sentence, and how good that is."""
+    blocks: list[Block] = [*headline(plan, size), *size_blocks(size, wide=wide)]
+    # Cut short, a plan may be far from what was asked for: said before what it is.
+    blocks += warnings_blocks(plan.warnings, notes, wide=wide) if _is_cut(plan) else ()
+    return [*blocks, *goals_table(plan), *_tiers(plan.objectives, wide, most)]
+
+
+def _last(plan: Plan, notes: Collection[str], wide: bool) -> list[Block]:
+    """What the reader should know besides."""
+    warnings = () if _is_cut(plan) else warnings_blocks(plan.warnings, notes, wide=wide)
+    return [*warnings, *_standing(plan, wide)]
+
+
+def _is_cut(plan: Plan) -> bool:
+    return any(text.startswith(_CUT_SHORT) for text in plan.warnings)
 
 
 _FEW = 5
@@ -165,7 +195,7 @@ def _cascade(plan: Plan, wide: bool) -> Iterator[Block]:
         yield Paragraph("Queued again, the victims would push nobody out.", "dim")
 
 
-def _unplaced(unplaced: Sequence[Unplaced], most: int | None) -> Iterator[Block]:
+def pending_table(unplaced: Sequence[Unplaced], most: int | None) -> Iterator[Block]:
     """Lay out who waits and why; of many those of a priority with one reason are one row."""
     groups: dict[tuple[int, str, str], list[Unplaced]] = {}
     for item in sorted(unplaced, key=lambda item: -item.priority):

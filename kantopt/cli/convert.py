@@ -27,8 +27,9 @@ def convert(
         typer.Option(
             "--from",
             help="openb: node list, pod list, placement (CSV); vm-rescheduling: one JSON file; "
-            "kubernetes: kubectl get -o json or yaml. Traces: kalos, philly (CSV); openb-trace: "
-            "pod list and perhaps node list; swf: Standard Workload Format.",
+            "kubernetes: kubectl get -o json or yaml; slurm: scontrol show, squeue --json. Traces: "
+            "kalos, philly (CSV); openb-trace: pod list and perhaps node list; swf: Standard "
+            "Workload Format.",
             show_default=False,
         ),
     ],
@@ -68,7 +69,12 @@ def convert(
     how = opt.import_as(gated, pending, topology)
     form = format_of(output, output_file, "yaml")
     with Progress(verbose=verbose, quiet=quiet) as progress:
-        if source == "kubernetes" or source == "openb" or source == "vm-rescheduling":
+        if (
+            source == "kubernetes"
+            or source == "openb"
+            or source == "slurm"
+            or source == "vm-rescheduling"
+        ):
             from kantopt.planning.convert import convert as convert_files
 
             converted = convert_files(source, files, how)

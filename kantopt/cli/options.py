@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 Form = Literal["table", "wide", "json", "yaml", "name"]
 Colour = Literal["auto", "always", "never"]
 Engine = Literal["auto", "fast", "exact"]
-Source = Literal["kubernetes", "openb", "vm-rescheduling", "kalos", "openb-trace", "philly", "swf"]
+Source = Literal[
+    "kubernetes", "openb", "slurm", "vm-rescheduling", "kalos", "openb-trace", "philly", "swf"
+]
 """Spelled out again here: the places that define them are too heavy to load for ``--help``."""
 
 

@@ -25,7 +25,7 @@ from kantopt.schema.dump import canonical_digest
 from kantopt.schema.files import load_raw
 from kantopt.schema.model import Rule
 from kantopt.schema.plan import Plan, Standing
-from kantopt.schema.raw import RawDocument, is_kubernetes
+from kantopt.schema.raw import RawDocument, is_foreign
 from kantopt.schema.reports import Verdict
 from kantopt.schema.validation import validate_all
 from kantopt.verify.metrics import measure
@@ -129,7 +129,7 @@ def _checked(
 
 
 def _certificate(path: str) -> tuple[RawDocument, Certificate]:
-    raws = [raw for raw in load_raw([path]) if not is_kubernetes(raw.data)]
+    raws = [raw for raw in load_raw([path]) if not is_foreign(raw.data)]
     pairs, problems = validate_all([raw for raw in raws if raw.data.get("kind") == "Certificate"])
     if problems:
         raise BadDataError(problems)

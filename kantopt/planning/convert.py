@@ -11,10 +11,10 @@ from kantopt.planning.question import Import
 from kantopt.schema.files import label_of, load_raw, read_text
 from kantopt.schema.jobs import JobList
 from kantopt.schema.json_text import parse_json
-from kantopt.schema.raw import is_kubernetes
+from kantopt.schema.raw import is_kubernetes, is_slurm
 from kantopt.schema.snapshot import ClusterSnapshot
 
-Source = Literal["kubernetes", "openb", "vm-rescheduling"]
+Source = Literal["kubernetes", "openb", "slurm", "vm-rescheduling"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def convert(source: Source, paths: Sequence[str], how: Import | None = None) -> 
     paths
         Files in any order, ``-`` for standard input.
     how
-        How Kubernetes objects are read.
+        How objects of Kubernetes or Slurm are read.
 
     Raises
     ------
@@ -45,6 +45,8 @@ def convert(source: Source, paths: Sequence[str], how: Import | None = None) -> 
     """
     if source == "kubernetes":
         return _from_kubernetes(paths, how or Import())
+    if source == "slurm":
+        return _from_slurm(paths, how or Import())
     if paths.count("-") > 1:
         raise UsageError("standard input (-) can be read only once")
     texts = [(label_of(path), read_text(path).decode()) for path in paths]
@@ -86,4 +88,20 @@ def _from_kubernetes(paths: Sequence[str], how: Import) -> Converted:
         pending=how.pending,
         levels=how.levels,
     )
+    return Converted(imported.snapshot, imported.pending, imported.notes)
+
+
+def _from_slurm(paths: Sequence[str], how: Import) -> Converted:
+    from kantopt.formats.slurm.cluster import import_slurm
+
+    raws = load_raw(paths)
+    expected = "what scontrol show, squeue --json or sinfo --json prints"
+    problems = [
+        Problem(raw.label, "", "a document of another kind", expected)
+        for raw in raws
+        if not is_slurm(raw.data)
+    ]
+    if problems:
+        raise BadDataError(problems)
+    imported = import_slurm(raws, gated=how.gated, pending=how.pending, levels=how.levels)
     return Converted(imported.snapshot, imported.pending, imported.notes)

@@ -22,7 +22,7 @@ from kantopt.schema.extends import load_model, resolve_model
 from kantopt.schema.files import load_raw
 from kantopt.schema.model import Model, Rule
 from kantopt.schema.plan import Plan, Standing
-from kantopt.schema.raw import RawDocument, is_kubernetes
+from kantopt.schema.raw import RawDocument, is_foreign
 from kantopt.schema.reports import Verdict
 from kantopt.schema.validation import validate_all
 from kantopt.verify.replay import replay
@@ -51,7 +51,7 @@ def judge(paths: Sequence[str], model: str | None = None, how: Import | None = N
         If a file cannot be read or a document is not sound.
     """
     raws = load_raw(paths)
-    if not any(is_kubernetes(r.data) or r.data.get("kind") == "ClusterSnapshot" for r in raws):
+    if not any(is_foreign(r.data) or r.data.get("kind") == "ClusterSnapshot" for r in raws):
         return _judge_documents(raws)
     question = question_of(raws, how or Import())
     if question.plan is None:

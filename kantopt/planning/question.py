@@ -21,7 +21,7 @@ from kantopt.schema.jobs import Job, JobList
 from kantopt.schema.model import Model
 from kantopt.schema.plan import Plan
 from kantopt.schema.policy import Policy
-from kantopt.schema.raw import RawDocument, is_kubernetes
+from kantopt.schema.raw import RawDocument, is_foreign, is_slurm
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.stays import LIFTABLE, Liftable
 from kantopt.schema.trace import Trace
@@ -30,10 +30,10 @@ from kantopt.schema.validation import validate_all
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """How Kubernetes objects are read."""
+    """How objects of Kubernetes or Slurm are read."""
 
     gated: bool = False
-    """Pods held back by scheduling gates count as pending."""
+    """Pods held back by scheduling gates count as pending; of Slurm held jobs."""
     pending: tuple[str, ...] = ()
     """Patterns NAMESPACE/NAME of the pods or jobs that count as pending; none: all of them."""
     levels: tuple[str, ...] = ()
@@ -93,9 +93,9 @@ def read_question(paths: Sequence[str], how: Import = Import()) -> Question:
     Parameters
     ----------
     paths
-        Files in any order, ``-`` for standard input: one snapshot (ours, or Kubernetes objects,
-        which may be spread over files), any number of job lists, at most one model and one plan.
-        Jobs that only the plan knows are taken from it.
+        Files in any order, ``-`` for standard input: one snapshot (ours, Kubernetes objects or
+        what Slurm prints, which may be spread over files), any number of job lists, at most one
+        model and one plan. Jobs that only the plan knows are taken from it.
     how
         How Kubernetes objects are read.
 
@@ -116,8 +116,8 @@ def question_of(raws: Sequence[RawDocument], how: Import = Import()) -> Question
 def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     assume = _features(how.assume)
     disturb: tuple[Liftable, ...] = ()
-    native = [raw for raw in raws if not is_kubernetes(raw.data)]
-    foreign = [raw for raw in raws if is_kubernetes(raw.data)]
+    native = [raw for raw in raws if not is_foreign(raw.data)]
+    foreign = [raw for raw in raws if is_foreign(raw.data)]
     pairs, problems = validate_all(native)
     annotated: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # an import warns of an empty cluster itself
@@ -238,6 +238,16 @@ def _lifts(document: Part, file: str) -> tuple[str, ...]:
 def _imported(
     raws: Sequence[RawDocument], how: Import
 ) -> tuple[ClusterSnapshot, JobList, tuple[str, ...], tuple[str, ...]]:
+    by_slurm = [raw for raw in raws if is_slurm(raw.data)]
+    if by_slurm and len(by_slurm) < len(raws):
+        other = next(raw for raw in raws if not is_slurm(raw.data))
+        expected = f"one cluster, as {by_slurm[0].label} is of Slurm"
+        raise BadDataError([Problem(other.label, "", "Kubernetes objects", expected)])
+    if by_slurm:
+        from kantopt.formats.slurm.cluster import import_slurm
+
+        read = import_slurm(raws, gated=how.gated, pending=how.pending, levels=how.levels)
+        return read.snapshot, read.pending, read.notes, ()
     from kantopt.formats.annotations import annotations_read
     from kantopt.formats.kubernetes import flatten, import_kubernetes
 
@@ -285,7 +295,7 @@ def _single(
     problems = []
     if not snapshots:
         kinds = sorted({str(raw.data.get("kind")) for raw in raws}) or ["nothing"]
-        expected = "a ClusterSnapshot or a list of Kubernetes objects among the files"
+        expected = "a ClusterSnapshot, Kubernetes objects or what Slurm prints among the files"
         problems.append(Problem(raws[0].file if raws else "", "", ", ".join(kinds), expected))
     for raw, doc in pairs:
         for other, user in (

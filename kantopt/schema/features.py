@@ -7,13 +7,17 @@ their pods are planned as if they did not ask for them.
 
 from typing import Literal, get_args
 
-Feature = Literal["claims", "gpu-shares", "namespaces", "resource-claims"]
+Feature = Literal[
+    "claims", "constraints", "gpu-shares", "licenses", "namespaces", "resource-claims"
+]
 FEATURES: tuple[Feature, ...] = get_args(Feature)
 """Names of the features, as documents and the command line have them."""
 
 WORDS: dict[Feature, str] = {
     "claims": "with persistent volume claims",
+    "constraints": "of jobs whose nodes must be alike, contiguous or counted by feature",
     "gpu-shares": "that ask for part of a GPU by annotation",
+    "licenses": "of jobs that ask for licences",
     "namespaces": "with pod affinity to namespaces that are not in the input",
     "resource-claims": "with resource claims",
 }

@@ -14,14 +14,25 @@ from kantopt.schema.garbage import kept
 from kantopt.schema.hints import shown
 from kantopt.schema.inputs import label_of, read_bytes
 from kantopt.schema.json_text import parse_json
-from kantopt.schema.raw import RawDocument, is_kubernetes
+from kantopt.schema.raw import (
+    SLURM_TEXT,
+    SLURM_TOPOLOGIES,
+    RawDocument,
+    is_foreign,
+    is_kubernetes,
+    is_slurm,
+    is_slurm_text,
+    is_slurm_topology,
+)
 
 if TYPE_CHECKING:
     from kantopt.schema.base import Part
 
 __all__ = [
     "RawDocument",
+    "is_foreign",
     "is_kubernetes",
+    "is_slurm",
     "label_of",
     "load_native",
     "load_raw",
@@ -78,12 +89,16 @@ def _unpack(data: bytes, file: str) -> bytes:
 def parse_documents(data: bytes, file: str) -> list[RawDocument]:
     """Split a text into its documents; a text that starts with ``{`` or ``[`` is JSON.
 
+    What Slurm prints as text is one document, whose lines its import reads.
+
     Raises
     ------
     BadDataError
         For broken syntax, duplicate keys, a document that is no mapping, or none at all.
     """
     text = data.decode()
+    if is_slurm_text(text):
+        return [RawDocument(file, 0, {SLURM_TEXT: text})]
     if text.lstrip()[:1] in ("{", "["):
         values = parse_json(text, file)
     else:
@@ -93,6 +108,8 @@ def parse_documents(data: bytes, file: str) -> list[RawDocument]:
         raise BadDataError([Problem(file, "", found, "at least one document")])
     problems, documents = [], []
     for index, value in enumerate(values, 1):
+        if is_slurm_topology(value):
+            value = {SLURM_TOPOLOGIES: value}
         raw = RawDocument(file, index if len(values) > 1 else 0, value)
         if isinstance(value, dict):
             documents.append(raw)

@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
+
+SLURM_TEXT = "slurmText"
+"""Key under which a document holds text of Slurm as it was printed."""
+SLURM_TOPOLOGIES = "slurmTopologies"
+"""Key under which a document holds the list of a topology.yaml."""
+_SLURM_TEXT = re.compile(
+    r"(JobId|NodeName|PartitionName|ReservationName|SwitchName|BlockName|BlockSizes)=\S"
+    r"|Configuration data as of \d|Name\|Priority\||No (jobs|reservations|nodes) in the "
+)
+_SLURM_LISTS = ("jobs", "nodes", "sinfo", "partitions", "reservations", "qos")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +44,40 @@ def is_kubernetes(data: dict[str, Any]) -> bool:
         and version != ""
         and version.partition("/")[0] != "kantopt"
     )
+
+
+def is_slurm_text(text: str) -> bool:
+    """Whether a text is what ``scontrol show`` or ``sacctmgr -P`` prints, or a topology.conf."""
+    place = 0
+    while place < len(text):
+        end = text.find("\n", place)
+        line = text[place:] if end < 0 else text[place:end]
+        if line.strip() and not line.startswith("#"):
+            return _SLURM_TEXT.match(line) is not None
+        place += len(line) + 1
+    return False
+
+
+def is_slurm_topology(value: object) -> bool:
+    """Whether a YAML value is a topology.yaml of Slurm: a list of named topologies."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(item, dict) and "topology" in item for item in value)
+    )
+
+
+def is_slurm(data: dict[str, Any]) -> bool:
+    """Whether a document comes from Slurm: text, topology.yaml, or what ``--json`` prints."""
+    if SLURM_TEXT in data or SLURM_TOPOLOGIES in data:
+        return True
+    return (
+        "apiVersion" not in data
+        and isinstance(data.get("meta"), dict)
+        and any(isinstance(data.get(name), list) for name in _SLURM_LISTS)
+    )
+
+
+def is_foreign(data: dict[str, Any]) -> bool:
+    """Whether a document is another system's: Kubernetes' or Slurm's."""
+    return is_kubernetes(data) or is_slurm(data)

@@ -1,0 +1,307 @@
+"""What Slurm shows of a cluster into a snapshot and the jobs that are pending."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from pydantic import ValidationError
+
+from kantopt.errors import BadDataError, Problem, UsageError
+from kantopt.formats.objects import Notes
+from kantopt.formats.slurm import names
+from kantopt.formats.slurm.gather import Records
+from kantopt.formats.slurm.identity import MOST_TASKS, owner_of, tasks_of
+from kantopt.formats.slurm.jobs import (
+    JobsReader,
+    Piece,
+    Surroundings,
+    partitions_of,
+    takes_whole_nodes,
+)
+from kantopt.formats.slurm.nodes import read_node
+from kantopt.formats.slurm.partitions import Partitions
+from kantopt.formats.slurm.policy import Policy, ranks
+from kantopt.formats.slurm.quotas import quotas
+from kantopt.formats.slurm.records import Record
+from kantopt.formats.slurm.reservations import Reservations
+from kantopt.formats.slurm.states import held, state_of
+from kantopt.formats.slurm.topology import Levels
+from kantopt.schema.base import API_VERSION
+from kantopt.schema.jobs import Job, JobList
+from kantopt.schema.quantity import to_base
+from kantopt.schema.raw import RawDocument
+from kantopt.schema.snapshot import (
+    ClusterSnapshot,
+    Node,
+    SnapshotMetadata,
+    Topology,
+    TopologyLevel,
+)
+
+_NO_NODES = "the input has no nodes: scontrol show node shows them"
+_NO_JOBS = "the input has no jobs, so every node counts as empty: scontrol -d show job shows them"
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmCluster:
+    """A cluster as read, and what was left out or taken for granted, one line per kind."""
+
+    snapshot: ClusterSnapshot
+    pending: JobList
+    notes: tuple[str, ...]
+
+
+def import_slurm(
+    raws: Sequence[RawDocument],
+    *,
+    gated: bool = False,
+    pending: Sequence[str] = (),
+    levels: Sequence[str] = (),
+) -> SlurmCluster:
+    """Read what Slurm printed as a snapshot and a list of pending jobs.
+
+    Parameters
+    ----------
+    raws
+        Documents, text or JSON, which may repeat each other.
+    gated
+        Whether jobs count as pending that are held, wait for others or for a time, or are kept
+        by a limit.
+    pending
+        Patterns ACCOUNT/JOBID of jobs; if any, other pending jobs are left out.
+    levels
+        Node labels from coarse to fine to use as topology instead of switches and blocks.
+
+    Raises
+    ------
+    BadDataError
+        With every field that cannot be read, by file and record.
+    UsageError
+        If one of the patterns matches nothing that is pending.
+    """
+    problems: list[Problem] = []
+    records = Records(raws, problems)
+    run = _Import(records, gated, pending)
+    try:
+        imported = run.run(levels)
+    except ValidationError as error:
+        # What was replaced after its problem was noted may still not fit; else it is our limits.
+        detail = error.errors(include_url=False)[0]
+        place = ".".join(str(step) for step in detail["loc"])
+        if not problems:
+            message = f"a {error.title} whose {place} does not fit ({detail['msg']})"
+            problems.append(Problem(raws[0].file, "", message, "amounts and names within limits"))
+        raise BadDataError(problems) from None
+    if problems:
+        raise BadDataError(list(dict.fromkeys(problems)))
+    run.check_patterns()
+    return imported
+
+
+class _Import:
+    """One run over the records."""
+
+    def __init__(self, records: Records, gated: bool, patterns: Sequence[str]) -> None:
+        self._records = records
+        self._gated = gated
+        self._patterns = patterns
+        self._matched: set[str] = set()
+        self._held: set[str] = set()
+        self._notes = Notes()
+
+    def run(self, chosen: Sequence[str]) -> SlurmCluster:
+        records, notes = self._records, self._notes
+        moment = records.moment()
+        partitions = Partitions(records.of("PartitionName"), records.of("NodeName"))
+        switches = records.of("SwitchName", "BlockName", "BlockSizes")
+        levels = Levels(switches)
+        reservations = Reservations(records.of("ReservationName"), moment, notes)
+        closed = reservations.held
+        nodes = [
+            reservations.onto(levels.onto(read_node(record, partitions, closed, notes)))
+            for record in records.of("NodeName")
+        ]
+        config = next(iter(records.of("Config")), None)
+        qos = {record.name: record for record in records.of("Qos")}
+        policy = Policy(config, partitions.by_name, qos, notes)
+        queues = quotas(qos, notes)
+        linear = config is not None and config.text("SelectType") == "select/linear"
+        pieces = self._pieces(partitions, reservations)
+        whole = {
+            id(piece): takes_whole_nodes(piece.record, partitions.exclusive, linear=linear)
+            for group in pieces
+            for piece in group
+        }
+        shared = any(whole.values())
+        if shared:
+            nodes = [_with_shares(node) for node in nodes]
+        tiers, ranked = _ranks(policy, pieces)
+        topology = levels.topology
+        if chosen:
+            topology = Topology(
+                levels=tuple(TopologyLevel(name=label, node_label=label) for label in chosen)
+            )
+        reader = JobsReader(
+            Surroundings(
+                policy=policy,
+                reservations=reservations,
+                level=topology.levels[-1].name if topology.levels else None,
+                moment=moment,
+                offered={node.name: _offered(node) for node in nodes},
+                threads={
+                    record.name: record.number("ThreadsPerCore", 1)
+                    for record in records.of("NodeName")
+                },
+                members=partitions.members,
+                exclusive=partitions.exclusive,
+                linear=linear,
+                shared=shared,
+                queues=frozenset(queue.name for queue in queues),
+                ranks=ranked,
+                tiers=tiers,
+                notes=notes,
+            )
+        )
+        running: list[Job] = []
+        waiting: list[Job] = []
+        for group in pieces:
+            job = reader.read(group)
+            if job is not None:
+                (waiting if group[0].state == "pending" else running).append(job)
+        lines = notes.lines()
+        if not nodes:
+            lines = (_NO_NODES, *lines)
+        elif not records.of("JobId"):
+            lines = (_NO_JOBS, *lines)
+        return SlurmCluster(
+            ClusterSnapshot(
+                api_version=API_VERSION,
+                kind="ClusterSnapshot",
+                metadata=SnapshotMetadata(name=records.cluster(), captured_at=moment),
+                topology=topology,
+                nodes=tuple(nodes),
+                jobs=tuple(running),
+                queues=queues,
+            ),
+            JobList(api_version=API_VERSION, kind="JobList", jobs=tuple(waiting)),
+            lines,
+        )
+
+    def check_patterns(self) -> None:
+        """Refuse patterns that match nothing: mistyped, they would leave everything out."""
+        for pattern in self._patterns:
+            if pattern in self._matched:
+                continue
+            said = "no pending job matches"
+            if any(fnmatchcase(name, pattern) for name in self._held):
+                said = (
+                    "only jobs match that are held or wait for something; they count with --gated"
+                )
+            raise UsageError(f"--pending {pattern}: {said}")
+
+    def _pieces(
+        self, partitions: Partitions, reservations: Reservations
+    ) -> list[tuple[Piece, ...]]:
+        """Group what holds nodes or waits for them: components of one job are together."""
+        groups: dict[tuple[str, str, str], list[Piece]] = {}
+        running: dict[str, int] = {}
+        records = self._records.of("JobId")
+        states = {id(record): state_of(record) for record in records}
+        for record in records:
+            if states[id(record)] == "running" and record.text("ArrayJobId"):
+                array = record.text("ArrayJobId")
+                running[array] = running.get(array, 0) + 1
+        for record in records:
+            state = states[id(record)]
+            if state == "ended":
+                self._notes.add("jobs that have ended")
+                continue
+            if state == "completing":
+                text = "jobs that are completing hold their nodes until they are gone"
+                self._notes.add(text, record.name)
+            tasks: Sequence[int | None] = [None]
+            found = tasks_of(record)
+            if found is not None:
+                tasks = found
+            if state == "pending":
+                tasks = self._allowed(record, tasks, running)
+            for task in tasks:
+                piece = Piece(record, state, task)
+                if state == "pending" and not self._counts(piece, partitions, reservations):
+                    continue
+                leader = record.text("HetJobId")
+                key = leader if leader and leader != "0" else piece.id
+                groups.setdefault((owner_of(record), key, state), []).append(piece)
+        return [
+            tuple(sorted(group, key=lambda piece: piece.record.number("HetJobOffset")))
+            for group in groups.values()
+        ]
+
+    def _allowed(
+        self, record: Record, tasks: Sequence[int | None], running: dict[str, int]
+    ) -> Sequence[int | None]:
+        """Return the tasks of an array that may run beside those that do."""
+        throttle = record.number("ArrayTaskThrottle")
+        most = MOST_TASKS
+        if throttle:
+            most = min(most, max(0, throttle - running.get(record.text("ArrayJobId"), 0)))
+        if record.text("Reason") == "JobArrayTaskLimit" and not self._gated:
+            most = len(tasks)  # all of them are held, and counted as such
+        if len(tasks) > most:
+            text = "tasks of arrays that wait behind others of theirs are left out"
+            self._notes.add(text, record.name, len(tasks) - most)
+        return tasks[:most]
+
+    def _counts(self, piece: Piece, partitions: Partitions, reservations: Reservations) -> bool:
+        """Whether a job that waits is asked about; what is left out is counted."""
+        record = piece.record
+        name = f"{owner_of(record)}/{piece.id}"
+        why = held(record) or partitions.refuses(partitions_of(record), record)
+        reservation = record.text("Reservation")
+        if not why and reservation and not reservations.active(reservation):
+            why = "for a reservation of another time (Reservation)"
+        if why and not self._gated:
+            self._notes.add(f"pending jobs {why} are left out", name)
+            self._held.add(name)
+            return False
+        if not self._patterns:
+            return True
+        found = {pattern for pattern in self._patterns if fnmatchcase(name, pattern)}
+        self._matched |= found
+        if not found:
+            self._notes.add("pending jobs that were not asked for are left out", name)
+        return bool(found)
+
+
+def _with_shares(node: Node) -> Node:
+    amounts = {**node.allocatable, names.WHOLE_NODE: names.SHARES}
+    return node.model_copy(update={"allocatable": dict(sorted(amounts.items()))})
+
+
+def _offered(node: Node) -> dict[str, int]:
+    return {
+        key: to_base(key, value, up=False)
+        for key, value in node.allocatable.items()
+        if key != names.WHOLE_NODE
+    }
+
+
+def _ranks(
+    policy: Policy, groups: Iterable[Sequence[Piece]]
+) -> tuple[dict[int, int], dict[tuple[int, int], int]]:
+    """Number the tiers, and rank the jobs that wait in each."""
+    standing: list[tuple[int, Piece]] = []
+    for group in groups:
+        tier = max(
+            policy.standing(partitions_of(p.record), p.record.text("QOS")).tier for p in group
+        )
+        standing.append((tier, group[0]))
+    tiers = {tier: number for number, tier in enumerate(sorted({tier for tier, _ in standing}))}
+    found: dict[tuple[int, int], int] = {}
+    for tier, number in tiers.items():
+        waiting = [p for t, p in standing if t == tier and p.state == "pending"]
+        for value, rank in ranks(p.record.number("Priority") for p in waiting).items():
+            found[number, value] = rank
+    return tiers, found

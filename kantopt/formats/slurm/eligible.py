@@ -1,0 +1,71 @@
+"""On which nodes a job may run: partitions, features, node lists, reservations."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from kantopt.formats.slurm.constraints import Alternatives
+from kantopt.formats.slurm.names import FEATURE, PARTITION, RESERVATION
+from kantopt.schema.base import Expression
+from kantopt.schema.jobs import NodeSelectorTerm
+
+NAME = "metadata.name"
+
+
+@dataclass(frozen=True, slots=True)
+class Eligible:
+    """Where pods may go; several alternatives are terms of which one must match."""
+
+    partitions: tuple[str, ...]
+    features: Alternatives = ((),)
+    reservation: str = ""
+    only: tuple[str, ...] = ()
+    """Names of nodes; none: all."""
+    never: tuple[str, ...] = ()
+
+    def selector(self) -> dict[str, str]:
+        """Return the labels that a node must have in any case."""
+        keys = [f"{RESERVATION}{self.reservation}"] if self.reservation else []
+        if len(self.partitions) == 1:
+            keys += [f"{PARTITION}{name}" for name in self.partitions]
+        if len(self.features) == 1:
+            keys += [f"{FEATURE}{name}" for name in self.features[0]]
+        return dict.fromkeys(sorted(keys), "true")
+
+    def terms(self) -> tuple[NodeSelectorTerm, ...]:
+        """Return the alternatives; none if the selector says all."""
+        groups: Sequence[tuple[str, ...]] = ((),)
+        if len(self.partitions) > 1:
+            groups = [(f"{PARTITION}{name}",) for name in self.partitions]
+        sets: Sequence[tuple[str, ...]] = ((),)
+        if len(self.features) > 1:
+            sets = [tuple(f"{FEATURE}{name}" for name in names) for names in self.features]
+        fields = []
+        if self.only:
+            fields.append(Expression(key=NAME, operator="In", values=self.only))
+        if self.never:
+            fields.append(Expression(key=NAME, operator="NotIn", values=self.never))
+        terms = tuple(
+            NodeSelectorTerm(
+                match_expressions=tuple(
+                    Expression(key=key, operator="Exists") for key in (*group, *names)
+                ),
+                match_fields=tuple(fields),
+            )
+            for group in groups
+            for names in sets
+        )
+        plain = NodeSelectorTerm()
+        return () if all(term == plain for term in terms) else terms
+
+
+def restricted(eligible: Eligible, only: Collection[str], never: Collection[str]) -> Eligible:
+    """Return the same with names of nodes to be among or to avoid."""
+    return Eligible(
+        eligible.partitions,
+        eligible.features,
+        eligible.reservation,
+        tuple(sorted(only)) or eligible.only,
+        tuple(sorted({*eligible.never, *never})),
+    )

@@ -1,0 +1,75 @@
+"""All records of an input, each node and job once, however often and in whatever form it came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kantopt.errors import Problem
+from kantopt.formats.slurm.json_records import read_json
+from kantopt.formats.slurm.records import Record, later, span_seconds
+from kantopt.formats.slurm.text import read_text
+from kantopt.formats.slurm.topology import yaml_records
+from kantopt.schema.raw import SLURM_TEXT, SLURM_TOPOLOGIES, RawDocument
+
+_JOINED = ("Partitions", "State")
+"""Fields of a node of which each record may tell a part: ``sinfo`` lists it once per partition."""
+_MOMENTS = ("SubmitTime", "LastSchedEval", "LastBusyTime", "SlurmdStartTime", "Moment")
+
+
+class Records:
+    """Records by kind."""
+
+    def __init__(self, raws: Sequence[RawDocument], problems: list[Problem]) -> None:
+        self._by_kind: dict[str, dict[tuple[str, ...], Record]] = {}
+        for raw in raws:
+            for record in _read(raw, problems):
+                self._add(record)
+
+    def of(self, *kinds: str) -> list[Record]:
+        """Return the records of some kinds, in the order of the input."""
+        return [record for kind in kinds for record in self._by_kind.get(kind, {}).values()]
+
+    def moment(self) -> str | None:
+        """Return the newest time that records mention: they were printed then or moments later.
+
+        A job that runs tells how long it has done so, which makes a time to the second.
+        """
+        found = []
+        for record in self.of("Moment", "Config", "JobId", "NodeName"):
+            found += [record.time(key) for key in _MOMENTS]
+            start, span = record.text("StartTime"), record.text("RunTime")
+            seconds = span_seconds(span) if span else None
+            if "RUNNING" in record.flags("JobState") and start and seconds is not None:
+                begun = record.time("StartTime")
+                found.append(later(begun, seconds) if begun else None)
+        return max(filter(None, found), default=None)
+
+    def cluster(self) -> str:
+        """Return the name of the cluster; empty if nothing tells it."""
+        found = (record.text("ClusterName") for record in self.of("Config", "JobId"))
+        return next(filter(None, found), "")
+
+    def _add(self, record: Record) -> None:
+        kind = record.kind
+        key = (record.fields.get(kind, ""), record.fields.get("ArrayTaskId", ""))
+        found = self._by_kind.setdefault(kind, {})
+        before = found.get(key)
+        if before is None:
+            found[key] = record
+            return
+        fields = {**record.fields, **{k: v for k, v in before.fields.items() if v}}
+        if kind == "NodeName":
+            for name in _JOINED:
+                parts = [r.fields[name] for r in (before, record) if r.fields.get(name)]
+                fields[name] = ",".join(parts)
+        found[key] = replace(before, fields=fields, details=before.details or record.details)
+
+
+def _read(raw: RawDocument, problems: list[Problem]) -> Iterator[Record]:
+    if SLURM_TEXT in raw.data:
+        yield from read_text(raw.data[SLURM_TEXT], raw.label, problems)
+    elif SLURM_TOPOLOGIES in raw.data:
+        yield from yaml_records(raw.data[SLURM_TOPOLOGIES], raw.label, problems)
+    else:
+        yield from read_json(raw.data, raw.label, problems)

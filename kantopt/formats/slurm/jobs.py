@@ -1,0 +1,289 @@
+"""Jobs of Slurm into our own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kantopt.formats.objects import Notes
+from kantopt.formats.slurm import names
+from kantopt.formats.slurm.closeness import closeness
+from kantopt.formats.slurm.constraints import read_constraint
+from kantopt.formats.slurm.eligible import Eligible, restricted
+from kantopt.formats.slurm.identity import id_of, owner_of, uid_of, user_of
+from kantopt.formats.slurm.policy import STEP, Policy, Standing
+from kantopt.formats.slurm.records import Record
+from kantopt.formats.slurm.reservations import Reservations
+from kantopt.formats.slurm.shapes import Shape, held, is_exclusive, wanted
+from kantopt.formats.slurm.states import State
+from kantopt.formats.slurm.tres import Amounts
+from kantopt.schema.base import Expression, LabelSelector
+from kantopt.schema.features import Feature
+from kantopt.schema.jobs import (
+    Assignment,
+    Job,
+    NodeSelectorTerm,
+    PodAntiAffinityTerm,
+    PodRef,
+    PodSet,
+    PreferredNodes,
+    TopologyRequest,
+)
+from kantopt.schema.quantity import from_base
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A record of a job, or one task of an array, and what it does now."""
+
+    record: Record
+    state: State
+    task: int | None = None
+
+    @property
+    def id(self) -> str:
+        """What ``scontrol`` calls it."""
+        return id_of(self.record, self.task)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the jobs of a cluster are read against."""
+
+    policy: Policy
+    reservations: Reservations
+    level: str | None
+    """Finest level of the topology."""
+    moment: str | None
+    offered: Mapping[str, Amounts]
+    threads: Mapping[str, int]
+    members: Mapping[str, Sequence[str]]
+    """Nodes of each partition."""
+    exclusive: frozenset[str]
+    """Partitions whose jobs take whole nodes."""
+    linear: bool
+    """All jobs take whole nodes."""
+    shared: bool
+    """Some job takes whole nodes, so that the others must take a part of theirs."""
+    queues: frozenset[str]
+    ranks: Mapping[tuple[int, int], int]
+    """Rank of a job that waits, by the number of its tier and its priority."""
+    tiers: Mapping[int, int]
+    """Number of each tier, from 0."""
+    notes: Notes = field(default_factory=Notes)
+
+
+class JobsReader:
+    """Makes jobs of the records of a cluster."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+
+    def read(self, pieces: Sequence[Piece]) -> Job:
+        """Make a job of its pieces: one, or the components of a heterogeneous job."""
+        first, around = pieces[0], self._around
+        record = first.record
+        standing = max((self._standing(p.record) for p in pieces), key=lambda s: s.tier)
+        running = first.state != "pending"
+        podsets = [podset for piece in pieces for podset in self._podsets(piece, standing)]
+        pods = sum(podset.count for podset in podsets)
+        again = first.state == "running" and all(may_requeue(piece.record) for piece in pieces)
+        evictable = again and standing.mode != "OFF"
+        if evictable and standing.mode != "REQUEUE":
+            text = f"jobs that preemption would {standing.mode.lower()}, not requeue"
+            around.notes.add(text, first.id)
+        if again and pods > 1:
+            text = "jobs on several nodes are not moved: all of their pods would restart"
+            around.notes.add(text, first.id)
+        number = around.tiers[standing.tier]
+        rank = around.ranks.get((number, record.number("Priority")), 1)
+        qos = record.text("QOS")
+        het = record.text("HetJobId") if len(pieces) > 1 or "+" in first.id else ""
+        return Job(
+            name=het or first.id,
+            namespace=owner_of(record),
+            uid=uid_of(record, het or first.id),
+            queue_name=qos if qos in around.queues else "",
+            priority=number * STEP + (STEP - 1 if running else rank),
+            preemptible=evictable or not running,
+            movable=not running or (again and pods == 1),
+            disruption_mode="all" if pods > 1 else "single",
+            creation_time=record.time("SubmitTime"),
+            start_time=record.time("StartTime") if running else None,
+            min_runtime=f"{standing.exempt_seconds}s" if standing.exempt_seconds else None,
+            pod_sets=tuple(podsets),
+        )
+
+    def _standing(self, record: Record) -> Standing:
+        return self._around.policy.standing(partitions_of(record), record.text("QOS"))
+
+    def is_whole(self, record: Record) -> bool:
+        """Whether a job takes whole nodes."""
+        return takes_whole_nodes(record, self._around.exclusive, linear=self._around.linear)
+
+    def _podsets(self, piece: Piece, standing: Standing) -> list[PodSet]:
+        record, around = piece.record, self._around
+        whole = self.is_whole(record)
+        if piece.state != "pending":
+            shares: dict[tuple[tuple[str, int], ...], list[str]] = {}
+            for host, amounts in held(record, around.threads, around.offered, whole=whole):
+                if host in around.offered:
+                    shares.setdefault(tuple(sorted(amounts.items())), []).append(host)
+                else:
+                    text = "pods on nodes that are not in the input are left out"
+                    around.notes.add(text, f"{piece.id} on {host}")
+            rest = sorted(shares.items(), key=lambda item: item[1])
+            apart = sum(map(len, shares.values())) > 1
+            shapes = [
+                (Shape(len(hosts), len(hosts), dict(amounts), apart), hosts)
+                for amounts, hosts in rest
+            ]
+            return [
+                self._podset(piece, standing, shape, hosts=tuple(hosts), number=k)
+                for k, (shape, hosts) in enumerate(shapes)
+            ]
+        shape = wanted(record, whole=whole)
+        if whole:
+            shape = replace(shape, amounts=self._at_least(shape.amounts, record))
+        required = sorted(set(record.hosts("ReqNodeList")))
+        if not required or len(required) == shape.count:
+            return [self._podset(piece, standing, shape, only=tuple(required))]
+        # Each of these nodes must be among the job's, so one pod is meant for each.
+        some = Shape(len(required), len(required), shape.amounts, True)
+        more = shape.count - len(required)
+        others = Shape(more, max(0, shape.least - len(required)), shape.amounts, True)
+        return [
+            self._podset(piece, standing, some, only=tuple(required), number=1),
+            self._podset(piece, standing, others, never=tuple(required)),
+        ]
+
+    def _at_least(self, amounts: Amounts, record: Record) -> Amounts:
+        """Raise what a job asks for to what each node that it may get offers anyway."""
+        around = self._around
+        hosts = {host for name in partitions_of(record) for host in around.members.get(name, ())}
+        offers = [around.offered[host] for host in hosts if host in around.offered]
+        floor = {
+            key: min(offer.get(key, 0) for offer in offers) for offer in offers[:1] for key in offer
+        }
+        raised = {key: max(amounts.get(key, 0), floor.get(key, 0)) for key in {*amounts, *floor}}
+        return {key: amount for key, amount in sorted(raised.items()) if amount}
+
+    def _podset(
+        self,
+        piece: Piece,
+        standing: Standing,
+        shape: Shape,
+        *,
+        hosts: tuple[str, ...] = (),
+        only: tuple[str, ...] = (),
+        never: tuple[str, ...] = (),
+        number: int = 0,
+    ) -> PodSet:
+        record, around = piece.record, self._around
+        requests = dict(shape.amounts)
+        if around.shared:
+            requests[names.WHOLE_NODE] = names.SHARES if self.is_whole(record) else 1
+        role = piece.id if "+" in piece.id else "main"
+        if number:
+            role = f"{role}-nodes" if only else f"{role}-{number + 1}"
+        features, eligible = self._eligible(piece, only, never)
+        refs = tuple(
+            PodRef(
+                name=piece.id if shape.count == 1 else f"{piece.id}:{host or k}",
+                uid=uid_of(record, piece.id),
+                grace_period_seconds=standing.grace_seconds or None,
+            )
+            for k, host in enumerate(hosts or [""] * shape.count)
+        )
+        label = {names.JOB: piece.id}
+        away = PodAntiAffinityTerm(
+            topology_key=names.HOSTNAME, label_selector=LabelSelector(match_labels=label)
+        )
+        request = None if hosts else self._closeness(record, shape.count)
+        reserved = (eligible.reservation,) if eligible.reservation else ()
+        return PodSet(
+            name=role,
+            count=shape.count,
+            min_count=shape.least if shape.least < shape.count else None,
+            labels={**label, **_labels(record)},
+            requests={key: from_base(key, amount) for key, amount in sorted(requests.items())},
+            node_selector=eligible.selector(),
+            node_affinity=eligible.terms(),
+            preferred_node_affinity=_preferred(record, around.notes),
+            tolerations=around.reservations.tolerated(reserved, user_of(record), owner_of(record)),
+            topology_request=request,
+            pod_anti_affinity=(away,) if shape.apart else (),
+            terminating=piece.state == "completing",
+            not_modelled=features,
+            assignments=tuple(
+                Assignment(node=host, pods=(ref,)) for host, ref in zip(hosts, refs, strict=False)
+            ),
+            pods=() if hosts else refs,
+        )
+
+    def _closeness(self, record: Record, count: int) -> TopologyRequest | None:
+        around = self._around
+        return closeness(record, count, around.level, around.moment, around.notes)
+
+    def _eligible(
+        self, piece: Piece, only: tuple[str, ...], never: tuple[str, ...]
+    ) -> tuple[tuple[Feature, ...], Eligible]:
+        record, around = piece.record, self._around
+        beyond: list[Feature] = []
+        features = read_constraint(record.text("Features"))
+        if features is None or record.text("Contiguous") == "1":
+            beyond.append("constraints")
+        if record.text("Licenses"):
+            beyond.append("licenses")
+        partitions = tuple(name for name in partitions_of(record) if name in around.members)
+        if not partitions:
+            text = "jobs of partitions whose nodes are not known may go to all nodes"
+            around.notes.add(text, piece.id)
+        eligible = Eligible(partitions, features or ((),), record.text("Reservation"))
+        excluded = {*never, *record.hosts("ExcNodeList")}
+        return tuple(beyond), restricted(eligible, only, excluded)
+
+
+def may_requeue(record: Record) -> bool:
+    """Whether a job can be put back into the queue: a batch job whose user allows it."""
+    return record.number("Requeue", 1) == 1 and record.number("BatchFlag", 1) == 1
+
+
+def partitions_of(record: Record) -> list[str]:
+    """Return the partitions that a job may run in."""
+    return [name.strip() for name in record.text("Partition").split(",") if name.strip()]
+
+
+def takes_whole_nodes(record: Record, exclusive: frozenset[str], *, linear: bool) -> bool:
+    """Whether a job takes whole nodes: by itself, by its partition, or as all do."""
+    return linear or is_exclusive(record) or any(p in exclusive for p in partitions_of(record))
+
+
+def _labels(record: Record) -> dict[str, str]:
+    found = {
+        names.JOB_NAME: record.text("JobName"),
+        names.USER: user_of(record),
+        names.JOB_PARTITION: record.text("Partition"),
+        names.QOS: record.text("QOS"),
+    }
+    return {key: value for key, value in found.items() if value}
+
+
+def _preferred(record: Record, notes: Notes) -> tuple[PreferredNodes, ...]:
+    """Read ``--prefer``: each alternative is worth the same."""
+    alternatives = read_constraint(record.text("Prefer"))
+    if alternatives is None:
+        notes.add("preferred constraints that cannot be expressed are left out", record.name)
+        return ()
+    return tuple(
+        PreferredNodes(
+            weight=100,
+            preference=NodeSelectorTerm(
+                match_expressions=tuple(
+                    Expression(key=f"{names.FEATURE}{name}", operator="Exists") for name in each
+                )
+            ),
+        )
+        for each in alternatives
+        if each
+    )

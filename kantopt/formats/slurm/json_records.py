@@ -1,0 +1,228 @@
+"""What Slurm prints with ``--json``, 22.05 to 25.11: records.
+
+Numbers are plain or ``{set, infinite, number}``, flags a word, a list of words or a bitmap; times
+are seconds since 1970.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kantopt.errors import Problem
+from kantopt.formats.slurm.json_shares import shares_of
+from kantopt.formats.slurm.records import Record
+from kantopt.schema.hints import shown
+
+Names = Mapping[str, tuple[str, ...]]
+_JOB: Names = {
+    "JobId": ("job_id",),
+    "JobName": ("name",),
+    "UserName": ("user_name",),
+    "Account": ("account",),
+    "QOS": ("qos",),
+    "Priority": ("priority",),
+    "JobState": ("job_state",),
+    "Reason": ("state_reason",),
+    "Dependency": ("dependency",),
+    "Partition": ("partition",),
+    "ReqNodeList": ("required_nodes",),
+    "ExcNodeList": ("excluded_nodes",),
+    "NodeList": ("nodes",),
+    "NumTasks": ("tasks",),
+    "CPUs/Task": ("cpus_per_task",),
+    "NtasksPerNode": ("tasks_per_node",),
+    "ReqTRES": ("tres_req_str",),
+    "AllocTRES": ("tres_alloc_str",),
+    "TresPerNode": ("tres_per_node",),
+    "TresPerJob": ("tres_per_job",),
+    "TresPerTask": ("tres_per_task",),
+    "TresPerSocket": ("tres_per_socket",),
+    "MinCPUsNode": ("minimum_cpus_per_node",),
+    "MinMemoryNode": ("memory_per_node",),
+    "MinMemoryCPU": ("memory_per_cpu",),
+    "Features": ("features",),
+    "Prefer": ("prefer",),
+    "Reservation": ("resv_name",),
+    "Licenses": ("licenses",),
+    "HetJobId": ("het_job_id",),
+    "HetJobOffset": ("het_job_offset",),
+    "SegmentSize": ("segment_size",),
+    "OverSubscribe": ("shared",),
+    "SwitchCount": ("required_switches",),
+    "ClusterName": ("cluster",),
+}
+_JOB_TIMES = {
+    "SubmitTime": "submit_time",
+    "EligibleTime": "eligible_time",
+    "StartTime": "start_time",
+    "LastSchedEval": "last_sched_evaluation",
+}
+_NODE: Names = {
+    "NodeName": ("name",),
+    "CPUTot": ("cpus",),
+    "CPUEfctv": ("effective_cpus",),
+    "ThreadsPerCore": ("threads",),
+    "RealMemory": ("real_memory",),
+    "MemSpecLimit": ("specialized_memory",),
+    "AvailableFeatures": ("features",),
+    "ActiveFeatures": ("active_features",),
+    "Gres": ("gres",),
+    "Partitions": ("partitions",),
+    "ReservationName": ("reservation",),
+    "Reason": ("reason",),
+}
+_PARTITION: Names = {
+    "PartitionName": ("name",),
+    "MaxNodes": ("maximum_nodes_per_job", "max_nodes_per_job"),
+    "PriorityTier": ("priority_tier",),
+    "PreemptMode": ("preemption_mode",),
+    "GraceTime": ("preemption_grace_time", "grace_time"),
+    "State": ("state",),
+    "Nodes": ("nodes",),
+}
+_RESERVATION: Names = {
+    "ReservationName": ("name",),
+    "Nodes": ("node_list",),
+    "NodeCnt": ("node_count",),
+    "CoreCnt": ("core_count",),
+    "PartitionName": ("partition",),
+    "Flags": ("flags",),
+    "Users": ("users",),
+    "Accounts": ("accounts",),
+}
+_RESERVATION_TIMES = {"StartTime": "start_time", "EndTime": "end_time"}
+
+
+def read_json(data: Mapping[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:
+    """Read a document that a command of Slurm printed with ``--json``."""
+    moment = _plain(data.get("last_update"))
+    if moment.isdecimal() and int(moment):
+        yield Record("Moment", {"Moment": moment}, file, problems)
+    for name, read in (
+        ("jobs", _job),
+        ("nodes", _node),
+        ("sinfo", _sinfo),
+        ("partitions", _partition),
+        ("reservations", _reservation),
+    ):
+        items = data.get(name)
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            if isinstance(item, dict):
+                yield from read(item, file, problems)
+            else:
+                place = f"{name}[{index}]"
+                problems.append(Problem(file, place, shown(item), "a mapping"))
+
+
+def _plain(value: Any) -> str:
+    """Write a value as text: numbers of all shapes, lists joined by commas."""
+    if isinstance(value, dict):
+        if value.get("infinite"):
+            return "UNLIMITED"
+        return _plain(value.get("number")) if value.get("set") else ""
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if isinstance(value, list):
+        return ",".join(_plain(item) for item in value)
+    return "" if value is None else str(value)
+
+
+def _named(item: Mapping[str, Any], names: Names) -> dict[str, str]:
+    fields = {}
+    for key, places in names.items():
+        value = next((text for name in places if (text := _plain(item.get(name)))), "")
+        if value:
+            fields[key] = value
+    return fields
+
+
+def _times(item: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str]:
+    found = {key: _plain(item.get(name)) for key, name in names.items()}
+    return {key: text for key, text in found.items() if text not in ("", "0")}
+
+
+def _job(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:
+    fields = _named(item, _JOB) | _times(item, _JOB_TIMES)
+    fields["Requeue"] = _plain(item.get("requeue", True))
+    fields["BatchFlag"] = _plain(item.get("batch_flag", True))
+    fields["Contiguous"] = _plain(item.get("contiguous"))
+    most, cpus = _plain(item.get("max_nodes")), _plain(item.get("cpus"))
+    nodes = _plain(item.get("node_count"))
+    pending = "PENDING" in fields.get("JobState", "")
+    fields["NumNodes"] = f"{nodes}-{most}" if pending and most not in ("", "0") else nodes
+    fields["NumCPUs"] = cpus
+    array, task = _plain(item.get("array_job_id")), _plain(item.get("array_task_id"))
+    tasks = _plain(item.get("array_task_string"))
+    if array not in ("", "0"):
+        fields["ArrayJobId"], fields["ArrayTaskId"] = array, task or tasks
+        fields["ArrayTaskThrottle"] = _plain(item.get("array_max_tasks"))
+    if fields.get("HetJobId") == "0":
+        del fields["HetJobId"]
+    shared, exclusive = fields.get("OverSubscribe", "").upper(), _plain(item.get("exclusive"))
+    if "NONE" in shared.split(",") or exclusive.upper() in ("1", "TRUE"):
+        fields["OverSubscribe"] = "NO"
+    switches = fields.pop("SwitchCount", "0")
+    if switches != "0":
+        wait = _plain(item.get("wait_for_switch")) or _plain(item.get("wait4switch"))
+        fields["Switches"] = switches + (f"@{wait}" if wait else "")
+    yield Record("JobId", fields, file, problems, tuple(shares_of(item)))
+
+
+def _node(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:
+    fields = _named(item, _NODE)
+    states = [_plain(item.get("state")), _plain(item.get("state_flags"))]
+    fields["State"] = ",".join(filter(None, states))
+    if "Reason" in fields:
+        fields["Reason"] = fields["Reason"].replace("\n", " ")
+    yield Record("NodeName", fields, file, problems)
+
+
+def _sinfo(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:
+    """Read a group of like nodes, of which the least of each amount is known."""
+
+    def at(*keys: str) -> Any:
+        value: Any = item
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        return value
+
+    names = at("nodes", "nodes")
+    fields = {
+        "State": _plain(at("node", "state")),
+        "CPUTot": _plain(at("cpus", "minimum")),
+        "ThreadsPerCore": _plain(at("threads", "minimum")),
+        "RealMemory": _plain(at("memory", "minimum")),
+        "AvailableFeatures": _plain(at("features", "total")),
+        "ActiveFeatures": _plain(at("features", "active")),
+        "Gres": _plain(at("gres", "total")),
+        "Partitions": _plain(at("partition", "name")),
+        "ReservationName": _plain(at("reservation")),
+    }
+    for name in names if isinstance(names, list) else ():
+        yield Record("NodeName", {"NodeName": _plain(name), **fields}, file, problems)
+
+
+def _partition(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:
+    def at(*keys: str) -> str:
+        value: Any = item
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        return _plain(value)
+
+    fields = _named(item, _PARTITION)
+    if isinstance(item.get("nodes"), dict):
+        # From 23.02 on what belongs together lies together.
+        fields["Nodes"] = at("nodes", "configured")
+        most = item.get("maximums", {}) if isinstance(item.get("maximums"), dict) else {}
+        fields["MaxNodes"] = _plain(most.get("nodes"))
+        fields["GraceTime"] = at("grace_time")
+        fields["OverSubscribe"] = at("maximums", "oversubscribe", "flags")
+        fields["PriorityTier"] = at("priority", "tier")
+        fields["State"] = at("partition", "state")
+    yield Record("PartitionName", fields, file, problems)
+
+
+def _reservation(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:
+    fields = _named(item, _RESERVATION) | _times(item, _RESERVATION_TIMES)
+    yield Record("ReservationName", fields, file, problems)

@@ -1,0 +1,22 @@
+"""Names under which labels, taints and resources of an import stand."""
+
+from __future__ import annotations
+
+PARTITION = "partition.slurm/"
+"""Begins the label of a node that is in a partition."""
+FEATURE = "feature.slurm/"
+"""Begins the label of a node that has a feature."""
+RESERVATION = "reservation.slurm/"
+"""Begins the label and the taint of a node that a reservation holds."""
+LEVEL = "topology.slurm/"
+"""Begins the labels of topology levels."""
+JOB = "slurm/job"
+"""Label of pods: the job they are of."""
+JOB_NAME = "slurm/job-name"
+USER = "slurm/user"
+JOB_PARTITION = "slurm/partition"
+QOS = "slurm/qos"
+WHOLE_NODE = "slurm/node-share"
+"""Resource of which a node has :data:`SHARES`: who takes it whole shares the node with nobody."""
+SHARES = 1024
+HOSTNAME = "kubernetes.io/hostname"

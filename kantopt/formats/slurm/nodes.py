@@ -1,0 +1,69 @@
+"""Nodes of Slurm into our own: what they offer, partitions, features, states."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from kantopt.formats.objects import Notes
+from kantopt.formats.slurm.names import FEATURE, PARTITION
+from kantopt.formats.slurm.partitions import Partitions
+from kantopt.formats.slurm.records import Record
+from kantopt.formats.slurm.tres import read_gres
+from kantopt.schema.quantity import from_base
+from kantopt.schema.snapshot import Node
+
+_GONE = {"DOWN", "FAIL", "FAILING", "ERROR", "UNKNOWN", "NOT_RESPONDING", "NO_RESPOND", "INVAL"}
+_GONE |= {"INVALID", "INVALID_REG", "FUTURE", "POWERING_DOWN", "BLOCKED"}
+_GONE_MARKS = "*"
+"""Follows the state of a node that does not respond."""
+_DRAINED = {"DRAIN", "DRAINED", "DRAINING", "REBOOT", "REBOOT_ISSUED", "REBOOT_REQUESTED"}
+_HELD = {"MAINT", "MAINTENANCE", "RESERVED"}
+
+
+def read_node(
+    record: Record, partitions: Partitions, reserved: Collection[str], notes: Notes
+) -> Node:
+    """Read a node.
+
+    Parameters
+    ----------
+    record
+        The node.
+    partitions
+        The partitions.
+    reserved
+        Names of the nodes that a known reservation holds now.
+    notes
+        Where to count what is left out.
+    """
+    name = record.name
+    cpus = record.number("CPUEfctv") or record.number("CPUTot")
+    if not cpus:
+        record.problem("CPUTot", "the number of CPUs")
+    memory = record.memory("RealMemory") - record.memory("MemSpecLimit")
+    gres = read_gres(record.text("Gres"))
+    if gres is None:
+        record.problem("Gres", "generic resources such as gpu:h100:8")
+    amounts = {"cpu": cpus * 1000, "memory": max(0, memory), **(gres or {})}
+    if any(key.startswith("gres/shard") or key.startswith("gres/mps") for key in amounts):
+        notes.add("nodes whose GPUs can be shared (shard, mps): shares and GPUs count apart", name)
+    states = record.flags("State")
+    plain = {state.rstrip("*~#!%$@^-") for state in states}
+    marks = "".join(states)
+    gone = bool(plain & _GONE) or _GONE_MARKS in marks
+    drained = bool(plain & _DRAINED) or "@" in marks
+    if plain & _HELD and name not in reserved:
+        notes.add("nodes that a reservation holds which is not in the input: closed", name)
+        drained = True
+    if "PLANNED" in plain:
+        notes.add("nodes that Slurm keeps for a job to come (PLANNED) count as free", name)
+    features = record.text("ActiveFeatures") or record.text("AvailableFeatures")
+    labels = {f"{PARTITION}{group}": "true" for group in partitions.of(name)}
+    labels |= {f"{FEATURE}{feature.strip()}": "true" for feature in features.split(",") if feature}
+    return Node(
+        name=name,
+        labels=dict(sorted(labels.items())),
+        allocatable={key: from_base(key, amount) for key, amount in sorted(amounts.items())},
+        unschedulable=drained,
+        ready=not gone,
+    )

@@ -1,0 +1,56 @@
+"""Partitions: their nodes, and which jobs they let in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kantopt.formats.slurm.records import Record
+
+
+class Partitions:
+    """Partitions by name, with their nodes as they and the nodes themselves tell."""
+
+    def __init__(self, partitions: Sequence[Record], nodes: Sequence[Record]) -> None:
+        self.by_name: Mapping[str, Record] = {record.name: record for record in partitions}
+        hosts = [record.name for record in nodes]
+        found: dict[str, dict[str, None]] = {}
+        for record in partitions:
+            everyone = record.text("Nodes") == "ALL"
+            names = hosts if everyone else record.hosts("Nodes")
+            found.setdefault(record.name, {}).update(dict.fromkeys(names))
+        for record in nodes:
+            for name in record.text("Partitions").replace("*", "").split(","):
+                if name.strip():
+                    found.setdefault(name.strip(), {})[record.name] = None
+        self.members: Mapping[str, Sequence[str]] = {
+            name: tuple(listed) for name, listed in sorted(found.items()) if listed
+        }
+        """Nodes of each partition."""
+        self._of: dict[str, list[str]] = {}
+        for name, listed in self.members.items():
+            for host in listed:
+                self._of.setdefault(host, []).append(name)
+        self.exclusive = frozenset(
+            record.name for record in partitions if "EXCLUSIVE" in record.flags("OverSubscribe")
+        )
+        """Partitions whose jobs take whole nodes."""
+
+    def of(self, host: str) -> Sequence[str]:
+        """Return the partitions that a node is in."""
+        return self._of.get(host, ())
+
+    def refuses(self, names: Sequence[str], job: Record) -> str:
+        """Say why none of its partitions would start a job now; empty if one would."""
+        reasons = [self._refuses(name, job) for name in names]
+        return reasons[0] if reasons and all(reasons) else ""
+
+    def _refuses(self, name: str, job: Record) -> str:
+        record = self.by_name.get(name)
+        if record is None:
+            return ""
+        if record.text("State") and "UP" not in record.flags("State"):
+            return "of partitions that are not up"
+        most = record.number("MaxNodes")
+        if most and job.range("NumNodes")[0] > most:
+            return "for more nodes than their partition allows (MaxNodes)"
+        return ""

@@ -1,0 +1,132 @@
+"""Who may preempt whom in Slurm, as priorities, and what preemption may take.
+
+Slurm preempts between tiers only (``PriorityTier`` of partitions, or the ``Preempt`` lists of
+QOS), and orders a tier by job priority. Our priorities do both: each tier has a base, jobs that
+wait lie above it by their rank within the tier, and jobs that run at its top, so that no job of
+the tier may evict them and every job of a higher one may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from kantopt.formats.objects import Notes
+from kantopt.formats.slurm.records import Record
+
+STEP = 1000
+"""Priorities of a tier."""
+MOST_RANKS = 10
+"""Different priorities of jobs that wait in a tier; more are put together, in equal numbers."""
+
+Kind = Literal["none", "partition_prio", "qos"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What preemption may do with a job."""
+
+    tier: int
+    mode: str
+    """REQUEUE, CANCEL, SUSPEND or OFF."""
+    grace_seconds: int = 0
+    exempt_seconds: int = 0
+
+
+class Policy:
+    """Preemption as configured.
+
+    Parameters
+    ----------
+    config
+        Record of ``scontrol show config``, if there is one.
+    partitions, qos
+        Records of partitions and of QOS, by name.
+    notes
+        Where to say what is taken for granted.
+    """
+
+    def __init__(
+        self,
+        config: Record | None,
+        partitions: Mapping[str, Record],
+        qos: Mapping[str, Record],
+        notes: Notes,
+    ) -> None:
+        self._partitions = partitions
+        self._qos = qos
+        self._modes = config.flags("PreemptMode") if config else frozenset({"REQUEUE"})
+        self._exempt = (config.seconds("PreemptExemptTime") if config else None) or 0
+        kind = config.text("PreemptType").removeprefix("preempt/") if config else ""
+        tiers = {record.number("PriorityTier", 1) for record in partitions.values()}
+        if config is None:
+            on = any(_mode(record.flags("PreemptMode")) != "OFF" for record in partitions.values())
+            kind = "partition_prio" if on and len(tiers) > 1 else "none"
+            said = "by partition" if kind != "none" else "off"
+            notes.add(f"without scontrol show config preemption is taken to be {said}")
+        self.kind: Kind = kind if kind in ("partition_prio", "qos") else "none"  # type: ignore[assignment]
+        self._levels = _levels(qos, notes) if self.kind == "qos" else {}
+        self._preempted = {name for record in qos.values() for name in _listed(record, "Preempt")}
+
+    def standing(self, partitions: Sequence[str], qos: str) -> Standing:
+        """Return the standing of a job: of several partitions the highest tier counts."""
+        if self.kind == "qos":
+            record = self._qos.get(qos)
+            mode = _mode(record.flags("PreemptMode") if record else frozenset())
+            if record is None or qos not in self._preempted:
+                mode = "OFF"
+            elif mode == "CLUSTER":
+                mode = _mode(self._modes)
+            exempt = record.seconds("PreemptExemptTime") if record else None
+            grace = (record.seconds("GraceTime") if record else None) or 0
+            return Standing(self._levels.get(qos, 0), mode, grace, exempt or self._exempt)
+        known = [self._partitions[name] for name in partitions if name in self._partitions]
+        if self.kind == "none" or not known:
+            return Standing(0, "OFF")
+        record = max(known, key=lambda each: each.number("PriorityTier", 1))
+        mode = _mode(record.flags("PreemptMode") or self._modes)
+        mode = _mode(self._modes) if mode == "CLUSTER" else mode
+        grace = record.number("GraceTime")
+        return Standing(record.number("PriorityTier", 1), mode, grace, self._exempt)
+
+
+def _mode(flags: Iterable[str]) -> str:
+    modes = [mode for mode in ("OFF", "REQUEUE", "CANCEL", "SUSPEND") if mode in flags]
+    return modes[0] if modes else "CLUSTER"
+
+
+def _listed(record: Record, key: str) -> list[str]:
+    return [name for name in record.text(key).split(",") if name]
+
+
+def _levels(qos: Mapping[str, Record], notes: Notes) -> dict[str, int]:
+    """Rank QOS by who may preempt whom: above all whom one may preempt, directly or not."""
+    below = {name: [n for n in _listed(rec, "Preempt") if n in qos] for name, rec in qos.items()}
+    levels: dict[str, int] = {}
+
+    def level(name: str, above: tuple[str, ...]) -> int:
+        if name in above:
+            return 0
+        if name not in levels:
+            levels[name] = max((level(n, (*above, name)) + 1 for n in below[name]), default=0)
+        return levels[name]
+
+    for name in sorted(below):
+        level(name, ())
+    victims = {name for names in below.values() for name in names}
+    for name, names in sorted(below.items()):
+        beyond = {n for n in victims if levels[n] < levels[name]} - set(names)
+        if names and beyond:
+            text = "QOS that may preempt some of the lower QOS only: all of these are taken"
+            notes.add(text, f"{name}, not {', '.join(sorted(beyond))}")
+    return levels
+
+
+def ranks(priorities: Iterable[int]) -> dict[int, int]:
+    """Rank Slurm's priorities from 1 on; of more than :data:`MOST_RANKS` equal shares are one."""
+    distinct = sorted(set(priorities))
+    count = len(distinct)
+    if count <= MOST_RANKS:
+        return {value: rank for rank, value in enumerate(distinct, 1)}
+    return {value: i * MOST_RANKS // count + 1 for i, value in enumerate(distinct)}

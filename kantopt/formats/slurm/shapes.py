@@ -1,0 +1,166 @@
+"""What a job asks of each node or task, and what it holds on each node that it runs on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kantopt.formats.slurm.records import Record
+from kantopt.formats.slurm.tres import Amounts, read_gres, read_tres, share, times, types_of
+
+MIB = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Like pods: one for each node of a job, or for each task where it asks for no nodes."""
+
+    count: int
+    least: int
+    """Nodes or tasks that it must get."""
+    amounts: Amounts
+    apart: bool
+    """Each is on a node of its own."""
+
+
+def is_exclusive(record: Record) -> bool:
+    """Whether a job shares its nodes with no other, or only with its user's."""
+    return record.text("OverSubscribe").upper() in ("NO", "USER", "MCS", "TOPO")
+
+
+def wanted(record: Record, *, whole: bool) -> Shape:
+    """Return what a job that waits asks for.
+
+    A job that says how many tasks it has and not on how many nodes they lie is split by tasks,
+    which may share nodes; any other by nodes.
+
+    Parameters
+    ----------
+    record
+        The job.
+    whole
+        Whether it takes whole nodes.
+    """
+    low, high = record.range("NumNodes")
+    required = len(set(record.hosts("ReqNodeList")))
+    low = max(low, required, 1)
+    tasks = max(record.number("NumTasks"), 1)
+    total = _tres(record, "ReqTRES", "TRES")
+    cpus = record.range("NumCPUs")[0] or total.get("cpu", 0) // 1000 or 1
+    each_node = _gres(record, "TresPerNode")
+    split = high is None and low == 1 and tasks > 1 and not (whole or required or each_node)
+    if split and not _tasks_per_node(record) and _divides(_gres(record, "TresPerJob"), tasks):
+        return _by_task(record, total, tasks, cpus)
+    per_node = -(-cpus // low)
+    amounts = {name: n for name, n in share(total, low).items() if name != "cpu"}
+    amounts |= share(_gres(record, "TresPerJob"), low)
+    amounts |= times(_gres(record, "TresPerTask"), -(-tasks // low))
+    amounts |= each_node
+    amounts["cpu"] = 1000 * max(per_node, record.number("MinCPUsNode"))
+    amounts |= _memory(record, amounts["cpu"] // 1000)
+    count = max(low, high or low)
+    return Shape(count, low, _present(amounts), apart=count > 1)
+
+
+def _by_task(record: Record, total: Amounts, tasks: int, cpus: int) -> Shape:
+    amounts = {name: amount for name, amount in share(total, tasks).items() if name != "cpu"}
+    amounts |= share(_gres(record, "TresPerJob"), tasks)
+    amounts |= _gres(record, "TresPerTask")
+    each = max(record.number("CPUs/Task", 1), -(-cpus // tasks), 1)
+    amounts["cpu"] = 1000 * each
+    if record.text("MinMemoryCPU"):
+        amounts |= _memory(record, each)
+    return Shape(tasks, tasks, _present(amounts), apart=False)
+
+
+def held(
+    record: Record, threads: Mapping[str, int], offered: Mapping[str, Amounts], *, whole: bool
+) -> Iterator[tuple[str, Amounts]]:
+    """Return what a job that runs holds on each of its nodes.
+
+    Parameters
+    ----------
+    record
+        The job.
+    threads, offered
+        Threads per core of each node, and what it offers.
+    whole
+        Whether it has whole nodes.
+    """
+    hosts = list(dict.fromkeys(record.hosts("NodeList")))
+    asked = wanted(record, whole=True)
+    known = {}
+    for detail in record.details:
+        part = Record("Nodes", detail, record.file, record.problems)
+        for host in part.hosts("Nodes"):
+            known[host] = _detail(part, threads.get(host, 1))
+    total = _tres(record, "AllocTRES", "TRES", "ReqTRES")
+    even = share(total, max(len(hosts), 1))
+    for host in hosts:
+        here = offered.get(host, {})
+        if whole and here:
+            yield host, here
+            continue
+        amounts = {**asked.amounts, **even, **known.get(host, {})}
+        if not types_of(asked.amounts) and len(types_of(here)) < 2:
+            # Of one type only: that it has that type, which it did not ask for, binds it nowhere.
+            amounts = {k: v for k, v in amounts.items() if k not in types_of(amounts)}
+        yield host, _present(amounts)
+
+
+def _detail(part: Record, threads: int) -> Amounts:
+    amounts: Amounts = {}
+    gres = _gres(part, "GRES")
+    cpus = part.number("CPUs") or part.number("Cores") * threads
+    cpus = cpus or _count(part.text("CPU_IDs"))
+    if cpus:
+        amounts["cpu"] = cpus * 1000
+    memory = part.number("Mem")
+    if memory:
+        amounts["memory"] = memory * MIB
+    return amounts | gres
+
+
+def _count(text: str) -> int:
+    """Count the numbers of ``0-3,8``."""
+    total = 0
+    for first, last in re.findall(r"(\d{1,9})(?:-(\d{1,9}))?", text):
+        total += int(last or first) - int(first) + 1
+    return max(0, total)
+
+
+def _memory(record: Record, cpus: int) -> Amounts:
+    each = record.memory("MinMemoryCPU")
+    if each:
+        return {"memory": each * cpus}
+    node = record.memory("MinMemoryNode")
+    return {"memory": node} if node else {}
+
+
+def _tasks_per_node(record: Record) -> int:
+    text = record.text("NtasksPerN:B:S:C").split(":")[0]
+    return int(text) if text.isdecimal() else record.number("NtasksPerNode")
+
+
+def _tres(record: Record, *keys: str) -> Amounts:
+    amounts = read_tres(record.text(*keys))
+    if amounts is None:
+        key = next(key for key in keys if record.text(key))
+        record.problem(key, "trackable resources such as cpu=64,mem=400G,gres/gpu=8")
+    return amounts or {}
+
+
+def _gres(record: Record, key: str) -> Amounts:
+    amounts = read_gres(record.text(key))
+    if amounts is None:
+        record.problem(key, "generic resources such as gres:gpu:h100:8")
+    return amounts or {}
+
+
+def _divides(amounts: Amounts, parts: int) -> bool:
+    return all(amount % parts == 0 for amount in amounts.values())
+
+
+def _present(amounts: Amounts) -> Amounts:
+    return {name: amount for name, amount in sorted(amounts.items()) if amount}

@@ -1,0 +1,55 @@
+"""States of jobs, and why one that waits is not to be planned yet."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from kantopt.formats.slurm.records import Record
+
+State = Literal["pending", "running", "completing", "ended"]
+
+_RUNNING = {"RUNNING", "SUSPENDED", "CONFIGURING", "STOPPED", "RESIZING", "SIGNALING", "STAGE_OUT"}
+_HELD = {
+    "JobHeldUser": "held (JobHeldUser)",
+    "JobHeldAdmin": "held (JobHeldAdmin)",
+    "JobHoldMaxRequeue": "held (JobHoldMaxRequeue)",
+    "Dependency": "that depend on others (Dependency)",
+    "DependencyNeverSatisfied": "that depend on others (Dependency)",
+    "BeginTime": "for a later time (BeginTime)",
+    "JobArrayTaskLimit": "of arrays at their limit (JobArrayTaskLimit)",
+    "Reservation": "for a reservation of another time (Reservation)",
+    "Cleaning": "that are being cleaned up (Cleaning)",
+}
+_LIMIT = re.compile(
+    r"(Assoc(?!iationJobLimit$)|Association|QOS(?!Grp)|InvalidQOS|InvalidAccount|Partition"
+    r"|AccountNotAllowed|AccountingPolicy|BadConstraints|MaxMemPerLimit|FrontEndDown|Deadline)"
+)
+
+
+def state_of(record: Record) -> State:
+    """Tell what a job does with nodes."""
+    states = record.flags("JobState")
+    if "COMPLETING" in states:
+        return "completing"
+    if "PENDING" in states or states & {"REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT"}:
+        return "pending"
+    if states & _RUNNING:
+        return "running"
+    if not states:
+        record.problem("JobState", "a state such as PENDING or RUNNING")
+    return "ended"
+
+
+def held(record: Record) -> str:
+    """Say why a job that waits cannot be given nodes by Slurm now; empty if it can."""
+    reason = record.text("Reason")
+    if reason in _HELD:
+        return _HELD[reason]
+    if record.text("Priority") == "0":
+        return _HELD["JobHeldUser"]
+    if _LIMIT.match(reason):
+        return "kept by a limit of accounting, QOS or partition"
+    if record.flags("JobState") & {"REQUEUE_HOLD", "SPECIAL_EXIT"}:
+        return _HELD["JobHeldUser"]
+    return ""

@@ -1,0 +1,121 @@
+"""Text of ``scontrol show``, topology.conf and ``sacctmgr -P show qos`` into records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from kantopt.errors import Problem
+from kantopt.formats.slurm.records import Record
+
+KINDS = (
+    "JobId",
+    "NodeName",
+    "PartitionName",
+    "ReservationName",
+    "SwitchName",
+    "BlockName",
+    "AggregatedBlock",
+    "BlockSizes",
+)
+"""Fields that begin a record, which is of that kind."""
+
+_FIELD = re.compile(r"(?:^|\s+)([A-Za-z][\w/:.\-]*)=")
+_TO_THE_END = {
+    "JobId": {
+        "JobName",
+        "Comment",
+        "AdminComment",
+        "SystemComment",
+        "Extra",
+        "Command",
+        "WorkDir",
+        "StdErr",
+        "StdIn",
+        "StdOut",
+    },
+    "NodeName": {"OS", "Reason", "Comment", "Extra"},
+    "ReservationName": {"Comment"},
+}
+"""Fields whose value may hold spaces and is the last of its line."""
+
+
+def read_text(text: str, file: str, problems: list[Problem]) -> Iterator[Record]:
+    """Read what Slurm printed as text.
+
+    Parameters
+    ----------
+    text
+        Any number of records, of any kind.
+    file, problems
+        Where it comes from, and where to report what is wrong with it.
+    """
+    lines: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("Configuration data as of"):
+            yield from _records(lines, file, problems)
+            yield _config(text.splitlines()[number - 1 :], file, problems)
+            return
+        if line.startswith("Name|"):
+            yield from _records(lines, file, problems)
+            yield from _table(text.splitlines()[number - 1 :], file, problems)
+            return
+        if not line.strip() or line.startswith(("#", "No ")):
+            continue
+        begins = line.split("=", 1)[0] in KINDS
+        if begins:
+            yield from _records(lines, file, problems)
+            lines = []
+        if begins or lines:
+            lines.append(line.rstrip())
+        else:
+            found = f"{line.strip()[:60]!r}"
+            expected = "a line of scontrol show, such as NodeName=n1 ..."
+            problems.append(Problem(file, f"line {number}", found, expected))
+            return
+    yield from _records(lines, file, problems)
+
+
+def _records(lines: list[str], file: str, problems: list[Problem]) -> Iterator[Record]:
+    if not lines:
+        return
+    kind = lines[0].split("=", 1)[0]
+    ending = _TO_THE_END.get(kind, set()) if len(lines) > 1 else set()
+    fields: dict[str, str] = {}
+    details = []
+    for line in lines:
+        found = _fields(line.split("#")[0] if kind in KINDS[4:] else line, ending)
+        if kind == "JobId" and "CPU_IDs" in found:
+            details.append(found)
+        else:
+            fields.update(found)
+    yield Record(kind, fields, file, problems, tuple(details))
+
+
+def _fields(line: str, ending: set[str]) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    place = 0
+    while match := _FIELD.search(line, place):
+        key, start = match[1], match.end()
+        following = None if key in ending else _FIELD.search(line, start)
+        end = following.start() if following else len(line)
+        fields[key] = line[start:end].strip()
+        place = end
+    return fields
+
+
+def _config(lines: list[str], file: str, problems: list[Problem]) -> Record:
+    """Read ``scontrol show config``: a name and a value in each line."""
+    pairs = (line.partition("=") for line in lines[1:] if "=" in line)
+    fields = {key.strip(): value.strip() for key, _, value in pairs}
+    moment = lines[0].removeprefix("Configuration data as of").strip()
+    return Record("Config", {"Config": "config", "Moment": moment, **fields}, file, problems)
+
+
+def _table(lines: list[str], file: str, problems: list[Problem]) -> Iterator[Record]:
+    """Read a table with ``|`` between its columns, as ``sacctmgr -P show qos`` prints it."""
+    columns = lines[0].strip().split("|")
+    for line in lines[1:]:
+        if line.strip():
+            fields = dict(zip(columns, line.rstrip("\n").split("|"), strict=False))
+            yield Record("Qos", {"Qos": fields.get("Name", ""), **fields}, file, problems)

@@ -1,0 +1,142 @@
+"""Switches and blocks into topology levels: the leaf of a tree and what is above, blocks.
+
+A domain of each level is known by a label of its nodes. A node that hangs above the lowest switches
+is, in the levels below, in a domain of its own switch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kantopt.errors import Problem
+from kantopt.formats.slurm.names import LEVEL
+from kantopt.formats.slurm.records import Record
+from kantopt.schema.snapshot import Node, Topology, TopologyLevel
+
+LEAF = "leaf"
+"""Level of the switches that nodes hang on."""
+BLOCK = "block"
+"""Level of base blocks."""
+
+
+class Levels:
+    """The levels of a cluster and the labels of its nodes.
+
+    Parameters
+    ----------
+    records
+        Records of switches, blocks, block sizes.
+    """
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self._labels: dict[str, dict[str, str]] = {}
+        self._names: list[str] = []
+        """From fine to coarse."""
+        switches = {r.name: r for r in records if r.kind == "SwitchName"}
+        blocks = [r for r in records if r.kind == "BlockName"]
+        if switches:
+            self._tree(switches)
+        elif blocks:
+            sizes = next((r for r in records if r.kind == "BlockSizes"), None)
+            self._blocks(blocks, sizes)
+
+    @property
+    def finest(self) -> str | None:
+        """Name of the finest level."""
+        return self._names[0] if self._names else None
+
+    @property
+    def topology(self) -> Topology:
+        """The levels, coarse to fine."""
+        levels = [TopologyLevel(name=n, node_label=f"{LEVEL}{n}") for n in reversed(self._names)]
+        return Topology(levels=tuple(levels))
+
+    def onto(self, node: Node) -> Node:
+        """Return a node with the labels of its domains."""
+        found = self._labels.get(node.name)
+        if not found:
+            return node
+        return node.model_copy(update={"labels": dict(sorted({**node.labels, **found}.items()))})
+
+    def _tree(self, switches: Mapping[str, Record]) -> None:
+        children = {name: record.hosts("Switches") for name, record in switches.items()}
+        parent = {child: name for name, below in children.items() for child in below}
+        heights: dict[str, int] = {}
+        for name in switches:
+            self._height(name, children, heights, ())
+        top = max(heights.values())
+        self._names = [LEAF, *(f"switch-{height}" for height in range(1, top + 1))]
+        for name, record in switches.items():
+            for child in children[name]:
+                if child not in switches:
+                    record.problem("Switches", f"switches that are there; {child} is not")
+            if children[name]:
+                continue  # what a switch lists of nodes below others is theirs
+            path, switch = {0: name}, name
+            while switch in parent and len(path) <= len(switches):
+                switch = parent[switch]
+                path[heights[switch]] = switch
+            last, labels = name, {}
+            for height, level in enumerate(self._names):
+                last = path.get(height, last)
+                labels[f"{LEVEL}{level}"] = last
+            for host in record.hosts("Nodes"):
+                self._labels[host] = labels
+
+    def _height(
+        self,
+        name: str,
+        children: Mapping[str, Sequence[str]],
+        heights: dict[str, int],
+        above: tuple[str, ...],
+    ) -> int:
+        if name in above:
+            return 0  # a circle: its switches have no top, and no path ends
+        if name not in heights:
+            below = [
+                self._height(child, children, heights, (*above, name))
+                for child in children.get(name, ())
+            ]
+            heights[name] = max(below) + 1 if below else 0
+        return heights[name]
+
+    def _blocks(self, blocks: Sequence[Record], sizes: Record | None) -> None:
+        names = [record.name for record in blocks]
+        planned = sizes.text("BlockSizes") if sizes else ""
+        counts = [int(item) for item in planned.split(",") if item.strip().isdecimal()]
+        base = counts[0] if counts else 0
+        wider = [count // base for count in counts[1:] if base and count % base == 0]
+        self._names = [BLOCK, *(f"blocks-{count}" for count in wider)]
+        for index, record in enumerate(blocks):
+            labels = {f"{LEVEL}{BLOCK}": names[index]}
+            for count in wider:
+                labels[f"{LEVEL}blocks-{count}"] = names[index - index % count]
+            for host in record.hosts("Nodes"):
+                self._labels[host] = labels
+
+
+def yaml_records(items: Any, file: str, problems: list[Problem]) -> list[Record]:
+    """Read the list of a topology.yaml; of several topologies the default of the cluster."""
+    chosen = next((item for item in items if item.get("cluster_default") is True), items[0])
+    found: list[Record] = []
+    for key, kind, rows in (("tree", "SwitchName", "switches"), ("block", "BlockName", "blocks")):
+        part = chosen.get(key)
+        if not isinstance(part, dict):
+            continue
+        sizes = part.get("block_sizes")
+        if isinstance(sizes, list):
+            text = ",".join(str(size) for size in sizes)
+            found.append(Record("BlockSizes", {"BlockSizes": text}, file, problems))
+        listed = part.get(rows)
+        for index, row in enumerate(listed if isinstance(listed, list) else ()):
+            if not isinstance(row, dict):
+                place = f"{key}.{rows}[{index}]"
+                problems.append(Problem(file, place, repr(row), "a mapping"))
+                continue
+            name = row.get("switch") or row.get("block")
+            fields = {kind: str(name or "")}
+            fields |= {"Nodes": str(row.get("nodes") or "")}
+            fields |= {"Switches": str(row.get("children") or "")}
+            found.append(Record(kind, fields, file, problems))
+    return found

@@ -1,0 +1,101 @@
+"""Trackable and generic resources (TRES, GRES) into amounts of our resources.
+
+GPUs are ``nvidia.com/gpu`` whatever their type; a type is a resource beside it, ``gres/gpu:h100``,
+so that who names a type takes both and who names none takes any: that is exact on nodes of several
+types as well.
+"""
+
+from __future__ import annotations
+
+import re
+
+from kantopt.formats.slurm.records import memory_of
+from kantopt.schema.gangs import GPU
+
+Amounts = dict[str, int]
+"""Amounts by resource: CPUs in thousandths, memory in bytes, all else in units."""
+
+_COUNT = re.compile(r"(\d{1,12})([KMG]?)", re.ASCII)
+_SCALE = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
+
+
+def resource(name: str, kind: str = "") -> str:
+    """Return our resource for a GRES by its name and its type, if any."""
+    if kind:
+        return f"gres/{name}:{kind}"
+    return GPU if name == "gpu" else f"gres/{name}"
+
+
+def read_gres(text: str) -> Amounts | None:
+    """Read ``gpu:h100:8(S:0-1),nic:2`` or the ``gres:`` and ``gres/`` forms of a request.
+
+    Returns
+    -------
+    Amounts or None
+        By resource, typed ones twice; ``None`` if it cannot be read.
+    """
+    amounts: Amounts = {}
+    bare = re.sub(r"\([^)]*\)", "", text)
+    for item in filter(None, (part.strip() for part in bare.split(","))):
+        parts = re.sub(r"^gres[:/]", "", item).replace("=", ":").split(":")
+        match = _COUNT.fullmatch(parts[-1])
+        if match and len(parts) > 1:
+            count = int(match[1]) * _SCALE[match[2]]
+            parts = parts[:-1]
+        else:
+            count = 1
+        if not parts[0] or len(parts) > 3:
+            return None
+        _add(amounts, parts[0], ":".join(p for p in parts[1:] if p != "no_consume"), count)
+    return amounts
+
+
+def read_tres(text: str) -> Amounts | None:
+    """Read ``cpu=64,mem=400G,node=2,gres/gpu:h100=8``; ``None`` if it cannot be read."""
+    amounts: Amounts = {}
+    typed: Amounts = {}
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        name, equals, value = item.partition("=")
+        if not equals:
+            return None
+        if name == "mem":
+            memory = memory_of(value)
+            if memory is None:
+                return None
+            amounts["memory"] = memory
+        elif name == "cpu" or name.startswith("gres/"):
+            match = _COUNT.fullmatch(value)
+            if match is None:
+                return None
+            count = int(match[1]) * _SCALE[match[2]]
+            gres, _, kind = name.removeprefix("gres/").partition(":")
+            if name == "cpu":
+                amounts["cpu"] = count * 1000
+            elif kind:
+                _add(typed, gres, kind, count)
+            else:
+                amounts[resource(gres)] = count
+    return {**typed, **amounts}
+
+
+def _add(amounts: Amounts, name: str, kind: str, count: int) -> None:
+    for key in {resource(name), resource(name, kind)}:
+        amounts[key] = amounts.get(key, 0) + count
+
+
+def times(amounts: Amounts, factor: int) -> Amounts:
+    """Return so many times as much."""
+    return {name: amount * factor for name, amount in amounts.items()}
+
+
+def share(amounts: Amounts, parts: int) -> Amounts:
+    """Return what each of so many equal parts has, rounded up to whole units."""
+    return {
+        name: -(-amount // (parts * 1000)) * 1000 if name == "cpu" else -(-amount // parts)
+        for name, amount in amounts.items()
+    }
+
+
+def types_of(amounts: Amounts, name: str = "gpu") -> list[str]:
+    """Return the typed resources of a GRES among amounts."""
+    return sorted(key for key in amounts if key.startswith(f"gres/{name}:"))

@@ -1,0 +1,1 @@
+"""Slurm's files into documents, and back."""

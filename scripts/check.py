@@ -21,6 +21,10 @@ DRIVEN = {
     "kubectl": "kubernetes-client",
     "chromium": "chromium",
     "chromedriver": "chromium-driver",
+    "munged": "munge",
+    "slurmctld": "slurmctld",
+    "slurmd": "slurmd",
+    "squeue": "slurm-client",
 }
 """Programs that tests drive, each with the Debian package that has it."""
 

@@ -1,0 +1,1 @@
+"""Plans followed by a real Slurm on this machine."""

@@ -1,0 +1,25 @@
+"""The Slurm that tests drive: it starts, runs what it is told where it is told, and is gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.slurm.cluster import Slurm, missing
+
+
+def test_jobs_run_on_the_nodes_asked_for_and_nothing_is_left_behind() -> None:
+    reason = missing()
+    if reason is not None:
+        pytest.skip(reason)
+    with Slurm(nodes=4, per_leaf=2) as slurm:
+        job = slurm.submit("gang", "--nodes=2", "--gres=gpu:h100:8", "--hold")
+        slurm.run("scontrol", "update", f"JobId={job}", "ReqNodeList=n[2,4]")
+        slurm.run("scontrol", "release", job)
+        slurm.await_state("RUNNING", job)
+        assert slurm.hosts(job) == ["n2", "n4"]
+        other = slurm.submit("other", "--nodes=3", "--gres=gpu:1")
+        slurm.wait(lambda: slurm.job(other)["Reason"] == "Resources", lambda: str(slurm.job(other)))
+        begun = slurm.processes()
+        assert len(begun) > 6  # munge, the controller, four nodes, and the job
+    assert not slurm.processes()
+    assert not slurm.folder.exists()

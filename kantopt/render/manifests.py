@@ -54,7 +54,8 @@ def manifests(
     check_not_in_vain(steps, asked, target)
     waves = [wave for wave in plan.waves if asked.wave in (None, wave.id)]
     if asked.wave is not None and not waves:
-        raise UsageError(f"--wave {asked.wave}: found a plan of {len(plan.waves)} waves")
+        known = ", ".join(str(wave.id) for wave in plan.waves) or "none"
+        raise UsageError(f"--wave: found {asked.wave}, expected one of the plan's waves: {known}")
     shown = {wave.id for wave in waves}
     lines = [
         comment(f"Plan {plan.metadata.plan_id}"),

@@ -15,6 +15,7 @@ from kantopt.errors import UsageError
 from kantopt.render.kueue import render
 from kantopt.render.steps import HOSTNAME
 from kantopt.render.targets import Asked
+from kantopt.schema.dump import dump_json
 from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet
 from kantopt.schema.plan import Plan
 from tests.render.expanded import expanded
@@ -153,7 +154,7 @@ def test_one_wave_alone_is_written_if_it_is_asked_for() -> None:
     assert [item["kind"] for item in made(plan, Asked(wave=1))] == ["Workload"]
     assert [item["kind"] for item in made(plan, Asked(wave=2))] == ["Node", "Node", "Workload"]
     assert "after 1" in render(plan, Asked(wave=2))
-    with pytest.raises(UsageError, match="--wave 3"):
+    with pytest.raises(UsageError, match="--wave: found 3"):
         render(plan, Asked(wave=3))
 
 
@@ -246,3 +247,27 @@ def test_from_a_dump_with_a_workload_that_waits_to_documents(tmp_path: Path) -> 
     assert workload["metadata"] == {"name": "job-w-12345", "namespace": "a"}
     (assigned,) = workload["status"]["admission"]["podSetAssignments"]
     assert expanded(assigned["topologyAssignment"]) == {"n0": 2, "n1": 2}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (
+            ["--to", "kubectl", "--wave", "1"],
+            "--wave: found --to kubectl, expected one of koordinator",
+        ),
+        (["--to", "kubectl", "--evict-anyway"], "--evict-anyway: found --to kubectl"),
+        (["--to", "volcano", "--kueue-api", "v1beta1"], "--kueue-api: found --to volcano"),
+        (["--to", "kueue", "--wave", "9"], "--wave: found 9, expected one of the plan's waves: 1"),
+        (["--to", "kueue", "--admission"], "--admission: found no --flavor"),
+    ],
+)
+def test_what_a_target_has_no_use_for_is_said(
+    asked: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(dump_json(make_plan([GANG], [ALL])))
+    assert run(["render", str(path), *asked]) == 64
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert not captured.out

@@ -239,7 +239,8 @@ def test_from_a_dump_with_a_workload_that_waits_to_documents(tmp_path: Path) -> 
     )
     cluster, plan, out = (tmp_path / name for name in ("c.json", "p.json", "k.yaml"))
     cluster.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": dump}))
-    assert run(["plan", str(cluster), "-q", "-o", "json", "-O", str(plan)]) == 0
+    made_by = ["--engine", "fast", "-q", "-o", "json", "-O", str(plan)]
+    assert run(["plan", str(cluster), *made_by]) == 0
     asked = ["--admission", "--flavor", "f", "-O", str(out)]
     assert run(["render", str(plan), "--to", "kueue", *asked]) == 0
     (workload,) = documents(out.read_text())

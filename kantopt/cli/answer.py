@@ -1,6 +1,7 @@
 """The plan that a command answers with: found or taken over, written as asked, its exit code."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kantopt.cli import options as opt
@@ -64,12 +65,26 @@ def write_plan(
 
         if form == "name":
             return action_lines(plan)
+        domains, level = domains_read(question)
+        if form == "html":
+            from kantopt.planning.pictures import picture_of
+            from kantopt.planning.question import judging_model
+            from kantopt.report.pages import answer_page
+
+            asked = replace(question, plan=plan, model=None)
+            return answer_page(
+                plan,
+                picture_of(asked, judging_model(asked, None)),
+                notes=question.notes,
+                further=run.blocks(plan),
+                domains=domains,
+                level=level,
+            )
         from kantopt.cli.screen import on_screen
 
         blocks = []
         if result is not None:
             size = size_read(question)
-            domains, level = domains_read(question)
             wide = form == "wide"
             blocks = plan_blocks(
                 plan, wide=wide, size=size, domains=domains, level=level, notes=question.notes

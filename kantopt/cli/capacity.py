@@ -114,6 +114,7 @@ def capacity(
         from kantopt.planning.capacity.asked import job_in_short, job_of
         from kantopt.planning.capacity.run import capacity as count
         from kantopt.planning.options import Options
+        from kantopt.planning.pictures import picture_of
         from kantopt.planning.question import chosen_model, read_question
 
         progress.reach("reading")
@@ -126,7 +127,13 @@ def capacity(
         settings = settings if workers is None else replace(settings, workers=workers)
         progress.reach("planning")
         found = count(question, chosen, wanted, moves, settings, deadline, progress.tell)
-    shown.answer(found, found.warnings, question.notes, size=size_read(question))
+    shown.answer(
+        found,
+        found.warnings,
+        question.notes,
+        lambda: picture_of(question, chosen),
+        size=size_read(question),
+    )
     if stop.signal is not None:
         return 128 + stop.signal
     return 4 if found.rooms[-1].bound == 0 else 0

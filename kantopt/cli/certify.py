@@ -105,6 +105,7 @@ def certify(
             from kantopt.planning.between import became_of
             from kantopt.planning.certify import certify as judge
             from kantopt.planning.options import Options
+            from kantopt.planning.pictures import picture_of
             from kantopt.planning.question import judging_model, question_of
             from kantopt.planning.wanted import model_pending, required_jobs
             from kantopt.schema.files import load_raw
@@ -142,7 +143,13 @@ def certify(
         if counter_example is not None and better is not None:
             emit(dumped(better.plan, format_of(None, counter_example, "yaml")), counter_example)
         certificate = result.certificate
-        shown.answer(certificate, certificate.warnings, question.notes, size=size_read(question))
+        shown.answer(
+            certificate,
+            certificate.warnings,
+            question.notes,
+            lambda: picture_of(question, chosen, better.plan if better is not None else None),
+            size=size_read(question),
+        )
     if deadline.stop.signal is not None:
         return 128 + deadline.stop.signal
     return _CODES[result.certificate.verdict]

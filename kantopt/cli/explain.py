@@ -1,5 +1,6 @@
 """``kantopt explain``."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -74,12 +75,22 @@ def explain(
     with stop_on_signals(deadline), progress:
         from kantopt.planning.explain.process import explain_apart
         from kantopt.planning.explain.run import find_job
+        from kantopt.planning.pictures import picture_of
         from kantopt.planning.question import chosen_model, read_question
 
         how = opt.import_as(gated, pending, topology, disturb=disturb, assume=assume, model=model)
         question = read_question(files, how)
         name = name or find_job(question, None)
         progress.reach("explaining")
-        told = explain_apart(question, chosen_model(question, model), name, deadline, what_if or ())
-    shown.answer(told, told.notes, question.notes, size=size_read(question))
+        chosen = chosen_model(question, model)
+        told = explain_apart(question, chosen, name, deadline, what_if or ())
+    as_it_stands = replace(question, plan=None)
+    shown.answer(
+        told,
+        told.notes,
+        question.notes,
+        lambda: picture_of(as_it_stands, chosen, told.plan),
+        seek=told.job,
+        size=size_read(question),
+    )
     return 0 if stop.signal is None else 128 + stop.signal

@@ -12,7 +12,7 @@ from kantopt.cli.output import LogForm
 if TYPE_CHECKING:
     from kantopt.planning.question import Import
 
-Form = Literal["table", "wide", "json", "yaml", "name"]
+Form = Literal["table", "wide", "json", "yaml", "name", "html"]
 Colour = Literal["auto", "always", "never"]
 Engine = Literal["auto", "fast", "exact"]
 Source = Literal[
@@ -142,8 +142,8 @@ def output_as(help_text: str | None = None, default: str = "table") -> Any:
 def document_to(document: str) -> Any:
     """Return the option ``-O`` of commands that, without ``-o``, show a table beside it."""
     text = (
-        f"{_WHOLE} Without -o the file gets {document} (YAML; JSON if it ends in .json) and "
-        "stdout the table."
+        f"{_WHOLE} Without -o the file gets {document} (YAML; JSON if it ends in .json, a "
+        "page if in .html) and stdout the table."
     )
     return typer.Option("--output-file", "-O", metavar="FILE", help=text)
 

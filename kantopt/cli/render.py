@@ -125,10 +125,12 @@ def _picture(files: list[str], how: "Import") -> tuple[str, tuple[str, ...]]:
 def _page(files: list[str], how: "Import") -> tuple[str, tuple[str, ...]]:
     from kantopt.planning.pictures import picture_of
     from kantopt.planning.question import judging_model, read_question
-    from kantopt.report.cluster_page import cluster_page
+    from kantopt.report.pages import answer_page, cluster_page
 
     question = read_question(files, how)
-    picture = picture_of(question, judging_model(question, None))
+    picture, notes = picture_of(question, judging_model(question, None)), question.notes
+    if question.plan is None:
+        return cluster_page(picture, notes), notes
     domains, level = domains_read(question)
-    page = cluster_page(picture, question.plan, question.notes, domains=domains, level=level)
-    return page, question.notes
+    page = answer_page(question.plan, picture, notes=notes, domains=domains, level=level)
+    return page, notes

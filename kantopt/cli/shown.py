@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kantopt.cli.options import Colour, Form
 from kantopt.cli.output import STDOUT, LogForm, check_output_file, complain, dumped, emit, format_of
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kantopt.planning.question import Question
     from kantopt.report.size import Size
     from kantopt.schema.base import Part
+    from kantopt.schema.picture import Picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,10 @@ class Shown:
         """
         path = self.path
         if self.form is None and path is not None:
-            emit(dumped(document, format_of(None, path, "yaml")), path)
+            if path.lower().endswith(".html"):
+                emit(laid_out("html", True), path)
+            else:
+                emit(dumped(document, format_of(None, path, "yaml")), path)
             if self.quiet:
                 return
             path = None
@@ -59,8 +63,10 @@ class Shown:
         self,
         document: Part,
         warnings: Sequence[str] = (),
-        notes: Collection[str] = (),
-        **about: object,
+        notes: Sequence[str] = (),
+        picture: Callable[[], Picture] | None = None,
+        seek: str = "",
+        **about: Any,
     ) -> None:
         """Write a document of a kind that :data:`kantopt.report.layouts.LAYOUTS` has.
 
@@ -72,6 +78,8 @@ class Shown:
             What is to be said on stderr where no table says it.
         notes
             Which of them are of reading.
+        picture, seek
+            Makes the map of a page; what is looked for on it.
         about
             What its layout takes beside the document.
 
@@ -86,6 +94,11 @@ class Shown:
 
             if form == "name":
                 return lines_of(document)
+            if form == "html":
+                from kantopt.report.pages import answer_page
+
+                drawn = picture() if picture is not None else None
+                return answer_page(document, drawn, seek=seek, notes=notes, **about)
             from kantopt.cli.screen import on_screen
 
             noted = {"notes": notes} if warnings else {}

@@ -8,6 +8,7 @@ from kantopt.errors import Problem
 from kantopt.problem.actions import Action, Wave
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
+from kantopt.schema.explanation import Steps
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
 Item = Binding | Eviction | Move
@@ -18,7 +19,9 @@ def items_of(plan: Plan) -> tuple[Item, ...]:
     return (*plan.assignments, *plan.evictions, *plan.moves)
 
 
-def waves_of(instance: Instance, plan: Plan, file: str) -> tuple[tuple[Wave, ...], list[Problem]]:
+def waves_of(
+    instance: Instance, plan: Plan | Steps, file: str
+) -> tuple[tuple[Wave, ...], list[Problem]]:
     """Return a plan's waves, and a problem for each job, pod set or node that is not known."""
     actions: dict[str, Action] = {}
     problems: list[Problem] = []

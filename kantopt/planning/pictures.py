@@ -14,9 +14,10 @@ from kantopt.problem.cluster import Node
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
+from kantopt.schema.explanation import Steps
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.picture import Bar, Picture, Pods, Step
-from kantopt.schema.plan import Unplaced
+from kantopt.schema.plan import Plan, Unplaced
 from kantopt.schema.quantity import CLAIMED, gpu_milli
 from kantopt.verify.metrics.fragmented_nodes import measure_fragmented_nodes
 from kantopt.verify.replay import replay
@@ -33,10 +34,19 @@ _KINDS = (
 """Labels that say what sort of machine a node is, the most telling first."""
 
 
-def picture_of(question: Question, model: Model) -> Picture:
+def picture_of(question: Question, model: Model, steps: Plan | Steps | None = None) -> Picture:
     """Gather what a picture of a cluster shows, before and after the plan if there is one.
 
     Jobs that wait have the reason that the plan gives; without a plan the first one found.
+
+    Parameters
+    ----------
+    question
+        The cluster and what is pending.
+    model
+        Its rules.
+    steps
+        What is done, in place of the question's plan.
 
     Raises
     ------
@@ -47,37 +57,36 @@ def picture_of(question: Question, model: Model) -> Picture:
     waves: tuple[Wave, ...] = ()
     final = instance.current
     fault = ""
-    if question.plan is not None:
-        waves, problems = waves_of(instance, question.plan, "the plan")
+    steps = steps or question.plan
+    if steps is not None:
+        waves, problems = waves_of(instance, steps, "the plan")
         if problems:
             raise BadDataError(problems)
         violations, final = replay(instance, waves)
         fault = str(violations[0]) if violations else ""
     seen = _Seen(instance)
-    states = (instance.current, final)[: 1 if question.plan is None else 2]
+    states = (instance.current, final)[: 1 if steps is None else 2]
     gpus = any(node.gpu_milli for node in instance.nodes)
     return Picture(
         name=question.snapshot.metadata.name,
         captured_at=question.snapshot.metadata.captured_at or "",
         resources=seen.resources,
         accelerators=seen.accelerators,
-        planned=question.plan is not None,
+        planned=steps is not None,
         levels=instance.topology.levels,
         bars=tuple(seen.bars(waves)),
         steps=tuple(Step(wave.id, wave.after) for wave in waves),
-        waiting=_waiting(instance) if question.plan is None else question.plan.unplaced,
+        waiting=steps.unplaced if isinstance(steps, Plan) else _waiting(instance, final),
         partly_used=tuple(_partly_used(instance, state) for state in states) if gpus else (),
         fault=fault,
     )
 
 
-def _waiting(instance: Instance) -> tuple[Unplaced, ...]:
-    """Jobs that wait as things stand, with the first reason in the way of each."""
+def _waiting(instance: Instance, final: Placement) -> tuple[Unplaced, ...]:
+    """Jobs that wait in the end, with the first reason in the way of each."""
     from kantopt.search.reasons import first_reason
 
-    return left_pending(
-        instance, instance.current, lambda j: first_reason(instance, instance.current, j)
-    )
+    return left_pending(instance, final, lambda j: first_reason(instance, final, j))
 
 
 def _partly_used(instance: Instance, state: Placement) -> int:

@@ -16,6 +16,7 @@ browsers = pytest.importorskip("tests.browser", reason="Selenium is not installe
 pytestmark = pytest.mark.skipif(
     bool(browsers.missing()), reason=f"not there: {browsers.missing() or '-'}"
 )
+TRACE = str(Path(__file__).parents[2] / "instances" / "over-time" / "trace.yaml")
 QUICKSTART = Path(__file__).parents[2] / "instances" / "quickstart"
 if not browsers.missing():
     from selenium.webdriver.common.keys import Keys
@@ -48,6 +49,14 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     snapshot.write_text(dump_json(cluster(600).snapshot))
     page = str(folder / "large.html")
     assert run(["render", str(snapshot), "--to", "html", "-q", "-O", page]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clock, "_START", time.monotonic())
+        for name, *asked in (
+            ("certified", "certify", *files, "--deterministic"),
+            ("explained", "explain", *files, "research/vision"),
+            ("simulated", "simulate", files[1], TRACE, "--policy", "fifo", "--policy", "e-binpack"),
+        ):
+            run([*asked, "-q", "-o", "html", "-O", str(folder / f"{name}.html")])
     (folder / "hostile.html").write_text(hostile_page())
     return folder
 
@@ -204,8 +213,39 @@ def test_nothing_that_a_document_holds_runs_or_is_markup(driver: WebDriver, page
         assert HOSTILE[0] in texts(driver, ".panel")[0]
 
 
+def test_a_certificate_has_its_bounds_what_it_assumes_and_the_better_plan(
+    driver: WebDriver, pages: Path
+) -> None:
+    for _ in opened(driver, pages / "certified.html"):
+        assert texts(driver, "h1")[0].startswith("BETTER PLAN FOUND")
+        headings = texts(driver, "h2")
+        assert headings[:3] == [
+            "OBJECTIVES, most important first",
+            "MAP of the better plan",
+            "ASSUMED",
+        ]
+        assert {"VALUE", "BOUND", "BETTER"} < set(texts(driver, "th"))
+        slide(driver, Keys.HOME)
+        assert "evicted" in pieces(driver, "gpu-10")
+
+
+def test_an_explanation_opens_on_its_job(driver: WebDriver, pages: Path) -> None:
+    for _ in opened(driver, pages / "explained.html"):
+        assert texts(driver, "h1")[0].startswith("FITS NOW")
+        assert found(driver, "#seek")[0].get_property("value") == "research/vision"
+        assert texts(driver, ".found-words") == ["1 job with 2 pods on 2 nodes"]
+        assert len(found(driver, ".node.found")) == 2
+
+
+def test_a_simulation_has_its_tables_and_drawings(driver: WebDriver, pages: Path) -> None:
+    for _ in opened(driver, pages / "simulated.html"):
+        assert len(found(driver, "figure svg")) == 3
+        assert "FRAGMENTATION (GFR)" in texts(driver, "h2")
+        assert not found(driver, "#map")
+
+
 @pytest.mark.skipif(not browsers.AXE, reason="KANTOPT_AXE names no file of axe-core")
-@pytest.mark.parametrize("name", ["planned", "large"])
+@pytest.mark.parametrize("name", ["planned", "large", "certified", "explained", "simulated"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_serious_fault(driver: WebDriver, pages: Path, name: str, theme: str) -> None:
     browsers.opened(driver, pages / f"{name}.html")

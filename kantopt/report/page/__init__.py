@@ -36,6 +36,8 @@ def page(
     *,
     picture: Picture | None = None,
     drawings: Sequence[str] = (),
+    of: str = "",
+    seek: str = "",
 ) -> str:
     """Write a page.
 
@@ -51,12 +53,17 @@ def page(
         The map; none: the page has none.
     drawings
         SVG documents of our own, shown between map and ``rest``.
+    of
+        What the map shows, where that is not plain.
+    seek
+        What the map's search is for when the page opens.
     """
     heads = [block for block in lead if isinstance(block, Paragraph)]
     first = heads[0] if heads else Paragraph(what)
     tables = [block for block in (*lead, *rest) if isinstance(block, Table)]
     data = {
         "picture": None if picture is None else picture_columns(picture),
+        "seek": escaped(seek),
         "tables": [_further_rows(table) for table in tables],
     }
     style, script = _text_of("page.css"), "\n".join(map(_text_of, _SCRIPTS))
@@ -70,6 +77,7 @@ def page(
         picture=picture,
         notes=[] if picture is None else picture_notes(picture)[:1],
         drawings=drawings,
+        of=of,
         data=_as_json(data),
         style=style,
         script=script,

@@ -17,7 +17,7 @@ function map(model) {
   const drawing = make("div", { class: "drawing" }), crumbs = make("nav", { "aria-label": "Place" });
   const hint = make("p", { class: "hint dim" }), found = make("p", { class: "found-words", role: "status" });
   const panel = make("aside", { class: "panel", "aria-label": "Details" }), keys = make("div");
-  const seeker = make("input", { type: "search", id: "seek", placeholder: "Find a job, node, domain or state", "aria-label": "Find a job, node, domain or state", "aria-keyshortcuts": "/" });
+  const seeker = make("input", { type: "search", id: "seek", value: given.seek, placeholder: "Find a job, node, domain or state", "aria-label": "Find a job, node, domain or state", "aria-keyshortcuts": "/" });
   const slider = make("input", { type: "range", id: "wave", min: 0, max: last, step: 1, value: view.wave, "aria-label": "Wave" });
   const said = make("output", { for: "wave" });
 

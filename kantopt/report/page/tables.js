@@ -27,7 +27,7 @@ function tableOf(table, jobs, act) {
     more.hidden = fitting.length <= limit;
   }
   filter.addEventListener("input", () => { limit = BATCH; show(); });
-  if (rows.length > 20 || heads.some((head) => head.text === "ACTION")) table.closest(".scroll").before(make("div", { class: "filter" }, filter, count));
+  if (rows.length > (heads.some((head) => head.text === "ACTION") ? 3 : 20)) table.closest(".scroll").before(make("div", { class: "filter" }, filter, count));
   table.closest(".scroll").after(more);
   show();
 }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kantopt.planning.solver_process import SolverProcess
 
 COMMANDS = (
+    "init",
     "plan",
     "defrag",
     "drain",

@@ -7,7 +7,7 @@ import typer
 
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
-from kantopt.cli.named import files_and_job
+from kantopt.cli.named import files_and_job, in_namespace
 from kantopt.cli.shown import asked_for, size_read
 from kantopt.errors import UsageError
 
@@ -72,6 +72,7 @@ def capacity(
     seed: lim.Seed = 0,
     deterministic: lim.Deterministic = False,
     workers: lim.Workers = None,
+    namespace: opt.Namespace = None,
     gated: opt.Gated = False,
     topology: opt.Levels = None,
     disturb: opt.Disturb = None,
@@ -102,6 +103,7 @@ def capacity(
     named = None
     if short is None:
         files, named = files_and_job(files, job, "capacity")
+        named = None if named is None else in_namespace(named, namespace)
     elif job is not None:
         raise UsageError("--job: found a job in short as well, expected one of them")
     shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=files)

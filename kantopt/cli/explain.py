@@ -7,7 +7,7 @@ import typer
 
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
-from kantopt.cli.named import files_and_job
+from kantopt.cli.named import files_and_job, in_namespace
 from kantopt.cli.shown import asked_for, size_read
 
 
@@ -40,6 +40,7 @@ def explain(
     model: opt.ModelName = None,
     time_limit: lim.TimeLimit = "5s",  # type: ignore[assignment]
     memory_limit: lim.MemoryLimit = None,
+    namespace: opt.Namespace = None,
     gated: opt.Gated = False,
     pending: opt.Pending = None,
     topology: opt.Levels = None,
@@ -66,6 +67,7 @@ def explain(
     from kantopt.cli.signals import stop_on_signals
 
     files, name = files_and_job(files, job, "explain")
+    name = None if name is None else in_namespace(name, namespace)
     shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=files)
     deadline = lim.deadline_of(
         time_limit, memory_limit, deterministic=False, quiet=quiet, log_form=log_format

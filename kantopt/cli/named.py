@@ -5,6 +5,11 @@ import os
 from kantopt.errors import UsageError
 
 
+def in_namespace(name: str, namespace: str | None) -> str:
+    """Return a job's name with a namespace: its own, or the one given if any is."""
+    return name if namespace is None or "/" in name else f"{namespace}/{name}"
+
+
 def files_and_job(
     arguments: list[str], job: str | None, command: str
 ) -> tuple[list[str], str | None]:

@@ -105,6 +105,12 @@ Pending = Annotated[
         help="Only these NAMESPACE/NAME pods or jobs count as pending (* and ? match). Repeatable.",
     ),
 ]
+Namespace = Annotated[
+    str | None,
+    typer.Option(
+        "--namespace", "-n", metavar="NAME", help="Namespace of jobs that are named without one."
+    ),
+]
 Disturb = Annotated[
     list[str] | None,
     typer.Option(

@@ -12,6 +12,7 @@ from kantopt.cli import options as opt
 from kantopt.cli.ahead import solver_of
 from kantopt.cli.answer import answered, exit_code, write_plan
 from kantopt.cli.habits import NO_HABITS, Habits, with_habits
+from kantopt.cli.named import in_namespace
 from kantopt.cli.output import complain
 from kantopt.cli.pace import NO_PACE, Pace, with_pace
 from kantopt.cli.shown import asked_for
@@ -66,6 +67,7 @@ def plan(
             "level, the cheapest first, each with a verified plan.",
         ),
     ] = None,
+    namespace: opt.Namespace = None,
     gated: opt.Gated = False,
     pending: opt.Pending = None,
     topology: opt.Levels = None,
@@ -97,6 +99,8 @@ def plan(
         raise UsageError("--clear: found no job, expected --for JOB beside it")
     if clear is not None:
         habits.refuse_plan_files("--clear")
+    wanted = None if wanted is None else in_namespace(wanted, namespace)
+    require = [in_namespace(name, namespace) for name in require or ()]
     shown = asked_for(output, output_file, color, quiet=quiet, log_form=log_format, inputs=files)
     deadline = lim.deadline_of(
         time_limit, memory_limit, deterministic=deterministic, quiet=quiet, log_form=log_format

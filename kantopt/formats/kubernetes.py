@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -16,6 +16,8 @@ from kantopt.formats.claimed_devices import ClaimedDevices
 from kantopt.formats.disruption import read_budget
 from kantopt.formats.gangs import Dialect, GangRef, gang_of
 from kantopt.formats.host_ports import sidecars_count
+from kantopt.formats.imported import Imported
+from kantopt.formats.known_as import names_of
 from kantopt.formats.kubernetes_jobs import JobsReader, Member, unused
 from kantopt.formats.kubernetes_nodes import bounded, read_node, selector_keys
 from kantopt.formats.kubernetes_queues import Queues
@@ -43,15 +45,6 @@ from kantopt.schema.snapshot import (
 )
 
 __all__ = ["Imported", "flatten", "import_kubernetes"]
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """A cluster as read, and what was left out or taken for granted, one line per kind."""
-
-    snapshot: ClusterSnapshot
-    pending: JobList
-    notes: tuple[str, ...]
 
 
 def import_kubernetes(
@@ -126,6 +119,7 @@ class _Import:
         self._patterns = pending
         self._matched: set[str] = set()
         self._held: set[str] = set()
+        self._known_as: dict[str, set[str]] = {}
         """Names of the pods that gates hold back, and of their jobs."""
         self._notes = Notes()
         self._attachments = Attachments(objects, self._notes)
@@ -185,7 +179,8 @@ class _Import:
             lines = (_NO_NODES, *lines)
         elif not objects.of("", "Pod"):
             lines = (_NO_PODS, *lines)
-        return Imported(snapshot, pending, lines)
+        known_as = {name: frozenset(jobs) for name, jobs in self._known_as.items()}
+        return Imported(snapshot, pending, lines, known_as, frozenset(self._held))
 
     def check_patterns(self) -> None:
         """Refuse patterns that match nothing: mistyped, they would leave everything out."""
@@ -305,6 +300,8 @@ class _Import:
             job = reader.read(name, chosen, ended)
             if job is not None:
                 names.add(name)
+                for other in names_of(member.pod for member in chosen):
+                    self._known_as.setdefault(other, set()).add(f"{namespace}/{name}")
                 (running if any(member.pod.node for member in chosen) else waiting).append(job)
         return running, waiting
 

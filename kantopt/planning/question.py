@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.planning.doubts import doubts
@@ -26,6 +27,9 @@ from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.stays import LIFTABLE, Liftable
 from kantopt.schema.trace import Trace
 from kantopt.schema.validation import validate_all
+
+if TYPE_CHECKING:
+    from kantopt.formats.imported import Imported
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,10 @@ class Question:
     """Causes that kept no pod where it is when Kubernetes objects were read."""
     annotated: tuple[str, ...] = ()
     """Annotations that importing took at their word, with how many pods have them."""
+    known_as: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Jobs, by the names of those who own their pods; all are NAMESPACE/NAME."""
+    held: frozenset[str] = frozenset()
+    """Pods and jobs that importing left out for their scheduling gates."""
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -119,6 +127,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     native = [raw for raw in raws if not is_foreign(raw.data)]
     foreign = [raw for raw in raws if is_foreign(raw.data)]
     pairs, problems = validate_all(native)
+    read: Imported | None = None
     annotated: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # an import warns of an empty cluster itself
     pending: list[Job] = []
@@ -129,13 +138,13 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     if foreign and not problems:
         keys = {key for raw, doc in pairs for key in _exempt_keys(doc, raw.file)}
         disturb = _causes((*how.disturb, *(c for raw, doc in pairs for c in _lifts(doc, raw.file))))
-        snapshot, listed, notes, annotated = _imported(
+        read, annotated = _imported(
             foreign, replace(how, labels=how.labels | keys, disturb=disturb)
         )
-        file = foreign[0].file
-        imported = [(file, (*snapshot.jobs, *listed.jobs))]
-        snapshots.append((RawDocument(file, 0, {}), snapshot))
-        pending += listed.jobs
+        file, notes = foreign[0].file, read.notes
+        imported = [(file, (*read.snapshot.jobs, *read.pending.jobs))]
+        snapshots.append((RawDocument(file, 0, {}), read.snapshot))
+        pending += read.pending.jobs
     # A document that cannot be used is there all the same: it is not missed as well.
     problems = problems or _single(raws, pairs, snapshots)
     problems = problems or list(_repeated([*_jobs_of(pairs), *imported]))
@@ -169,6 +178,8 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         assume=assume,
         disturb=disturb,
         annotated=annotated,
+        known_as={} if read is None else read.known_as,
+        held=frozenset() if read is None else read.held,
     )
 
 
@@ -235,9 +246,7 @@ def _lifts(document: Part, file: str) -> tuple[str, ...]:
     return ()
 
 
-def _imported(
-    raws: Sequence[RawDocument], how: Import
-) -> tuple[ClusterSnapshot, JobList, tuple[str, ...], tuple[str, ...]]:
+def _imported(raws: Sequence[RawDocument], how: Import) -> tuple[Imported, tuple[str, ...]]:
     by_slurm = [raw for raw in raws if is_slurm(raw.data)]
     if by_slurm and len(by_slurm) < len(raws):
         other = next(raw for raw in raws if not is_slurm(raw.data))
@@ -247,7 +256,7 @@ def _imported(
         from kantopt.formats.slurm.cluster import import_slurm
 
         read = import_slurm(raws, gated=how.gated, pending=how.pending, levels=how.levels)
-        return read.snapshot, read.pending, read.notes, ()
+        return read, ()
     from kantopt.formats.annotations import annotations_read
     from kantopt.formats.kubernetes import flatten, import_kubernetes
 
@@ -261,7 +270,7 @@ def _imported(
         labels=how.labels,
         disturb=how.disturb,
     )
-    return imported.snapshot, imported.pending, imported.notes, annotations_read(objects)
+    return imported, annotations_read(objects)
 
 
 def _jobs_of(pairs: Iterable[tuple[RawDocument, Part]]) -> Iterator[tuple[str, Sequence[Job]]]:

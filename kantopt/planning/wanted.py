@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 
 from kantopt.errors import UsageError
@@ -11,6 +11,7 @@ from kantopt.problem.chosen import asked_for
 from kantopt.problem.focus import pending_podsets, runs_enough
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
+from kantopt.schema.hints import one_of
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Metric, Model
 
@@ -71,17 +72,41 @@ def wanted_job(question: Question, name: str) -> str:
 def _named(
     question: Question, name: str, option: str, expected: str, *, pending: bool = False
 ) -> tuple[str, bool]:
-    """Find a job by NAMESPACE/NAME, or NAME if it is the only one; and whether it waits."""
+    """Find a job by any of its names, and whether it waits."""
     jobs = {f"{job.namespace}/{job.name}": job for job in question.jobs}
     known = [full for full, job in jobs.items() if not pending or _waits(job)]
-    found = [full for full in jobs if name in (full, jobs[full].name)]
-    found = [full for full in found if full == name] or found
+    found = jobs_called(question, name)
     if len(found) > 1:
-        several = ", ".join(found)
-        raise UsageError(f"{option}: found {name}, expected NAMESPACE/NAME, one of {several}")
+        several = one_of(found)
+        raise UsageError(f"{option}: found {name}, expected NAMESPACE/NAME, {several}")
     if not found:
         raise no_such_job(question, f"{option}: found {name}, expected {expected}", name, known)
     return found[0], _waits(jobs[found[0]])
+
+
+def jobs_called(question: Question, name: str) -> list[str]:
+    """Return the jobs, NAMESPACE/NAME, that a name may mean; the surest kind of name wins.
+
+    That is the job's own, then that of an owner of its pods (Job, StatefulSet, Deployment), then
+    that of a pod; each with its namespace or without.
+    """
+    jobs = {f"{job.namespace}/{job.name}": job for job in question.jobs}
+    if name in jobs:
+        return [name]
+
+    def called(full: str) -> bool:
+        return name in (full, full.split("/", 1)[1])
+
+    own = [full for full in jobs if called(full)]
+    owners = sorted({job for other, of in question.known_as.items() if called(other) for job in of})
+    return own or owners or [full for full, job in jobs.items() if any(map(called, _pods(job)))]
+
+
+def _pods(job: Job) -> Iterator[str]:
+    """Names of a job's pods, as far as they are known."""
+    for podset in job.pod_sets:
+        for pod in (*podset.pods, *(pod for place in podset.assignments for pod in place.pods)):
+            yield f"{job.namespace}/{pod.name}"
 
 
 def no_such_job(
@@ -102,6 +127,10 @@ def no_such_job(
     """
     if not known:
         return UsageError(f"{message}; the input has none{_held_back(question)}")
+    if name is not None and any(name in (full, full.split("/", 1)[1]) for full in question.held):
+        return UsageError(
+            f"{message}; it is held back by scheduling gates and left out: it counts with --gated"
+        )
     if name is not None:
         close = get_close_matches(name, [*known, *(full.split("/", 1)[1] for full in known)], n=1)
         if close:

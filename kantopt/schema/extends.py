@@ -20,9 +20,14 @@ _P = TypeVar("_P", bound=Part)
 
 def models_folder() -> Path:
     """Folder of the shipped models: inside the package, or beside it in a checkout."""
+    return shipped_folder("models")
+
+
+def shipped_folder(in_checkout: str) -> Path:
+    """Folder of files that come with the package: inside it, or at their place in a checkout."""
     package = Path(kantopt.schema.__file__).parent.parent
-    inside = package / "models"
-    return inside if inside.is_dir() else package.parent / "models"
+    inside = package / Path(in_checkout).name
+    return inside if inside.is_dir() else package.parent / in_checkout
 
 
 def shipped_models() -> list[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from pydantic import ValidationError
 
 from kantopt.errors import BadDataError, Problem, UsageError
+from kantopt.formats.imported import Imported
 from kantopt.formats.objects import Notes
 from kantopt.formats.slurm import names
 from kantopt.formats.slurm.gather import Records
@@ -44,22 +44,13 @@ _NO_NODES = "the input has no nodes: scontrol show node shows them"
 _NO_JOBS = "the input has no jobs, so every node counts as empty: scontrol -d show job shows them"
 
 
-@dataclass(frozen=True, slots=True)
-class SlurmCluster:
-    """A cluster as read, and what was left out or taken for granted, one line per kind."""
-
-    snapshot: ClusterSnapshot
-    pending: JobList
-    notes: tuple[str, ...]
-
-
 def import_slurm(
     raws: Sequence[RawDocument],
     *,
     gated: bool = False,
     pending: Sequence[str] = (),
     levels: Sequence[str] = (),
-) -> SlurmCluster:
+) -> Imported:
     """Read what Slurm printed as a snapshot and a list of pending jobs.
 
     Parameters
@@ -111,7 +102,7 @@ class _Import:
         self._held: set[str] = set()
         self._notes = Notes()
 
-    def run(self, chosen: Sequence[str]) -> SlurmCluster:
+    def run(self, chosen: Sequence[str]) -> Imported:
         records, notes = self._records, self._notes
         moment = records.moment()
         partitions = Partitions(records.of("PartitionName"), records.of("NodeName"))
@@ -175,7 +166,7 @@ class _Import:
             lines = (_NO_NODES, *lines)
         elif not records.of("JobId"):
             lines = (_NO_JOBS, *lines)
-        return SlurmCluster(
+        return Imported(
             ClusterSnapshot(
                 api_version=API_VERSION,
                 kind="ClusterSnapshot",

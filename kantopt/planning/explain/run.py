@@ -17,13 +17,14 @@ from kantopt.planning.explain.verdict import Ladder, climb, question_name
 from kantopt.planning.explain.what_if import Side, side_of, what_if
 from kantopt.planning.question import Question
 from kantopt.planning.steps import steps_of
-from kantopt.planning.wanted import no_such_job
+from kantopt.planning.wanted import jobs_called, no_such_job
 from kantopt.problem.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.not_modelled import why_not_placed
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.explanation import Conflict, Explanation, Verdict
+from kantopt.schema.hints import one_of
 from kantopt.schema.model import Model
 from kantopt.schema.plan import SnapshotRef
 from kantopt.search.explain.conflict import conflict_of
@@ -38,7 +39,7 @@ _STRICT = (
 
 
 def find_job(question: Question, name: str | None, command: str = "explain") -> str:
-    """Full name of a job given as NAMESPACE/NAME, or as NAME where one namespace has it.
+    """Full name of a job given by any of its names (:func:`kantopt.planning.wanted.jobs_called`).
 
     ``command`` is who asks, for errors.
 
@@ -51,13 +52,11 @@ def find_job(question: Question, name: str | None, command: str = "explain") -> 
     if name is None:
         message = f"{command}: found no job, expected its NAMESPACE/NAME behind the files, or --job"
         raise no_such_job(question, message, None, names)
-    found = [name] if name in names else [n for n in names if n.split("/", 1)[1] == name]
+    found = jobs_called(question, name)
     if len(found) == 1:
         return found[0]
     if found:
-        raise UsageError(
-            f"{command}: found {name}, expected NAMESPACE/NAME, one of {', '.join(found)}"
-        )
+        raise UsageError(f"{command}: found {name}, expected NAMESPACE/NAME, {one_of(found)}")
     message = f"{command}: found {name}, expected a job of the input"
     raise no_such_job(question, message, name, names)
 

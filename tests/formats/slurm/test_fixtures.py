@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.formats.slurm.cluster import SlurmCluster, import_slurm
+from kantopt.formats.imported import Imported
+from kantopt.formats.slurm.cluster import import_slurm
 from kantopt.problem.build import build_instance
 from kantopt.schema.consistency import check_documents
 from kantopt.schema.dump import dump_yaml
@@ -25,14 +26,14 @@ FOLDER = Path(__file__).resolve().parent.parent / "fixtures" / "slurm"
 CASES = sorted(path for path in FOLDER.iterdir() if path.is_dir())
 
 
-def read(case: Path) -> SlurmCluster:
+def read(case: Path) -> Imported:
     """Import all files of a folder."""
     raws = load_raw([str(path) for path in sorted(case.iterdir())])
     assert all(is_slurm(raw.data) for raw in raws)
     return import_slurm(raws)
 
 
-def text_of(cluster: SlurmCluster) -> str:
+def text_of(cluster: Imported) -> str:
     """Write documents and notes as the expected files have them."""
     documents = [dump_yaml(cluster.snapshot), dump_yaml(cluster.pending)]
     notes = "".join(f"# {line}\n" for line in cluster.notes)

@@ -1,0 +1,48 @@
+"""``kantopt init``."""
+
+import os
+from typing import Annotated
+
+import typer
+
+from kantopt.cli import options as opt
+from kantopt.cli.output import complain, emit
+from kantopt.errors import CannotCreateError
+
+FILES = {"snapshot.yaml": "cluster.yaml", "jobs.yaml": "jobs.yaml"}
+"""What is copied, under which name."""
+
+
+def init(
+    folder: Annotated[
+        str, typer.Argument(metavar="[FOLDER]", help="Where to; it is made if need be.")
+    ] = ".",
+    quiet: opt.Quiet = False,
+    verbose: opt.Verbose = False,
+) -> int:
+    """Write a commented example to begin with: a cluster, and jobs that wait.
+
+    Overwrites nothing. Exit codes: 0 written, 73 cannot create (something is there already).
+    """
+    from kantopt.schema.extends import shipped_folder
+    from kantopt.schema.writing import write_atomic
+
+    paths = {name: os.path.join(folder, target) for name, target in FILES.items()}
+    for path in paths.values():
+        if os.path.lexists(path):
+            raise CannotCreateError(f"{path}: cannot be written: it is there already")
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise CannotCreateError(f"{folder}: cannot be made: {reason}") from None
+    for name, path in paths.items():
+        lines = (shipped_folder("instances/quickstart") / name).read_text("utf-8").splitlines(True)
+        # Where the schema lies is another place here; `kantopt schema` prints it.
+        text = "".join(line for line in lines if not line.startswith("# yaml-language-server"))
+        write_atomic(path, text.encode())
+    emit("".join(f"{path}\n" for path in paths.values()))
+    if not quiet:
+        command = f"kantopt plan {' '.join(paths.values())}"
+        complain("note", [f"next: {command}", "all fields: kantopt schema KIND"])
+    return 0

@@ -1,0 +1,39 @@
+"""``kantopt init``: something to begin with, and nothing overwritten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+pytestmark = pytest.mark.usefixtures("files")
+
+
+def test_what_it_writes_can_be_planned(cli: Cli) -> None:
+    done = cli("init", "first")
+    assert done.code == 0
+    paths = done.out.splitlines()
+    assert paths == ["first/cluster.yaml", "first/jobs.yaml"]
+    assert f"next: kantopt plan {' '.join(paths)}" in done.err
+    assert all(Path(path).read_text().startswith("# ") for path in paths)
+    planned = cli("plan", *paths, "--engine", "fast")
+    assert planned.code == 0
+    assert planned.out.startswith("Place ")
+
+
+def test_it_overwrites_nothing(cli: Cli) -> None:
+    before = Path("jobs.yaml").read_text()
+    done = cli("init")
+    assert done.code == 73
+    assert "jobs.yaml: cannot be written: it is there already" in done.err
+    assert Path("jobs.yaml").read_text() == before
+    assert not Path("cluster.yaml").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_said(cli: Cli) -> None:
+    Path("file").write_text("")
+    done = cli("init", "file/inside")
+    assert done.code == 73
+    assert done.err.startswith("kantopt: error: file/inside: cannot be made: ")

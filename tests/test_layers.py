@@ -30,6 +30,7 @@ MAY_IMPORT = {
     "search": {"schema", "problem", "verify", "cp"},
     "planning": {"schema", "formats", "problem", "verify", "cp", "search"},
     "simulate": {"schema", "problem", "verify", "search", "planning"},
+    "api": {"schema", "report", "planning"},
     "cli": {
         "schema",
         "formats",
@@ -44,15 +45,16 @@ MAY_IMPORT = {
     },
 }
 ANYWHERE = {
-    "kantopt",
     "kantopt.errors",
     "kantopt.clock",
     "kantopt.memory",
     "kantopt.processor",
     "kantopt.shares",
     "kantopt.worker",
+    "kantopt.version",
 }
-"""``kantopt`` itself is imported for ``__version__``."""
+OUTSIDE = {"kantopt", "kantopt.__main__"}
+"""Nobody inside imports these."""
 VICTIMS = ROOT / "instances" / "golden" / "victims-on-one-node.yaml"
 HEAVY = {"numpy", "ortools", "networkx"}
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -119,7 +121,7 @@ def layer_of(module: str) -> str:
 def test_imports_go_one_way(path: Path) -> None:
     layer = layer_of(name_of(path))
     if layer not in MAY_IMPORT:
-        assert name_of(path) in ANYWHERE | {"kantopt.__main__"}, "a module outside all layers"
+        assert name_of(path) in ANYWHERE | OUTSIDE, "a module outside all layers"
         return
     for module in imported(path):
         if module.split(".")[0] == "kantopt" and module not in ANYWHERE:

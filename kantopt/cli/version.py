@@ -9,7 +9,7 @@ def version_text() -> str:
     """Versions of all that decides what a plan looks like."""
     from importlib.metadata import PackageNotFoundError, version
 
-    from kantopt import __version__
+    from kantopt.version import __version__
 
     try:
         ortools = version("ortools")

@@ -7,7 +7,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import kantopt
 from kantopt.clock import Deadline
 from kantopt.planning.actions import waves_of
 from kantopt.planning.arrivals import with_victims_back, without_wishes
@@ -60,6 +59,7 @@ from kantopt.shares import CERTIFY_FIRST, CERTIFY_LAST, CROSS_CHECK, WRITING_CER
 from kantopt.verify.metrics import measure
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
+from kantopt.version import __version__
 
 _BUT_REQUIRED = tuple(rule for rule in Rule if rule is not Rule.REQUIRED)
 
@@ -156,7 +156,7 @@ def certify(
         metadata=CertificateMetadata(
             name=question.snapshot.metadata.name,
             certificate_id="",
-            kantopt_version=kantopt.__version__,
+            kantopt_version=__version__,
         ),
         subject=subject_of(question, model, judged),
         verdict="ILLEGAL",

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import kantopt
 from kantopt.planning.goals import goal_rows
 from kantopt.planning.identity import (
     budget_refs,
@@ -31,6 +30,7 @@ from kantopt.schema.jobs import PodRef
 from kantopt.schema.model import Model
 from kantopt.verify.preemptors import Preemptors, preemptors_of
 from kantopt.verify.step import Step, Violation
+from kantopt.version import __version__
 
 if TYPE_CHECKING:
     from kantopt.search.cascade import Cascade
@@ -74,7 +74,7 @@ def plan_document(
         metadata=docs.PlanMetadata(
             name=question.snapshot.metadata.name,
             plan_id="",
-            kantopt_version=kantopt.__version__,
+            kantopt_version=__version__,
             snapshot=snapshot_ref(question),
         ),
         summary=_summary(instance, step, assignments, moves),

@@ -53,13 +53,19 @@ def judge(paths: Sequence[str], model: str | None = None, how: Import | None = N
     raws = load_raw(paths)
     if not any(is_foreign(r.data) or r.data.get("kind") == "ClusterSnapshot" for r in raws):
         return _judge_documents(raws)
-    question = question_of(raws, how or Import())
+    label = next((raw.label for raw in raws if raw.data.get("kind") == "Plan"), "")
+    return judge_question(question_of(raws, how or Import()), model, label)
+
+
+def judge_question(
+    question: Question, model: str | None = None, label: str = "the plan"
+) -> Verdict:
+    """Judge the plan of a question, or its snapshot as it stands; as :func:`judge`."""
     if question.plan is None:
         instance = question.instance(_model(question, model) or load_model("mixed"))
         standing = check_standing(instance)
         note = "no plan among the files: the snapshot is judged as it stands"
         return verdict_of("snapshot", (), standing, (*question.notes, note))
-    label = next(raw.label for raw in raws if raw.data.get("kind") == "Plan")
     return judge_plan(question, question.plan, _model(question, model), label)
 
 

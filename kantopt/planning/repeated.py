@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import kantopt
 from kantopt.planning.ended import TOO_LATE
 from kantopt.planning.identity import (
     budget_refs,
@@ -22,6 +21,7 @@ from kantopt.schema.dump import canonical_digest, dump_data, text_digest
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
+from kantopt.version import __version__
 
 _VERSION = "resourceVersion"
 """Grows with every heartbeat and says nothing about what a plan depends on."""
@@ -39,9 +39,7 @@ def question_digest(question: Question, model: Model, options: Mapping[str, obje
     snapshot.pop("metadata", None)
     pending = [_without(dump_data(job), _VERSION) for job in question.pending]
     times = _times(question, model)
-    return text_digest(
-        [kantopt.__version__, snapshot, pending, times, dump_data(model), dict(options)]
-    )
+    return text_digest([__version__, snapshot, pending, times, dump_data(model), dict(options)])
 
 
 def _times(question: Question, model: Model) -> list[object]:

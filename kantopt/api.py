@@ -1,0 +1,170 @@
+"""kantopt for programs and notebooks: documents in, documents out.
+
+What is asked about may be given as paths, as plain data (what ``json.load`` returns, of kantopt's
+documents or of Kubernetes objects) or as documents that another function returned. Errors are
+:class:`kantopt.errors.KantoptError`. Nothing is printed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from kantopt.clock import Deadline, elapsed
+from kantopt.planning.options import Options
+from kantopt.planning.question import Import, Question, chosen_model, judging_model, question_of
+from kantopt.schema.base import Part
+from kantopt.schema.certificate import Certificate
+from kantopt.schema.dump import dump_data
+from kantopt.schema.explanation import Explanation
+from kantopt.schema.files import load_raw
+from kantopt.schema.plan import Plan
+from kantopt.schema.raw import RawDocument
+from kantopt.schema.reports import Verdict
+
+Source = str | os.PathLike[str] | Mapping[str, Any] | Part
+"""A path, plain data, or a document."""
+TEN_SECONDS = 10.0
+
+
+def read(*sources: Source | Question, gated: bool = False, pending: Sequence[str] = ()) -> Question:
+    """Read a cluster and what belongs to it.
+
+    Parameters
+    ----------
+    sources
+        A snapshot or Kubernetes objects, and any job lists, a model, a plan; in any order.
+    gated
+        Whether pods that scheduling gates hold back count as pending.
+    pending
+        Patterns NAMESPACE/NAME of the jobs that count as pending; none: all of them.
+
+    Raises
+    ------
+    UsageError, MissingInputError, BadDataError
+        If something cannot be read, or does not belong together.
+    """
+    if len(sources) == 1 and isinstance(sources[0], Question):
+        return sources[0]
+    how = Import(gated=gated, pending=tuple(pending))
+    return question_of([raw for i, each in enumerate(sources) for raw in _raws(each, i)], how)
+
+
+def plan(
+    *sources: Source | Question,
+    model: str | None = None,
+    time_limit: float = TEN_SECONDS,
+    engine: str = "auto",
+    require: Iterable[str] = (),
+    seed: int = 0,
+    deterministic: bool = False,
+) -> Plan:
+    """Plan placements, evictions and moves, and verify the plan.
+
+    Parameters
+    ----------
+    sources
+        As of :func:`read`, or what that returned.
+    model
+        Name of a shipped model, or path of one. Default: the one among the sources, else ``mixed``.
+    time_limit
+        Seconds from now until the answer.
+    engine
+        ``fast``, ``exact`` or ``auto``.
+    require
+        Jobs, NAMESPACE/NAME, that must be placed.
+    seed
+        Seed of every random choice.
+    deterministic
+        Whether limits count work, so that the same input gives the same plan.
+
+    Raises
+    ------
+    UsageError, MissingInputError, BadDataError
+        If the question cannot be asked.
+    """
+    from kantopt.planning.plan import make_plan
+    from kantopt.planning.wanted import required_jobs
+
+    question = read(*sources)
+    chosen = chosen_model(question, model)
+    required = required_jobs(question, require, chosen)
+    settings = Options(engine=engine, seed=seed, require=required)  # type: ignore[arg-type]
+    deadline = _deadline(time_limit, deterministic=deterministic)
+    return make_plan(question, chosen, settings, deadline).plan
+
+
+def judge(*sources: Source | Question, model: str | None = None) -> Verdict:
+    """Judge a plan, with the snapshot it is for: legal at every step, true in what it says.
+
+    ``sources`` and ``model`` are as of :func:`plan`; by default the plan's own model judges.
+    """
+    from kantopt.planning.judge import judge_question
+
+    return judge_question(read(*sources), model)
+
+
+def certify(
+    *sources: Source | Question, model: str | None = None, time_limit: float = TEN_SECONDS
+) -> Certificate:
+    """Judge how good a plan, or the placement as it stands, is: bounds, proofs, a better plan.
+
+    ``sources``, ``model`` and ``time_limit`` are as of :func:`plan`.
+    """
+    from kantopt.planning.certify import certify as certified
+
+    question = read(*sources)
+    chosen = judging_model(question, model)
+    return certified(question, chosen, Options(), _deadline(time_limit)).certificate
+
+
+def explain(
+    *sources: Source | Question,
+    job: str,
+    model: str | None = None,
+    time_limit: float = TEN_SECONDS,
+    what_if: Sequence[str] = (),
+) -> Explanation:
+    """Explain why a job is pending, or where it is, and what helps.
+
+    Parameters
+    ----------
+    sources, model, time_limit
+        As of :func:`plan`.
+    job
+        The job, by any of its names.
+    what_if
+        Edits to try, as ``kantopt explain --what-if`` takes them.
+    """
+    from kantopt.planning.explain.process import explain_apart
+    from kantopt.planning.explain.run import find_job
+
+    question = read(*sources)
+    name = find_job(question, job)
+    deadline = _deadline(time_limit)
+    return explain_apart(question, chosen_model(question, model), name, deadline, what_if)
+
+
+def show(document: Part, *, wide: bool = False) -> str:
+    """Lay an answer out as the command line does, as plain text."""
+    from kantopt.report.blocks import Screen, render
+    from kantopt.report.layouts import blocks_of
+
+    return render(blocks_of(document, wide=wide), Screen())
+
+
+def _raws(source: Source | Question, number: int) -> list[RawDocument]:
+    label = f"<source {number + 1}>"
+    if isinstance(source, Part):
+        return [RawDocument(label, 0, dump_data(source))]
+    if isinstance(source, Mapping):
+        return [RawDocument(label, 0, dict(source))]
+    if isinstance(source, Question):
+        raise TypeError("a question that was read stands alone: give its sources together")
+    return load_raw([os.fspath(source)])
+
+
+def _deadline(seconds: float, *, deterministic: bool = False) -> Deadline:
+    """Return a deadline that counts from now; the clock of a process began with it."""
+    return Deadline(elapsed() + seconds, deterministic, whole=seconds)

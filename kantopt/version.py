@@ -1,0 +1,3 @@
+"""The version of kantopt."""
+
+__version__ = "0.1.0"

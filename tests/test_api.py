@@ -1,0 +1,87 @@
+"""kantopt in a program: paths, plain data and documents in, documents out."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kantopt
+from kantopt.errors import BadDataError, UsageError
+from kantopt.schema.yaml_text import parse_yaml
+
+QUICKSTART = Path(__file__).resolve().parent.parent / "instances" / "quickstart"
+SNAPSHOT, JOBS = QUICKSTART / "snapshot.yaml", QUICKSTART / "jobs.yaml"
+
+
+def test_a_plan_is_made_judged_certified_and_shown() -> None:
+    plan = kantopt.plan(SNAPSHOT, JOBS, model="training", time_limit=20, deterministic=True)
+    assert plan.summary.placed_pods
+    verdict = kantopt.judge(SNAPSHOT, JOBS, plan)
+    assert (verdict.judged, verdict.findings) == ("plan", ())
+    assert kantopt.show(plan).startswith("Place ")
+    certificate = kantopt.certify(SNAPSHOT, JOBS, plan, time_limit=20)
+    assert certificate.verdict in ("OPTIMAL", "OPEN")
+
+
+def test_paths_data_and_documents_are_one() -> None:
+    data = [parse_yaml(path.read_text(), str(path))[0] for path in (SNAPSHOT, JOBS)]
+    given = [item.data if hasattr(item, "data") else item for item in data]
+    question = kantopt.read(str(SNAPSHOT), JOBS)
+    plans = [
+        kantopt.plan(question, engine="fast", deterministic=True),
+        kantopt.plan(*given, engine="fast", deterministic=True),
+        kantopt.plan(question.snapshot, JOBS, engine="fast", deterministic=True),
+    ]
+    assert len({plan.metadata.plan_id for plan in plans}) == 1
+
+
+def test_the_page_on_python_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(QUICKSTART.parent.parent)
+    page = (QUICKSTART.parent.parent / "docs" / "python.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    code = code.replace("time_limit=10", "time_limit=20, deterministic=True", 1)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "NEVER" in done.stdout
+
+
+def test_a_job_is_explained() -> None:
+    told = kantopt.explain(SNAPSHOT, JOBS, job="too-big-for-a-rack", time_limit=20)
+    assert told.verdict.status == "NEVER"
+
+
+def test_what_is_wrong_is_raised() -> None:
+    with pytest.raises(BadDataError, match="<source 1>: kind: found"):
+        kantopt.read({"apiVersion": "kantopt/v1alpha1", "kind": "Nothing"})
+    with pytest.raises(UsageError, match="expected a job"):
+        kantopt.explain(SNAPSHOT, JOBS, job="nobody")
+    question = kantopt.read(SNAPSHOT)
+    with pytest.raises(TypeError, match="stands alone"):
+        kantopt.plan(question, JOBS)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        kantopt.nothing  # noqa: B018
+
+
+def test_the_time_limit_counts_from_the_call() -> None:
+    code = (
+        "import json, time, kantopt\n"
+        "time.sleep(3)\n"
+        f"plan = kantopt.plan({str(SNAPSHOT)!r}, {str(JOBS)!r}, time_limit=2, engine='fast')\n"
+        "print(json.dumps([plan.summary.placed_pods, list(plan.warnings)]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    placed, warnings = json.loads(done.stdout)
+    assert placed
+    assert not any("not examined" in text for text in warnings)
+
+
+def test_importing_it_loads_nothing_heavy() -> None:
+    heavy = "('ortools', 'numpy', 'pydantic')"
+    code = f"import sys, kantopt; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -45,6 +45,8 @@ class Cluster:
         """Those that did not fit, by what they are like."""
         self._lonely: set[int] = set()
         """Of those whom nobody is like, who did not fit."""
+        self._fitting: tuple[int, set[Hashable]] = -1, set()
+        """A version, and those who fitted then, by what they are like."""
 
     # -- who starts
 
@@ -95,7 +97,15 @@ class Cluster:
         """Whether a job that waits could start now; nothing changes."""
         if self.hopeless(j):
             return False
+        version, fitting = self._fitting
+        if version != self.version:
+            fitting = set()
+            self._fitting = self.version, fitting
+        key = self.alike(j)
+        if key in fitting:
+            return True
         if self.trial(j):
+            fitting.add(key)
             return True
         self._in_vain(j)
         return False

@@ -80,7 +80,8 @@ class BestEffort(NobodyPasses):
         # Where ranks do not change, nobody is asked who is like one that did not fit, unless one
         # may evict others and the other may not.
         by_kind = self._sequence is by_rank and self._make_room is None
-        for j in floor.waiting.best_of_each() if by_kind else self._sequence(floor):
+        hopeful = floor.waiting.hopeful(floor.cluster.hopeless)
+        for j in hopeful if by_kind else self._sequence(floor):
             self._start(floor, j)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from kantopt.search.shapes import Ints
 from kantopt.search.state import Change
 from kantopt.simulate.floor import Floor, ends, length
-from kantopt.simulate.orders import Sequence
+from kantopt.simulate.orders import Sequence, by_rank
 from kantopt.simulate.plain import Data, pods_data, pods_of
 from kantopt.simulate.preemption import MakeRoom, spared, start_without
 from kantopt.simulate.profile import NEVER, Profile
@@ -37,8 +37,7 @@ class _Running:
     """A job that runs, as the profile has it; the first two tell whether it is the same still."""
 
     version: int
-    count: int
-    """Its pods."""
+    changes: int
     end: int
     """When it ends by its estimate."""
     pods: tuple[Change, ...]
@@ -76,6 +75,8 @@ class Reservations:
         self._running: dict[int, _Running] = {}
         self._kept: dict[int, Reservation | None] = {}
         """In the order of the queue; ``None``: it found no places."""
+        self._growing: int | None = None
+        """Who was asked last, of those who run, whether it gets more pods."""
         self._late = False
         """Whether somebody runs for longer than he said."""
         self._down: frozenset[int] = frozenset()
@@ -97,8 +98,14 @@ class Reservations:
         expected = next(order, None)
         self._first = None
         held = 0
+        # Ranks do not change: behind the last reservation nobody is asked who is like one in vain.
+        by_kind = self._sequence is by_rank
         for j in self._sequence(floor):
             if held >= self._depth:
+                if by_kind:
+                    for behind in floor.waiting.hopeful(floor.cluster.hopeless, j):
+                        self._beside(floor, profile, behind)
+                    break
                 self._beside(floor, profile, j)
                 continue
             if j == expected:
@@ -116,6 +123,7 @@ class Reservations:
                 for other in list(self._kept):
                     self._drop(other)
                 self._freed = True
+                by_kind = False
                 continue
             if reserved:
                 self._first = self._first if held else j
@@ -141,7 +149,11 @@ class Reservations:
     @contextmanager
     def growing(self, floor: Floor, j: int) -> Iterator[None]:
         """Leave, while a job that runs gets more pods, what is reserved alone."""
-        profile = self._follow(floor)
+        profile, last = self._profile, self._growing
+        assert profile is not None, "the queue has been worked through"
+        if last is not None and floor.work[last].changes != self._running[last].changes:
+            self._resized(floor, profile, last)
+        self._growing = j
         with profile.imagined(floor.now, max(self._running[j].end, floor.now + 1)):
             yield
 
@@ -157,7 +169,7 @@ class Reservations:
             "passed": [[j, *whom] for j, whom in self._passed.items()],
             "first": self._first,
             "running": [
-                [j, each.version, each.count, each.end, pods_data(each.pods)]
+                [j, each.version, each.changes, each.end, pods_data(each.pods)]
                 for j, each in self._running.items()
             ],
             "kept": [
@@ -177,8 +189,8 @@ class Reservations:
         self._down = frozenset(data["down"])
         self._failed = {floor.cluster.alike(j): (lasts, j) for lasts, j in data["failed"]}
         self._running = {
-            j: _Running(version, count, end, pods_of(pods))
-            for j, version, count, end, pods in data["running"]
+            j: _Running(version, changes, end, pods_of(pods))
+            for j, version, changes, end, pods in data["running"]
         }
         self._kept = {
             j: kept and Reservation(kept[0], kept[1], pods_of(kept[2])) for j, kept in data["kept"]
@@ -186,7 +198,7 @@ class Reservations:
         if not data["begun"]:
             return
         profile = self._profile = Profile(floor.cluster.state, floor.now)
-        for j in floor.running:  # some have more pods than when the queue was worked through
+        for j in floor.running:  # one may have more pods than when the queue was worked through
             profile.give(self._now(floor, j).pods, floor.now, NEVER)
         for running in self._running.values():
             profile.take(running.pods, floor.now, running.end)
@@ -312,6 +324,13 @@ class Reservations:
         self._running[j] = running
         profile.take(running.pods, floor.now, running.end)
 
+    def _resized(self, floor: Floor, profile: Profile, j: int) -> None:
+        """Enter the pods of a job that has more or fewer of them than were known."""
+        known = self._running[j]
+        profile.give(known.pods, floor.now, known.end)
+        self._started(floor, profile, j)
+        self._freed = True
+
     def _now(self, floor: Floor, j: int) -> _Running:
         state, work = floor.cluster.state, floor.work[j]
         pods = tuple(
@@ -320,7 +339,7 @@ class Reservations:
             for spot, k in sorted(state.spots[s].items())
         )
         end = max(ends(floor, j), floor.now + 1)
-        return _Running(work.version, floor.cluster.pods(j), end, pods)
+        return _Running(work.version, work.changes, end, pods)
 
     def _needed(self) -> set[int]:
         """Times at which something changes."""
@@ -341,12 +360,14 @@ class Reservations:
                 profile.give(known.pods, known.end, NEVER)
         profile.advance(now)
         anew = bool(down - self._down)
-        self._late = False
+        self._late, self._growing = False, None
         self._freed = self._freed or down != self._down
         self._down = down
         for j, known in list(self._running.items()):
             work = floor.work[j]
-            if not work.running or work.version != known.version:
+            if work.changes == known.changes and known.end > now:
+                continue
+            if work.version != known.version:
                 profile.give(known.pods, now, known.end)
                 self._freed = self._freed or known.end > now
                 del self._running[j]
@@ -354,15 +375,13 @@ class Reservations:
                 if work.running:  # moved, perhaps to where somebody has a reservation
                     anew = True
                     self._started(floor, profile, j)
-            elif floor.cluster.pods(j) != known.count:
-                profile.give(known.pods, now, known.end)
-                self._started(floor, profile, j)
-                self._freed = True
+            elif work.changes != known.changes:
+                self._resized(floor, profile, j)
             late = self._running.get(j)
             if late is not None and late.end <= now:
                 anew = self._late = True
                 profile.take(late.pods, now, now + 1)
-                self._running[j] = _Running(late.version, late.count, now + 1, late.pods)
+                self._running[j] = _Running(late.version, late.changes, now + 1, late.pods)
         # A time that was promised is past where somebody ran for longer, or nothing happened then.
         if anew or any(kept is not None and kept.begin < now for kept in self._kept.values()):
             for j in list(self._kept):

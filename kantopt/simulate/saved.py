@@ -63,9 +63,8 @@ def take_up(simulator: Simulator, data: Data) -> None:
     simulator.cluster.restore(placement, data["down"], data["in_vain"], data["version"])
     simulator.judge.restore(data["seen"], data["judged"])
     for j, row in data["work"].items():
-        done, disturbed, version, working, stays = row
-        work = Work(done, disturbed, version, working, [tuple(stay) for stay in stays])
-        simulator.work[int(j)] = work
+        work = simulator.work[int(j)] = Work(*row)
+        work.stays = [(begin, working, gpus) for begin, working, gpus in work.stays]
     for j in range(len(simulator.work)):
         if str(j) not in data["work"]:
             simulator.work[j] = Work()

@@ -144,10 +144,11 @@ class Simulator:
         self.judge.departed()
         self.backfill(self)
         for j in () if self.cycles else list(self.short):
-            with self.backfill.growing(self, j):
-                grew = self.cluster.grow(j)
-            if grew:
-                self._grew(j)
+            if self.cluster.lacks.room_for_more(j):
+                with self.backfill.growing(self, j):
+                    grew = self.cluster.grow(j)
+                if grew:
+                    self._grew(j)
         self.judge.arrived(self.now)
         if self.cycles:
             self.cycles.look()

@@ -86,20 +86,36 @@ class Waiting:
         """Whether one that waits came before a job, which waits as well."""
         return self._arrivals[0] < (self._arrival(j), j)
 
-    def best_of_each(self) -> Iterator[int]:
-        """Yield in order the first of each group of jobs that are alike.
+    def hopeful(self, hopeless: Callable[[int], bool], first: int | None = None) -> Iterator[int]:
+        """Yield in order all but those who are like one that is hopeless.
 
-        After one has been yielded and has left, the next like it follows; one that has not left
-        stands for all of its group. So nobody is asked twice what is known.
+        Who was yielded may leave, and what is hopeless may grow meanwhile. So of a long queue only
+        those are looked at of whom something is to be learned.
+
+        Parameters
+        ----------
+        hopeless
+            Whether neither a job nor any like it need be looked at.
+        first
+            Begin with this one; ``None``: with all.
         """
-        heads = [(group[0], n, key) for n, (key, group) in enumerate(self._groups.items())]
+        start = None if first is None else (self._rank(first), first)
+        heads = []
+        for n, (key, group) in enumerate(self._groups.items()):
+            i = 0 if start is None else bisect_left(group, start)
+            if i < len(group):
+                heads.append((group[i], n, i, key))
         heapq.heapify(heads)
         while heads:
-            (rank, j), n, key = heapq.heappop(heads)
-            yield j
-            group = self._groups.get(key)
-            if group and group[0] != (rank, j):
-                heapq.heappush(heads, (group[0], n, key))
+            entry, n, i, key = heapq.heappop(heads)
+            if hopeless(entry[1]):
+                continue
+            yield entry[1]
+            group = self._groups.get(key, [])
+            if i < len(group) and group[i] == entry:
+                i += 1
+            if i < len(group):
+                heapq.heappush(heads, (group[i], n, i, key))
 
 
 def _drop(entries: list[_E], entry: _E) -> None:

@@ -21,6 +21,8 @@ class Work:
     """Since when it works, or from when on; ``None`` while it does not run."""
     stays: list[tuple[int, int, int]] = field(default_factory=list)
     """Of its pods that are placed: when they came, when they work, and their milli-GPU."""
+    changes: int = 0
+    """Grows with every coming and going of its pods."""
 
     @property
     def running(self) -> bool:
@@ -38,6 +40,7 @@ class Work:
             Of the pods that were placed, milli-GPU.
         """
         self.version += 1
+        self.changes += 1
         self.working = working
         self.stays = [(now, working, gpus)]
         return None if task.duration is None else working + task.duration - self.done
@@ -45,12 +48,14 @@ class Work:
     def more(self, now: int, gpus: int) -> None:
         """Take note of pods that came later, or at once with the first."""
         assert self.working is not None, "it runs"
+        self.changes += 1
         if self.stays[-1][0] == now:
             gpus += self.stays.pop()[2]
         self.stays.append((now, max(now, self.working), gpus))
 
     def fewer(self, gpus: int) -> list[tuple[int, int, int]]:
         """Let pods with so many milli-GPU go, those that came last; return their stays."""
+        self.changes += 1
         gone = []
         while gpus and self.stays:
             begin, working, there = self.stays.pop()
@@ -64,6 +69,7 @@ class Work:
     def end(self) -> None:
         """Let it stop for good."""
         self.version += 1
+        self.changes += 1
         self.working = None
         self.stays = []
 

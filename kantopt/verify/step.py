@@ -86,7 +86,7 @@ class Loads:
             for s, (old, new) in enumerate(
                 zip(instance.current.podsets, placement.podsets, strict=True)
             )
-            if new is not old
+            if new is not old and new != old
         ]
         if 2 * len(changed) > len(placement.podsets):
             loads = cls(instance)

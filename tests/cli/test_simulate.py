@@ -94,7 +94,7 @@ def test_several_traces_have_names_of_their_own(cli: Cli) -> None:
     ("arguments", "code", "said"),
     [
         (("snap.yaml",), 65, "expected one Trace at least among the files"),
-        (("trace.yaml",), 65, "a ClusterSnapshot or a list of Kubernetes objects"),
+        (("trace.yaml",), 65, "expected a ClusterSnapshot, Kubernetes objects"),
         (("snap.yaml", "trace.yaml", "--policy", "fif"), 64, "did you mean fifo?"),
         (("snap.yaml", "trace.yaml", "--policy", "fifo"), 64, "found fifo 2 times"),
         (("snap.yaml", "trace.yaml", "--policy", "own.yaml"), 66, "own.yaml"),

@@ -11,6 +11,7 @@ import pytest
 import typer
 
 from kantopt.cli.app import COMMANDS, command_line
+from kantopt.render.slurm import SLURM_SCRIPT
 from scripts.bench.command import TRIALS, bench_app
 from scripts.bench.suites import SUITES
 
@@ -102,6 +103,9 @@ def test_every_option_that_a_document_gives_a_command_is_one_of_its_own(document
 def test_every_option_that_a_document_explains_is_one_of_some_command(document: Path) -> None:
     scripts = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "scripts").glob("*.py"))
     known = options_of_bench().union({"--version"}, *(options_of(name) for name in COMMANDS))
+    known |= set(
+        OPTION.findall(SLURM_SCRIPT.read_text(encoding="utf-8").partition("Exit status")[0])
+    )
     spans = [span for line in lines_of(document) for span in SPAN.findall(line)]
     named = [option for span in spans if span.startswith("--") for option in OPTION.findall(span)]
     assert not [option for option in named if option not in known and f'"{option}"' not in scripts]

@@ -50,7 +50,7 @@ def render(
     evict_anyway: Annotated[
         bool,
         typer.Option(
-            "--evict-anyway", help="YAML: evict also for pods that the target cannot bind."
+            "--evict-anyway", help="YAML, slurm: evict also for pods that it cannot bind."
         ),
     ] = False,
     admission: Annotated[
@@ -75,10 +75,11 @@ def render(
 
     kubectl: evictions with uid and resourceVersion, and patches of gated pods with tests that
     fail if the plan is stale. koordinator, kueue, volcano: YAML documents, wave by wave, with
-    comments on what they enforce and what is left to you. svg: the nodes by topology domain,
-    what runs on them, what leaves and what arrives, before and after the plan. html: one file
-    to open in a browser, with a map from wave to wave, objectives and bounds, actions, and who
-    waits why. Changes nothing itself.
+    comments on what they enforce and what is left to you. slurm: a shell script of scontrol
+    calls that checks before it acts, waits in between, and goes on where it was ended. svg: the
+    nodes by topology domain, what runs on them, what leaves and what arrives, before and after
+    the plan. html: one file to open in a browser, with a map from wave to wave, objectives and
+    bounds, actions, and who waits why. Changes nothing itself.
     """
     from kantopt.cli.progress import Progress
 

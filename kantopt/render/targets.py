@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kantopt.schema.plan import Plan
 
 KueueApi = Literal["v1beta1", "v1beta2"]
-TargetName = Literal["kubectl", "koordinator", "kueue", "volcano"]
+TargetName = Literal["kubectl", "koordinator", "kueue", "slurm", "volcano"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,11 @@ TARGETS: dict[TargetName, Target] = {
         "Workloads stopped, and node selectors of an admission check",
         "kantopt.render.kueue:render",
         frozenset({"wave", "evict_anyway", "admission", "flavor", "kueue_api"}),
+    ),
+    "slurm": Target(
+        "a shell script of scontrol calls that checks first, goes on and takes back",
+        "kantopt.render.slurm:render",
+        frozenset({"evict_anyway"}),
     ),
     "volcano": Target(
         "commands that abort jobs, and node selectors of gated pods",

@@ -18,8 +18,11 @@ from xml.etree import ElementTree
 
 import yaml
 
+from kantopt.errors import BadDataError
 from kantopt.planning.pictures import picture_of
 from kantopt.planning.question import Question, judging_model
+from kantopt.render.shell import one_line
+from kantopt.render.slurm import SLURM_SCRIPT
 from kantopt.render.steps import namespace_of
 from kantopt.render.targets import TARGETS, Asked, TargetName
 from kantopt.report.picture import svg
@@ -117,6 +120,72 @@ def kubectl_script(seed: int, folder: Path) -> list[str]:
     return faults
 
 
+def slurm_script(seed: int, folder: Path) -> list[str]:
+    """A script is ours but for a few words before it, and these are ids, nodes and text."""
+    rng = random.Random(f"slurm {seed}")
+    plan = hostile_plan(seed, without_nul)
+    if rng.random() < 0.6:
+        jobs = [job.model_copy(update={"uid": f"{rng.randint(1, 99)}@9"}) for job in plan.jobs]
+        plan = plan.model_copy(update={"jobs": tuple(jobs)})
+    if rng.random() < 0.7:
+        plan = _on_real_nodes(plan)
+    try:
+        script = TARGETS["slurm"].render(plan, Asked(evict_anyway=True))
+    except BadDataError as error:
+        return [] if "the name of a Slurm node" in str(error) else [str(error)]
+    head, _, body = script.partition("\nusage=")
+    faults = unprintable(script)
+    if f"usage={body}" != SLURM_SCRIPT.read_text(encoding="utf-8"):
+        faults.append("a name has got into the script")
+    shell = Shell(folder)
+    names = ("what", "plan_id", "reservation", "cluster", "taken", "jobs", "steps", "plan")
+    words = " ".join(f'"${name}"' for name in names)
+    faults += shell.run(f"{head}\nscontrol {words}\n")
+    for call in shell.calls():
+        told = dict(zip(names, call.words[1:], strict=True))
+        if told["cluster"] != one_line(plan.metadata.snapshot.name):
+            faults.append("another cluster")
+        for name, form in _SLURM_WORDS.items():
+            if not re.fullmatch(form, told[name], re.ASCII):
+                faults.append(f"odd {name}: {told[name]!r}")
+    return faults
+
+
+_SLURM_WORDS = {
+    "plan_id": "[0-9a-f]{1,12}|plan",
+    "taken": r"\d*",
+    "jobs": r"[\d,_]*",
+    "steps": r"[\d ]*",
+    "plan": r"(\d+ (evict|leave|return|start) [\d_]+ \d+ \d+ [\w.,\[\]-]+(\n(?=.)|))*",
+}
+
+
+def _on_real_nodes(plan: Plan) -> Plan:
+    """Give nodes names that Slurm would take."""
+    found = {node: f"n{k}" for k, node in enumerate(sorted(_nodes(plan)))}
+    return plan.model_copy(
+        update={
+            "assignments": tuple(
+                item.model_copy(update={"node": found[item.node]}) for item in plan.assignments
+            ),
+            "evictions": tuple(
+                item.model_copy(update={"node": found[item.node]}) for item in plan.evictions
+            ),
+            "moves": tuple(
+                item.model_copy(
+                    update={"from_node": found[item.from_node], "to_node": found[item.to_node]}
+                )
+                for item in plan.moves
+            ),
+        }
+    )
+
+
+def _nodes(plan: Plan) -> set[str]:
+    found = {item.node for item in (*plan.assignments, *plan.evictions)}
+    return found | {node for item in plan.moves for node in (item.from_node, item.to_node)}
+
+
 def manifests(name: TargetName, asked: Asked, seed: int, folder: Path) -> list[str]:
     """Documents hold strings of the plan and of the renderer, whole, and no others."""
     plan = hostile_plan(seed)
@@ -204,6 +273,7 @@ TRIALS: dict[str, Trial] = {
     "plan": plan_documents,
     "kubectl": kubectl_requests,
     "kubectl --shell": kubectl_script,
+    "slurm": slurm_script,
     **{name: partial(manifests, *how) for name, how in YAML_TARGETS.items()},
     "svg": picture,
 }

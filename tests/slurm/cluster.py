@@ -22,7 +22,7 @@ from typing import Self
 PROGRAMS = ("slurmctld", "slurmd", "scontrol", "sbatch", "munged")
 GPUS = 8
 """GPUs of each node."""
-_PATIENCE = 60.0
+_PATIENCE = 30.0
 """Seconds that anything here may take before it counts as failed."""
 
 _CONF = """\
@@ -120,7 +120,7 @@ class Slurm:
         assert done.returncode == 0, f"{' '.join(command)}: {done.stdout}{done.stderr}"
         return done.stdout
 
-    def submit(self, name: str, *options: str, script: str = "sleep 3600") -> str:
+    def submit(self, name: str, *options: str, script: str = "exec sleep 3600") -> str:
         """Submit a batch job of some name; return its id."""
         words = ("sbatch", "--parsable", "--job-name", name, "--output=/dev/null", *options)
         return self.run(*words, "--chdir=/tmp", "--wrap", script).strip()

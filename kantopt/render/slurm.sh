@@ -1,0 +1,390 @@
+usage="usage: sh SCRIPT [--dry-run] [--cancel] [--exclude] [--no-reservation] [--wait SECONDS] [--undo]
+  --dry-run         check, and say what would be done
+  --cancel          cancel victims that cannot be requeued
+  --exclude         keep jobs to their nodes by excluding all others (always so with topology/block)
+  --no-reservation  do not keep others off the nodes meanwhile
+  --wait SECONDS    longest wait for jobs to leave or to run (600)
+  --undo            take back what a run that was killed has left: holds, node lists, reservation
+Exit status: 0 done; 1 stopped on the way; 2 usage; 3 refused, nothing was done."
+dry='' cancel='' exclude='' reserve=yes patience=600 only_undo=''
+while [ $# -gt 0 ]; do
+  case $1 in
+    --dry-run) dry=yes ;;
+    --cancel) cancel=yes ;;
+    --exclude) exclude=yes ;;
+    --no-reservation) reserve='' ;;
+    --undo) only_undo=yes ;;
+    --wait) patience=${2:-}; shift ;;
+    --help) printf '%s\n' "$usage"; exit 0 ;;
+    *) printf '%s\n' "$usage" >&2; exit 2 ;;
+  esac
+  [ $# -gt 0 ] && shift
+done
+case $patience in ''|*[!0-9]*) printf '%s\n' "$usage" >&2; exit 2 ;; esac
+
+export LC_ALL=C SLURM_TIME_FORMAT=%s
+unset SLURM_CLUSTERS SQUEUE_ACCOUNT SQUEUE_CLUSTERS SQUEUE_FORMAT SQUEUE_FORMAT2 SQUEUE_LICENSES \
+  SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_SORT SQUEUE_STATES SQUEUE_USERS
+touched='' finished='' kept=''
+
+say() { printf '%s\n' "$*"; }
+stop() { say "STOPPED: $*" >&2; exit 1; }
+refuse() { say "REFUSED, nothing was done: $*" >&2; exit 3; }
+
+# Change something, or say what would be changed.
+call() {
+  if [ -n "$dry" ]; then say "  $*"; return 0; fi
+  touched=yes
+  "$@" </dev/null >/dev/null || stop "failed: $*"
+}
+
+# What Slurm says of the plan's jobs now.
+look() {
+  seen=$(squeue --noheader --all --array --states=all --jobs="$jobs" \
+    --format='%i|%T|%V|%Q|%N|%n|%x|%r' 2>&1) || case $seen in
+    *'Invalid job id'*) seen='' ;;
+    *) stop "squeue: $seen" ;;
+  esac
+}
+
+# Set state, submitted, priority, nodes, asked, excluded, reason of a job, as it was seen.
+of() {
+  state=GONE submitted='' priority='' nodes='' asked='' excluded='' reason=''
+  row=$(printf '%s\n' "$seen" | grep "^$1|" | tail -n 1)
+  [ -z "$row" ] || IFS='|' read -r _ state submitted priority nodes asked excluded reason <<EOF
+$row
+EOF
+}
+
+names_in() { [ -z "$1" ] || scontrol show hostnames "$1" | sort -u; }
+folded() { [ -z "$1" ] || scontrol show hostlist "$(printf '%s\n' "$1" | paste -s -d , -)"; }
+same() { [ "$1" = "$2" ] || [ "$(names_in "$1")" = "$(names_in "$2")" ]; }
+
+# Set comment to the AdminComment of a job, and mark to what a script like this has left in it:
+# kantopt:PLAN:LIST=NODES:PRIORITY, the last two as they were before.
+marks_of() {
+  comment=$(squeue --noheader --all --array --states=all --jobs="$1" \
+    --Format='admin_comment:1000' 2>/dev/null | sed -n '1{s/ *$//;s/^(null)$//;p;}')
+  mark=$(printf '%s\n' "$comment" | sed -n 's/.*\(kantopt:[^ ]*\).*/\1/p')
+}
+
+can_requeue() {
+  [ "$(squeue --noheader --all --array --jobs="$1" --Format='requeue:2,batchflag:2' |
+    tr -d ' \n')" = 11 ]
+}
+
+# Set now to where a line of the plan stands: to-do, leaving, done, or what is wrong.
+where() {
+  of "$3"
+  case $state in
+    RUNNING|SUSPENDED|CONFIGURING|STOPPED|SIGNALING|RESIZING|STAGE_OUT) runs=yes ;;
+    *) runs='' ;;
+  esac
+  case $2 in
+    evict|leave)
+      if [ "$submitted" != "$4" ]; then now='done'
+      elif [ "$state" = COMPLETING ]; then now=leaving
+      elif [ -z "$runs" ]; then now='done'
+      elif same "$nodes" "$6"; then now=to-do
+      else now="runs on $nodes, not on $6"; fi ;;
+    *)
+      if [ "$state" = GONE ]; then now='is gone'
+      elif [ "$2" = return ] && [ "$submitted" = "$4" ]; then now=to-do
+      elif [ "$2" = start ] && [ "$submitted" != "$4" ]; then now='was queued again'
+      elif [ "$state" = PENDING ]; then now=to-do
+      elif [ -n "$nodes" ] && same "$nodes" "$6"; then now='done'
+      else now="is $state on ${nodes:-no node}, not on $6"; fi ;;
+  esac
+}
+
+# Run a function with the words of each line of the plan, of a step (or all) and of some kinds.
+each() {
+  step=$1 kinds=$2 function=$3
+  while read -r line; do
+    # shellcheck disable=SC2086 # the words of the line
+    set -- $line
+    [ "$step" = all ] || [ "$1" = "$step" ] || continue
+    case " $kinds " in *" $2 "*) "$function" "$@" ;; esac
+  done <<EOF
+$plan
+EOF
+}
+
+complain() {
+  bad="$bad
+  $*"
+}
+
+check_line() {
+  where "$@"
+  case $now in
+    to-do) ;;
+    'done'|leaving) return ;;
+    *) complain "job $3 $now"; return ;;
+  esac
+  case $2 in
+    start|return) wanted="$wanted${wanted:+,}$6" ;;
+    *) can_requeue "$3" || { [ "$2" = evict ] && [ -n "$cancel" ]; } ||
+      complain "job $3 cannot be requeued (--cancel cancels such victims)" ;;
+  esac
+  case $2/$reason in
+    start/JobHeldUser) complain "job $3 is held by its user" ;;
+    start/JobHeldAdmin)
+      marks_of "$3"
+      case $mark in
+        "kantopt:$plan_id:"*) ;;
+        kantopt:*) complain "job $3 is held for another plan, whose script knows --undo" ;;
+        *) complain "job $3 is held by an administrator" ;;
+      esac ;;
+  esac
+}
+
+add_ours() {
+  where "$@"
+  [ "$now" != 'done' ] || ours="$ours,$3"
+}
+
+# Others that have started on the nodes since the snapshot, and nodes that take nobody.
+check_nodes() {
+  [ -n "$wanted" ] || return 0
+  [ -n "$taken" ] || say "When the snapshot was taken is not known: nobody looks who started since."
+  others=$(squeue --noheader --all --array --states=R,CF,S --nodelist="$wanted" \
+    --format='%i|%S' 2>&1) || stop "squeue: $others"
+  while IFS='|' read -r other since; do
+    if [ -z "$other" ] || [ -z "$taken" ] || [ "$since" -le "$taken" ]; then continue; fi
+    case "$ours," in
+      *",$other,"*) ;;
+      *) complain "job $other has started on the nodes since the snapshot" ;;
+    esac
+  done <<EOF
+$(printf '%s\n' "$others" | sort -u)
+EOF
+  shown=$(sinfo --noheader --Node --all --nodes="$wanted" --format='%N|%t' 2>&1) ||
+    stop "sinfo: $shown"
+  while IFS='|' read -r node is; do
+    case $is in
+      idle|mix|alloc|comp|plnd|idle[~#%@^-]|mix[~#%@^-]|alloc[~#%@^-]) ;;
+      resv) [ -n "$kept" ] || complain "node $node is reserved" ;;
+      *) complain "node $node is $is" ;;
+    esac
+  done <<EOF
+$(printf '%s\n' "$shown" | sort -u)
+EOF
+}
+
+# Keep all others off these nodes, or off none.
+keep() {
+  if [ -z "$reserve" ]; then return 0; fi
+  if [ "$1" = "$kept" ]; then return 0; fi
+  if [ -z "$1" ]; then
+    call scontrol delete "ReservationName=$reservation"
+  elif [ -n "$kept" ]; then
+    call scontrol update "ReservationName=$reservation" "Nodes=$1"
+  else
+    call scontrol create reservation "ReservationName=$reservation" StartTime=now \
+      "Duration=$((60 + patience / 30))" "Users=$(id -un)" "Nodes=$1" Flags=IGNORE_JOBS
+  fi
+  kept=$1
+}
+is_kept() { scontrol show reservation "$reservation" >/dev/null 2>&1; }
+
+# Set comment to the AdminComment of a job with a mark of what it had before this plan.
+remember() {
+  marks_of "$1"
+  if [ -n "$mark" ]; then
+    comment=$(printf '%s\n' "$comment" | sed "s/kantopt:[^:]*:/kantopt:$plan_id:/")
+    return
+  fi
+  of "$1"
+  before=ReqNodeList=$asked
+  [ -z "$exclude" ] || before=ExcNodeList=$excluded
+  comment="${comment:+$comment }kantopt:$plan_id:$before:$priority"
+}
+
+# Hold a job and give it its nodes. With topology/block Slurm refuses lists of nodes to run on.
+pin() {
+  where "$@"
+  [ "$now" = to-do ] || return 0
+  list=ReqNodeList=$6
+  if [ -n "$exclude" ]; then
+    list=ExcNodeList=$(folded "$(sinfo --noheader --Node --all --format=%N | sort -u |
+      grep -Fvx "$(names_in "$6")")")
+  fi
+  remember "$3"
+  call scontrol update "JobId=$3" "$list" "NumNodes=$5-$5" Priority=0 "AdminComment=$comment"
+}
+
+# Give a job that waits its own list of nodes back; set prior to the priority it had.
+unpin() {
+  prior=''
+  marks_of "$1"
+  [ -n "$mark" ] || return 0
+  rest=${mark#kantopt:*:}
+  prior=${rest##*:}
+  comment=$(printf '%s\n' "$comment" | sed 's/ *kantopt:[^ ]*//')
+  call scontrol update "JobId=$1" "${rest%:*}" "AdminComment=$comment"
+}
+
+requeue() {
+  where "$@"
+  [ "$now" = to-do ] || return 0
+  if [ "$2" = leave ]; then
+    remember "$3"
+    call scontrol update "JobId=$3" "AdminComment=$comment"
+    call scontrol requeuehold "$3"
+  elif can_requeue "$3"; then call scontrol requeue "$3"
+  else call scancel "$3"; fi
+  [ -n "$dry" ] || say "Step $1: job $3 leaves $6."
+}
+
+free_victim() {
+  of "$3"
+  [ "$state" != PENDING ] || unpin "$3"
+}
+
+release() {
+  where "$@"
+  [ "$now" = to-do ] || return 0
+  top=$(squeue --noheader --all --states=PD --format=%Q | sort -n | tail -n 1)
+  [ "$2" = start ] || call scontrol update "JobId=$3" StartTime=now
+  call scontrol release "$3"
+  call scontrol update "JobId=$3" "Priority=$((${top:-0} + 1))"
+  started="$started $3"
+}
+
+# The first place in the queue was for this turn only.
+lower() {
+  case " $started " in *" $3 "*) ;; *) return 0 ;; esac
+  marks_of "$3"
+  case $priority_type/${mark##*:} in
+    */basic/[1-9]*) call scontrol update "JobId=$3" "Priority=${mark##*:}" ;;
+    *) call scontrol release "$3" ;;
+  esac
+  [ -n "$dry" ] || say "Step $1: job $3 runs on $6."
+}
+
+add_left() {
+  where "$@"
+  case $now in
+    'done') ;;
+    to-do|leaving) left="$left $3" ;;
+    *) stop "job $3 $now" ;;
+  esac
+}
+
+# Wait until the lines of a step and of some kinds are done.
+await() {
+  [ -z "$dry" ] || return 0
+  until=$(($(date +%s) + patience))
+  while :; do
+    look
+    left=''
+    each "$1" "$2" add_left
+    [ -n "$left" ] || return 0
+    [ "$(date +%s)" -lt "$until" ] || stop "after $patience s there is nothing of$left to $3"
+    sleep 1
+  done
+}
+
+add_nodes() {
+  where "$@"
+  [ "$now" = 'done' ] || names_in "$6"
+}
+
+# Print the nodes of those that are still to start in some steps.
+nodes_of() {
+  for one in "$@"; do each "$one" 'start return' add_nodes; done | sort -u
+}
+
+undo_line() {
+  where "$@"
+  [ "$now" = to-do ] && [ "$state" = PENDING ] || return 0
+  marks_of "$3"
+  case $2/$mark in
+    */"kantopt:$plan_id:"*|return/) ;;
+    *) return 0 ;;
+  esac
+  unpin "$3"
+  call scontrol release "$3"
+  case $priority_type/$prior in
+    */basic/[1-9]*) call scontrol update "JobId=$3" "Priority=$prior" ;;
+  esac
+  say "Taken back: job $3 waits as it did before."
+}
+
+undo() {
+  look
+  each all 'start return' undo_line
+  ! is_kept || call scontrol delete "ReservationName=$reservation"
+}
+
+report_line() {
+  where "$@"
+  case $now in 'done') is='done    ' ;; *) is='not done' ;; esac
+  case $2 in evict|leave) say "  $is  job $3 leaves $6" ;; *) say "  $is  job $3 runs on $6" ;; esac
+}
+
+at_end() {
+  code=$?
+  trap - EXIT
+  trap '' HUP INT TERM
+  if [ -n "$touched" ] && [ -z "$finished" ]; then
+    (undo) # a failure in it does not keep the report from being made
+    look
+    say "Of the plan:"
+    each all 'evict leave start return' report_line
+    say "Run this again to go on, or make a new plan."
+  fi
+  exit "$code"
+}
+trap at_end EXIT
+trap 'exit 130' INT
+trap 'exit 143' HUP TERM
+
+config=$(scontrol show config) || refuse "no Slurm answers"
+setting() { printf '%s\n' "$config" | sed -n "s/^$1  *= //p"; }
+here=$(setting ClusterName)
+priority_type=$(setting PriorityType)
+case $(setting TopologyPlugin) in *block*) exclude=yes ;; esac
+say "Cluster $here: $what."
+[ -z "$cluster" ] || [ "$cluster" = "$here" ] || refuse "the plan is for cluster $cluster"
+if is_kept; then kept=yes; fi
+if [ -n "$only_undo" ]; then
+  undo
+  finished=yes
+  exit 0
+fi
+
+bad='' wanted='' ours='' started=''
+look
+each all 'start return' add_ours
+each all 'evict leave start return' check_line
+check_nodes
+[ -z "$bad" ] || refuse "the plan is stale:$bad"
+if [ -n "$dry" ]; then
+  say "It would run, step by step, waiting for jobs to leave and to run:"
+fi
+
+each all start pin
+rest_of=$steps
+for step_now in $steps; do
+  look
+  # shellcheck disable=SC2086 # several steps
+  keep "$(folded "$(nodes_of $rest_of)")"
+  each "$step_now" 'evict leave' requeue
+  await "$step_now" 'evict leave' leave
+  each "$step_now" evict free_victim
+  each "$step_now" return pin
+  rest_of=${rest_of#"$step_now"}
+  rest_of=${rest_of# }
+  # Slurm starts nobody on nodes that are kept; the first in the queue gets them at once.
+  # shellcheck disable=SC2086
+  later=$(nodes_of $rest_of | grep -Fvx "$(nodes_of "$step_now")")
+  each "$step_now" 'start return' release
+  keep "$(folded "$later")"
+  await "$step_now" 'start return' run
+  each "$step_now" 'start return' lower
+done
+keep ''
+finished=yes
+[ -n "$dry" ] || say "Done."

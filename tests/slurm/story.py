@@ -1,0 +1,128 @@
+"""A busy cluster, a plan for it by the commands of the guide, and the script that follows it."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.slurm.cluster import GPUS, Slurm
+
+ROOT = Path(__file__).resolve().parents[2]
+DUMPS = {
+    "cluster.txt": "scontrol show node; scontrol show partition; scontrol show topology; "
+    "scontrol show reservation; scontrol show config",
+    "jobs.txt": "scontrol -d show job",
+}
+"""How a snapshot is taken: a file, and what prints it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """Jobs of a busy cluster, by what becomes of them."""
+
+    mover: str
+    """Runs on the first leaf, alone, and may go elsewhere."""
+    stays: str
+    """Runs on some of the second leaf."""
+    victim: str
+    """Runs on the rest of the second leaf, in a partition that others may preempt."""
+    gang: str
+    """Waits: it wants a leaf for itself."""
+    rival: str
+    """Waits for the victim's nodes, and must not get them."""
+
+
+def submit(slurm: Slurm, name: str, nodes: int, *options: str) -> str:
+    """Submit a gang that takes all GPUs of some nodes."""
+    words = (f"--nodes={nodes}", "--ntasks-per-node=1", "--cpus-per-task=4", "--mem=64G")
+    return slurm.submit(name, *words, f"--gres=gpu:h100:{GPUS}", *options)
+
+
+def place(slurm: Slurm, name: str, nodes: list[str], *options: str) -> str:
+    """Run a job on these nodes that has not asked for them: all others are kept from it."""
+    others = ",".join(node for node in slurm.nodes if node not in nodes)
+    reserve = ("ReservationName=others", "StartTime=now", "Duration=60", "Users=root")
+    slurm.run("scontrol", "create", "reservation", *reserve, f"Nodes={others}", "Flags=IGNORE_JOBS")
+    job = submit(slurm, name, len(nodes), *options)
+    slurm.await_state("RUNNING", job)
+    slurm.run("scontrol", "delete", "ReservationName=others")
+    assert sorted(slurm.hosts(job)) == sorted(nodes)
+    return job
+
+
+def begin(slurm: Slurm) -> Story:
+    """Make the cluster busy; the gang and its rival wait, as Slurm alone leaves them."""
+    first, second = slurm.leaves[0], slurm.leaves[1]
+    half = len(second) // 2
+    mover = place(slurm, "mover", first[:1])
+    stays = place(slurm, "stays", second[:half])
+    victim = place(slurm, "victim", second[half:], "--partition=idle")
+    gang = submit(slurm, "gang", len(first), "--switches=1")
+    elsewhere = ",".join(first + second[:half])
+    rival = submit(slurm, "rival", half, "--partition=idle", f"--exclude={elsewhere}")
+    slurm.wait(
+        lambda: all(slurm.job(job)["Reason"] != "None" for job in (gang, rival)),
+        lambda: slurm.run("squeue"),
+    )
+    return Story(mover, stays, victim, gang, rival)
+
+
+def script(slurm: Slurm, *options: str) -> Path:
+    """Take a snapshot, plan, and render the plan; return the script."""
+    folder = slurm.folder
+    for name, command in DUMPS.items():
+        (folder / name).write_text(slurm.run("sh", "-c", command))
+    inputs = [str(folder / name) for name in DUMPS]
+    plan, path = str(folder / "plan.json"), folder / "plan.sh"
+    kantopt(slurm, "plan", *inputs, "--time-limit", "5s", "-q", "-o", "json", "-O", plan)
+    kantopt(slurm, "render", plan, "--to", "slurm", "-O", str(path), *options)
+    return path
+
+
+def kantopt(slurm: Slurm, *words: str) -> None:
+    """Run a command of ours."""
+    command = [sys.executable, "-m", "kantopt", *words]
+    done = subprocess.run(command, cwd=ROOT, env=slurm.environment, capture_output=True, text=True)
+    assert done.returncode == 0, f"{' '.join(words)}: {done.stdout}{done.stderr}"
+
+
+def follow(slurm: Slurm, path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the script."""
+    words = ["sh", str(path), *options]
+    return subprocess.run(
+        words, env=slurm.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def interrupt(slurm: Slurm, path: Path, at: str, how: int) -> str:
+    """Run the script and send it a signal when it has said something; return all it said."""
+    running = subprocess.Popen(
+        ["sh", str(path)],
+        env=slurm.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert running.stdout is not None
+    said = []
+    with contextlib.closing(running.stdout):
+        for line in running.stdout:
+            said.append(line)
+            if at in line:
+                running.send_signal(how)
+    running.wait(60)
+    return "".join(said)
+
+
+def reservations(slurm: Slurm) -> str:
+    """Return what there is of reservations."""
+    return slurm.run("scontrol", "--oneliner", "show", "reservation")
+
+
+def state_of(slurm: Slurm, story: Story) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Return state and nodes of each job."""
+    jobs = {name: getattr(story, name) for name in Story.__slots__}
+    return {name: (slurm.job(j)["JobState"], tuple(slurm.hosts(j))) for name, j in jobs.items()}

@@ -1,0 +1,102 @@
+"""A plan is followed by a real Slurm: what it says is what runs, or nothing is done."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from tests.slurm.cluster import Slurm, missing
+from tests.slurm.story import (
+    Story,
+    begin,
+    follow,
+    interrupt,
+    reservations,
+    script,
+    state_of,
+    submit,
+)
+
+
+@pytest.fixture
+def slurm() -> Iterator[Slurm]:
+    """A Slurm of eight nodes below two leaves."""
+    reason = missing()
+    if reason is not None:
+        pytest.skip(reason)
+    with Slurm() as slurm:
+        yield slurm
+    assert not slurm.processes()
+
+
+def check_end(slurm: Slurm, story: Story) -> None:
+    """The gang has its leaf, who made room for it is where the plan says, nobody else moved."""
+    first, second = slurm.leaves
+    states = state_of(slurm, story)
+    state, (place,) = states.pop("mover")
+    assert state == "RUNNING"
+    assert place in second[2:]
+    assert states == {
+        "stays": ("RUNNING", tuple(second[:2])),
+        "victim": ("PENDING", ()),
+        "gang": ("RUNNING", tuple(first)),
+        "rival": ("PENDING", ()),
+    }
+    assert "Reservation" not in reservations(slurm).replace("No reservations", "")
+    assert "BeginTime" in slurm.job(story.victim)["Reason"]
+    assert all(slurm.job(job)["Priority"] != "0" for job in (story.mover, story.gang, story.victim))
+
+
+def test_the_plan_is_what_runs(slurm: Slurm) -> None:
+    story = begin(slurm)
+    before = state_of(slurm, story)
+    path = script(slurm)
+    dry = follow(slurm, path, "--dry-run")
+    assert dry.returncode == 0, dry.stdout
+    assert f"scontrol requeue {story.victim}\n" in dry.stdout
+    assert state_of(slurm, story) == before
+    assert "Req" not in slurm.job(story.gang)["ReqNodeList"]
+    done = follow(slurm, path)
+    assert done.returncode == 0, done.stdout
+    check_end(slurm, story)
+    again = follow(slurm, path)
+    assert (again.returncode, again.stdout.splitlines()[1:]) == (0, ["Done."])
+    check_end(slurm, story)
+
+
+def test_a_job_that_started_meanwhile_makes_a_plan_stale(slurm: Slurm) -> None:
+    story = begin(slurm)
+    path = script(slurm)
+    other = submit(slurm, "other", 1, "--partition=urgent", "--nodelist=n2")
+    slurm.await_state("RUNNING", other)
+    before = state_of(slurm, story)
+    done = follow(slurm, path)
+    assert done.returncode == 3
+    assert f"job {other} has started on the nodes since the snapshot" in done.stdout
+    slurm.run("scancel", other, story.gang)
+    slurm.wait(lambda: slurm.job(other)["JobState"] == "CANCELLED", lambda: slurm.run("squeue"))
+    done = follow(slurm, path)
+    assert done.returncode == 3
+    assert f"job {story.gang} is CANCELLED on no node, not on n[1-4]" in done.stdout
+    assert state_of(slurm, story) == {**before, "gang": ("CANCELLED", ())}
+    assert "No reservations" in reservations(slurm)
+
+
+def test_a_script_that_is_ended_half_way_is_taken_back_or_goes_on(slurm: Slurm) -> None:
+    story = begin(slurm)
+    path = script(slurm)
+    said = interrupt(slurm, path, f"job {story.victim} leaves", signal.SIGTERM)
+    assert f"Taken back: job {story.gang} waits as it did before." in said
+    assert f"not done  job {story.gang} runs on n[1-4]" in said
+    gang = slurm.job(story.gang)
+    assert gang["Priority"] != "0"
+    assert gang["ReqNodeList"] == "(null)"
+    assert "No reservations" in reservations(slurm)
+    interrupt(slurm, path, f"job {story.mover} leaves", signal.SIGKILL)
+    assert slurm.job(story.gang)["Priority"] == "0"
+    assert "kantopt_" in reservations(slurm)
+    done = follow(slurm, path)
+    assert done.returncode == 0, done.stdout
+    check_end(slurm, story)

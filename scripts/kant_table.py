@@ -99,8 +99,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--inference", default="0.1", help="share of services in the GPU time")
     arguments.add_argument(
         "--policies",
-        default="fifo,easy,backfill-best-effort,e-binpack,e-spread-zone,kantopt-fast,"
-        "kantopt-exact,kantopt-defrag",
+        default="fifo,easy,e-binpack,e-spread-zone,kantopt-fast,kantopt-exact,kantopt-defrag",
         help="names or files of policies, the first of which is compared with",
     )
     arguments.add_argument("--workers", type=int, default=2, help="processes")

@@ -164,12 +164,12 @@ class Step:
     @cached_property
     def placed(self) -> tuple[int, ...]:
         """Pods placed after; indexed by pod set."""
-        return tuple(sum(spots.values()) for spots in self.after.podsets)
+        return tuple(sum(spots.values()) if spots else 0 for spots in self.after.podsets)
 
     @cached_property
     def placed_before(self) -> tuple[int, ...]:
         """Pods placed before; indexed by pod set."""
-        return tuple(sum(spots.values()) for spots in self.before.podsets)
+        return tuple(sum(spots.values()) if spots else 0 for spots in self.before.podsets)
 
     @cached_property
     def started(self) -> tuple[Job, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -14,25 +14,26 @@ from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.formats.attachments import Attachments
 from kantopt.formats.claimed_devices import ClaimedDevices
 from kantopt.formats.disruption import read_budget
-from kantopt.formats.gangs import Dialect, GangRef, gang_of
+from kantopt.formats.gangs import GangRef, gang_of
 from kantopt.formats.host_ports import sidecars_count
 from kantopt.formats.imported import Imported
 from kantopt.formats.known_as import names_of
 from kantopt.formats.kubernetes_jobs import JobsReader, Member, unused
-from kantopt.formats.kubernetes_nodes import bounded, read_node, selector_keys
+from kantopt.formats.kubernetes_nodes import read_node, selector_keys
 from kantopt.formats.kubernetes_queues import Queues
 from kantopt.formats.kubernetes_topology import HOSTNAME, Levels, find_levels
 from kantopt.formats.moment import newest_moment
 from kantopt.formats.namespaces import Namespaces
 from kantopt.formats.nominated import with_rooms
-from kantopt.formats.objects import Notes, Objects, flatten
+from kantopt.formats.objects import UNREAD, Notes, Objects, flatten
 from kantopt.formats.pod_groups import PodGroups
-from kantopt.formats.pods import Pod, read_pod
+from kantopt.formats.pods import read_pod
 from kantopt.formats.priorities import Priorities
 from kantopt.formats.resource_claims import ResourceClaims
 from kantopt.formats.restarts import Restarts
 from kantopt.formats.stays import Stays
 from kantopt.formats.units import Units
+from kantopt.formats.unstarted import unstarted
 from kantopt.formats.view import View
 from kantopt.formats.volumes import Volumes
 from kantopt.schema.base import API_VERSION
@@ -160,8 +161,10 @@ class _Import:
         running, waiting = self._jobs(reader, members)
         self._note_levels(reader.levels, nodes)
         self._note_resources(nodes, [*running, *waiting])
-        for kind in objects.ignored:
-            notes.add("objects that a plan has no use for", kind)
+        for ignored in objects.ignored:
+            notes.add(UNREAD.get(ignored, "objects that a plan has no use for"), ignored[1])
+        for kind, version in objects.strange:
+            notes.add(f"objects of {version}, which is not a version that is known, are read", kind)
         snapshot = ClusterSnapshot(
             api_version=API_VERSION,
             kind="ClusterSnapshot",
@@ -225,59 +228,14 @@ class _Import:
                     self._notes.add(text, pod.full_name)
                 # A pod that goes is no member of its gang any more, only of its node.
                 members.append(Member(pod, None if pod.terminating else gang_of(pod)))
-        members += self._workloads([member.pod for member in members], namespaces)
+        present = [member.pod for member in members]
+        members += unstarted(self._objects, present, namespaces, self._notes)
         return members
 
     def _count_ended(self, view: View) -> None:
         ref = gang_of(read_pod(view, Namespaces((), {}), Notes()))
         if ref is not None:
             self._ended[replace(ref, role="")] += 1
-
-    def _workloads(self, pods: Sequence[Pod], namespaces: Namespaces) -> Iterator[Member]:
-        """Kueue's Workloads that wait for admission and have no pods yet: suspended jobs."""
-        groups = {(ref.namespace, ref.name) for ref in map(gang_of, pods) if ref is not None}
-        owners = {pod.owner_uid for pod in pods if pod.owner_uid}
-        for view in self._objects.of(Dialect.KUEUE, "Workload"):
-            metadata, spec, status = view.at("metadata"), view.at("spec"), view.at("status")
-            namespace, name = metadata.text("namespace") or "default", metadata.text("name")
-            uids = {owner.text("uid") for owner in metadata.list("ownerReferences")}
-            finished = any(
-                item.text("type") == "Finished" and item.text("status") == "True"
-                for item in status.list("conditions")
-            )
-            has_pods = (namespace, name) in groups or not owners.isdisjoint(
-                {*uids, metadata.text("uid")} - {""}
-            )
-            stopped = spec.raw.get("active") is False
-            if "admission" in status or finished or has_pods or stopped:
-                continue
-            for item in spec.list("podSets"):
-                template = item.at("template")
-                inner = template.at("metadata").words("labels")
-                labels = {**inner, "kueue.x-k8s.io/queue-name": spec.text("queueName")}
-                annotations = template.at("metadata").words("annotations")
-                role = item.text("name", "main")
-                # The template has no name of its own; its place in the file stays that of it.
-                pod = read_pod(
-                    template.replaced(
-                        metadata={
-                            "name": f"{name}-{role}"[:253],
-                            "namespace": namespace,
-                            "labels": labels,
-                            "annotations": annotations,
-                            "creationTimestamp": metadata.time("creationTimestamp"),
-                        },
-                    ),
-                    namespaces,
-                    self._notes,
-                )
-                count = bounded(item.integer("count", 0) or 0)
-                if count and not pod.node:
-                    ref = GangRef(Dialect.KUEUE, namespace, name, role)
-                    waiting = replace(
-                        pod, stays=(), pinned="", owner_uid=next(iter(sorted(uids)), "")
-                    )
-                    yield Member(waiting, ref, count, exists=False)
 
     def _jobs(self, reader: JobsReader, members: Sequence[Member]) -> tuple[list[Job], list[Job]]:
         groups: dict[Hashable, list[Member]] = {}

@@ -26,6 +26,11 @@ _FINE = (
     "accelerator.topograph.run/sub-domain",
     "nvidia.com/gpu.clique",
 )
+_NETWORK = "network.topology.nvidia.com/"
+_SWITCHES = tuple(
+    f"{_NETWORK}{name}" for name in ("datacenter", "core", "spine", "block", "leaf", "accelerator")
+)
+"""Of topograph: two names for each tier of switches, by version, and the NVLink domain."""
 _TIER = re.compile(r"fabric\.topograph\.run/tier-(\d{1,2})")
 
 
@@ -134,7 +139,7 @@ def _known(nodes: Sequence[Node], notes: Notes) -> list[str]:
     )
     kept: list[str] = []
     inside: set[str] = set()
-    for label in reversed([*_COARSE, *tiers, *_FINE]):
+    for label in reversed([*_COARSE, *tiers, *_SWITCHES, *_FINE]):
         if label not in present:
             continue
         members = {node.name for node in nodes if node.labels.get(label)}

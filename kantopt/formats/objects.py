@@ -26,6 +26,7 @@ KINDS = frozenset(
         ("resource.k8s.io", "DeviceClass"),
         ("apps", "StatefulSet"),
         ("batch", "Job"),
+        ("batch.volcano.sh", "Job"),
         ("policy", "PodDisruptionBudget"),
         ("scheduling.k8s.io", "PriorityClass"),
         ("scheduling.k8s.io", "PodGroup"),
@@ -46,6 +47,29 @@ KINDS = frozenset(
     }
 )
 """API groups and kinds that the import reads; the core group is empty."""
+
+VERSIONS = {
+    "scheduling.k8s.io": ("v1", "v1alpha1", "v1alpha2", "v1beta1"),
+    "scheduling.run.ai": ("v2", "v2alpha2"),
+    "kai.scheduler": ("v1alpha1",),
+    "scheduling.volcano.sh": ("v1beta1",),
+    "batch.volcano.sh": ("v1alpha1",),
+    "topology.volcano.sh": ("v1alpha1",),
+    "scheduling.x-k8s.io": ("v1alpha1",),
+    "scheduling.sigs.k8s.io": ("v1alpha1",),
+    "kueue.x-k8s.io": ("v1alpha1", "v1beta1", "v1beta2"),
+}
+"""Versions whose fields the import knows, of the groups whose versions differ or may come to."""
+
+UNREAD = {
+    ("scheduling.koordinator.sh", "Reservation"): (
+        "reservations are not read: the room that they hold counts as free"
+    ),
+    ("scheduling.run.ai", "BindRequest"): (
+        "requests to bind are not read: their pods count as pending"
+    ),
+}
+"""What to say of kinds that are not read although a plan would differ."""
 
 FETCHED = frozenset(
     {
@@ -88,7 +112,7 @@ def flatten(data: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 class Objects:
-    """Objects by API group and kind. The version within a group does not matter.
+    """Objects by API group and kind. A version that is not known is read like those that are.
 
     Four groups have a ``PodGroup`` and two each a ``Queue``, a ``Topology`` and a ``Workload``:
     the kind alone says nothing.
@@ -97,7 +121,10 @@ class Objects:
     def __init__(self, objects: Sequence[dict[str, Any]], file: str) -> None:
         self.file = file
         self.problems: list[Problem] = []
-        self.ignored: list[str] = []
+        self.ignored: list[tuple[str, str]] = []
+        """Group and kind of what is not read."""
+        self.strange: list[tuple[str, str]] = []
+        """Kind and apiVersion of what is read in a version that is not known."""
         self._by_kind: dict[tuple[str, str], list[View]] = {}
         seen: dict[tuple[str, str, str, str], dict[str, Any]] = {}
         for i, item in enumerate(objects):
@@ -110,8 +137,10 @@ class Objects:
             group = version.rpartition("/")[0]
             if (group, kind) not in KINDS:
                 if version and kind and (group, kind) not in FETCHED:
-                    self.ignored.append(kind)
+                    self.ignored.append((group, kind))
                 continue
+            if version.rpartition("/")[2] not in VERSIONS.get(group, (version.rpartition("/")[2],)):
+                self.strange.append((kind, version))
             metadata = view.at("metadata")
             key = (group, kind, metadata.text("namespace"), metadata.name())
             if seen.setdefault(key, item) is not item:

@@ -53,6 +53,7 @@ class PodGroups:
         for key, view in objects.by_name("scheduling.sigs.k8s.io", "PodGroup").items():
             self._groups[Dialect.PLUGINS].setdefault(key, view)
         self._workloads = objects.by_name(Dialect.KUEUE, "Workload")
+        self._volcano_jobs = objects.by_name("batch.volcano.sh", "Job")
         self._native_workloads = objects.by_name(Dialect.NATIVE, "Workload")
 
     def demands(self, ref: GangRef, pods: Sequence[Pod]) -> Gang:
@@ -64,6 +65,9 @@ class PodGroups:
         if ref.dialect is Dialect.WORKLOAD:
             return self._workload(ref, pods[0])
         view = self._groups[ref.dialect].get((ref.namespace, ref.name))
+        job = self._volcano_jobs.get((ref.namespace, ref.name))
+        if view is None and ref.dialect is Dialect.VOLCANO and job is not None:
+            return _volcano_job(job.at("spec"))
         if view is None:
             text = "gangs whose PodGroup is not in the input start all or nothing"
             self._notes.add(text, f"{ref.namespace}/{ref.name}")
@@ -178,14 +182,33 @@ def _kai(spec: View) -> Gang:
 
 
 def _volcano(spec: View) -> Gang:
+    members = spec.at("minTaskMember")
+    return _by_volcano(
+        spec,
+        spec.integer("minMember", 0) or 0,
+        {name: bounded(members.integer(name, 0) or 0) for name in members.raw},
+    )
+
+
+def _volcano_job(spec: View) -> Gang:
+    """Read a Job that has no PodGroup yet, as Volcano makes one of it."""
+    minima = {}
+    for task in spec.list("tasks"):
+        least = task.integer("minAvailable", 0)
+        replicas = task.integer("replicas", 0) or 0
+        minima[task.text("name", "default")] = bounded(replicas if least is None else least)
+    return _by_volcano(spec, spec.integer("minAvailable", 0) or sum(minima.values()), minima)
+
+
+def _by_volcano(spec: View, minimum: int, roles: dict[str, int]) -> Gang:
     network = spec.at("networkTopology")
     tier: int | str | None = network.text("highestTierName") or None
     if tier is None:
         tier = network.integer("highestTierAllowed", 0)
-    members = spec.at("minTaskMember")
     return Gang(
-        min_count=bounded(spec.integer("minMember", 0) or 0),
-        role_min={name: bounded(members.integer(name, 0) or 0) for name in members.raw},
+        min_count=bounded(minimum),
+        # With fewer in all than the tasks' minima come to, Volcano asks for the sum alone.
+        role_min=roles if minimum >= sum(roles.values()) else {},
         tier=tier,
         tier_is_hard=network.text("mode", "hard") == "hard",
         queue=spec.text("queue"),

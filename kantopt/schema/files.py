@@ -14,6 +14,7 @@ from kantopt.schema.garbage import kept
 from kantopt.schema.hints import shown
 from kantopt.schema.inputs import label_of, read_bytes
 from kantopt.schema.json_text import parse_json
+from kantopt.schema.kai_snapshot import ZIP, is_kai_snapshot, list_of, unzip
 from kantopt.schema.raw import (
     SLURM_TEXT,
     SLURM_TOPOLOGIES,
@@ -47,7 +48,7 @@ _LONG_YAML = 10_000
 
 
 def read_text(path: str) -> bytes:
-    """Read a file, or standard input for ``-``; gzip is told by its first bytes.
+    """Read a file, or standard input for ``-``; gzip and zip are told by their first bytes.
 
     Raises
     ------
@@ -56,12 +57,14 @@ def read_text(path: str) -> bytes:
     UsageError
         If standard input was read before: it can be read only once.
     BadDataError
-        If the file is empty, too large, broken gzip or not UTF-8.
+        If the file is empty, too large, broken gzip or zip, or not UTF-8.
     """
     data = read_bytes(path)
     file = label_of(path)
     if data.startswith(_GZIP):
         data = _unpack(data, file)
+    elif data.startswith(ZIP):
+        data = unzip(data, file)
     data = data.removeprefix(_BOM)
     try:
         data.decode()
@@ -110,6 +113,8 @@ def parse_documents(data: bytes, file: str) -> list[RawDocument]:
     for index, value in enumerate(values, 1):
         if is_slurm_topology(value):
             value = {SLURM_TOPOLOGIES: value}
+        elif is_kai_snapshot(value):
+            value = list_of(value, file)
         raw = RawDocument(file, index if len(values) > 1 else 0, value)
         if isinstance(value, dict):
             documents.append(raw)

@@ -1,0 +1,117 @@
+"""Jobs that a batch system has made no pods for yet: Kueue's Workloads, Volcano's Jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from kantopt.formats.gangs import Dialect, GangRef, gang_of
+from kantopt.formats.kubernetes_jobs import Member
+from kantopt.formats.kubernetes_nodes import bounded
+from kantopt.formats.namespaces import Namespaces
+from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.pods import Pod, read_pod
+from kantopt.formats.view import View
+
+VOLCANO_JOBS = "batch.volcano.sh"
+"""API group of Volcano's Jobs."""
+
+
+def unstarted(
+    objects: Objects, pods: Sequence[Pod], namespaces: Namespaces, notes: Notes
+) -> Iterator[Member]:
+    """Yield what jobs without pods ask for, by their templates.
+
+    Parameters
+    ----------
+    objects
+        All objects of the input.
+    pods
+        The pods that exist; whose job has any waits by them.
+    namespaces
+        What a namespace selector may select.
+    notes
+        Takes what is left out.
+    """
+    yield from _workloads(objects, pods, namespaces, notes)
+    yield from _volcano(objects, pods, namespaces, notes)
+
+
+def _workloads(
+    objects: Objects, pods: Sequence[Pod], namespaces: Namespaces, notes: Notes
+) -> Iterator[Member]:
+    """Kueue's Workloads that wait for admission: suspended jobs."""
+    groups = {(ref.namespace, ref.name) for ref in map(gang_of, pods) if ref is not None}
+    owners = {pod.owner_uid for pod in pods if pod.owner_uid}
+    for view in objects.of(Dialect.KUEUE, "Workload"):
+        metadata, spec, status = view.at("metadata"), view.at("spec"), view.at("status")
+        namespace, name = metadata.text("namespace") or "default", metadata.text("name")
+        uids = {owner.text("uid") for owner in metadata.list("ownerReferences")}
+        finished = any(
+            item.text("type") == "Finished" and item.text("status") == "True"
+            for item in status.list("conditions")
+        )
+        has_pods = (namespace, name) in groups or not owners.isdisjoint(
+            {*uids, metadata.text("uid")} - {""}
+        )
+        stopped = spec.raw.get("active") is False
+        if "admission" in status or finished or has_pods or stopped:
+            continue
+        labels = {"kueue.x-k8s.io/queue-name": spec.text("queueName")}
+        for item in spec.list("podSets"):
+            ref = GangRef(Dialect.KUEUE, namespace, name, item.text("name", "main"))
+            uid = next(iter(sorted(uids)), "")
+            yield from _member(
+                view, item, ref, name, item.integer("count", 0), labels, uid, namespaces, notes
+            )
+
+
+def _volcano(
+    objects: Objects, pods: Sequence[Pod], namespaces: Namespaces, notes: Notes
+) -> Iterator[Member]:
+    """Volcano's Jobs whose PodGroup is not let into its queue yet."""
+    started = {(pod.namespace, pod.labels.get("volcano.sh/job-name", "")) for pod in pods}
+    groups = objects.by_name(Dialect.VOLCANO, "PodGroup")
+    for view in objects.of(VOLCANO_JOBS, "Job"):
+        metadata, spec = view.at("metadata"), view.at("spec")
+        namespace, name = metadata.text("namespace") or "default", metadata.text("name")
+        phase = view.at("status", "state").text("phase")
+        if (namespace, name) in started or phase not in ("", "Pending", "Restarting"):
+            continue
+        uid = metadata.text("uid")
+        called = (f"{name}-{uid}", name)
+        group = next((each for each in called if (namespace, each) in groups), name)
+        for task in spec.list("tasks"):
+            ref = GangRef(Dialect.VOLCANO, namespace, group, task.text("name", "default"))
+            yield from _member(
+                view, task, ref, name, task.integer("replicas", 0), {}, uid, namespaces, notes
+            )
+
+
+def _member(
+    job: View,
+    role: View,
+    ref: GangRef,
+    name: str,
+    count: int | None,
+    labels: dict[str, str],
+    uid: str,
+    namespaces: Namespaces,
+    notes: Notes,
+) -> Iterator[Member]:
+    """Yield the pods of one role, if there are any and they are bound to no node by name."""
+    template = role.at("template")
+    inner = template.at("metadata")
+    # The template has no name of its own; its place in the file stays that of it.
+    metadata = {
+        "name": f"{name}-{ref.role}"[:253],
+        "namespace": ref.namespace,
+        "labels": {**inner.words("labels"), **labels},
+        "annotations": inner.words("annotations"),
+        "creationTimestamp": job.at("metadata").time("creationTimestamp"),
+    }
+    pod = read_pod(template.replaced(metadata=metadata), namespaces, notes)
+    number = bounded(count or 0)
+    if number and not pod.node:
+        waiting = replace(pod, stays=(), pinned="", owner_uid=uid)
+        yield Member(waiting, ref, number, exists=False)

@@ -1,0 +1,110 @@
+"""One tree of machines as each system describes it: the topology that is read is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from kantopt.schema.snapshot import ClusterSnapshot
+from tests.formats.cluster_objects import Object, node, noted, read, thing
+
+TREE = {
+    "n1": ("s1", "l1", "a1"),
+    "n2": ("s1", "l1", "a2"),
+    "n3": ("s1", "l2", "a3"),
+    "n4": ("s2", "l3", "a4"),
+    "n5": ("s2", "l3", "a4"),
+}
+"""Nodes with what they lie in, coarse to fine."""
+
+
+def nodes(*labels: str) -> list[Object]:
+    """The machines, with a label for each level."""
+    return [node(name, dict(zip(labels, path, strict=True))) for name, path in TREE.items()]
+
+
+def levels(group: str, *labels: str) -> Object:
+    return thing(group, "Topology", "t", "", levels=[{"nodeLabel": label} for label in labels])
+
+
+def hypernodes() -> list[Object]:
+    """The tree by membership: tier 1 is the tightest."""
+    members: dict[tuple[int, str], set[tuple[str, str]]] = {}
+    for name, (spine, leaf, rack) in TREE.items():
+        for tier, above, kind, below in (
+            (1, rack, "Node", name),
+            (2, leaf, "HyperNode", rack),
+            (3, spine, "HyperNode", leaf),
+        ):
+            members.setdefault((tier, above), set()).add((kind, below))
+    return [
+        thing(
+            "topology.volcano.sh/v1alpha1",
+            "HyperNode",
+            name,
+            "",
+            tier=tier,
+            members=[
+                {"type": kind, "selector": {"exactMatch": {"name": below}}}
+                for kind, below in sorted(inside)
+            ],
+        )
+        for (tier, name), inside in members.items()
+    ]
+
+
+def domains(snapshot: ClusterSnapshot) -> Mapping[str, tuple[str, ...]]:
+    """Each node's path, coarse to fine, whatever the levels are called."""
+    keys = [level.node_label for level in snapshot.topology.levels]
+    return {item.name: tuple(item.labels[key] for key in keys) for item in snapshot.nodes}
+
+
+OWN = ("example.org/spine", "example.org/leaf", "example.org/rack")
+NETWORK = tuple(f"network.topology.nvidia.com/{name}" for name in ("spine", "leaf", "accelerator"))
+OLDER = tuple(
+    f"network.topology.nvidia.com/{name}" for name in ("datacenter", "block", "accelerator")
+)
+FABRIC = tuple(f"fabric.topograph.run/tier-{number}" for number in (2, 1, 0))
+SYSTEMS = {
+    "kueue v1beta1": [*nodes(*OWN), levels("kueue.x-k8s.io/v1beta1", *OWN)],
+    "kueue v1beta2": [*nodes(*OWN), levels("kueue.x-k8s.io/v1beta2", *OWN)],
+    "kai": [*nodes(*OWN), levels("kai.scheduler/v1alpha1", *OWN)],
+    "volcano": [*nodes(*OWN), *hypernodes()],
+    "topograph tiers": nodes(*FABRIC),
+    "topograph switches": nodes(*NETWORK),
+    "topograph blocks": nodes(*OLDER),
+}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_one_tree_is_one_topology_whoever_describes_it(system: str) -> None:
+    assert domains(read(*SYSTEMS[system]).snapshot) == TREE
+
+
+def test_a_version_that_is_not_known_is_read_and_named() -> None:
+    imported = read(*nodes(*OWN), levels("kueue.x-k8s.io/v9", *OWN))
+    assert domains(imported.snapshot) == TREE
+    assert "Topology" in noted(imported, "kueue.x-k8s.io/v9")
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
+def test_versions_that_are_known_are_not_spoken_of(version: str) -> None:
+    imported = read(*nodes(*OWN), levels(f"kueue.x-k8s.io/{version}", *OWN))
+    assert not [line for line in imported.notes if "version" in line]
+
+
+def test_a_kind_of_another_group_is_not_taken_for_one_that_is_read() -> None:
+    imported = read(*nodes(*OWN), levels("example.org/v1", *OWN))
+    assert imported.snapshot.topology.levels == ()
+    assert "Topology" in noted(imported, "no use for")
+
+
+def test_reservations_and_requests_to_bind_are_spoken_of_by_what_is_lost() -> None:
+    imported = read(
+        *nodes(*OWN),
+        thing("scheduling.koordinator.sh/v1alpha1", "Reservation", "r", ""),
+        thing("scheduling.run.ai/v1alpha2", "BindRequest", "b"),
+    )
+    assert "Reservation" in noted(imported, "counts as free")
+    assert "BindRequest" in noted(imported, "count as pending")

@@ -6,8 +6,12 @@ import typer
 
 from kantopt.cli import options as opt
 from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
+from kantopt.errors import UsageError
+from kantopt.formats.exports import ExportName
+from kantopt.schema.hints import one_of
 
 if TYPE_CHECKING:
+    from kantopt.planning.question import Import
     from kantopt.schema.base import Part
 
 Form = Literal["yaml", "json"]
@@ -23,7 +27,7 @@ def convert(
         ),
     ],
     source: Annotated[
-        opt.Source,
+        opt.Source | None,
         typer.Option(
             "--from",
             help="openb: node list, pod list, placement (CSV); vm-rescheduling: one JSON file; "
@@ -32,7 +36,16 @@ def convert(
             "Workload Format.",
             show_default=False,
         ),
-    ],
+    ] = None,
+    to: Annotated[
+        ExportName | None,
+        typer.Option(
+            "--to",
+            help="The way back: slurm, text of scontrol show and topology.conf. Without --from of "
+            "any snapshot.",
+            show_default=False,
+        ),
+    ] = None,
     gated: opt.Gated = False,
     pending: opt.Pending = None,
     topology: opt.Levels = None,
@@ -58,7 +71,7 @@ def convert(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """Turn other systems' files into documents of ours.
+    """Turn other systems' files into documents of ours, or these into files of others.
 
     The documents are written one after the other. What they leave out or assume is said on
     stderr, and in the notes of a trace.
@@ -67,6 +80,10 @@ def convert(
 
     check_output_file(output_file, files)
     how = opt.import_as(gated, pending, topology)
+    if to is not None:
+        return _export(to, files, source, how, output, output_file, quiet=quiet, verbose=verbose)
+    if source is None:
+        raise UsageError("found neither --from nor --to, expected one of them or both")
     form = format_of(output, output_file, "yaml")
     with Progress(verbose=verbose, quiet=quiet) as progress:
         if (
@@ -89,6 +106,33 @@ def convert(
         progress.reach("writing")
         texts = [dumped(document, form) for document in documents]
     emit(("---\n" if form == "yaml" else "").join(texts), output_file)
+    if not quiet:
+        complain("note", notes)
+    return 0
+
+
+def _export(
+    to: ExportName,
+    files: list[str],
+    source: opt.Source | None,
+    how: "Import",
+    output: Form | None,
+    output_file: str | None,
+    *,
+    quiet: bool,
+    verbose: bool,
+) -> int:
+    from kantopt.cli.progress import Progress
+    from kantopt.planning.convert import SOURCES, export
+
+    if output is not None:
+        raise UsageError(f"--output: found --to {to}, whose form is its own; expected none")
+    read = next((known for known in SOURCES if known == source), None)
+    if source is not None and read is None:
+        raise UsageError(f"--from {source}: found a trace, expected {one_of(SOURCES)} with --to")
+    with Progress(verbose=verbose, quiet=quiet):
+        text, notes = export(to, files, read, how)
+    emit(text, output_file)
     if not quiet:
         complain("note", notes)
     return 0

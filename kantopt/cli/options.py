@@ -83,8 +83,8 @@ Files = Annotated[
     list[str],
     typer.Argument(
         metavar="FILE",
-        help="Documents in any order: a snapshot or `kubectl get -o json` output, job lists, a "
-        "model, a plan. - is standard input.",
+        help="Documents in any order: a snapshot, `kubectl get -o json` output or what Slurm "
+        "prints, job lists, a model, a plan. - is standard input.",
         show_default=False,
     ),
 ]
@@ -95,7 +95,10 @@ ModelName = Annotated[
     ),
 ]
 Gated = Annotated[
-    bool, typer.Option("--gated", help="Pods held by scheduling gates count as pending.")
+    bool,
+    typer.Option(
+        "--gated", help="Pods held by scheduling gates, jobs that Slurm holds count as pending."
+    ),
 ]
 Pending = Annotated[
     list[str] | None,

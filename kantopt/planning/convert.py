@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from kantopt.errors import BadDataError, Problem, UsageError
-from kantopt.planning.question import Import
+from kantopt.formats.exports import EXPORTS, ExportName
+from kantopt.planning.question import Import, read_question
 from kantopt.schema.files import label_of, load_raw, read_text
 from kantopt.schema.jobs import JobList
 from kantopt.schema.json_text import parse_json
@@ -15,6 +16,7 @@ from kantopt.schema.raw import is_kubernetes, is_slurm
 from kantopt.schema.snapshot import ClusterSnapshot
 
 Source = Literal["kubernetes", "openb", "slurm", "vm-rescheduling"]
+SOURCES: tuple[Source, ...] = get_args(Source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,41 @@ def convert(source: Source, paths: Sequence[str], how: Import | None = None) -> 
     if len(texts) != 1:
         raise UsageError(f"--from vm-rescheduling: found {len(texts)} files, expected one")
     return Converted(*read_vm_rescheduling(_json(*texts[0]), file=texts[0][0]))
+
+
+def export(
+    to: ExportName, paths: Sequence[str], source: Source | None = None, how: Import | None = None
+) -> tuple[str, tuple[str, ...]]:
+    """Write files as another system has them.
+
+    Parameters
+    ----------
+    to
+        The system.
+    paths
+        Files in any order, ``-`` for standard input: of the ``source``, else any snapshot and
+        jobs, told by content.
+    source, how
+        As for :func:`convert`.
+
+    Returns
+    -------
+    text, notes
+        The text, and a line for each kind of thing that is left out or assumed.
+
+    Raises
+    ------
+    UsageError, MissingInputError, BadDataError
+        As for :func:`convert`.
+    """
+    if source is not None:
+        read = convert(source, paths, how)
+        snapshot, jobs, notes = read.snapshot, read.pending.jobs, read.notes
+    else:
+        question = read_question(paths, how or Import())
+        snapshot, jobs, notes = question.snapshot, question.pending, question.notes
+    text, more = EXPORTS[to].write(snapshot, jobs)
+    return text, (*notes, *more)
 
 
 def _json(file: str, text: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from pydantic import ValidationError
@@ -108,6 +108,10 @@ class _Import:
         partitions = Partitions(records.of("PartitionName"), records.of("NodeName"))
         switches = records.of("SwitchName", "BlockName", "BlockSizes")
         levels = Levels(switches)
+        for name in partitions.sharing:
+            notes.add(
+                "partitions that let jobs share CPUs (OverSubscribe): all count in full", name
+            )
         reservations = Reservations(records.of("ReservationName"), moment, notes)
         closed = reservations.held
         nodes = [
@@ -157,10 +161,8 @@ class _Import:
         )
         running: list[Job] = []
         waiting: list[Job] = []
-        for group in pieces:
-            job = reader.read(group)
-            if job is not None:
-                (waiting if group[0].state == "pending" else running).append(job)
+        for group in self._asked(pieces):
+            (waiting if group[0].state == "pending" else running).append(reader.read(group))
         lines = notes.lines()
         if not nodes:
             lines = (_NO_NODES, *lines)
@@ -257,13 +259,27 @@ class _Import:
             self._notes.add(f"pending jobs {why} are left out", name)
             self._held.add(name)
             return False
-        if not self._patterns:
-            return True
-        found = {pattern for pattern in self._patterns if fnmatchcase(name, pattern)}
-        self._matched |= found
-        if not found:
-            self._notes.add("pending jobs that were not asked for are left out", name)
-        return bool(found)
+        return True
+
+    def _asked(self, groups: Iterable[tuple[Piece, ...]]) -> Iterator[tuple[Piece, ...]]:
+        """Leave out pending jobs that the user did not ask for, when all are ranked."""
+        for group in groups:
+            if not self._patterns or group[0].state != "pending":
+                yield group
+                continue
+            owner = owner_of(group[0].record)
+            ids = {each for piece in group for each in (piece.id, piece.id.split("+")[0])}
+            found = {
+                pattern
+                for pattern in self._patterns
+                if any(fnmatchcase(f"{owner}/{each}", pattern) for each in ids)
+            }
+            self._matched |= found
+            if found:
+                yield group
+            else:
+                text = "pending jobs that were not asked for are left out"
+                self._notes.add(text, f"{owner}/{group[0].id}")
 
 
 def _with_shares(node: Node) -> Node:

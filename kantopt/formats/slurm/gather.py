@@ -52,7 +52,8 @@ class Records:
 
     def _add(self, record: Record) -> None:
         kind = record.kind
-        key = (record.fields.get(kind, ""), record.fields.get("ArrayTaskId", ""))
+        parts = (kind, "ArrayTaskId", "HetJobOffset") if kind == "JobId" else (kind,)
+        key = tuple(record.fields.get(part, "") for part in parts)
         found = self._by_kind.setdefault(kind, {})
         before = found.get(key)
         if before is None:
@@ -61,8 +62,8 @@ class Records:
         fields = {**record.fields, **{k: v for k, v in before.fields.items() if v}}
         if kind == "NodeName":
             for name in _JOINED:
-                parts = [r.fields[name] for r in (before, record) if r.fields.get(name)]
-                fields[name] = ",".join(parts)
+                told = [r.fields[name] for r in (before, record) if r.fields.get(name)]
+                fields[name] = ",".join(told)
         found[key] = replace(before, fields=fields, details=before.details or record.details)
 
 

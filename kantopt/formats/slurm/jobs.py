@@ -16,9 +16,10 @@ from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.reservations import Reservations
 from kantopt.formats.slurm.shapes import Shape, held, is_exclusive, wanted
 from kantopt.formats.slurm.states import State
-from kantopt.formats.slurm.tres import Amounts
+from kantopt.formats.slurm.tres import Amounts, types_of
 from kantopt.schema.base import Expression, LabelSelector
 from kantopt.schema.features import Feature
+from kantopt.schema.gangs import GPU
 from kantopt.schema.jobs import (
     Assignment,
     Job,
@@ -108,6 +109,7 @@ class JobsReader:
             preemptible=evictable or not running,
             movable=not running or (again and pods == 1),
             disruption_mode="all" if pods > 1 else "single",
+            topology_request=self._together(pieces, podsets),
             creation_time=record.time("SubmitTime"),
             start_time=record.time("StartTime") if running else None,
             min_runtime=f"{standing.exempt_seconds}s" if standing.exempt_seconds else None,
@@ -128,6 +130,8 @@ class JobsReader:
             shares: dict[tuple[tuple[str, int], ...], list[str]] = {}
             for host, amounts in held(record, around.threads, around.offered, whole=whole):
                 if host in around.offered:
+                    if amounts.get(GPU) and not types_of(amounts):
+                        self._note_types(piece, host)
                     shares.setdefault(tuple(sorted(amounts.items())), []).append(host)
                 else:
                     text = "pods on nodes that are not in the input are left out"
@@ -154,8 +158,13 @@ class JobsReader:
         others = Shape(more, max(0, shape.least - len(required)), shape.amounts, True)
         return [
             self._podset(piece, standing, some, only=tuple(required), number=1),
-            self._podset(piece, standing, others, never=tuple(required)),
+            self._podset(piece, standing, others, never=tuple(required), number=1),
         ]
+
+    def _note_types(self, piece: Piece, host: str) -> None:
+        if len(types_of(self._around.offered[host])) > 1:
+            text = "jobs of which nobody tells what type of GPU they hold (scontrol -d show job)"
+            self._around.notes.add(text, f"{piece.id} on {host}")
 
     def _at_least(self, amounts: Amounts, record: Record) -> Amounts:
         """Raise what a job asks for to what each node that it may get offers anyway."""
@@ -199,7 +208,8 @@ class JobsReader:
         away = PodAntiAffinityTerm(
             topology_key=names.HOSTNAME, label_selector=LabelSelector(match_labels=label)
         )
-        request = None if hosts else self._closeness(record, shape.count)
+        # What is asked of two pod sets together stands in their job.
+        request = None if hosts or number else self._closeness(record, shape.count)
         reserved = (eligible.reservation,) if eligible.reservation else ()
         return PodSet(
             name=role,
@@ -224,6 +234,21 @@ class JobsReader:
     def _closeness(self, record: Record, count: int) -> TopologyRequest | None:
         around = self._around
         return closeness(record, count, around.level, around.moment, around.notes)
+
+    def _together(
+        self, pieces: Sequence[Piece], podsets: Sequence[PodSet]
+    ) -> TopologyRequest | None:
+        """Return how close all pods of a job must be that has required nodes and others."""
+        first = pieces[0]
+        if first.state != "pending" or len(podsets) == len(pieces):
+            return None
+        request = self._closeness(first.record, sum(podset.count for podset in podsets))
+        if request is not None and (len(pieces) > 1 or request.pod_set_slice_size):
+            text = "segments, and switches of components, beside required nodes are left out"
+            self._around.notes.add(text, first.id)
+        if request is None or len(pieces) > 1 or not (request.required or request.preferred):
+            return None
+        return TopologyRequest(required=request.required, preferred=request.preferred)
 
     def _eligible(
         self, piece: Piece, only: tuple[str, ...], never: tuple[str, ...]

@@ -34,6 +34,12 @@ class Partitions:
             record.name for record in partitions if "EXCLUSIVE" in record.flags("OverSubscribe")
         )
         """Partitions whose jobs take whole nodes."""
+        self.sharing = sorted(
+            record.name
+            for record in partitions
+            if any(flag.startswith(("FORCE", "YES")) for flag in record.flags("OverSubscribe"))
+        )
+        """Partitions in which several jobs may be given the same CPUs."""
 
     def of(self, host: str) -> Sequence[str]:
         """Return the partitions that a node is in."""

@@ -88,7 +88,7 @@ def held(
     whole
         Whether it has whole nodes.
     """
-    hosts = list(dict.fromkeys(record.hosts("NodeList")))
+    hosts = sorted(set(record.hosts("NodeList")))
     asked = wanted(record, whole=True)
     known = {}
     for detail in record.details:
@@ -102,7 +102,9 @@ def held(
         if whole and here:
             yield host, here
             continue
-        amounts = {**asked.amounts, **even, **known.get(host, {})}
+        amounts = {**asked.amounts, **even}
+        if host in known:
+            amounts = {k: n for k, n in amounts.items() if k in ("cpu", "memory")} | known[host]
         if not types_of(asked.amounts) and len(types_of(here)) < 2:
             # Of one type only: that it has that type, which it did not ask for, binds it nowhere.
             amounts = {k: v for k, v in amounts.items() if k not in types_of(amounts)}

@@ -20,6 +20,8 @@ KINDS = (
 )
 """Fields that begin a record, which is of that kind."""
 
+_CONFIG = "Configuration data as of"
+_COLUMNS = "Name|"
 _FIELD = re.compile(r"(?:^|\s+)([A-Za-z][\w/:.\-]*)=")
 _TO_THE_END = {
     "JobId": {
@@ -52,17 +54,9 @@ def read_text(text: str, file: str, problems: list[Problem]) -> Iterator[Record]
     """
     lines: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith("Configuration data as of"):
-            yield from _records(lines, file, problems)
-            yield _config(text.splitlines()[number - 1 :], file, problems)
-            return
-        if line.startswith("Name|"):
-            yield from _records(lines, file, problems)
-            yield from _table(text.splitlines()[number - 1 :], file, problems)
-            return
+        begins = line.split("=", 1)[0] in KINDS or line.startswith((_CONFIG, _COLUMNS))
         if not line.strip() or line.startswith(("#", "No ")):
             continue
-        begins = line.split("=", 1)[0] in KINDS
         if begins:
             yield from _records(lines, file, problems)
             lines = []
@@ -78,6 +72,12 @@ def read_text(text: str, file: str, problems: list[Problem]) -> Iterator[Record]
 
 def _records(lines: list[str], file: str, problems: list[Problem]) -> Iterator[Record]:
     if not lines:
+        return
+    if lines[0].startswith(_CONFIG):
+        yield _config(lines, file, problems)
+        return
+    if lines[0].startswith(_COLUMNS):
+        yield from _table(lines, file, problems)
         return
     kind = lines[0].split("=", 1)[0]
     ending = _TO_THE_END.get(kind, set()) if len(lines) > 1 else set()
@@ -108,7 +108,7 @@ def _config(lines: list[str], file: str, problems: list[Problem]) -> Record:
     """Read ``scontrol show config``: a name and a value in each line."""
     pairs = (line.partition("=") for line in lines[1:] if "=" in line)
     fields = {key.strip(): value.strip() for key, _, value in pairs}
-    moment = lines[0].removeprefix("Configuration data as of").strip()
+    moment = lines[0].removeprefix(_CONFIG).strip()
     return Record("Config", {"Config": "config", "Moment": moment, **fields}, file, problems)
 
 

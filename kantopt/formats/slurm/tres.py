@@ -16,6 +16,7 @@ Amounts = dict[str, int]
 """Amounts by resource: CPUs in thousandths, memory in bytes, all else in units."""
 
 _COUNT = re.compile(r"(\d{1,12})([KMG]?)", re.ASCII)
+_UNITS = {"cpu": 1000, "memory": 2**20}
 _SCALE = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
@@ -89,9 +90,9 @@ def times(amounts: Amounts, factor: int) -> Amounts:
 
 
 def share(amounts: Amounts, parts: int) -> Amounts:
-    """Return what each of so many equal parts has, rounded up to whole units."""
+    """Return what each of so many equal parts has, rounded up to whole CPUs, MiB and units."""
     return {
-        name: -(-amount // (parts * 1000)) * 1000 if name == "cpu" else -(-amount // parts)
+        name: -(-amount // (parts * (unit := _UNITS.get(name, 1)))) * unit
         for name, amount in amounts.items()
     }
 

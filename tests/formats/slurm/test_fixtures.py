@@ -18,6 +18,7 @@ from kantopt.problem.build import build_instance
 from kantopt.schema.consistency import check_documents
 from kantopt.schema.dump import dump_yaml
 from kantopt.schema.extends import load_model
+from kantopt.schema.features import FEATURES
 from kantopt.schema.files import load_raw
 from kantopt.schema.raw import RawDocument, is_slurm
 from kantopt.schema.yaml_text import parse_yaml
@@ -41,7 +42,7 @@ def text_of(cluster: Imported) -> str:
 
 
 def test_there_are_cases() -> None:
-    assert len(CASES) >= 3
+    assert len(CASES) >= 10
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -57,9 +58,8 @@ def test_documents_of_an_import_are_sound_and_fit_together(case: Path) -> None:
     assert len(parse_yaml(expected.read_text(encoding="utf-8"), "expected")) == 2
     raw = RawDocument("here", 0, {})
     assert check_documents([(raw, cluster.snapshot), (raw, cluster.pending)]) == []
-    instance = build_instance(
-        cluster.snapshot, cluster.pending.jobs, load_model("mixed"), source="here"
-    )
+    model = load_model("mixed").model_copy(update={"assume": FEATURES})
+    instance = build_instance(cluster.snapshot, cluster.pending.jobs, model, source="here")
     assert len(instance.jobs) == len(cluster.snapshot.jobs) + len(cluster.pending.jobs)
 
 

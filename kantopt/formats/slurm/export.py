@@ -1,0 +1,217 @@
+"""A snapshot and pending jobs as Slurm would print them, and what of them it cannot say.
+
+The text is read again, and what comes out different is what Slurm has no words for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from kantopt.formats.objects import Notes
+from kantopt.formats.slurm import names
+from kantopt.formats.slurm.cluster import import_slurm
+from kantopt.formats.slurm.export_jobs import is_id, job_text
+from kantopt.formats.slurm.export_nodes import (
+    gres_text,
+    marks,
+    node_text,
+    reservation_text,
+    topology_text,
+)
+from kantopt.formats.slurm.policy import STEP
+from kantopt.formats.slurm.shapes import MIB
+from kantopt.schema.dump import dump_data
+from kantopt.schema.hostlist import compress_hostlist
+from kantopt.schema.jobs import Job, PodSet
+from kantopt.schema.quantity import to_base
+from kantopt.schema.raw import SLURM_TEXT, RawDocument
+from kantopt.schema.snapshot import ClusterSnapshot, Node, Queue
+
+
+def export_slurm(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> tuple[str, tuple[str, ...]]:
+    """Write documents as text of ``scontrol show`` and topology.conf.
+
+    Parameters
+    ----------
+    snapshot, pending
+        The cluster, and the jobs that wait.
+
+    Returns
+    -------
+    text, notes
+        The text, which :func:`import_slurm` reads, and a line for each kind of thing that it does
+        not tell.
+    """
+    notes = Notes()
+    jobs = [*snapshot.jobs, *pending]
+    ids = _ids(jobs, notes)
+    text = "".join(_texts(snapshot, jobs, ids))
+    read = import_slurm([RawDocument("the text", 0, {SLURM_TEXT: text})])
+    renamed = {(job.namespace, number): job for job, number in zip(jobs, ids, strict=True)}
+    again = {(job.namespace, job.name): job for job in (*read.snapshot.jobs, *read.pending.jobs)}
+    for key, job in renamed.items():
+        found = again.get(key)
+        if found is None:
+            notes.add("jobs that cannot be written", f"{job.namespace}/{job.name}")
+        else:
+            mine, its = dump_data(job), dump_data(found)
+            if key[1] != job.name:
+                mine, its = _unnamed(mine), _unnamed(its)
+            _compare(mine, its, "jobs", notes, f"{job.namespace}/{job.name}")
+    nodes = {node.name: node for node in read.snapshot.nodes}
+    for node in snapshot.nodes:
+        other = nodes.get(node.name)
+        _compare(dump_data(node), dump_data(other) if other else {}, "nodes", notes, node.name)
+    for part in ("topology", "queues", "pod_disruption_budgets", "priority_classes", "metadata"):
+        mine, its = getattr(snapshot, part), getattr(read.snapshot, part)
+        if mine != its:
+            notes.add(f"{part.replace('_', ' ')}: not all of it is told")
+    return text, notes.lines()
+
+
+def _ids(jobs: Sequence[Job], notes: Notes) -> list[str]:
+    """Return an id for each job: its own, or a number that is free."""
+    taken = {job.name.split("_")[0] for job in jobs if is_id(job.name)}
+    ids, number = [], 0
+    for job in jobs:
+        if is_id(job.name):
+            ids.append(job.name)
+            continue
+        number += 1
+        while str(number) in taken:
+            number += 1
+        ids.append(str(number))
+        notes.add("jobs that get a number, their name is kept as JobName", f"{job.name}: {number}")
+    return ids
+
+
+def _texts(snapshot: ClusterSnapshot, jobs: Sequence[Job], ids: Sequence[str]) -> Iterator[str]:
+    nodes = snapshot.nodes
+    yield from (node_text(node) for node in nodes)
+    yield from _partitions(nodes, jobs)
+    for name in sorted({m for node in nodes for m in marks(node.labels, names.RESERVATION)}):
+        yield reservation_text(name, nodes, _drawn(name, jobs))
+    yield from (job_text(job, number) for job, number in zip(jobs, ids, strict=True))
+    yield topology_text(snapshot)
+    yield from _queues(snapshot.queues)
+    moment = snapshot.metadata.captured_at
+    seconds = "Unknown" if moment is None else int(datetime.fromisoformat(moment).timestamp())
+    exempt = {job.min_runtime for job in jobs if job.min_runtime}
+    graces = [_grace(podset) for job in jobs for podset in job.pod_sets]
+    on = bool(exempt) or any(graces) or any(_evictable(job) or _tier(job) for job in jobs)
+    rows = {
+        "ClusterName": snapshot.metadata.name or "(null)",
+        "PreemptMode": "REQUEUE" if on else "OFF",
+        "PreemptType": "preempt/partition_prio" if on else "preempt/none",
+        "PreemptExemptTime": exempt.pop().removesuffix("s") if len(exempt) == 1 else "00:00:00",
+        "SelectType": "select/cons_tres",
+    }
+    yield f"Configuration data as of {seconds}\n"
+    yield from (f"{key:<23} = {value}\n" for key, value in rows.items())
+
+
+def _partitions(nodes: Sequence[Node], jobs: Sequence[Job]) -> Iterator[str]:
+    members: dict[str, list[str]] = {}
+    for node in nodes:
+        for name in marks(node.labels, names.PARTITION):
+            members.setdefault(name, []).append(node.name)
+    tiers: dict[str, int] = {}
+    open_: dict[str, bool] = {}
+    grace: dict[str, int] = {}
+    for job in jobs:
+        for podset in job.pod_sets:
+            for name in podset.labels.get(names.JOB_PARTITION, "all").split(","):
+                tiers[name] = min(tiers.get(name, _tier(job)), _tier(job))
+                open_[name] = open_.get(name, False) or _evictable(job)
+                grace[name] = max(grace.get(name, 0), _grace(podset))
+                members.setdefault(name, [])
+    for name, hosts in sorted(members.items()):
+        mode = "REQUEUE" if open_.get(name) else "OFF"
+        yield (
+            f"PartitionName={name}\n"
+            f"   GraceTime={grace.get(name, 0)} Nodes={compress_hostlist(hosts) or '(null)'}\n"
+            f"   PriorityTier={tiers.get(name, 0) + 1} PreemptMode={mode} State=UP\n\n"
+        )
+
+
+def _tier(job: Job) -> int:
+    return max(0, job.priority or 0) // STEP if is_id(job.name) else 0
+
+
+def _evictable(job: Job) -> bool:
+    return job.preemptible and any(podset.assignments for podset in job.pod_sets)
+
+
+def _grace(podset: PodSet) -> int:
+    refs = [*podset.pods, *(ref for place in podset.assignments for ref in place.pods)]
+    return max((ref.grace_period_seconds or 0 for ref in refs), default=0)
+
+
+def _drawn(name: str, jobs: Sequence[Job]) -> set[str]:
+    """Users whose jobs a reservation takes though they did not ask for it."""
+    key = f"{names.RESERVATION}{name}"
+    return {
+        podset.labels.get(names.USER, job.namespace)
+        for job in jobs
+        for podset in job.pod_sets
+        if key not in podset.node_selector
+        and any(toleration.key == key for toleration in podset.tolerations)
+    }
+
+
+def _queues(queues: Sequence[Queue]) -> Iterator[str]:
+    if not queues:
+        return
+    yield "Name|Priority|GrpTRES\n"
+    for queue in queues:
+        amounts = {row.name: to_base(row.name, row.nominal_quota) for row in queue.resources}
+        items = []
+        if "cpu" in amounts:
+            items.append(f"cpu={amounts['cpu'] // 1000}")
+        if "memory" in amounts:
+            items.append(f"mem={amounts['memory'] // MIB}M")
+        for name, amount in sorted(amounts.items()):
+            if name not in ("cpu", "memory"):
+                gres = gres_text({name: amount}).rpartition(":")[0] or name.removeprefix("gres/")
+                items.append(f"gres/{gres}={amount}")
+        yield f"{queue.name}|0|{','.join(items)}\n"
+    yield "\n"
+
+
+def _unnamed(job: dict[str, Any]) -> dict[str, Any]:
+    """Return a job without what follows from its name, which its number replaces."""
+    podsets = []
+    for podset in job["podSets"]:
+        kept = {k: v for k, v in podset.items() if k not in ("name", "pods", "podAntiAffinity")}
+        places = kept.get("assignments", [])
+        kept["assignments"] = [{k: v for k, v in p.items() if k != "pods"} for p in places]
+        own = {names.JOB, names.JOB_NAME, names.JOB_PARTITION}
+        kept["labels"] = {k: v for k, v in kept.get("labels", {}).items() if k not in own}
+        podsets.append(kept)
+    return {k: v for k, v in job.items() if k not in ("name", "uid")} | {"podSets": podsets}
+
+
+def _compare(
+    mine: Mapping[str, Any], its: Mapping[str, Any], where: str, notes: Notes, witness: str
+) -> None:
+    """Count the fields that differ, each by its path without numbers."""
+    for key in sorted({*mine, *its}):
+        a, b, path = mine.get(key), its.get(key), f"{where}.{key}"
+        if a == b:
+            continue
+        if isinstance(a, dict) and isinstance(b, dict) and key not in ("labels", "requests"):
+            _compare(a, b, path, notes, witness)
+        elif len(rows := _rows(a)) == len(others := _rows(b)) > 0:
+            for first, second in zip(rows, others, strict=True):
+                if first != second:
+                    _compare(first, second, path, notes, witness)
+        else:
+            notes.add(f"{path}: not told, or not all of it", witness)
+
+
+def _rows(value: Any) -> list[dict[str, Any]]:
+    """Return a list of mappings; of anything else nothing."""
+    rows = value if isinstance(value, list) else []
+    return rows if all(isinstance(item, dict) for item in rows) else []

@@ -1,0 +1,160 @@
+"""Jobs as ``scontrol -d show job`` prints them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from kantopt.formats.slurm import names
+from kantopt.formats.slurm.export_nodes import MIB, gres_text, marks
+from kantopt.formats.slurm.policy import STEP
+from kantopt.formats.slurm.tres import types_of
+from kantopt.schema.hostlist import compress_hostlist
+from kantopt.schema.jobs import Job, NodeSelectorTerm, PodSet
+from kantopt.schema.quantity import to_base
+
+_ID = re.compile(r"(\d{1,9})(?:_(\d{1,9})|\+(\d{1,9}))?", re.ASCII)
+
+
+def is_id(name: str) -> bool:
+    """Whether a job is called as Slurm calls them."""
+    return _ID.fullmatch(name) is not None and "+" not in name
+
+
+def job_text(job: Job, number: str) -> str:
+    """Write a job under an id; each pod set with an id of its own is a component."""
+    parts: dict[str, list[PodSet]] = {}
+    for podset in job.pod_sets:
+        match = re.match(r"\d+\+(\d+)", podset.name)
+        parts.setdefault(match[1] if match else "", []).append(podset)
+    return "".join(_record(job, number, offset, podsets) for offset, podsets in parts.items())
+
+
+def _record(job: Job, number: str, offset: str, podsets: Sequence[PodSet]) -> str:
+    first = podsets[0]
+    running = any(podset.assignments for podset in podsets)
+    labels = first.labels
+    state = "COMPLETING" if first.terminating else "RUNNING" if running else "PENDING"
+    # Of one on several nodes it does not matter why it is not evicted.
+    requeue = job.movable or (running and job.preemptible)
+    # Priorities of jobs that Slurm has not named are in no tiers; their order is kept.
+    own = job.priority or 0
+    rank = max(1, own % STEP if is_id(job.name) else own)
+    match = _ID.fullmatch(number)
+    base = match[1] if match else number
+    head = f"JobId={base}"
+    if match and match[2]:
+        head += f" ArrayJobId={base} ArrayTaskId={match[2]}"
+    elif offset:
+        head += f" HetJobId={base} HetJobOffset={offset}"
+    unnamed = "(null)" if is_id(job.name) else job.name
+    lines = [
+        f"{head} JobName={labels.get(names.JOB_NAME, unnamed)}",
+        f"UserId={labels.get(names.USER, '(null)')}",
+        f"Priority={rank} Nice=0 Account={job.namespace} QOS={labels.get(names.QOS, '(null)')}",
+        f"JobState={state} Reason={'None' if running else 'Resources'} Dependency=(null)",
+        f"Requeue={int(requeue)} Restarts=0 BatchFlag=1",
+        f"SubmitTime={_time(job.creation_time)} EligibleTime={_time(job.creation_time)}",
+        f"StartTime={_time(job.start_time) if running else 'Unknown'} EndTime=Unknown",
+        f"Partition={labels.get(names.JOB_PARTITION, '') or 'all'}",
+        *(_held(podsets) if running else _asked(podsets)),
+        f"Features={_expression(first) or '(null)'}",
+        f"OverSubscribe={'NO' if _whole(first) else 'OK'} "
+        f"Contiguous={int('constraints' in first.not_modelled)} "
+        f"Licenses={'unknown:1' if 'licenses' in first.not_modelled else '(null)'}",
+    ]
+    preferred = [list(item.preference.match_expressions) for item in first.preferred_node_affinity]
+    if preferred:
+        wishes = [[e.key.removeprefix(names.FEATURE) for e in each] for each in preferred]
+        lines.append(f"Prefer={_alternatives(wishes)}")
+    lines += [f"Reservation={name}" for name in marks(first.node_selector, names.RESERVATION)]
+    request = None if running else job.topology_request or first.topology_request
+    if request is not None and request.pod_set_slice_size:
+        lines.append(f"SegmentSize={request.pod_set_slice_size}")
+    if request is not None and (request.required or request.preferred):
+        lines.append("Switches=1@UNLIMITED" if request.required else "Switches=2")
+    return "\n   ".join(lines) + "\n\n"
+
+
+def _asked(podsets: Sequence[PodSet]) -> Iterator[str]:
+    """Write what a job that waits asks for, and the nodes that it must have or not have."""
+    first = podsets[0]
+    count = sum(podset.count for podset in podsets)
+    least = sum(p.count if p.min_count is None else p.min_count for p in podsets)
+    amounts = _amounts(first)
+    cpus = max(1, amounts.get("cpu", 0) // 1000)
+    memory = amounts.get("memory", 0) // MIB
+    required, excluded = _listed(first.node_affinity, "In"), _listed(first.node_affinity, "NotIn")
+    yield (
+        f"ReqNodeList={compress_hostlist(required) or '(null)'} "
+        f"ExcNodeList={compress_hostlist(excluded) or '(null)'}"
+    )
+    by_task = count > 1 and not first.pod_anti_affinity
+    units = count if by_task else least
+    span = "1" if by_task else f"{least}-{count}"
+    tasks = count if by_task else 1
+    yield f"NumNodes={span} NumCPUs={cpus * units} NumTasks={tasks} CPUs/Task={cpus}"
+    if memory:
+        yield f"TRES=cpu={cpus * units},mem={memory * units}M"
+    if not by_task:
+        yield f"MinCPUsNode={cpus} MinMemoryNode={memory}M"
+    gres = gres_text(amounts, "gres:")
+    if gres:
+        yield f"{'TresPerTask' if by_task else 'TresPerNode'}={gres}"
+
+
+def _held(podsets: Sequence[PodSet]) -> Iterator[str]:
+    """Write what a job that runs holds, node by node."""
+    first = podsets[0]
+    hosts = [place.node for podset in podsets for place in podset.assignments]
+    required, excluded = _listed(first.node_affinity, "In"), _listed(first.node_affinity, "NotIn")
+    del required  # on what it runs stands in its list of nodes
+    yield f"ReqNodeList=(null) ExcNodeList={compress_hostlist(excluded) or '(null)'}"
+    yield f"NodeList={compress_hostlist(hosts)}"
+    total = sum(_amounts(p).get("cpu", 0) // 1000 * p.count for p in podsets)
+    yield f"NumNodes={len(hosts)} NumCPUs={total} NumTasks={len(hosts)}"
+    for podset in podsets:
+        amounts = _amounts(podset)
+        cpus = amounts.get("cpu", 0) // 1000
+        nodes = compress_hostlist(place.node for place in podset.assignments)
+        yield (
+            f"  Nodes={nodes} CPU_IDs={f'0-{cpus - 1}' if cpus else ''} "
+            f"Mem={amounts.get('memory', 0) // MIB} GRES={gres_text(amounts)}"
+        )
+    typed = next((p for p in podsets if types_of(_amounts(p))), None)
+    if typed is not None:
+        yield f"TresPerNode={gres_text(_amounts(typed), 'gres:')}"
+
+
+def _amounts(podset: PodSet) -> dict[str, int]:
+    return {k: to_base(k, v) for k, v in podset.requests.items() if k != names.WHOLE_NODE}
+
+
+def _whole(podset: PodSet) -> bool:
+    return podset.requests.get(names.WHOLE_NODE) == names.SHARES
+
+
+def _listed(terms: Sequence[NodeSelectorTerm], operator: str) -> list[str]:
+    fields = terms[0].match_fields if terms else ()
+    return [value for field in fields if field.operator == operator for value in field.values]
+
+
+def _expression(podset: PodSet) -> str:
+    own = marks(podset.node_selector, names.FEATURE)
+    found: dict[tuple[str, ...], None] = {}
+    for term in podset.node_affinity:
+        keys = [e.key for e in term.match_expressions if e.key.startswith(names.FEATURE)]
+        found[tuple(key.removeprefix(names.FEATURE) for key in keys)] = None
+    alternatives = [list(each) for each in found if each]
+    return "&".join(own) if own else _alternatives(alternatives)
+
+
+def _alternatives(sets: Sequence[Sequence[str]]) -> str:
+    if len(sets) == 1:
+        return "&".join(sets[0])
+    return "|".join(f"({'&'.join(each)})" for each in sets)
+
+
+def _time(moment: str | None) -> str:
+    return "Unknown" if moment is None else str(int(datetime.fromisoformat(moment).timestamp()))

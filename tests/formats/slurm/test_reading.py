@@ -1,0 +1,173 @@
+"""What is made of single fields, what is refused, and which jobs wait."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kantopt.errors import BadDataError, UsageError
+from kantopt.formats.imported import Imported
+from kantopt.formats.objects import Notes
+from kantopt.formats.slurm.cluster import import_slurm
+from kantopt.formats.slurm.constraints import read_constraint
+from kantopt.formats.slurm.policy import Policy, ranks
+from kantopt.formats.slurm.records import Record, memory_of, span_seconds
+from kantopt.formats.slurm.tres import read_gres, read_tres
+from kantopt.planning.question import Import, read_question
+from kantopt.schema.files import load_raw, parse_documents
+from kantopt.schema.raw import SLURM_TEXT, RawDocument
+
+FIXTURES = Path(__file__).resolve().parent.parent / "fixtures" / "slurm"
+NODE = "NodeName=n1 CPUTot=8 RealMemory=1000 Gres=gpu:a100:2 State=IDLE Partitions=main\n"
+
+
+def cluster(text: str, **options: bool) -> Imported:
+    return import_slurm(parse_documents(text.encode(), "dump.txt"), **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "amounts"),
+    [
+        ("gpu:h100:8(S:0-1)", {"nvidia.com/gpu": 8, "gres/gpu:h100": 8}),
+        ("gres:gpu:2,gres/nic:1", {"nvidia.com/gpu": 2, "gres/nic": 1}),
+        (
+            "gpu:a100:1(IDX:0),gpu:h100:2(IDX:4,6)",
+            {"nvidia.com/gpu": 3, "gres/gpu:a100": 1, "gres/gpu:h100": 2},
+        ),
+        ("gpu", {"nvidia.com/gpu": 1}),
+        ("gpu:h100", {"nvidia.com/gpu": 1, "gres/gpu:h100": 1}),
+        ("shard:2K", {"gres/shard": 2048}),
+        ("", {}),
+    ],
+)
+def test_generic_resources(text: str, amounts: dict[str, int]) -> None:
+    assert read_gres(text) == amounts
+
+
+def test_trackable_resources_count_typed_ones_beside_their_total() -> None:
+    found = read_tres("cpu=4,mem=1.50G,node=2,billing=4,gres/gpu=3,gres/gpu:h100=2")
+    total = {"nvidia.com/gpu": 3, "gres/gpu:h100": 2}
+    assert found == {"cpu": 4000, "memory": 3 * 2**29, **total}
+    assert read_tres("cpu") is None
+    assert read_tres("cpu=many") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "alternatives"),
+    [
+        ("", ((),)),
+        ("ib", (("ib",),)),
+        ("ib&h100", (("h100", "ib"),)),
+        ("a|b&c", (("a", "c"), ("b", "c"))),
+        ("a|(b&c)", (("a",), ("b", "c"))),
+        ("(a|b)&(c|d)", (("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"))),
+        ("[a|b]", None),
+        ("a*2&b", None),
+        ("a&", None),
+        ("(a", None),
+        ("a)", None),
+    ],
+)
+def test_constraints(text: str, alternatives: object) -> None:
+    assert read_constraint(text) == alternatives
+
+
+def test_spans_and_memory() -> None:
+    assert span_seconds("1-02:03:04") == 93784
+    assert span_seconds("10:00") == 600
+    assert span_seconds("soon") is None
+    assert memory_of("512000") == 512000 * 2**20
+    assert memory_of("1T") == 2**40
+    assert memory_of("lots") is None
+
+
+def test_many_priorities_become_ten() -> None:
+    assert ranks([5, 9, 9, 7]) == {5: 1, 7: 2, 9: 3}
+    found = ranks(range(100))
+    assert sorted(set(found.values())) == list(range(1, 11))
+    assert all(found[k] <= found[k + 1] for k in range(99))
+
+
+def test_qos_that_may_preempt_some_of_the_lower_only_are_told() -> None:
+    rows = {"high": "mid", "mid": "low", "low": "", "top": "low,mid,high"}
+    qos = {
+        name: Record("Qos", {"Qos": name, "Preempt": text, "PreemptMode": "cluster"}, "f", [])
+        for name, text in rows.items()
+    }
+    fields = {"PreemptType": "preempt/qos", "PreemptMode": "REQUEUE"}
+    notes = Notes()
+    policy = Policy(Record("Config", fields, "f", []), {}, qos, notes)
+    assert [policy.standing(["p"], name).tier for name in ("low", "mid", "high", "top")] == [
+        0,
+        1,
+        2,
+        3,
+    ]
+    assert policy.standing(["p"], "mid").mode == "REQUEUE"
+    assert policy.standing(["p"], "top").mode == "OFF"
+    assert any("high, not low" in line for line in notes.lines())
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "expected"),
+    [
+        (NODE.replace("8", "eight"), "NodeName=n1: CPUTot", "a whole number"),
+        (NODE.replace("gpu:a100:2", "a:b:c:d:1"), "NodeName=n1: Gres", "generic resources"),
+        ("NodeName=n1 State=IDLE\n", "NodeName=n1: CPUTot", "the number of CPUs"),
+        (NODE + "JobId=1 JobState=RUNNING NodeList=n[1\n", "JobId=1: NodeList", "a list of nodes"),
+        (NODE + "JobId=1 JobState=PENDING SubmitTime=now\n", "JobId=1: SubmitTime", "a time"),
+        (NODE + "JobId=1\n", "JobId=1: JobState", "a state"),
+    ],
+)
+def test_what_cannot_be_read_is_named(text: str, path: str, expected: str) -> None:
+    with pytest.raises(BadDataError) as caught:
+        cluster(text)
+    found = caught.value.problems
+    assert any(p.path == path and p.expected.startswith(expected) for p in found), found
+
+
+def test_text_that_does_not_go_on_as_it_began_is_refused() -> None:
+    with pytest.raises(BadDataError, match="line 2: found 'hello'"):
+        import_slurm([RawDocument("f", 0, {SLURM_TEXT: f"# comment\nhello\n{NODE}"})])
+
+
+def test_held_jobs_count_only_if_asked_for() -> None:
+    text = f"{NODE}JobId=1 JobState=PENDING Reason=JobHeldUser Account=ml Partition=main\n"
+    first = cluster(text)
+    assert first.pending.jobs == ()
+    assert "pending jobs held (JobHeldUser) are left out: 1 (ml/1)" in first.notes
+    assert [job.name for job in cluster(text, gated=True).pending.jobs] == ["1"]
+
+
+def test_patterns_choose_jobs_and_unknown_ones_are_refused() -> None:
+    raws = load_raw([str(path) for path in (FIXTURES / "json-24.11").iterdir()])
+    jobs = import_slurm(raws, pending=["ml/50[34]"]).pending.jobs
+    assert [job.name for job in jobs] == ["503", "504"]
+    with pytest.raises(UsageError, match="no pending job matches"):
+        import_slurm(raws, pending=["ml/999"])
+    with pytest.raises(UsageError, match="held"):
+        import_slurm(raws, pending=["ml/505"])
+
+
+def test_a_snapshot_of_slurm_is_told_by_its_content() -> None:
+    paths = [str(path) for path in (FIXTURES / "gpus-22.05-text").iterdir()]
+    question = read_question(paths, Import())
+    assert len(question.snapshot.nodes) == 8
+    assert question.imported
+    assert {job.name for job in question.pending} == {"2", "12", "13", "14", "18", "19"}
+
+
+def test_two_clusters_of_two_kinds_are_one_too_many(tmp_path: Path) -> None:
+    (tmp_path / "nodes.txt").write_text(NODE)
+    (tmp_path / "pod.json").write_text('{"apiVersion": "v1", "kind": "Pod"}')
+    with pytest.raises(BadDataError, match="one cluster"):
+        read_question([str(tmp_path / "nodes.txt"), str(tmp_path / "pod.json")])
+
+
+def test_a_job_asked_twice_in_two_forms_is_one() -> None:
+    paths = [*(FIXTURES / "gpus-22.05-text").iterdir(), FIXTURES / "gpus-22.05-json/squeue.json"]
+    once = import_slurm(load_raw([str(path) for path in paths[:-1]]))
+    both = import_slurm(load_raw([str(path) for path in paths]))
+    assert len(both.snapshot.jobs) == len(once.snapshot.jobs)
+    assert len(both.pending.jobs) == len(once.pending.jobs)

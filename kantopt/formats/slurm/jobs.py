@@ -175,6 +175,7 @@ class JobsReader:
             key: min(offer.get(key, 0) for offer in offers) for offer in offers[:1] for key in offer
         }
         raised = {key: max(amounts.get(key, 0), floor.get(key, 0)) for key in {*amounts, *floor}}
+        raised[GPU] = max(raised.get(GPU, 0), sum(raised[key] for key in types_of(raised)))
         return {key: amount for key, amount in sorted(raised.items()) if amount}
 
     def _podset(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kantopt.schema.hostlist import compress_hostlist, expand_hostlist
@@ -52,6 +52,7 @@ def test_what_is_no_list_is_refused(text: str) -> None:
 NAMES = st.from_regex(r"\A[a-z]{1,2}[0-9]{0,3}(-[a-z]?[0-9]{0,2})?\Z")
 
 
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.sets(NAMES, min_size=1, max_size=40))
 def test_what_is_written_is_read_again(names: set[str]) -> None:
     read = expand_hostlist(compress_hostlist(names))

@@ -20,7 +20,8 @@ NAMES |= {"reservation": "reservations"}
 
 def commands() -> list[list[str]]:
     text = (ROOT / "docs" / "with-slurm.md").read_text(encoding="utf-8")
-    lines = re.findall(r"^kantopt (.*)$", text, re.MULTILINE)
+    before = text.partition("## Following a plan")[0]  # that needs a Slurm to follow it
+    lines = re.findall(r"^kantopt (.*)$", before, re.MULTILINE)
     return [shlex.split(line, comments=True) for line in lines]
 
 

@@ -52,7 +52,7 @@ def main() -> int:
         story = begin(slurm)
         told("Slurm alone:")
         print(slurm.run("squeue", "--format=%.6i %.9P %.8j %.10T %.5D %R"))
-        path = script(slurm)
+        path = script(slurm, "--time-limit", "10s")
         told("planned and rendered:")
         print("\n".join(line for line in path.read_text().splitlines()[:20] if line))
         done = follow(slurm, path)

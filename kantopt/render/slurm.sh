@@ -25,17 +25,25 @@ case $patience in ''|*[!0-9]*) printf '%s\n' "$usage" >&2; exit 2 ;; esac
 export LC_ALL=C SLURM_TIME_FORMAT=%s
 unset SLURM_CLUSTERS SQUEUE_ACCOUNT SQUEUE_CLUSTERS SQUEUE_FORMAT SQUEUE_FORMAT2 SQUEUE_LICENSES \
   SQUEUE_NAMES SQUEUE_PARTITION SQUEUE_QOS SQUEUE_SORT SQUEUE_STATES SQUEUE_USERS
-touched='' finished='' kept=''
+touched='' finished='' kept='' taking_back=''
 
 say() { printf '%s\n' "$*"; }
-stop() { say "STOPPED: $*" >&2; exit 1; }
 refuse() { say "REFUSED, nothing was done: $*" >&2; exit 3; }
+stop() {
+  [ -n "$touched" ] || refuse "$*"
+  say "STOPPED: $*" >&2
+  exit 1
+}
 
-# Change something, or say what would be changed.
+# Change something, or say what would be changed. What fails ends the run, but while all is taken
+# back the rest is taken back all the same.
 call() {
   if [ -n "$dry" ]; then say "  $*"; return 0; fi
   touched=yes
-  "$@" </dev/null >/dev/null || stop "failed: $*"
+  "$@" </dev/null >/dev/null && return 0
+  [ -n "$taking_back" ] || stop "failed: $*"
+  say "FAILED: $*" >&2
+  taking_back=failed
 }
 
 # What Slurm says of the plan's jobs now.
@@ -97,13 +105,18 @@ where() {
   esac
 }
 
-# Run a function with the words of each line of the plan, of a step (or all) and of some kinds.
+# Run a function with the words of each line of the plan of some kinds: of a step, such as 3, of
+# this one and those after it (3+), or of all.
 each() {
   step=$1 kinds=$2 function=$3
   while read -r line; do
     # shellcheck disable=SC2086 # the words of the line
     set -- $line
-    [ "$step" = all ] || [ "$1" = "$step" ] || continue
+    case $step in
+      all) ;;
+      *+) [ "$1" -ge "${step%+}" ] || continue ;;
+      *) [ "$1" = "$step" ] || continue ;;
+    esac
     case " $kinds " in *" $2 "*) "$function" "$@" ;; esac
   done <<EOF
 $plan
@@ -179,10 +192,11 @@ keep() {
   if [ -z "$1" ]; then
     call scontrol delete "ReservationName=$reservation"
   elif [ -n "$kept" ]; then
-    call scontrol update "ReservationName=$reservation" "Nodes=$1"
+    call scontrol update "ReservationName=$reservation" "Nodes=$1" \
+      "EndTime=now+$((60 + patience / 30))minutes"
   else
     call scontrol create reservation "ReservationName=$reservation" StartTime=now \
-      "Duration=$((60 + patience / 30))" "Users=$(id -un)" "Nodes=$1" Flags=IGNORE_JOBS
+      "EndTime=now+$((60 + patience / 30))minutes" "Users=$(id -un)" "Nodes=$1" Flags=IGNORE_JOBS
   fi
   kept=$1
 }
@@ -281,7 +295,7 @@ await() {
     left=''
     each "$1" "$2" add_left
     [ -n "$left" ] || return 0
-    [ "$(date +%s)" -lt "$until" ] || stop "after $patience s there is nothing of$left to $3"
+    [ "$(date +%s)" -lt "$until" ] || stop "waited $patience s in vain for jobs$left to $3"
     sleep 1
   done
 }
@@ -292,9 +306,7 @@ add_nodes() {
 }
 
 # Print the nodes of those that are still to start in some steps.
-nodes_of() {
-  for one in "$@"; do each "$one" 'start return' add_nodes; done | sort -u
-}
+nodes_of() { each "$1" 'start return' add_nodes | sort -u; }
 
 undo_line() {
   where "$@"
@@ -313,9 +325,11 @@ undo_line() {
 }
 
 undo() {
+  taking_back=yes
   look
   each all 'start return' undo_line
-  ! is_kept || call scontrol delete "ReservationName=$reservation"
+  if is_kept; then call scontrol delete "ReservationName=$reservation"; fi
+  [ "$taking_back" = yes ]
 }
 
 report_line() {
@@ -329,7 +343,7 @@ at_end() {
   trap - EXIT
   trap '' HUP INT TERM
   if [ -n "$touched" ] && [ -z "$finished" ]; then
-    (undo) # a failure in it does not keep the report from being made
+    undo || say "Not all could be taken back; --undo tries again." >&2
     look
     say "Of the plan:"
     each all 'evict leave start return' report_line
@@ -350,9 +364,9 @@ say "Cluster $here: $what."
 [ -z "$cluster" ] || [ "$cluster" = "$here" ] || refuse "the plan is for cluster $cluster"
 if is_kept; then kept=yes; fi
 if [ -n "$only_undo" ]; then
-  undo
   finished=yes
-  exit 0
+  undo
+  exit
 fi
 
 bad='' wanted='' ours='' started=''
@@ -366,20 +380,15 @@ if [ -n "$dry" ]; then
 fi
 
 each all start pin
-rest_of=$steps
 for step_now in $steps; do
   look
-  # shellcheck disable=SC2086 # several steps
-  keep "$(folded "$(nodes_of $rest_of)")"
+  keep "$(folded "$(nodes_of "$step_now+")")"
   each "$step_now" 'evict leave' requeue
   await "$step_now" 'evict leave' leave
   each "$step_now" evict free_victim
   each "$step_now" return pin
-  rest_of=${rest_of#"$step_now"}
-  rest_of=${rest_of# }
   # Slurm starts nobody on nodes that are kept; the first in the queue gets them at once.
-  # shellcheck disable=SC2086
-  later=$(nodes_of $rest_of | grep -Fvx "$(nodes_of "$step_now")")
+  later=$(nodes_of "$((step_now + 1))+" | grep -Fvx "$(nodes_of "$step_now")")
   each "$step_now" 'start return' release
   keep "$(folded "$later")"
   await "$step_now" 'start return' run

@@ -47,7 +47,7 @@ JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
-PriorityType=priority/basic
+PriorityType=priority/{priority}
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 TopologyPlugin=topology/tree
@@ -90,9 +90,12 @@ class Slurm:
     ----------
     nodes, per_leaf
         How many nodes there are, and how many of them share a leaf switch.
+    priority
+        How priorities of jobs come about: ``basic``, by their order, or ``multifactor``.
     """
 
-    def __init__(self, nodes: int = 8, per_leaf: int = 4) -> None:
+    def __init__(self, nodes: int = 8, per_leaf: int = 4, priority: str = "basic") -> None:
+        self._priority = priority
         self.folder = Path(tempfile.mkdtemp(prefix="slurm-"))
         self.nodes = [f"n{number}" for number in range(1, nodes + 1)]
         self.leaves = [self.nodes[first : first + per_leaf] for first in range(0, nodes, per_leaf)]
@@ -186,7 +189,11 @@ class Slurm:
             for node, port in zip(self.nodes, ports[1:], strict=True)
         ]
         conf = _CONF.format(
-            name=self.name, port=ports[0], folder=self.folder, nodes="\n".join(lines)
+            name=self.name,
+            port=ports[0],
+            folder=self.folder,
+            nodes="\n".join(lines),
+            priority=self._priority,
         )
         (self.folder / "slurm.conf").write_text(conf)
         for number in range(GPUS):

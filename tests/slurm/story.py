@@ -53,14 +53,18 @@ def place(slurm: Slurm, name: str, nodes: list[str], *options: str) -> str:
     return job
 
 
-def begin(slurm: Slurm) -> Story:
-    """Make the cluster busy; the gang and its rival wait, as Slurm alone leaves them."""
+def begin(slurm: Slurm, *options: str) -> Story:
+    """Make the cluster busy; the gang and its rival wait, as Slurm alone leaves them.
+
+    ``options`` are more words for the submission of the gang; ``--array=7`` makes it that task.
+    """
     first, second = slurm.leaves[0], slurm.leaves[1]
     half = len(second) // 2
     mover = place(slurm, "mover", first[:1])
     stays = place(slurm, "stays", second[:half])
     victim = place(slurm, "victim", second[half:], "--partition=idle")
-    gang = submit(slurm, "gang", len(first), "--switches=1")
+    gang = submit(slurm, "gang", len(first), "--switches=1", *options)
+    gang += "".join(f"_{word.removeprefix('--array=')}" for word in options)
     elsewhere = ",".join(first + second[:half])
     rival = submit(slurm, "rival", half, "--partition=idle", f"--exclude={elsewhere}")
     slurm.wait(
@@ -71,14 +75,14 @@ def begin(slurm: Slurm) -> Story:
 
 
 def script(slurm: Slurm, *options: str) -> Path:
-    """Take a snapshot, plan, and render the plan; return the script."""
+    """Take a snapshot, plan, with more options if need be, and render; return the script."""
     folder = slurm.folder
     for name, command in DUMPS.items():
         (folder / name).write_text(slurm.run("sh", "-c", command))
     inputs = [str(folder / name) for name in DUMPS]
     plan, path = str(folder / "plan.json"), folder / "plan.sh"
-    kantopt(slurm, "plan", *inputs, "--time-limit", "5s", "-q", "-o", "json", "-O", plan)
-    kantopt(slurm, "render", plan, "--to", "slurm", "-O", str(path), *options)
+    kantopt(slurm, "plan", *inputs, "-q", "-o", "json", "-O", plan, *options)
+    kantopt(slurm, "render", plan, "--to", "slurm", "-O", str(path))
     return path
 
 
@@ -97,10 +101,10 @@ def follow(slurm: Slurm, path: Path, *options: str) -> subprocess.CompletedProce
     )
 
 
-def interrupt(slurm: Slurm, path: Path, at: str, how: int) -> str:
-    """Run the script and send it a signal when it has said something; return all it said."""
+def interrupt(slurm: Slurm, path: Path, at: str, how: int | tuple[str, ...], *options: str) -> str:
+    """Run the script; when it says something send a signal or run a command; return all it said."""
     running = subprocess.Popen(
-        ["sh", str(path)],
+        ["sh", str(path), *options],
         env=slurm.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -112,7 +116,10 @@ def interrupt(slurm: Slurm, path: Path, at: str, how: int) -> str:
         for line in running.stdout:
             said.append(line)
             if at in line:
-                running.send_signal(how)
+                if isinstance(how, int):
+                    running.send_signal(how)
+                else:
+                    slurm.run(*how)
     running.wait(60)
     return "".join(said)
 

@@ -31,7 +31,7 @@ def slurm() -> Iterator[Slurm]:
     assert not slurm.processes()
 
 
-def check_end(slurm: Slurm, story: Story) -> None:
+def check_end(slurm: Slurm, story: Story, rival: str = "PENDING") -> None:
     """The gang has its leaf, who made room for it is where the plan says, nobody else moved."""
     first, second = slurm.leaves
     states = state_of(slurm, story)
@@ -42,7 +42,7 @@ def check_end(slurm: Slurm, story: Story) -> None:
         "stays": ("RUNNING", tuple(second[:2])),
         "victim": ("PENDING", ()),
         "gang": ("RUNNING", tuple(first)),
-        "rival": ("PENDING", ()),
+        "rival": (rival, ()),
     }
     assert "Reservation" not in reservations(slurm).replace("No reservations", "")
     assert "BeginTime" in slurm.job(story.victim)["Reason"]
@@ -52,7 +52,7 @@ def check_end(slurm: Slurm, story: Story) -> None:
 def test_the_plan_is_what_runs(slurm: Slurm) -> None:
     story = begin(slurm)
     before = state_of(slurm, story)
-    path = script(slurm)
+    path = script(slurm, "--engine", "fast")
     dry = follow(slurm, path, "--dry-run")
     assert dry.returncode == 0, dry.stdout
     assert f"scontrol requeue {story.victim}\n" in dry.stdout
@@ -68,7 +68,7 @@ def test_the_plan_is_what_runs(slurm: Slurm) -> None:
 
 def test_a_job_that_started_meanwhile_makes_a_plan_stale(slurm: Slurm) -> None:
     story = begin(slurm)
-    path = script(slurm)
+    path = script(slurm, "--engine", "fast")
     other = submit(slurm, "other", 1, "--partition=urgent", "--nodelist=n2")
     slurm.await_state("RUNNING", other)
     before = state_of(slurm, story)
@@ -86,7 +86,9 @@ def test_a_job_that_started_meanwhile_makes_a_plan_stale(slurm: Slurm) -> None:
 
 def test_a_script_that_is_ended_half_way_is_taken_back_or_goes_on(slurm: Slurm) -> None:
     story = begin(slurm)
-    path = script(slurm)
+    path = script(slurm, "--engine", "fast")
+    # Once all is taken back Slurm gives the room to whom it likes, and the plan would be stale.
+    slurm.run("scancel", story.rival)
     said = interrupt(slurm, path, f"job {story.victim} leaves", signal.SIGTERM)
     assert f"Taken back: job {story.gang} waits as it did before." in said
     assert f"not done  job {story.gang} runs on n[1-4]" in said
@@ -99,4 +101,4 @@ def test_a_script_that_is_ended_half_way_is_taken_back_or_goes_on(slurm: Slurm) 
     assert "kantopt_" in reservations(slurm)
     done = follow(slurm, path)
     assert done.returncode == 0, done.stdout
-    check_end(slurm, story)
+    check_end(slurm, story, "CANCELLED")

@@ -11,12 +11,15 @@ from pathlib import Path
 from tests.slurm.cluster import GPUS, Slurm
 
 ROOT = Path(__file__).resolve().parents[2]
-DUMPS = {
-    "cluster.txt": "scontrol show node; scontrol show partition; scontrol show topology; "
-    "scontrol show reservation; scontrol show config",
+SNAPSHOT = {
+    "nodes.txt": "scontrol show node",
     "jobs.txt": "scontrol -d show job",
+    "partitions.txt": "scontrol show partition",
+    "reservations.txt": "scontrol show reservation",
+    "topology.txt": "scontrol show topology",
+    "config.txt": "scontrol show config",
 }
-"""How a snapshot is taken: a file, and what prints it."""
+"""How ``docs/with-slurm.md`` takes a snapshot: a file, and what prints it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Story:
     gang: str
     """Waits: it wants a leaf for itself."""
     rival: str
-    """Waits for the victim's nodes, and must not get them."""
+    """Waits for the victim's nodes, and must not get them while the plan is followed."""
 
 
 def submit(slurm: Slurm, name: str, nodes: int, *options: str) -> str:
@@ -77,9 +80,9 @@ def begin(slurm: Slurm, *options: str) -> Story:
 def script(slurm: Slurm, *options: str) -> Path:
     """Take a snapshot, plan, with more options if need be, and render; return the script."""
     folder = slurm.folder
-    for name, command in DUMPS.items():
-        (folder / name).write_text(slurm.run("sh", "-c", command))
-    inputs = [str(folder / name) for name in DUMPS]
+    for name, command in SNAPSHOT.items():
+        (folder / name).write_text(slurm.run("env", "SLURM_TIME_FORMAT=%s", *command.split()))
+    inputs = [str(folder / name) for name in SNAPSHOT]
     plan, path = str(folder / "plan.json"), folder / "plan.sh"
     kantopt(slurm, "plan", *inputs, "-q", "-o", "json", "-O", plan, *options)
     kantopt(slurm, "render", plan, "--to", "slurm", "-O", str(path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -46,6 +47,9 @@ def test_what_a_killed_run_leaves_is_taken_back_and_nodes_must_be_up(slurm: Slur
     interrupt(slurm, path, f"job {story.victim} leaves", signal.SIGKILL)
     held = slurm.job(story.gang)
     assert (held["ReqNodeList"], held["Priority"]) == ("n[1-4]", "0")
+    slurm.await_state("PENDING", story.victim)
+    time.sleep(3)  # Slurm looks each second who may start
+    assert slurm.job(story.rival)["JobState"] == "PENDING"  # the reservation keeps it off
     done = follow(slurm, path, "--undo")
     assert done.returncode == 0, done.stdout
     after = slurm.job(story.gang)
@@ -54,6 +58,7 @@ def test_what_a_killed_run_leaves_is_taken_back_and_nodes_must_be_up(slurm: Slur
     assert after["Priority"] != "0"
     assert "AdminComment=ask Ada first \n" in slurm.run("scontrol", "show", "job", story.gang)
     assert "No reservations" in reservations(slurm)
+    slurm.await_state("RUNNING", story.rival)
     slurm.run("scontrol", "update", "NodeName=n4", "State=DRAIN", "Reason=disk")
     done = follow(slurm, path)
     assert done.returncode == 3

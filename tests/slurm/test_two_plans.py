@@ -1,0 +1,61 @@
+"""A plan meets jobs that an earlier one has pinned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kantopt.render.slurm import render
+from kantopt.render.targets import Asked
+from kantopt.schema.jobs import Assignment, Job, PodSet
+from kantopt.schema.plan import Plan
+from tests.render.plans import bind, evict, make_plan
+from tests.slurm.cluster import Slurm, missing
+from tests.slurm.story import follow, submit
+
+
+def job_of(slurm: Slurm, identity: str, count: int) -> Job:
+    """A job as a plan would know it: by id and submission, and by the nodes it runs on."""
+    since = slurm.run(
+        "env", "SLURM_TIME_FORMAT=%s", "squeue", "-h", "--format=%V", f"--jobs={identity}"
+    )
+    places = tuple(Assignment(node=node, count=1) for node in slurm.hosts(identity))
+    sets = (PodSet(count=len(places) or count, assignments=places),)
+    return Job(name=identity, namespace="a", uid=f"{identity}@{since.strip()}", pod_sets=sets)
+
+
+def obey(slurm: Slurm, plan: Plan) -> str:
+    """Follow a plan; return what the script says."""
+    path = Path(slurm.folder / "made.sh")
+    path.write_text(render(plan, Asked()))
+    done = follow(slurm, path)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def test_a_victim_that_a_plan_had_pinned_may_run_anywhere_again() -> None:
+    reason = missing()
+    if reason is not None:
+        pytest.skip(reason)
+    with Slurm() as slurm:
+        full = submit(slurm, "full", 8)
+        slurm.await_state("RUNNING", full)
+        elastic = submit(slurm, "elastic", 2, "--nodes=2-4", "--exclude=n8")
+        assert slurm.job(elastic)["NumNodes"] == "2-4"
+        leaving = [evict(f"a/{full}", node, count=1) for node in slurm.nodes]
+        chosen = ("n2", "n5", "n7")
+        coming = [bind(f"a/{elastic}", node, count=1) for node in chosen]
+        jobs = [job_of(slurm, full, 8), job_of(slurm, elastic, 4)]
+        said = obey(slurm, make_plan(jobs, [leaving, coming], captured_at=None))
+        assert "nobody looks who started since" in said
+        assert slurm.hosts(elastic) == list(chosen)
+        pinned = slurm.job(elastic)
+        assert (pinned["ReqNodeList"], pinned["ExcNodeList"]) == ("n[2,5,7]", "n8")
+        victims = [evict(f"a/{elastic}", node, count=1) for node in chosen]
+        obey(slurm, make_plan([job_of(slurm, elastic, 3)], [victims]))
+        freed = slurm.job(elastic)
+        assert (freed["JobState"], freed["ReqNodeList"]) == ("PENDING", "(null)")
+        assert freed["ExcNodeList"] == "n8"
+        assert "kantopt" not in slurm.run("scontrol", "show", "job", elastic)
+    assert not slurm.processes()

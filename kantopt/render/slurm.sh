@@ -302,11 +302,11 @@ await() {
 
 add_nodes() {
   where "$@"
-  [ "$now" = 'done' ] || names_in "$6"
+  [ "$now" = 'done' ] || say "$6"
 }
 
 # Print the nodes of those that are still to start in some steps.
-nodes_of() { each "$1" 'start return' add_nodes | sort -u; }
+nodes_of() { names_in "$(each "$1" 'start return' add_nodes | paste -s -d , -)"; }
 
 undo_line() {
   where "$@"

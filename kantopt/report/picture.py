@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape
 from kantopt.report.blocks import escaped
 from kantopt.report.units import in_unit, plural, unit_name
 from kantopt.schema.picture import Bar, Fate, Picture, Pods, Stay
+from kantopt.schema.quantity import CLAIMED
 
 _FILL: dict[Fate, str] = {"stays": "#8a949e", "evicted": "#d55e00", "moved": "#e69f00"}
 BOUND = ("#0072b2", "#009e73", "#56b4e9", "#cc79a7", "#4b3f92", "#00686f")
@@ -277,10 +278,15 @@ def _used(stays: Sequence[Stay], r: int) -> int:
     return sum(stay.count * stay.pods.takes[r] for stay in stays)
 
 
+def resource_name(unit: str, number: str = "") -> str:
+    """Name a resource of a picture: a device to be claimed by its class alone."""
+    return unit_name(unit.removeprefix(CLAIMED), number)
+
+
 def amount(value: int, unit: str) -> str:
     """Write an amount of a resource of a picture with its unit."""
     number = in_unit(value, unit)
-    return f"{number} {unit_name(unit, number)}".rstrip()
+    return f"{number} {resource_name(unit, number)}".rstrip()
 
 
 def _drawn(picture: Picture) -> dict[int, list[Bar]]:
@@ -306,7 +312,15 @@ def _title(picture: Picture) -> str:
 
 
 def picture_notes(picture: Picture) -> list[str]:
-    """Say in numbers what a picture shows."""
+    """Say in numbers what a picture shows, what it leaves out, and if its plan is not legal."""
+    said = [in_use(picture)]
+    if picture.left_out:
+        said[0] += f"; not drawn, for want of {_what(picture)}: {picture.left_out}"
+    return [*said, *([f"The plan is not legal here: {picture.fault}"] if picture.fault else [])]
+
+
+def in_use(picture: Picture) -> str:
+    """Say how much of what is drawn is in use, before and after."""
     parts = []
     for r, bars in _drawn(picture).items():
         unit = picture.resources[r]
@@ -316,13 +330,11 @@ def picture_notes(picture: Picture) -> list[str]:
         used = " -> ".join(in_unit(held, unit) for held in sides)
         whole = sum(bar.offers[r] for bar in bars)
         nodes = plural(len(bars), "node")
-        parts.append(f"{used} of {in_unit(whole, unit)} {unit_name(unit)} in use on {nodes}")
+        parts.append(f"{used} of {in_unit(whole, unit)} {resource_name(unit)} in use on {nodes}")
     said = ", ".join(parts) or "nothing to draw"
     if picture.partly_used:
         said += f"; nodes partly used: {' -> '.join(map(str, picture.partly_used))}"
-    if picture.left_out:
-        said += f"; not drawn, for want of {_what(picture)}: {picture.left_out}"
-    return [said, *([f"The plan is not legal here: {picture.fault}"] if picture.fault else [])]
+    return said
 
 
 def _text(text: str) -> str:

@@ -11,7 +11,7 @@ import typer
 from kantopt.cli import options as opt
 from kantopt.cli.app import call, empty_app
 from kantopt.cli.endings import run
-from kantopt.cli.output import complain, emit
+from kantopt.cli.output import check_output_file, complain, emit
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -148,6 +148,10 @@ def bench(
     plot: Annotated[
         str | None, typer.Option("--plot", metavar="DIR", help="Draw SVG plots (matplotlib).")
     ] = None,
+    page: Annotated[
+        str | None,
+        typer.Option("--page", metavar="FILE.html", help="Write the summary there as a page."),
+    ] = None,
     color: opt.ColourOption = "auto",
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
@@ -184,6 +188,8 @@ def bench(
         raise UsageError(
             f"bench: found {suite}, expected {one_of(names)}" + (f" ({hint})" if hint else "")
         )
+    if page is not None and suite in TRIALS:
+        raise UsageError(f"--page: found {suite}, expected one of {', '.join(SUITES)}")
     if suite == "openb-online":
         from scripts.bench.trials import online
 
@@ -268,9 +274,17 @@ def bench(
     )
     known = read_records(Path(record)) if record is not None else []
     table = Table(None if out is None else Path(out))
+    check_output_file(page)
     stopped = _run(campaign, table, resume=resume, quiet=quiet)
     rows = _of_campaign(table.rows, campaign)
-    emit(on_screen(summary_blocks(rows, known), color))
+    summary = summary_blocks(rows, known)
+    emit(on_screen(summary, color))
+    if page is not None:
+        from kantopt.report.blocks import Paragraph
+        from kantopt.report.page import page as written
+
+        runs = f"{suite}: {len(rows)} of {campaign.total} runs"
+        emit(written(f"scripts/bench {suite}", [Paragraph(runs, "title")], summary), page)
     faults = [*remarks(rows), *contradictions(rows, known)]
     if suite == featured.SUITE:
         faults += feature_faults(rows)

@@ -127,6 +127,17 @@ def test_what_cannot_be_understood_is_a_usage_error(
     assert said in capsys.readouterr().err
 
 
+def test_the_summary_is_a_page_as_well(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "bench.html"
+    options = ("--usage", "1.05", "--engines", "fast", "--models", "placement-first")
+    assert bench(*options, "--page", str(page)) == 0
+    text = page.read_text()
+    assert "priority-matters: 1 of 1 runs" in text
+    title = capsys.readouterr().out.splitlines()[0]
+    assert title in text
+    assert main(["pairs", "--page", str(page)]) == 64
+
+
 def test_plots_say_what_they_need(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     options = ("--usage", "1.05", "--engines", "fast", "--models", "placement-first")
     code = bench(*options, "--plot", str(tmp_path / "plots"))

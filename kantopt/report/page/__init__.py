@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from kantopt.report.blocks import Block, Paragraph, Table, escaped
 from kantopt.report.page.columns import picture_columns
-from kantopt.report.picture import picture_notes
+from kantopt.report.picture import in_use
 from kantopt.schema.picture import Picture
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def page(
         number={id(table): i for i, table in enumerate(tables)},
         rows=_ROWS,
         picture=picture,
-        notes=[] if picture is None else picture_notes(picture)[:1],
+        caption="" if picture is None else in_use(picture),
         drawings=drawings,
         of=of,
         data=_as_json(data),

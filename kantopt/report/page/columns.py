@@ -6,8 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any, Generic, TypeVar
 
 from kantopt.report.blocks import escaped
-from kantopt.report.picture import amount
-from kantopt.report.units import unit_name
+from kantopt.report.picture import amount, resource_name
 from kantopt.schema.picture import Bar, Fate, Picture
 from kantopt.schema.quantity import is_bytes
 
@@ -155,5 +154,5 @@ def _written(unit: str) -> tuple[str, str, str]:
     form = "bytes" if is_bytes(unit) else "whole"
     if unit in ("milli-GPU", "cpu", "gpu"):
         form = "thousandths"
-    named = escaped(unit_name(unit)), escaped(unit_name(unit, "1"))
+    named = escaped(resource_name(unit)), escaped(resource_name(unit, "1"))
     return *(named if form != "bytes" else (escaped(unit),) * 2), form

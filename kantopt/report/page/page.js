@@ -64,6 +64,7 @@ function map(model) {
     keys.replaceChildren(legend(model, view, act));
     const job = view.lit?.jobs.size === 1 ? [...view.lit.jobs][0] : null;
     const node = view.chosen ?? (view.lit?.nodes.size === 1 && !job ? [...view.lit.nodes][0] : null);
+    panel.classList.toggle("idle", !node && !job);
     panel.replaceChildren(...(node ? ofNode(model, node, view, act) : job ? ofJob(model, job, view, act)
       : [make("p", { class: "dim" }, view.tiled ? "A square is a node. Open a domain to see its nodes by name." : "Choose a node, or a job on it.")]).filter(Boolean));
   }

@@ -25,6 +25,7 @@ DRIVEN = {
     "slurmctld": "slurmctld",
     "slurmd": "slurmd",
     "squeue": "slurm-client",
+    "shellcheck": "shellcheck",
 }
 """Programs that tests drive, each with the Debian package that has it."""
 

@@ -26,8 +26,14 @@ BENCH = re.compile(r"\bscripts/bench ([a-z][a-z-]*)([^`|&>;]*)")
 SCRIPT = re.compile(r"(scripts/\w+\.py)\b([^`|&>;]*)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 SPAN = re.compile(r"`([^`\n]+)`")
-OTHERS = ("kantopt/v1alpha1", "kantopt/min-runtime", "kantopt/last-checkpoint-time")
-"""Names with a slash that are no paths: an API version, annotations."""
+OTHERS = (
+    "kantopt/v1alpha1",
+    "kantopt/min-runtime",
+    "kantopt/last-checkpoint-time",
+    "kantopt/hold",
+    "kantopt/cordoned-by",
+)
+"""Names with a slash that are no paths: an API version, annotations, a scheduling gate."""
 
 
 def lines_of(document: Path) -> Iterator[str]:

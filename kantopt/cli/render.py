@@ -37,10 +37,11 @@ def render(
         bool, typer.Option("--shell", help="kubectl: a shell script, not one JSON request a line.")
     ] = False,
     gate: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="kubectl: gate to remove from pods that are bound; default: the only one.",
+            help="kubectl: scheduling gate to remove from pods that are bound, beside our own, "
+            "kantopt/hold. Repeatable.",
         ),
     ] = None,
     wave: Annotated[
@@ -50,7 +51,9 @@ def render(
     evict_anyway: Annotated[
         bool,
         typer.Option(
-            "--evict-anyway", help="YAML, slurm: evict also for pods that it cannot bind."
+            "--evict-anyway",
+            help="Evict also for pods that the target cannot bind; kubectl: restart pods as well, "
+            "which start again where their scheduler likes.",
         ),
     ] = False,
     admission: Annotated[
@@ -73,8 +76,9 @@ def render(
 ) -> int:
     """Turn a plan into what another system follows, or into a picture or page to read.
 
-    kubectl: evictions with uid and resourceVersion, and patches of gated pods with tests that
-    fail if the plan is stale. koordinator, kueue, volcano: YAML documents, wave by wave, with
+    kubectl: evictions with uid and resourceVersion, patches of gated pods with tests that fail
+    if the plan is stale; with --shell a script that checks, waits, and says what it cannot do
+    (docs/with-kubernetes.md). koordinator, kueue, volcano: YAML documents, wave by wave, with
     comments on what they enforce and what is left to you. slurm: a shell script of scontrol
     calls that checks before it acts, waits in between, and goes on where it was ended. svg: the
     nodes by topology domain, what runs on them, what leaves and what arrives, before and after
@@ -84,7 +88,7 @@ def render(
     from kantopt.cli.progress import Progress
 
     check_output_file(output_file, files)
-    asked = Asked(shell, gate, wave, evict_anyway, admission, flavor, kueue_api)
+    asked = Asked(shell, tuple(gate or ()), wave, evict_anyway, admission, flavor, kueue_api)
     taken = frozenset() if to == "svg" or to == "html" else TARGETS[to].takes
     for name in sorted(asked.given() - taken):
         fitting = [target for target, what in TARGETS.items() if name in what.takes]

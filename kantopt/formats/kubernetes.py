@@ -23,7 +23,7 @@ from kantopt.formats.kubernetes_nodes import read_node, selector_keys
 from kantopt.formats.kubernetes_queues import Queues
 from kantopt.formats.kubernetes_topology import HOSTNAME, Levels, find_levels
 from kantopt.formats.moment import newest_moment
-from kantopt.formats.namespaces import Namespaces
+from kantopt.formats.namespaces import Namespaces, cluster_uid
 from kantopt.formats.nominated import with_rooms
 from kantopt.formats.objects import UNREAD, Notes, Objects, flatten
 from kantopt.formats.pod_groups import PodGroups
@@ -57,6 +57,7 @@ def import_kubernetes(
     levels: Sequence[str] = (),
     labels: frozenset[str] = frozenset(),
     disturb: Sequence[str] = (),
+    patterns_known: bool = True,
 ) -> Imported:
     """Read Kubernetes objects as a snapshot and a list of pending jobs.
 
@@ -76,6 +77,8 @@ def import_kubernetes(
         Pod labels to keep, beside those that a selector of the input looks at.
     disturb
         Causes that keep no pod where it is, by name.
+    patterns_known
+        Whether every pattern has to match something.
 
     Raises
     ------
@@ -98,7 +101,8 @@ def import_kubernetes(
         raise BadDataError(found.problems) from None
     if found.problems:
         raise BadDataError(list(dict.fromkeys(found.problems)))
-    run.check_patterns()
+    if patterns_known:
+        run.check_patterns()
     return imported
 
 
@@ -168,7 +172,7 @@ class _Import:
         snapshot = ClusterSnapshot(
             api_version=API_VERSION,
             kind="ClusterSnapshot",
-            metadata=SnapshotMetadata(captured_at=captured_at),
+            metadata=SnapshotMetadata(captured_at=captured_at, cluster_uid=cluster_uid(objects)),
             topology=reader.levels.topology,
             priority_classes=priorities.classes,
             nodes=tuple(nodes),

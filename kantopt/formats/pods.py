@@ -131,6 +131,7 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
             resource_version=metadata.text("resourceVersion"),
             scheduling_gates=tuple(gate.name() for gate in spec.list("schedulingGates")),
             grace_period_seconds=grace_period(spec),
+            **_maker(owner),
         ),
         node=bound,
         nominated="" if bound else status.text("nominatedNodeName"),
@@ -174,6 +175,13 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
         },
         selects=frozenset().union(*(selector_keys(item) for item in selectors)),
     )
+
+
+def _maker(owner: View | None) -> dict[str, str]:
+    """Say who makes a pod anew once it is gone."""
+    if owner is None or not owner.flag("controller"):
+        return {}
+    return {"owner_kind": owner.text("kind"), "owner_uid": owner.text("uid")}
 
 
 def health_of(status: View) -> str:

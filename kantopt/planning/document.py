@@ -76,6 +76,7 @@ def plan_document(
             plan_id="",
             kantopt_version=__version__,
             snapshot=snapshot_ref(question),
+            read_as=question.read_as,
         ),
         summary=_summary(instance, step, assignments, moves),
         solver=answer.solver,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from kantopt.planning.question import Question
+from kantopt.problem.build import HOSTNAME
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.plan import Binding, BudgetRef, Eviction, Move, NodeRef, Plan, SnapshotRef
 from kantopt.schema.snapshot import ClusterSnapshot
@@ -26,6 +27,7 @@ def snapshot_ref(question: Question) -> SnapshotRef:
         name=metadata.name,
         captured_at=metadata.captured_at,
         resource_version=metadata.resource_version,
+        cluster_uid=metadata.cluster_uid,
     )
 
 
@@ -38,9 +40,14 @@ def touched_nodes(steps: Iterable[Binding | Eviction | Move]) -> frozenset[str]:
 
 
 def node_refs(snapshot: ClusterSnapshot, names: Collection[str]) -> tuple[NodeRef, ...]:
-    """Say uid and resource version of nodes, as far as the snapshot tells; in its order."""
+    """Say by what nodes are known, as far as the snapshot tells; in its order."""
     return tuple(
-        NodeRef(name=node.name, uid=node.uid, resource_version=node.resource_version)
+        NodeRef(
+            name=node.name,
+            uid=node.uid,
+            resource_version=node.resource_version,
+            hostname=node.labels.get(HOSTNAME, ""),
+        )
         for node in snapshot.nodes
         if node.name in names and (node.uid or node.resource_version)
     )

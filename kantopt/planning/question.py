@@ -23,6 +23,7 @@ from kantopt.schema.model import Model
 from kantopt.schema.plan import Plan
 from kantopt.schema.policy import Policy
 from kantopt.schema.raw import RawDocument, is_foreign, is_slurm
+from kantopt.schema.read_as import ReadAs
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.stays import LIFTABLE, Liftable
 from kantopt.schema.trace import Trace
@@ -73,6 +74,8 @@ class Question:
     """Jobs, by the names of those who own their pods; all are NAMESPACE/NAME."""
     held: frozenset[str] = frozenset()
     """Pods and jobs that importing left out for their scheduling gates."""
+    read_as: ReadAs | None = None
+    """What a plan remembers of how this was read."""
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -138,9 +141,9 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     if foreign and not problems:
         keys = {key for raw, doc in pairs for key in _exempt_keys(doc, raw.file)}
         disturb = _causes((*how.disturb, *(c for raw, doc in pairs for c in _lifts(doc, raw.file))))
-        read, annotated = _imported(
-            foreign, replace(how, labels=how.labels | keys, disturb=disturb)
-        )
+        how = replace(how, labels=how.labels | keys, disturb=disturb)
+        how, asked = _as_before(how, [doc for _, doc in pairs if isinstance(doc, Plan)])
+        read, annotated = _imported(foreign, how, patterns_known=asked)
         file, notes = foreign[0].file, read.notes
         imported = [(file, (*read.snapshot.jobs, *read.pending.jobs))]
         snapshots.append((RawDocument(file, 0, {}), read.snapshot))
@@ -180,7 +183,35 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         annotated=annotated,
         known_as={} if read is None else read.known_as,
         held=frozenset() if read is None else read.held,
+        read_as=_read_as(how, foreign),
     )
+
+
+def _as_before(how: Import, plans: Sequence[Plan]) -> tuple[Import, bool]:
+    """Read a cluster as it was read for a plan, unless somebody says otherwise.
+
+    Returns
+    -------
+    tuple[Import, bool]
+        How to read, and whether what counts as pending was asked for just now: by now nobody may
+        be pending of those that were when the plan was made.
+    """
+    before = plans[0].metadata.read_as if plans else None
+    if before is None:
+        return how, True
+    merged = replace(
+        how,
+        gated=how.gated or before.gated,
+        pending=how.pending or before.pending,
+        levels=how.levels or before.topology,
+    )
+    return merged, bool(how.pending)
+
+
+def _read_as(how: Import, foreign: Sequence[RawDocument]) -> ReadAs:
+    if not foreign or is_slurm(foreign[0].data):
+        return ReadAs(source="slurm" if foreign else "kantopt")
+    return ReadAs(source="kubernetes", gated=how.gated, pending=how.pending, topology=how.levels)
 
 
 def _causes(names: Iterable[str]) -> tuple[Liftable, ...]:
@@ -246,7 +277,9 @@ def _lifts(document: Part, file: str) -> tuple[str, ...]:
     return ()
 
 
-def _imported(raws: Sequence[RawDocument], how: Import) -> tuple[Imported, tuple[str, ...]]:
+def _imported(
+    raws: Sequence[RawDocument], how: Import, *, patterns_known: bool
+) -> tuple[Imported, tuple[str, ...]]:
     by_slurm = [raw for raw in raws if is_slurm(raw.data)]
     if by_slurm and len(by_slurm) < len(raws):
         other = next(raw for raw in raws if not is_slurm(raw.data))
@@ -269,6 +302,7 @@ def _imported(raws: Sequence[RawDocument], how: Import) -> tuple[Imported, tuple
         levels=how.levels,
         labels=how.labels,
         disturb=how.disturb,
+        patterns_known=patterns_known,
     )
     return imported, annotations_read(objects)
 

@@ -23,12 +23,13 @@ class Asked:
 
     shell: bool = False
     """A script for a shell, not the requests one by one."""
-    gate: str | None = None
-    """Scheduling gate to remove from pods that are bound."""
+    gate: tuple[str, ...] = ()
+    """Scheduling gates, beside our own, to remove from pods that are bound."""
     wave: int | None = None
     """The only wave to write."""
     evict_anyway: bool = False
-    """Evict also for pods that the target cannot bind."""
+    """Evict also where nobody knows what follows: for pods that the target cannot bind; kubectl:
+    pods that restart as well."""
     admission: bool = False
     """Kueue: write the admission itself, past its scheduler and quotas."""
     flavor: str | None = None
@@ -62,9 +63,9 @@ class Target:
 TARGETS: dict[TargetName, Target] = {
     "kubectl": Target(
         "evictions with uid and resourceVersion, and patches of gated pods with tests that fail "
-        "if the plan is stale",
+        "if the plan is stale; or a script that carries them out and can be run again",
         "kantopt.render.kubectl:render",
-        frozenset({"shell", "gate"}),
+        frozenset({"shell", "gate", "evict_anyway"}),
     ),
     "koordinator": Target(
         "migration jobs that reserve the new place first, reservations for pods that wait",

@@ -164,6 +164,10 @@ class PodRef(Part):
     grace_period_seconds: Count | None = Field(
         default=None, description="termination grace period, seconds"
     )
+    owner_kind: str = Field(
+        default="", description="kind of the controller that makes it anew; empty: none is known"
+    )
+    owner_uid: str = Field(default="", description="uid of that controller")
 
 
 class Assignment(Part):

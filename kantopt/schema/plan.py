@@ -16,6 +16,7 @@ from kantopt.schema.base import (
 from kantopt.schema.features import Feature
 from kantopt.schema.jobs import Job, PodRef
 from kantopt.schema.model import Model
+from kantopt.schema.read_as import ReadAs
 
 Amount = Annotated[int, Field(ge=0)]
 Status = Literal["OPTIMAL", "FEASIBLE", "INFEASIBLE", "UNKNOWN"]
@@ -28,6 +29,7 @@ class SnapshotRef(Part):
     name: str = Field(default="", description="name of the snapshot")
     captured_at: str | None = Field(default=None, description="moment of the snapshot")
     resource_version: str = Field(default="", description="version of the list it was read from")
+    cluster_uid: str = Field(default="", description="uid of the cluster, as the snapshot has it")
 
 
 class PlanMetadata(Metadata):
@@ -36,6 +38,9 @@ class PlanMetadata(Metadata):
     plan_id: str = Field(description="sha256 of the rest of the plan")
     kantopt_version: str = Field(description="version that made the plan")
     snapshot: SnapshotRef = Field(description="snapshot the plan is for")
+    read_as: ReadAs | None = Field(
+        default=None, description="how the input was read; none: nobody noted it"
+    )
     question_digest: str = Field(
         default="",
         description="sha256 of what a scheduled run was asked: cluster, pending jobs, model and "
@@ -245,6 +250,10 @@ class NodeRef(Part):
     name: Name = Field(description="name of the node")
     uid: str = Field(default="", description="uid of the node object")
     resource_version: str = Field(default="", description="version of the node object when read")
+    hostname: str = Field(
+        default="",
+        description="its label kubernetes.io/hostname, by which pods are pinned to it; empty: none",
+    )
 
 
 class BudgetRef(Part):

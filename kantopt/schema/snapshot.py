@@ -25,6 +25,9 @@ class SnapshotMetadata(Metadata):
 
     captured_at: Timestamp | None = Field(default=None, description="moment of the snapshot")
     resource_version: str = Field(default="", description="version of the list it was read from")
+    cluster_uid: str = Field(
+        default="", description="uid of the namespace kube-system, which stands for the cluster"
+    )
 
 
 class TopologyLevel(Part):

@@ -117,8 +117,8 @@ COMMANDS = [
     ("verify", "--against", "snap.json", "plan.json"),
     ("verify", evil("no-such-file")),
     ("render", *ALL, "plan.json", "--to", "svg"),
-    ("render", "plan.json", "--to", "kubectl", "--shell"),
-    ("render", "plan.json", "--to", "kubectl"),
+    ("render", "plan.json", "--to", "kubectl", "--evict-anyway", "--shell"),
+    ("render", "plan.json", "--to", "kubectl", "--evict-anyway"),
 ]
 
 

@@ -150,10 +150,10 @@ def test_an_unknown_model_is_named_with_those_there_are(cli: Cli) -> None:
 
 def test_a_plan_is_rendered_for_kubectl(cli: Cli) -> None:
     cli("plan", "snap.yaml", "jobs.yaml", "-O", "plan.yaml", "-q")
-    lines = cli("render", "plan.yaml", "--to", "kubectl").out.splitlines()
+    lines = cli("render", "plan.yaml", "--to", "kubectl", "--evict-anyway").out.splitlines()
     requests = [json.loads(line) for line in lines]
     assert any(request["verb"] == "create" for request in requests)
-    script = cli("render", "plan.yaml", "--to", "kubectl", "--shell").out
+    script = cli("render", "plan.yaml", "--to", "kubectl", "--evict-anyway", "--shell").out
     assert script.startswith("#!")
     assert cli("render", "snap.yaml", "--to", "kubectl").code == 65
 

@@ -19,9 +19,9 @@ def test_pods_that_are_alike_are_counted_with_their_names_kept() -> None:
         read(node("a"), *pods, pod("p2", terminationGracePeriodSeconds=9)).snapshot.jobs[0].pod_sets
     )
     assert len(podset) == 1
-    assert podset[0].assignments[0].pods == (
-        PodRef(name="p0", uid="uid-p0", resource_version="7"),
-        PodRef(name="p1", uid="uid-p1", resource_version="7"),
+    maker = {"owner_kind": "ReplicaSet", "owner_uid": "ReplicaSet/app"}
+    assert podset[0].assignments[0].pods == tuple(
+        PodRef(name=name, uid=f"uid-{name}", resource_version="7", **maker) for name in ("p0", "p1")
     )
     assert podset[0].pods[0].grace_period_seconds == 9
     assert podset[0].min_count == 0  # a Deployment's pods each stand for themselves

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,9 +30,9 @@ class Call:
 
 
 class Shell:
-    """Runs scripts in an empty folder."""
+    """Runs scripts in an empty folder, beside stubs and tools that are real."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, real: Sequence[str] = ()) -> None:
         self._record = folder / "record"
         self._canary = folder / "canary"
         self._home = folder / "home"
@@ -43,6 +45,9 @@ class Shell:
                 self._stub(name, _STUB)
             for name in _NOBODY:
                 self._stub(name, f'#!/bin/sh\nprintf "%s " "$0" "$@" >> {self._canary}\n')
+            for name in real:
+                (self._bin / name).unlink(missing_ok=True)
+                (self._bin / name).symlink_to(shutil.which(name) or name)
 
     def _stub(self, name: str, text: str) -> None:
         path = self._bin / name

@@ -13,7 +13,9 @@ import pytest
 from yaml import YAMLError
 
 from kantopt.errors import BadDataError
-from kantopt.render import kubectl, manifests, targets
+from kantopt.render import manifests, targets
+from kantopt.render.kube import script
+from kantopt.render.shell import word
 from kantopt.report import picture
 from kantopt.schema.jobs import PodRef
 from scripts.fuzz_renderers import SAMPLE
@@ -29,11 +31,17 @@ def test_names_are_names_whatever_they_hold(name: str, tmp_path: Path) -> None:
         assert not TRIALS[name](seed, tmp_path), seed
 
 
-def test_a_script_refuses_names_that_no_argument_can_hold() -> None:
-    gated = PodRef(name="x-0\0y", scheduling_gates=("mine",))
+def test_no_word_is_made_of_a_name_that_no_argument_can_hold() -> None:
+    with pytest.raises(BadDataError, match=r'found "x-0\\u0000y", expected a name without NUL'):
+        word("x-0\0y")
+
+
+def test_a_script_leaves_names_alone_that_nothing_can_have() -> None:
+    gated = PodRef(name="x-0\0y", uid="u", scheduling_gates=("kantopt/hold",))
     plan = make_plan([], [[bind("a/b", "n1", gated)]])
-    with pytest.raises(BadDataError, match=r'found "pod/x-0\\u0000y", expected a name without NUL'):
-        targets.TARGETS["kubectl"].render(plan, targets.Asked(shell=True))
+    text = targets.TARGETS["kubectl"].render(plan, targets.Asked(shell=True))
+    assert "it has a name that nothing in Kubernetes can have" in text
+    assert "\nbind " not in text
 
 
 def test_every_target_is_tried() -> None:
@@ -52,7 +60,7 @@ def test_strings_hold_what_they_should() -> None:
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("text", "said"),
     [
         (f"kubectl get {CANARY}\n$({CANARY} x)", "a command of nobody ran"),
         (f"kubectl get\n: > {CANARY_FILE}", "a file of nobody"),
@@ -60,8 +68,8 @@ def test_strings_hold_what_they_should() -> None:
         ("nobody-has-this", "the shell says"),
     ],
 )
-def test_what_should_not_run_is_noticed(script: str, said: str, tmp_path: Path) -> None:
-    assert any(said in fault for fault in Shell(tmp_path).run(script))
+def test_what_should_not_run_is_noticed(text: str, said: str, tmp_path: Path) -> None:
+    assert any(said in fault for fault in Shell(tmp_path).run(text))
 
 
 def test_calls_are_kept_as_they_were(tmp_path: Path) -> None:
@@ -86,8 +94,8 @@ def plainly(data: dict[str, Any], *, ascii_only: bool) -> str:
 @pytest.mark.parametrize(
     ("name", "module", "function", "instead"),
     [
-        ("kubectl --shell", kubectl, "word", as_it_is),
-        ("kubectl --shell", kubectl, "comment", "# {}".format),
+        ("kubectl --shell", script, "word", as_it_is),
+        ("kubectl --shell", script, "comment", "# {}".format),
         ("kueue", manifests, "one_line", as_it_is),
         ("volcano", manifests, "yaml_text", plainly),
         ("svg", picture, "escape", as_it_is),

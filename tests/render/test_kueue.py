@@ -257,7 +257,7 @@ def test_from_a_dump_with_a_workload_that_waits_to_documents(tmp_path: Path) -> 
             ["--to", "kubectl", "--wave", "1"],
             "--wave: found --to kubectl, expected one of koordinator",
         ),
-        (["--to", "kubectl", "--evict-anyway"], "--evict-anyway: found --to kubectl"),
+        (["--to", "kueue", "--shell"], "--shell: found --to kueue, expected kubectl"),
         (["--to", "volcano", "--kueue-api", "v1beta1"], "--kueue-api: found --to volcano"),
         (["--to", "kueue", "--wave", "9"], "--wave: found 9, expected one of the plan's waves: 1"),
         (["--to", "kueue", "--admission"], "--admission: found no --flavor"),

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import yaml
@@ -41,6 +40,7 @@ Trial = Callable[[int, Path], list[str]]
 """Seed and an empty folder, to what is wrong."""
 
 _OURS = re.compile(r"kantopt-[0-9a-f]{16}")
+_SENT = re.compile(r"[A-Za-z0-9._:/~-]+")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
@@ -80,44 +80,33 @@ def plan_documents(seed: int, folder: Path) -> list[str]:
 
 
 def kubectl_requests(seed: int, folder: Path) -> list[str]:
-    """Requests name pods as the plan does, one on a line."""
+    """Requests name pods as the plan does, one on a line, and only such as there can be."""
     plan = hostile_plan(seed)
-    text = TARGETS["kubectl"].render(plan, Asked())
+    text = TARGETS["kubectl"].render(plan, Asked(evict_anyway=True))
     found = [json.loads(line) for line in text.split("\n") if line]
     faults = unprintable(text)
     evicted = Counter(_pod(item["body"]) for item in found if item["verb"] == "create")
-    if evicted != _evicted(plan):
+    if not evicted <= _evicted(plan):
         faults.append("other pods are evicted")
-    paths = Counter(
-        tuple(map(unquote, item["path"].split("/")[4:7:2]))
-        for item in found
-        if item["verb"] == "patch"
-    )
-    if paths != _gated(plan):
+    patched = [item for item in found if item["verb"] == "patch"]
+    if not Counter(tuple(item["path"].split("/")[4:7:2]) for item in patched) <= _gated(plan):
         faults.append("other pods are patched")
+    sent = [[item["path"], item["body"]] for item in found if item["verb"] != "note"]
+    faults += [f"not a name: {s!r}" for s in strings(sent) if not _SENT.fullmatch(s)]
     return faults
 
 
 def kubectl_script(seed: int, folder: Path) -> list[str]:
-    """A script runs kubectl alone, with the pods of the plan."""
+    """A script runs kubectl and text tools alone; where it would act it finds no cluster."""
     plan = hostile_plan(seed, without_nul)
-    script = TARGETS["kubectl"].render(plan, Asked(shell=True))
-    shell = Shell(folder)
-    faults = unprintable(script) + shell.run(script)
-    evicted: Counter[tuple[str, ...]] = Counter()
-    patched: Counter[tuple[str, ...]] = Counter()
-    for call in shell.calls():
-        if call.words[:2] == ["kubectl", "create"]:
-            evicted[_pod(json.loads(call.stdin))] += 1
-        elif call.words[:2] == ["kubectl", "patch"]:
-            (space,) = (w for w in call.words if w.startswith("--namespace="))
-            (name,) = (w for w in call.words if w.startswith("pod/"))
-            patched[space.removeprefix("--namespace="), name.removeprefix("pod/")] += 1
-    if evicted != _evicted(plan):
-        faults.append("other pods are evicted")
-    if patched != _gated(plan):
-        faults.append("other pods are patched")
-    return faults
+    script = TARGETS["kubectl"].render(plan, Asked(shell=True, evict_anyway=True))
+    shell = Shell(folder, real=("awk", "cat", "cut", "date", "sleep"))
+    expected = ("the script ends with 3", "the shell says b'REFUSED", "the shell says b'node ")
+    faults = [f for f in shell.run(f"KANTOPT_MAX_AGE=0\n{script}") if not f.startswith(expected)]
+    words = {call.words[2] for call in shell.calls() if call.words[0] == "kubectl"}
+    if not words <= {"config", "get"}:
+        faults.append(f"kubectl was asked for {sorted(words)}")
+    return faults + unprintable(script)
 
 
 def slurm_script(seed: int, folder: Path) -> list[str]:

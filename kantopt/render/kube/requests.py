@@ -1,0 +1,141 @@
+"""A plan as requests to the Kubernetes API, wave by wave."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Literal, TypedDict
+from urllib.parse import quote as url_quote
+
+from kantopt.render.kube.fates import Action, Fates, actions_of
+from kantopt.render.steps import HOSTNAME, namespace_of, towards
+from kantopt.schema.jobs import PodRef, PodSet
+from kantopt.schema.plan import Binding, Move, Plan
+
+
+class Request(TypedDict, total=False):
+    """One request, or a note on what cannot be one.
+
+    ``verb`` is create (POST), patch (JSON patch) or note; ``path`` and ``body`` are those of the
+    request; ``message`` is a note's text.
+    """
+
+    wave: int
+    action: str
+    verb: Literal["create", "patch", "note"]
+    path: str
+    namespace: str
+    pod: str
+    body: Any
+    message: str
+
+
+class Pins:
+    """How pods are pinned to nodes, as a plan knows pods and nodes."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._hostnames = {node.name: node.hostname for node in plan.nodes}
+        self._pod_sets = {
+            (f"{job.namespace}/{job.name}", podset.name): podset
+            for job in plan.jobs
+            for podset in job.pod_sets
+        }
+
+    def hostname(self, node: str) -> str:
+        """Return the label by which pods are pinned to a node."""
+        return self._hostnames.get(node, "")
+
+    def patch(self, binding: Binding, pod: PodRef) -> list[dict[str, Any]]:
+        """Pin a gated pod and let it go, behind tests that fail if it is not the one meant.
+
+        Of a gated pod only the node selector may still be added to.
+        """
+        podset = self._pod_sets.get((binding.job, binding.pod_set), PodSet(count=1))
+        patch: list[dict[str, Any]] = [{"op": "test", "path": "/metadata/uid", "value": pod.uid}]
+        host = self.hostname(binding.node)
+        if podset.node_selector:
+            path = f"/spec/nodeSelector/{HOSTNAME.replace('/', '~1')}"
+            patch.append({"op": "add", "path": path, "value": host})
+        else:
+            patch.append({"op": "add", "path": "/spec/nodeSelector", "value": {HOSTNAME: host}})
+        # From the last, so that those before keep their places.
+        for index, gate in reversed(list(enumerate(pod.scheduling_gates))):
+            path = f"/spec/schedulingGates/{index}"
+            patch.append({"op": "test", "path": f"{path}/name", "value": gate})
+            patch.append({"op": "remove", "path": path})
+        return patch
+
+
+def requests_of(plan: Plan, fates: Fates) -> list[Request]:
+    """Return the requests of a plan in its order of waves, and notes on what is none.
+
+    Evicted pods, and pods that restart elsewhere, become an ``Eviction`` with the pod's uid and
+    resourceVersion as preconditions. A bound pod that scheduling gates hold back is pinned to its
+    node and its gates removed, behind tests that fail if the plan is stale.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    fates
+        What becomes of its actions.
+    """
+    pins = Pins(plan)
+    found: list[Request] = []
+    for wave, item in actions_of(plan):
+        fate = fates[item.id]
+        if fate.does != "do":
+            text = f"{_pods(item)} {towards(item)}: left to you, {fate.why}"
+            found.append(_note(item.id, wave, text))
+        else:
+            found += _requests(item, wave, pins)
+    return found
+
+
+def _requests(item: Action, wave: int, pins: Pins) -> Iterator[Request]:
+    namespace = namespace_of(item.job)
+    for pod in item.pods:
+        path = f"/api/v1/namespaces/{_part(namespace)}/pods/{_part(pod.name)}"
+        request: Request = {"wave": wave, "action": item.id, "verb": "create", "path": path}
+        request |= {"namespace": namespace, "pod": pod.name}
+        if isinstance(item, Binding):
+            yield {**request, "verb": "patch", "body": pins.patch(item, pod)}
+        else:
+            yield {**request, "path": f"{path}/eviction", "body": eviction(namespace, pod)}
+    if isinstance(item, Move):
+        text = f"{_pods(item)} {towards(item)}: who makes them anew says where they start"
+        yield _note(item.id, wave, text)
+
+
+def eviction(namespace: str, pod: PodRef) -> dict[str, Any]:
+    """Return the ``Eviction`` of a pod, which holds for nothing else of its name."""
+    options: dict[str, Any] = {}
+    if pod.grace_period_seconds is not None:
+        options["gracePeriodSeconds"] = pod.grace_period_seconds
+    conditions = {"uid": pod.uid, "resourceVersion": pod.resource_version}
+    options["preconditions"] = {key: value for key, value in conditions.items() if value}
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": pod.name, "namespace": namespace},
+        "deleteOptions": options,
+    }
+
+
+def _pods(item: Action) -> str:
+    names = ", ".join(pod.name for pod in item.pods[:3]) + (", ..." if item.pods[3:] else "")
+    pods = "1 pod" if item.count == 1 else f"{item.count} pods"
+    return f"{pods} of {item.job} ({item.pod_set}{': ' if names else ''}{names})"
+
+
+def _note(identity: str, wave: int, message: str) -> Request:
+    return {"wave": wave, "action": identity, "verb": "note", "message": message}
+
+
+def _part(text: str) -> str:
+    return url_quote(text, safe="")
+
+
+def as_json(patch: list[dict[str, Any]]) -> str:
+    """Write a patch on one line."""
+    return json.dumps(patch, separators=(",", ":"))

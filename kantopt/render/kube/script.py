@@ -1,0 +1,131 @@
+"""A plan as a POSIX shell script: a table of what is meant, and the text that carries it out.
+
+The text is ``executor.sh``, the same for all plans. All that a plan adds are comments, messages and
+rows of words that can be names in Kubernetes, so that nothing of a document can become a command.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from datetime import datetime
+from importlib.resources import files
+
+from kantopt.render.kube.cordons import cordons
+from kantopt.render.kube.fates import Fates, actions_of, is_safe, pods_known
+from kantopt.render.kube.header import header_lines
+from kantopt.render.kube.requests import Pins, as_json, requests_of
+from kantopt.render.shell import comment, one_line, word
+from kantopt.render.steps import namespace_of
+from kantopt.schema.plan import Binding, Eviction, Move, Plan
+
+_ABOUT = """\
+Evicts and pins only what the plan means by uid, wave by wave, and stops at the first
+surprise. Run it again to go on. --dry-run=server changes nothing; --help says more."""
+
+
+def script_of(plan: Plan, fates: Fates) -> str:
+    """Write a plan as a script.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    fates
+        What becomes of its actions.
+    """
+    told = header_lines(plan, fates, requests_of(plan, fates))
+    rows = list(_rows(plan, fates))
+    namespaces = sorted({row[3] for row in rows if row[0] not in ("node", "known")})
+    lines = [
+        "#!/bin/sh",
+        *(comment(line) for line in told),
+        *(comment(line) for line in _ABOUT.splitlines()),
+        "set -u",
+        f"PLAN={word(_mark(plan))}",
+        f"CLUSTER={word(plan.metadata.snapshot.cluster_uid)}",
+        f"CAPTURED={_seconds(plan.metadata.snapshot.captured_at)}",
+        f"NAMESPACES={word(' '.join(namespaces))}",
+        "",
+        "about() {",
+        *(f"  printf '%s\\n' {word(one_line(line))}" for line in told),
+        "}",
+        "",
+        "# kind, wave, action, namespace, pod, uid, node, owner, grace, target, hostname, patch",
+        "steps() {",
+        "  cat <<'END'",
+        *(" ".join(row) for row in rows),
+        "END",
+        "}",
+        "",
+        "waves() {",
+        "  :",
+        *_waves(plan, fates),
+        "}",
+        "",
+        (files("kantopt.render.kube") / "executor.sh").read_text(encoding="utf-8").rstrip(),
+        "",
+        'main "$@"',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(plan: Plan, fates: Fates) -> Iterator[tuple[str, ...]]:
+    pins = Pins(plan)
+    left: dict[str, None] = {}
+    targets: dict[str, None] = {}
+    owners: dict[str, None] = {}
+    for wave, item in actions_of(plan):
+        does = fates[item.id].does
+        if does == "advise":
+            continue
+        source = item.from_node if isinstance(item, Move) else item.node
+        for pod in item.pods:
+            start = (str(wave), item.id, namespace_of(item.job), pod.name, pod.uid, source)
+            grace = pod.grace_period_seconds
+            end = (pod.owner_uid or "-", "-" if grace is None else str(grace))
+            if isinstance(item, Binding):
+                kind = "bind" if does == "do" else "watch"
+                patch = as_json(pins.patch(item, pod)) if does == "do" else "-"
+                yield (kind, *start, *end, "-", pins.hostname(source), patch)
+            elif isinstance(item, Eviction):
+                yield ("evict", *start, *end, "-", "-", "-")
+            else:
+                yield ("move", *start, *end, item.to_node, "-", "-")
+                owners[pod.owner_uid] = None
+        (targets if isinstance(item, Binding) else left)[source] = None
+        if isinstance(item, Move):
+            targets[item.to_node] = None
+    for node in plan.nodes:
+        if node.name in left or node.name in targets:
+            role = "target" if node.name in targets else "left"
+            uid = node.uid if is_safe(node.uid) else "-"
+            yield ("node", node.name, uid, pins.hostname(node.name) or "-", role)
+    for pod in pods_known(plan):
+        if pod.owner_uid in owners and is_safe(pod.uid):
+            yield ("known", pod.uid)
+
+
+def _waves(plan: Plan, fates: Fates) -> Iterator[str]:
+    """Write a call for each wave, with the nodes that are cordoned for it."""
+    awaited = {before for wave in plan.waves for before in wave.after}
+    closings = cordons(plan, fates)
+    for wave in plan.waves:
+        if any(fates[identity].does != "advise" for identity in wave.actions):
+            others = "yes" if wave.id in awaited else "no"
+            nodes = " ".join(word(" ".join(names)) for names in closings[wave.id])
+            yield f"  run_wave {wave.id} {others} {nodes}"
+
+
+def _mark(plan: Plan) -> str:
+    """Return what nodes that the script cordons are marked by."""
+    identity = plan.metadata.plan_id
+    return identity if is_safe(identity) else hashlib.sha256(identity.encode()).hexdigest()
+
+
+def _seconds(moment: str | None) -> int:
+    """Return a moment in seconds since 1970; 0 if it is not known."""
+    try:
+        return 0 if moment is None else max(0, int(datetime.fromisoformat(moment).timestamp()))
+    except (ValueError, OverflowError):
+        return 0

@@ -1,0 +1,60 @@
+"""What comes back of an evicted pod, and what can be steered of it, by the kind of its owner."""
+
+from __future__ import annotations
+
+from kantopt.render.shell import one_line
+from kantopt.schema.plan import Eviction, Move, Plan
+
+STEERING: dict[str, tuple[str, str]] = {
+    "ReplicaSet": (
+        "a new pod under a new name at once, while the old one still holds its room",
+        "the node it left is cordoned; a gate given at birth pins it, an edit of the template "
+        "restarts all of its pods",
+    ),
+    "StatefulSet": (
+        "the same name with a new uid, once the old pod is gone; one at a time if OrderedReady",
+        "the node it left is cordoned; with OnDelete a node selector in the template holds for the "
+        "pods that are evicted only",
+    ),
+    "Job": (
+        "a new pod after 10 s or more; it counts against backoffLimit unless a podFailurePolicy "
+        "ignores DisruptionTarget",
+        "the node it left is cordoned; the template of a running Job cannot be changed",
+    ),
+    "DaemonSet": ("a new pod on the same node", "nothing: such pods are never evicted"),
+    "": ("nothing: a pod without a controller is gone", "nothing: it is never restarted"),
+}
+"""By kind: what comes back, and what of that can be steered. Others are their Jobs' or sets'."""
+OTHERS = (
+    "what its controller makes: it may restart the whole group",
+    "the node it left is cordoned",
+)
+KUEUE = (
+    "pods that Kueue manages are gated by it and sent where its own topology assignment has room, "
+    "often the domain that they came from: stop the Workload instead (--to kueue)"
+)
+
+
+def steering(kind: str) -> tuple[str, str]:
+    """Say what comes back of a pod of an owner of some kind, and what of that can be steered."""
+    return STEERING.get(kind, OTHERS)
+
+
+def steering_lines(plan: Plan) -> list[str]:
+    """Say what can be steered of what a plan takes away, a line for each kind of owner."""
+    taken: tuple[Eviction | Move, ...] = (*plan.evictions, *plan.moves)
+    moved = {pod.owner_kind for move in plan.moves for pod in move.pods}
+    lines = []
+    for kind in sorted({pod.owner_kind for item in taken for pod in item.pods}):
+        back, steered = steering(kind)
+        line = f"What comes back of a pod of {one_line(kind) or 'nobody'}: {back}."
+        lines.append(f"{line} Steered: {steered}." if kind in moved else line)
+    if any(pod.owner_uid for move in plan.moves for pod in move.pods):
+        lines.append(
+            "Where a restarted pod starts is the scheduler's choice: the script looks where it is, "
+            "and stops if that is not where the plan has it."
+        )
+    named = {item.job for item in taken}
+    if any(job.queue_name for job in plan.jobs if f"{job.namespace}/{job.name}" in named):
+        lines.append(f"Queues: {KUEUE}.")
+    return lines

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.slurm.cluster import Slurm, missing
+from tests.slurm.story import ROOT, SNAPSHOT
 
 
 def test_jobs_run_on_the_nodes_asked_for_and_nothing_is_left_behind() -> None:
@@ -23,3 +24,11 @@ def test_jobs_run_on_the_nodes_asked_for_and_nothing_is_left_behind() -> None:
         assert len(begun) > 6  # munge, the controller, four nodes, and the job
     assert not slurm.processes()
     assert not slurm.folder.exists()
+
+
+def test_snapshots_are_taken_as_the_guide_says() -> None:
+    guide = (ROOT / "docs" / "with-slurm.md").read_text(encoding="utf-8").splitlines()
+    told = {line.partition("  #")[0].strip() for line in guide}
+    assert "export SLURM_TIME_FORMAT=%s" in told
+    for name, command in SNAPSHOT.items():
+        assert f"{command} > {name}" in told

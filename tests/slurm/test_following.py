@@ -82,6 +82,10 @@ def test_a_job_that_started_meanwhile_makes_a_plan_stale(slurm: Slurm) -> None:
     assert f"job {story.gang} is CANCELLED on no node, not on n[1-4]" in done.stdout
     assert state_of(slurm, story) == {**before, "gang": ("CANCELLED", ())}
     assert "No reservations" in reservations(slurm)
+    # So much for the plan. Slurm alone scatters such a gang if it does not ask for one switch.
+    scattered = submit(slurm, "scattered", 4)
+    slurm.await_state("RUNNING", scattered)
+    assert all(set(slurm.hosts(scattered)) & set(leaf) for leaf in slurm.leaves)
 
 
 def test_a_script_that_is_ended_half_way_is_taken_back_or_goes_on(slurm: Slurm) -> None:

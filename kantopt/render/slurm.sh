@@ -69,7 +69,7 @@ folded() { [ -z "$1" ] || scontrol show hostlist "$(printf '%s\n' "$1" | paste -
 same() { [ "$1" = "$2" ] || [ "$(names_in "$1")" = "$(names_in "$2")" ]; }
 
 # Set comment to the AdminComment of a job, and mark to what a script like this has left in it:
-# kantopt:PLAN:LIST=NODES:PRIORITY, the last two as they were before.
+# kantopt:PLAN:LIST=NODES:HOWMANY,TASKS:PRIORITY, all but PLAN as it was before.
 marks_of() {
   comment=$(squeue --noheader --all --array --states=all --jobs="$1" \
     --Format='admin_comment:1000' 2>/dev/null | sed -n '1{s/ *$//;s/^(null)$//;p;}')
@@ -212,7 +212,9 @@ remember() {
   of "$1"
   before=ReqNodeList=$asked
   [ -z "$exclude" ] || before=ExcNodeList=$excluded
-  comment="${comment:+$comment }kantopt:$plan_id:$before:$priority"
+  number=$(scontrol show job "$1" |
+    sed -n 's/^ *NumNodes=\([0-9-]*\) .* NumTasks=\([0-9]*\) .*/\1,\2/p' | head -n 1)
+  comment="${comment:+$comment }kantopt:$plan_id:$before:$number:$priority"
 }
 
 # Hold a job and give it its nodes. With topology/block Slurm refuses lists of nodes to run on.
@@ -235,8 +237,12 @@ unpin() {
   [ -n "$mark" ] || return 0
   rest=${mark#kantopt:*:}
   prior=${rest##*:}
+  rest=${rest%:*}
   comment=$(printf '%s\n' "$comment" | sed 's/ *kantopt:[^ ]*//')
-  call scontrol update "JobId=$1" "${rest%:*}" "AdminComment=$comment"
+  number=${rest##*:}
+  set -- "JobId=$1" "${rest%:*}"
+  [ -z "$number" ] || set -- "$@" "NumTasks=${number#*,}" "NumNodes=${number%,*}"
+  call scontrol update "$@" "AdminComment=$comment"
 }
 
 requeue() {

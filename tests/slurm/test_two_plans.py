@@ -1,7 +1,9 @@
-"""A plan meets jobs that an earlier one has pinned."""
+"""What a job asked for comes back: after a plan that ends early, and when it leaves again."""
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from kantopt.schema.jobs import Assignment, Job, PodSet
 from kantopt.schema.plan import Plan
 from tests.render.plans import bind, evict, make_plan
 from tests.slurm.cluster import Slurm, missing
-from tests.slurm.story import follow, submit
+from tests.slurm.story import follow, interrupt, submit
 
 
 def job_of(slurm: Slurm, identity: str, count: int) -> Job:
@@ -25,37 +27,65 @@ def job_of(slurm: Slurm, identity: str, count: int) -> Job:
     return Job(name=identity, namespace="a", uid=f"{identity}@{since.strip()}", pod_sets=sets)
 
 
+def script_of(slurm: Slurm, plan: Plan) -> Path:
+    """Write the script of a plan."""
+    path = slurm.folder / "made.sh"
+    path.write_text(render(plan, Asked()))
+    return path
+
+
 def obey(slurm: Slurm, plan: Plan) -> str:
     """Follow a plan; return what the script says."""
-    path = Path(slurm.folder / "made.sh")
-    path.write_text(render(plan, Asked()))
-    done = follow(slurm, path)
+    done = follow(slurm, script_of(slurm, plan))
     assert done.returncode == 0, done.stdout
     return done.stdout
 
 
-def test_a_victim_that_a_plan_had_pinned_may_run_anywhere_again() -> None:
+@pytest.fixture
+def slurm() -> Iterator[Slurm]:
+    """A Slurm of eight nodes."""
     reason = missing()
     if reason is not None:
         pytest.skip(reason)
     with Slurm() as slurm:
-        full = submit(slurm, "full", 8)
-        slurm.await_state("RUNNING", full)
-        elastic = submit(slurm, "elastic", 2, "--nodes=2-4", "--exclude=n8")
-        assert slurm.job(elastic)["NumNodes"] == "2-4"
-        leaving = [evict(f"a/{full}", node, count=1) for node in slurm.nodes]
-        chosen = ("n2", "n5", "n7")
-        coming = [bind(f"a/{elastic}", node, count=1) for node in chosen]
-        jobs = [job_of(slurm, full, 8), job_of(slurm, elastic, 4)]
-        said = obey(slurm, make_plan(jobs, [leaving, coming], captured_at=None))
-        assert "nobody looks who started since" in said
-        assert slurm.hosts(elastic) == list(chosen)
-        pinned = slurm.job(elastic)
-        assert (pinned["ReqNodeList"], pinned["ExcNodeList"]) == ("n[2,5,7]", "n8")
-        victims = [evict(f"a/{elastic}", node, count=1) for node in chosen]
-        obey(slurm, make_plan([job_of(slurm, elastic, 3)], [victims]))
-        freed = slurm.job(elastic)
-        assert (freed["JobState"], freed["ReqNodeList"]) == ("PENDING", "(null)")
-        assert freed["ExcNodeList"] == "n8"
-        assert "kantopt" not in slurm.run("scontrol", "show", "job", elastic)
+        yield slurm
     assert not slurm.processes()
+
+
+def test_how_many_nodes_a_job_wanted_comes_back_with_the_rest(slurm: Slurm) -> None:
+    victim = submit(slurm, "victim", 2)
+    slurm.await_state("RUNNING", victim)
+    elastic = submit(slurm, "elastic", 2, "--nodes=2-4", "--begin=now+1hour")
+    leaving = [evict(f"a/{victim}", node, count=1) for node in slurm.hosts(victim)]
+    coming = [bind(f"a/{elastic}", node, count=1) for node in ("n1", "n2", "n3")]
+    jobs = [job_of(slurm, victim, 2), job_of(slurm, elastic, 4)]
+    path = script_of(slurm, make_plan(jobs, [leaving, coming], captured_at=None))
+    interrupt(slurm, path, f"job {victim} leaves", signal.SIGKILL)
+    held = slurm.job(elastic)
+    assert (held["NumNodes"], held["ReqNodeList"]) == ("3-3", "n[1-3]")
+    assert follow(slurm, path, "--undo").returncode == 0
+    freed = slurm.job(elastic)
+    assert (freed["NumNodes"], freed["ReqNodeList"]) == ("2-4", "(null)")
+
+
+def test_a_victim_that_a_plan_had_pinned_may_run_anywhere_again(slurm: Slurm) -> None:
+    full = submit(slurm, "full", 8)
+    slurm.await_state("RUNNING", full)
+    elastic = submit(slurm, "elastic", 2, "--nodes=2-4", "--exclude=n8")
+    assert slurm.job(elastic)["NumNodes"] == "2-4"
+    leaving = [evict(f"a/{full}", node, count=1) for node in slurm.nodes]
+    chosen = ("n2", "n5", "n7")
+    coming = [bind(f"a/{elastic}", node, count=1) for node in chosen]
+    jobs = [job_of(slurm, full, 8), job_of(slurm, elastic, 4)]
+    said = obey(slurm, make_plan(jobs, [leaving, coming], captured_at=None))
+    assert "nobody looks who started since" in said
+    assert slurm.hosts(elastic) == list(chosen)
+    pinned = slurm.job(elastic)
+    assert (pinned["ReqNodeList"], pinned["ExcNodeList"]) == ("n[2,5,7]", "n8")
+    assert pinned["NumNodes"] == "3"
+    victims = [evict(f"a/{elastic}", node, count=1) for node in chosen]
+    obey(slurm, make_plan([job_of(slurm, elastic, 3)], [victims]))
+    freed = slurm.job(elastic)
+    assert (freed["JobState"], freed["ReqNodeList"]) == ("PENDING", "(null)")
+    assert freed["ExcNodeList"] == "n8"
+    assert "kantopt" not in slurm.run("scontrol", "show", "job", elastic)

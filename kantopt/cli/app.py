@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 import typer
 
+from kantopt.cli.help import GroupedCommand
 from kantopt.cli.output import complain, log_form_of
 from kantopt.cli.signals import INTERRUPTED
 from kantopt.cli.version import version_text
@@ -46,7 +48,7 @@ def command_line(arguments: list[str]) -> typer.Typer:
     app = empty_app()
     asked = arguments[:1] if arguments and arguments[0] in COMMANDS else COMMANDS
     for name in asked:
-        app.command()(getattr(import_module(f"kantopt.cli.{name}"), name))
+        app.command(cls=GroupedCommand)(getattr(import_module(f"kantopt.cli.{name}"), name))
     app.callback()(root)
     return app
 
@@ -97,12 +99,16 @@ def dispatch(arguments: list[str], solver: SolverProcess | None = None) -> int:
     return call(app, "kantopt", arguments, solver)
 
 
+_COMPLETE = "_KANTOPT_COMPLETE"
+"""Set by a shell that asks how a word goes on; the line comes in other variables."""
+
+
 def call(
     app: typer.Typer, name: str, arguments: list[str], solver: SolverProcess | None = None
 ) -> int:
     """Let an app of this name read the arguments and run; raises what :func:`dispatch` does."""
     try:
-        if not arguments:
+        if not arguments and _COMPLETE not in os.environ:
             # Help on stderr: it was not asked for, and nothing was done.
             with contextlib.redirect_stdout(sys.stderr):
                 app(["--help"], prog_name=name, standalone_mode=False)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def capacity(
-    files: opt.Files,
+    files: opt.FilesAndJob,
     job: Annotated[
         str | None,
         typer.Option(

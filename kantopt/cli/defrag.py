@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kantopt.cli import completion
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.ahead import solver_of
@@ -39,6 +40,7 @@ def defrag(
         list[str] | None,
         typer.Option(
             metavar="GOAL",
+            autocompletion=completion.goals,
             help="empty-nodes[=N], empty-domain=LEVEL[:N], fragment-rate=RESOURCE:SIZE[/CLASS][:N] "
             "(free slots; or a rate, P%), stranded-gpus[=X], fit=JOB[,JOB] (make room for pending "
             "jobs, patterns too), drain=NODE[,NODE] (empty nodes, patterns too). +N: N more than "

@@ -6,11 +6,17 @@ from typing import Annotated, Any
 
 import typer
 
+from kantopt.cli import completion
 from kantopt.cli.defrag import defrag
 from kantopt.errors import UsageError
 
 _NODES = Annotated[
-    list[str], typer.Argument(metavar="NODE...", help="Nodes to be emptied; patterns too.")
+    list[str],
+    typer.Argument(
+        metavar="NODE...",
+        help="Nodes to be emptied; patterns too.",
+        autocompletion=completion.nodes,
+    ),
 ]
 _FILES = Annotated[
     list[str] | None,

@@ -12,7 +12,7 @@ from kantopt.cli.shown import asked_for, size_read
 
 
 def explain(
-    files: opt.Files,
+    files: opt.FilesAndJob,
     job: Annotated[
         str | None,
         typer.Option(

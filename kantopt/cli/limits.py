@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kantopt.cli import completion
 from kantopt.cli import options as opt
 from kantopt.cli.output import LogForm, complain
 
@@ -55,13 +56,18 @@ Without = Annotated[
     typer.Option(
         "--without",
         metavar="NAME",
+        autocompletion=completion.techniques,
         help="Leave out a technique of the search, to see what it brings; the plan's solver "
         "section names them. Repeatable.",
     ),
 ]
 Require = Annotated[
     list[str] | None,
-    typer.Option(metavar="JOB", help="A job that must be placed. Repeatable."),
+    typer.Option(
+        metavar="JOB",
+        help="A job that must be placed. Repeatable.",
+        autocompletion=completion.jobs,
+    ),
 ]
 
 

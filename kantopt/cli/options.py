@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from kantopt.cli import completion
 from kantopt.cli.output import LogForm
 
 if TYPE_CHECKING:
@@ -88,10 +89,24 @@ Files = Annotated[
         show_default=False,
     ),
 ]
+FilesAndJob = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="FILE",
+        help="Documents in any order: a snapshot or `kubectl get -o json` output, job lists, a "
+        "model, a plan; and the job. - is standard input.",
+        show_default=False,
+        autocompletion=completion.jobs,
+    ),
+]
 ModelName = Annotated[
     str | None,
     typer.Option(
-        "--model", "-m", metavar="NAME|FILE", help="A shipped model (see `kantopt models`) or file."
+        "--model",
+        "-m",
+        metavar="NAME|FILE",
+        help="A shipped model (see `kantopt models`) or file.",
+        autocompletion=completion.models,
     ),
 ]
 Gated = Annotated[

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kantopt.cli import completion
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.ahead import solver_of
@@ -36,6 +37,7 @@ def plan(
         list[opt.Strategy] | None,
         typer.Option(
             metavar="NAME",
+            autocompletion=completion.strategies,
             help="Strategy of the heuristics: best-fit, most-allocated, least-allocated, "
             "kube-default, e-binpack, spread, e-spread (needs a zone in the model), fgd, "
             "lookahead or, for comparison, reverse-trim. Repeatable. "
@@ -54,6 +56,7 @@ def plan(
         typer.Option(
             "--for",
             metavar="JOB",
+            autocompletion=completion.jobs,
             help="Plan for this pending job alone: it must be placed, at the least harm to "
             "others. Without a model: the shipped one, preemption.",
         ),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from kantopt.cli import completion
 from kantopt.cli import options as opt
 from kantopt.cli.output import check_output_file, complain
 from kantopt.cli.shown import asked_for
@@ -35,6 +36,7 @@ def simulate(
         list[str],
         typer.Option(
             metavar="NAME|FILE",
+            autocompletion=completion.policies,
             help="A shipped policy (see `kantopt policies`) or file. Repeatable: others are "
             "compared with the first.",
         ),

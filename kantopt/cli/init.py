@@ -20,7 +20,7 @@ def init(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """Write a commented example to begin with: a cluster, and jobs that wait.
+    """Write a commented example to begin with: a cluster and jobs.
 
     Overwrites nothing. Exit codes: 0 written, 73 cannot create (something is there already).
     """

@@ -74,7 +74,7 @@ def render(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """Turn a plan into what another system follows, or into a picture or page to read.
+    """Turn a plan into what others follow, a picture or a page.
 
     kubectl: evictions with uid and resourceVersion, patches of gated pods with tests that fail
     if the plan is stale; with --shell a script that checks, waits, and says what it cannot do

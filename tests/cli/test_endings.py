@@ -329,9 +329,9 @@ def test_a_misspelt_field_is_the_only_complaint(cli: Cli) -> None:
     ("arguments", "said"),
     [
         (
-            ("convert", "snap.yaml", "--from", "slurm"),
-            "kantopt: error: Invalid value for '--from': 'slurm' is not one of 'kubernetes', "
-            "'openb', 'vm-rescheduling', 'kalos', 'openb-trace', 'philly', 'swf'. "
+            ("convert", "snap.yaml", "--from", "nomad"),
+            "kantopt: error: Invalid value for '--from': 'nomad' is not one of 'kubernetes', "
+            "'openb', 'slurm', 'vm-rescheduling', 'kalos', 'openb-trace', 'philly', 'swf'. "
             "(see kantopt convert --help)\n",
         ),
         (

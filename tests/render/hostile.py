@@ -17,6 +17,7 @@ from kantopt.schema.plan import (
     Plan,
     SnapshotRef,
     Standing,
+    Tier,
     Unplaced,
 )
 from kantopt.schema.snapshot import (
@@ -170,6 +171,12 @@ class Strings:
         return "".join(pieces)[:200]
 
 
+def unprintable(text: str) -> list[str]:
+    """Find lines that a terminal might obey."""
+    lines = (line for line in text.split("\n") if not line.isprintable())
+    return [f"a line does not print: {line!r}" for line in lines]
+
+
 Drawing = Callable[[random.Random], Callable[[], str]]
 """Makes what draws strings."""
 
@@ -198,12 +205,26 @@ def hostile_plan(seed: int, strings: Drawing = Strings) -> Plan:
     metadata = plan.metadata.model_copy(
         update={"name": text(), "kantopt_version": text(), "snapshot": snapshot}
     )
-    goal = Goal(objective=text(), text=text(), unit="nodes", more_is_better=True, before=0, after=1)
+    objective = text()
+    goal = Goal(
+        objective=objective, text=text(), unit="nodes", more_is_better=True, before=0, after=1
+    )
+    tier = Tier(
+        name=objective,
+        metric=text(),
+        unit=text(),
+        before=3,
+        value=2,
+        bound=1,
+        status="FEASIBLE",
+        proved_by="cp-sat",
+    )
     return plan.model_copy(
         update={
             "metadata": metadata,
             "warnings": (text(), text()),
             "goals": (goal,),
+            "objectives": (tier,),
             "nodes": (NodeRef(name=text(), uid=text(), resource_version=text()),),
             "budgets": (BudgetRef(name=text(), uid=text()),),
             "unplaced": (

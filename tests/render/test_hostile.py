@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -10,13 +11,14 @@ from typing import Any
 from xml.etree.ElementTree import ParseError
 
 import pytest
+from markupsafe import Markup
 from yaml import YAMLError
 
 from kantopt.errors import BadDataError
 from kantopt.render import manifests, targets
 from kantopt.render.kube import script
 from kantopt.render.shell import word
-from kantopt.report import picture
+from kantopt.report import page, picture
 from kantopt.schema.jobs import PodRef
 from scripts.fuzz_renderers import SAMPLE
 from tests.render.hostile import CANARY, CANARY_FILE, NUL, Strings, without_nul
@@ -100,6 +102,8 @@ def plainly(data: dict[str, Any], *, ascii_only: bool) -> str:
         ("volcano", manifests, "yaml_text", plainly),
         ("svg", picture, "escape", as_it_is),
         ("svg", picture, "escaped", as_it_is),
+        ("html", page, "_as_json", json.dumps),
+        ("html", page, "escaped", Markup),
     ],
 )
 def test_a_renderer_that_takes_names_as_they_are_is_found_out(
@@ -110,6 +114,7 @@ def test_a_renderer_that_takes_names_as_they_are_is_found_out(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    TRIALS[name](0, tmp_path)  # what is kept is made of what it should be
     monkeypatch.setattr(module, function, instead)
 
     def wrong(seed: int) -> bool:

@@ -13,18 +13,14 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import yaml
 
 from kantopt.errors import BadDataError
-from kantopt.planning.pictures import picture_of
-from kantopt.planning.question import Question, judging_model
 from kantopt.render.shell import one_line
 from kantopt.render.slurm import SLURM_SCRIPT
 from kantopt.render.steps import namespace_of
 from kantopt.render.targets import TARGETS, Asked, TargetName
-from kantopt.report.picture import svg
 from kantopt.schema.dump import dump_data, dump_json, dump_yaml
 from kantopt.schema.json_text import parse_json
 from kantopt.schema.plan import Eviction, Move, Plan
@@ -32,7 +28,8 @@ from kantopt.schema.raw import RawDocument
 from kantopt.schema.validation import validate
 from kantopt.schema.yaml_text import parse_yaml
 from tests.render.expanded import expanded
-from tests.render.hostile import harmless, hostile_plan, hostile_question, without_nul
+from tests.render.hostile import harmless, hostile_plan, unprintable, without_nul
+from tests.render.markup_trials import page, picture
 from tests.render.plans import draw_plan
 from tests.render.shell_stubs import Shell
 
@@ -55,12 +52,6 @@ def strings(data: Any) -> Iterator[str]:
     elif isinstance(data, list):
         for value in data:
             yield from strings(value)
-
-
-def unprintable(text: str) -> list[str]:
-    """Find lines that a terminal might obey."""
-    lines = (line for line in text.split("\n") if not line.isprintable())
-    return [f"a line does not print: {line!r}" for line in lines]
 
 
 def plan_documents(seed: int, folder: Path) -> list[str]:
@@ -187,6 +178,7 @@ def manifests(name: TargetName, asked: Asked, seed: int, folder: Path) -> list[s
         faults.append("a name has made a document")
     known = {*strings(dump_data(plan)), *_constants(name, asked)}
     known |= {f"plan {plan.metadata.plan_id}", *_split(plan)}
+    known |= {str(wave.id) for wave in plan.waves}
     for document in found:
         for string in strings(_expanded(document)):
             if string in known or _OURS.fullmatch(string) or _MOMENT.fullmatch(string):
@@ -221,37 +213,6 @@ def _missing(name: str, plan: Plan, found: list[dict[str, Any]]) -> list[str]:
     return [] if named == wanted else ["other pods than those of the plan"]
 
 
-def picture(seed: int, folder: Path) -> list[str]:
-    """A drawing is XML, of elements and attributes that are ours."""
-    text = _drawn(hostile_question(seed))
-    faults = unprintable(text)
-    shape = _shape()
-    for element in ElementTree.fromstring(text).iter():
-        for part in (element.tag, *(f"{element.tag} {name}" for name in element.attrib)):
-            if part not in shape:
-                faults.append(f"a part of nobody: {part!r}")
-        for value in element.attrib.values():
-            if not re.fullmatch(r"[\w#., -]*|rotate\(-?45\)", value) and value not in shape:
-                faults.append(f"a value of nobody: {value!r}")
-    return faults
-
-
-def _drawn(question: Question) -> str:
-    return svg(picture_of(question, judging_model(question, None)))
-
-
-@cache
-def _shape() -> frozenset[str]:
-    """Elements, attributes and links of drawings of which no name holds anything odd."""
-    seen: set[str] = set()
-    for seed in range(200):
-        for element in ElementTree.fromstring(_drawn(hostile_question(seed, harmless))).iter():
-            seen.add(element.tag)
-            seen |= {f"{element.tag} {name}" for name in element.attrib}
-            seen |= {value for value in element.attrib.values() if value.startswith("url(#")}
-    return frozenset(seen)
-
-
 YAML_TARGETS: dict[str, tuple[TargetName, Asked]] = {
     "koordinator": ("koordinator", Asked(evict_anyway=True)),
     "kueue": ("kueue", Asked(evict_anyway=True)),
@@ -265,6 +226,7 @@ TRIALS: dict[str, Trial] = {
     "slurm": slurm_script,
     **{name: partial(manifests, *how) for name, how in YAML_TARGETS.items()},
     "svg": picture,
+    "html": page,
 }
 
 

@@ -71,7 +71,7 @@ def convert(
     quiet: opt.Quiet = False,
     verbose: opt.Verbose = False,
 ) -> int:
-    """Turn other systems' files into documents of ours, or these into files of others.
+    """Turn other systems' files into documents of ours, and back.
 
     The documents are written one after the other. What they leave out or assume is said on
     stderr, and in the notes of a trace.

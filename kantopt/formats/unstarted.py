@@ -55,9 +55,13 @@ def _workloads(
             {*uids, metadata.text("uid")} - {""}
         )
         stopped = spec.raw.get("active") is False
-        if "admission" in status or finished or has_pods or stopped:
+        if "admission" in status or finished or has_pods:
             continue
-        labels = {"kueue.x-k8s.io/queue-name": spec.text("queueName")}
+        if stopped:
+            notes.add("Workloads that are stopped are left out", f"{namespace}/{name}")
+            continue
+        queue = spec.text("queueName")
+        labels = {"kueue.x-k8s.io/queue-name": queue} if queue else {}
         for item in spec.list("podSets"):
             ref = GangRef(Dialect.KUEUE, namespace, name, item.text("name", "main"))
             uid = next(iter(sorted(uids)), "")

@@ -41,8 +41,8 @@ def convert(
         ExportName | None,
         typer.Option(
             "--to",
-            help="The way back: slurm, text of scontrol show and topology.conf. Without --from of "
-            "any snapshot.",
+            help="The way back. slurm: text of scontrol show and topology.conf; the others: one "
+            "list of Kubernetes objects. Without --from of any snapshot.",
             show_default=False,
         ),
     ] = None,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kantopt.schema.jobs import Job
     from kantopt.schema.snapshot import ClusterSnapshot
 
-ExportName = Literal["slurm"]
+ExportName = Literal["kai", "koordinator", "kubernetes", "kueue", "slurm", "volcano"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,14 @@ class Export:
         return function(snapshot, jobs)
 
 
+_OBJECTS = "kantopt.formats.written.export"
+
 EXPORTS: dict[ExportName, Export] = {
+    "kai": Export("pods, and KAI's PodGroups, Queues and Topology", f"{_OBJECTS}:to_kai"),
+    "koordinator": Export("pods with Koordinator's annotations", f"{_OBJECTS}:to_koordinator"),
+    "kubernetes": Export("pods and Kubernetes' own PodGroups", f"{_OBJECTS}:to_kubernetes"),
+    "kueue": Export("pods, and Kueue's Workloads, queues and Topology", f"{_OBJECTS}:to_kueue"),
+    "volcano": Export("pods, and Volcano's groups, queues, HyperNodes", f"{_OBJECTS}:to_volcano"),
     "slurm": Export(
         "what scontrol show prints of nodes, partitions and jobs, and topology.conf",
         "kantopt.formats.slurm.export:export_slurm",

@@ -5,10 +5,11 @@ The text is read again, and what comes out different is what Slurm has no words 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from kantopt.formats.differences import note_differences
 from kantopt.formats.objects import Notes
 from kantopt.formats.slurm import names
 from kantopt.formats.slurm.cluster import import_slurm
@@ -59,11 +60,13 @@ def export_slurm(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> tuple[str
             mine, its = dump_data(job), dump_data(found)
             if key[1] != job.name:
                 mine, its = _unnamed(mine), _unnamed(its)
-            _compare(mine, its, "jobs", notes, f"{job.namespace}/{job.name}")
+            note_differences(mine, its, "jobs", notes, f"{job.namespace}/{job.name}")
     nodes = {node.name: node for node in read.snapshot.nodes}
     for node in snapshot.nodes:
         other = nodes.get(node.name)
-        _compare(dump_data(node), dump_data(other) if other else {}, "nodes", notes, node.name)
+        note_differences(
+            dump_data(node), dump_data(other) if other else {}, "nodes", notes, node.name
+        )
     for part in ("topology", "queues", "pod_disruption_budgets", "priority_classes", "metadata"):
         mine, its = getattr(snapshot, part), getattr(read.snapshot, part)
         if mine != its:
@@ -191,27 +194,3 @@ def _unnamed(job: dict[str, Any]) -> dict[str, Any]:
         kept["labels"] = {k: v for k, v in kept.get("labels", {}).items() if k not in own}
         podsets.append(kept)
     return {k: v for k, v in job.items() if k not in ("name", "uid")} | {"podSets": podsets}
-
-
-def _compare(
-    mine: Mapping[str, Any], its: Mapping[str, Any], where: str, notes: Notes, witness: str
-) -> None:
-    """Count the fields that differ, each by its path without numbers."""
-    for key in sorted({*mine, *its}):
-        a, b, path = mine.get(key), its.get(key), f"{where}.{key}"
-        if a == b:
-            continue
-        if isinstance(a, dict) and isinstance(b, dict) and key not in ("labels", "requests"):
-            _compare(a, b, path, notes, witness)
-        elif len(rows := _rows(a)) == len(others := _rows(b)) > 0:
-            for first, second in zip(rows, others, strict=True):
-                if first != second:
-                    _compare(first, second, path, notes, witness)
-        else:
-            notes.add(f"{path}: not told, or not all of it", witness)
-
-
-def _rows(value: Any) -> list[dict[str, Any]]:
-    """Return a list of mappings; of anything else nothing."""
-    rows = value if isinstance(value, list) else []
-    return rows if all(isinstance(item, dict) for item in rows) else []

@@ -1,0 +1,153 @@
+"""A snapshot and pending jobs as a ``List`` of objects, and what of them the system cannot say.
+
+The objects are read again, and what comes out different is what the system has no words for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kantopt.formats.differences import note_differences
+from kantopt.formats.imported import Imported
+from kantopt.formats.kubernetes import import_kubernetes
+from kantopt.formats.objects import Notes
+from kantopt.formats.written import sameness
+from kantopt.formats.written.gangs import labels_of
+from kantopt.formats.written.kai import KAI
+from kantopt.formats.written.kueue import KUEUE
+from kantopt.formats.written.native import KOORDINATOR, KUBERNETES
+from kantopt.formats.written.plain import Data, plain_objects, thing
+from kantopt.formats.written.pods import Marks, pods
+from kantopt.formats.written.system import System
+from kantopt.formats.written.volcano import VOLCANO
+from kantopt.schema.dump import dump_data
+from kantopt.schema.jobs import Job
+from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.schema.yaml_dump import yaml_text
+
+Exported = tuple[str, tuple[str, ...]]
+
+
+def to_kubernetes(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> Exported:
+    """Write documents as objects of Kubernetes alone; as :func:`export_objects`."""
+    return export_objects(KUBERNETES, snapshot, pending)
+
+
+def to_kueue(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> Exported:
+    """Write documents with Kueue's objects; as :func:`export_objects`."""
+    return export_objects(KUEUE, snapshot, pending)
+
+
+def to_volcano(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> Exported:
+    """Write documents with Volcano's objects; as :func:`export_objects`."""
+    return export_objects(VOLCANO, snapshot, pending)
+
+
+def to_kai(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> Exported:
+    """Write documents with KAI's objects; as :func:`export_objects`."""
+    return export_objects(KAI, snapshot, pending)
+
+
+def to_koordinator(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> Exported:
+    """Write documents with Koordinator's annotations; as :func:`export_objects`."""
+    return export_objects(KOORDINATOR, snapshot, pending)
+
+
+def export_objects(system: System, snapshot: ClusterSnapshot, pending: Sequence[Job]) -> Exported:
+    """Write documents as a ``List`` in YAML.
+
+    Parameters
+    ----------
+    system
+        Whose objects stand beside those of Kubernetes.
+    snapshot, pending
+        The cluster, and the jobs that wait.
+
+    Returns
+    -------
+    text, notes
+        The list, which :func:`import_kubernetes` reads, and a line for each kind of thing that it
+        does not tell.
+    """
+    notes = Notes()
+    objects, added = _objects(system, snapshot, pending)
+    levels = labels_of(snapshot)
+    chosen = () if system.tells_topology else levels
+    if chosen:
+        notes.add("levels are told by no object", f"read with --topology {','.join(levels)}")
+    again = import_kubernetes(objects, file="the list", gated=True, levels=chosen)
+    _compare(snapshot, pending, again, added, notes)
+    text = yaml_text({"apiVersion": "v1", "kind": "List", "items": objects})
+    return text, notes.lines()
+
+
+def _objects(
+    system: System, snapshot: ClusterSnapshot, pending: Sequence[Job]
+) -> tuple[list[Data], set[str]]:
+    """Return all objects, and the labels that pods are given beside their own."""
+    jobs = [*snapshot.jobs, *pending]
+    objects = [*plain_objects(snapshot), *system.cluster(snapshot, jobs)]
+    names = {job.namespace for job in jobs}
+    objects += [thing("v1", "Namespace", name) for name in sorted(names)]
+    added: set[str] = set()
+    for job in jobs:
+        words = system.job(snapshot, job)
+        objects += words.objects
+        for role in job.pod_sets:
+            marks = words.marks.get(role.name, Marks())
+            added |= {*marks.labels}
+            if words.has_pods:
+                objects += pods(job, role, marks)
+    return objects, added
+
+
+def _compare(
+    snapshot: ClusterSnapshot,
+    pending: Sequence[Job],
+    again: Imported,
+    added: set[str],
+    notes: Notes,
+) -> None:
+    read = again.snapshot
+    for where, mine, its in (
+        ("jobs", snapshot.jobs, read.jobs),
+        ("pending", pending, again.pending.jobs),
+    ):
+        found = {(job.namespace, job.name): job for job in its}
+        for job in mine:
+            name = f"{job.namespace}/{job.name}"
+            other = found.get((job.namespace, job.name))
+            if other is None:
+                notes.add("jobs that come back in other parts, or not at all", name)
+                continue
+            forms = sameness.job_form(snapshot, job), sameness.job_form(read, other)
+            note_differences(*sameness.without_additions(*forms, added), where, notes, name)
+    parts: list[tuple[str, Mapping[str, Data], Mapping[str, Data]]] = [
+        (
+            "nodes",
+            {item.name: sameness.node_form(item) for item in snapshot.nodes},
+            {item.name: sameness.node_form(item) for item in read.nodes},
+        ),
+        (
+            "queues",
+            {item.name: sameness.queue_form(item) for item in snapshot.queues},
+            {item.name: sameness.queue_form(item) for item in read.queues},
+        ),
+        ("priorityClasses", _named(snapshot.priority_classes), _named(read.priority_classes)),
+        (
+            "podDisruptionBudgets",
+            _named(snapshot.pod_disruption_budgets),
+            _named(read.pod_disruption_budgets),
+        ),
+        ("topology", _named(snapshot.topology.levels), _named(read.topology.levels)),
+        ("metadata", {"": dump_data(snapshot.metadata)}, {"": dump_data(read.metadata)}),
+    ]
+    for where, before, after in parts:
+        for name, data in before.items():
+            note_differences(data, after.get(name, {}), where, notes, name)
+
+
+def _named(parts: Sequence[Any]) -> dict[str, Data]:
+    """Return parts by name, and namespace where they have one."""
+    return {f"{getattr(item, 'namespace', '')}/{item.name}": dump_data(item) for item in parts}

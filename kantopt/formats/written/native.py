@@ -1,0 +1,55 @@
+"""Gangs as Kubernetes' own PodGroups, and Koordinator's, which are annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kantopt.formats.written.gangs import is_gang, label_of, minima
+from kantopt.formats.written.plain import Data, thing
+from kantopt.formats.written.pods import Marks
+from kantopt.formats.written.system import System, Words
+from kantopt.schema.jobs import Job
+from kantopt.schema.snapshot import ClusterSnapshot
+
+
+def _nothing(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Sequence[Data]:
+    """Neither has queues or a topology object that is read."""
+    return ()
+
+
+def _native(snapshot: ClusterSnapshot, job: Job) -> Words:
+    if not is_gang(job):
+        return Words()
+    total = minima(job).total
+    spec: Data = {
+        "schedulingPolicy": {"gang": {"minCount": total}} if total else {"basic": {}},
+        "disruptionMode": {job.disruption_mode: {}},
+    }
+    wishes = [job.topology_request]
+    if len(job.pod_sets) == 1:
+        wishes.append(job.pod_sets[0].topology_request)
+    keys = [label_of(snapshot, wish.required) for wish in wishes if wish and wish.required]
+    if keys:
+        spec["schedulingConstraints"] = {"topology": [{"key": keys[-1]}]}
+    if job.priority is not None:
+        spec["priority"] = job.priority
+    if job.priority_class_name:
+        spec["priorityClassName"] = job.priority_class_name
+    if job.preemption_policy is not None:
+        spec["preemptionPolicy"] = job.preemption_policy
+    group = thing("scheduling.k8s.io/v1beta1", "PodGroup", job.name, job.namespace, spec=spec)
+    marks = Marks(spec={"schedulingGroup": {"podGroupName": job.name}})
+    return Words([group], {item.name: marks for item in job.pod_sets})
+
+
+def _koordinator(snapshot: ClusterSnapshot, job: Job) -> Words:
+    if not is_gang(job):
+        return Words()
+    prefix = "gang.scheduling.koordinator.sh"
+    least = str(minima(job).total)
+    marks = Marks(annotations={f"{prefix}/name": job.name, f"{prefix}/min-available": least})
+    return Words((), {item.name: marks for item in job.pod_sets})
+
+
+KUBERNETES = System(_nothing, _native, tells_topology=False)
+KOORDINATOR = System(_nothing, _koordinator, tells_topology=False)

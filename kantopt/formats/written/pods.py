@@ -1,0 +1,115 @@
+"""The pods of a job, those that run and those that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from kantopt.formats.written.neighbours import placed_by
+from kantopt.formats.written.plain import Data, identity, thing
+from kantopt.schema.duration import duration_seconds
+from kantopt.schema.jobs import Job, PodRef, PodSet
+
+_LONG_AGO = "1970-01-01T00:00:00Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What a batch system wants to find on the pods of a role."""
+
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+    spec: Data = field(default_factory=dict)
+
+
+def template(job: Job, pod_set: PodSet, marks: Marks) -> Data:
+    """Return what all pods of a role have in common, without a name."""
+    requests = {name: str(n) for name, n in pod_set.requests.items() if name != "pods"}
+    box: Data = {"name": "main", "image": "pause", "resources": {"requests": requests}}
+    if pod_set.host_ports:
+        box["ports"] = [
+            {"containerPort": port.host_port}
+            | port.model_dump(by_alias=True, exclude_defaults=True)
+            for port in pod_set.host_ports
+        ]
+    spec: Data = {"containers": [box], **placed_by(pod_set), **marks.spec}
+    if job.priority_class_name:
+        spec["priorityClassName"] = job.priority_class_name
+    if job.priority is not None:
+        spec["priority"] = job.priority
+    if job.preemption_policy is not None:
+        spec["preemptionPolicy"] = job.preemption_policy
+    annotations = _annotations(job, pod_set) | marks.annotations
+    metadata: Data = {"labels": {**pod_set.labels, **marks.labels}}
+    if annotations:
+        metadata["annotations"] = annotations
+    return {"metadata": metadata, "spec": spec}
+
+
+def pods(job: Job, pod_set: PodSet, marks: Marks) -> Iterator[Data]:
+    """Yield the pods of a role; those without a name get one."""
+    shape = template(job, pod_set, marks)
+    number = 0
+    for place in pod_set.assignments:
+        for i in range(place.count):
+            ref = place.pods[i] if i < len(place.pods) else _unnamed(job, pod_set, number)
+            yield _pod(job, pod_set, shape, ref, place.node)
+            number += 1
+    for i in range(pod_set.count - number):
+        ref = pod_set.pods[i] if i < len(pod_set.pods) else _unnamed(job, pod_set, number + i)
+        yield _pod(job, pod_set, shape, ref, "")
+
+
+def _unnamed(job: Job, pod_set: PodSet, number: int) -> PodRef:
+    return PodRef(name=f"{job.name[:200]}-{pod_set.name[:40]}-{number}")
+
+
+def _annotations(job: Job, pod_set: PodSet) -> dict[str, str]:
+    found = {}
+    cost = pod_set.disruption_cost
+    cost = job.disruption_cost if cost is None else cost
+    if cost != 1:
+        found["controller.kubernetes.io/pod-deletion-cost"] = str(cost - 1)
+    if job.min_runtime is not None:
+        found["kantopt/min-runtime"] = f"{duration_seconds(job.min_runtime)}s"
+    saved = pod_set.last_checkpoint_time or job.last_checkpoint_time
+    if saved:
+        found["kantopt/last-checkpoint-time"] = saved
+    free = job.preemptible if pod_set.preemptible is None else pod_set.preemptible
+    if not free and not job.daemon and not pod_set.terminating:
+        found["karpenter.sh/do-not-disrupt"] = "true"
+    return found
+
+
+def _pod(job: Job, pod_set: PodSet, shape: Data, ref: PodRef, node: str) -> Data:
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet" if job.daemon else "ReplicaSet",
+        "name": job.name,
+        "controller": True,
+    } | ({"uid": job.uid} if job.uid else {})
+    made = thing("v1", "Pod", ref.name, job.namespace)
+    metadata = made["metadata"] | identity(ref.uid, ref.resource_version)
+    metadata |= {**shape["metadata"], "ownerReferences": [owner]}
+    if job.creation_time:
+        metadata["creationTimestamp"] = job.creation_time
+    if pod_set.terminating:
+        since = job.start_time or job.creation_time
+        metadata["deletionTimestamp"] = since or _LONG_AGO
+    spec = dict(shape["spec"])
+    if node and not pod_set.nominated:
+        spec["nodeName"] = node
+    if ref.grace_period_seconds is not None:
+        spec["terminationGracePeriodSeconds"] = ref.grace_period_seconds
+    if ref.scheduling_gates:
+        spec["schedulingGates"] = [{"name": gate} for gate in ref.scheduling_gates]
+    runs = node and not pod_set.nominated and pod_set.health != "starting"
+    status: Data = {"phase": "Running" if runs else "Pending"}
+    if node and pod_set.nominated:
+        status["nominatedNodeName"] = node
+    if pod_set.health == "unready":
+        status["conditions"] = [{"type": "Ready", "status": "False"}]
+    started = pod_set.start_time or job.start_time
+    if node and started:
+        status["startTime"] = started
+    return {**made, "metadata": metadata, "spec": spec, "status": status}

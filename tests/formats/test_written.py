@@ -1,0 +1,272 @@
+"""Documents as objects of each system: read again they are the same, and what is lost is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kantopt.formats.exports import EXPORTS, ExportName
+from kantopt.formats.kubernetes import flatten, import_kubernetes
+from kantopt.formats.written.gangs import labels_of
+from kantopt.planning.convert import convert
+from kantopt.schema.jobs import Job, JobList, PodSet, Toleration, TopologyRequest
+from kantopt.schema.snapshot import ClusterSnapshot, Node, Taint
+from kantopt.schema.yaml_text import parse_yaml
+from tests.formats.test_system_fixtures import CASES, name_of
+
+SYSTEMS: tuple[ExportName, ...] = ("kubernetes", "kueue", "volcano", "kai", "koordinator")
+TELL_TOPOLOGY = ("kueue", "volcano", "kai")
+LEVELS = [
+    {"name": "block", "nodeLabel": "example.org/block"},
+    {"name": "rack", "nodeLabel": "example.org/rack"},
+]
+
+
+WORDS = ("required", "preferred")
+ROLES = {"podSets", "podSets.name"}
+"""Where roles have no names, those that are alike are one."""
+NO_QUEUES = {"queueName", "queues.name", "queues.cohort", "queues.resources"}
+NO_ROLES = {*ROLES, "podSets.minCount"}
+ANY_WISH = {f"{where}topologyRequest.{wish}" for where in ("", "podSets.") for wish in WORDS}
+MAY_LOSE: dict[ExportName, set[str]] = {
+    "kubernetes": {*NO_ROLES, *NO_QUEUES, "topologyRequest.preferred"}
+    | {"podSets.topologyRequest.preferred", "levels are told by no object"},
+    "koordinator": {*NO_ROLES, *NO_QUEUES, *ANY_WISH, "levels are told by no object"},
+    # A Workload has no closeness of all roles, no minimum of 0 and, before there are pods, nobody
+    # to be left alone.
+    "kueue": {*ROLES, "minCount", "podSets.minCount", "podSets.preemptible"}
+    | {"topologyRequest.required", "topologyRequest.preferred"},
+    # Levels are HyperNodes, whose labels and names are others.
+    "volcano": {*ROLES, *ANY_WISH, "nodes.labels", "topology.name", "topology.nodeLabel"}
+    | {"queues.cohort", "queues.resources.borrowingLimit"},
+    "kai": {*ROLES, "queues.cohort", "queues.resources.borrowingLimit"},
+}
+"""What the draws below have and a system does not say."""
+
+
+def snapshot_of(**fields: Any) -> ClusterSnapshot:
+    data = {"apiVersion": "kantopt/v1alpha1", "kind": "ClusterSnapshot", **fields}
+    return ClusterSnapshot.model_validate_json(json.dumps(data))
+
+
+def read(system: str, text: str, levels: list[str]) -> tuple[ClusterSnapshot, JobList]:
+    chosen = () if system in TELL_TOPOLOGY else levels
+    objects = flatten(parse_yaml(text, "list")[0])
+    again = import_kubernetes(objects, file="list", gated=True, levels=chosen)
+    return again.snapshot, again.pending
+
+
+def came_back(system: ExportName, snapshot: ClusterSnapshot, jobs: tuple[Job, ...]) -> None:
+    """What is written loses no more than it may; from then on nothing is lost."""
+    text, notes = EXPORTS[system].write(snapshot, jobs)
+    lost = {line.partition(":")[0] for line in notes}
+    lost = {path.removeprefix("jobs.").removeprefix("pending.") for path in lost}
+    # What may not be evicted is never moved either.
+    assert lost <= {*MAY_LOSE[system], "podSets.movable"}
+    first, pending = read(system, text, labels_of(snapshot))
+    text, notes = EXPORTS[system].write(first, pending.jobs)
+    assert read(system, text, labels_of(first)) == (first, pending)
+    assert [line for line in notes if "told by no object" not in line] == []
+
+
+NAMES = st.sampled_from(["a", "b", "train", "web-1"])
+WISHES = st.sampled_from(
+    [None, {"required": "rack"}, {"preferred": "block"}, {"required": "block"}]
+)
+
+
+@st.composite
+def roles(draw: st.DrawFn, name: str, nodes: list[str]) -> dict[str, Any]:
+    count = draw(st.integers(1, 4))
+    role: dict[str, Any] = {
+        "name": name,
+        "count": count,
+        "requests": {"cpu": draw(st.sampled_from([1, "500m", 3])), "nvidia.com/gpu": 1},
+        "labels": draw(st.sampled_from([{}, {"app": "web"}])),
+    }
+    least = draw(st.sampled_from([None, 0, 1, count]))
+    if least is not None:
+        role["minCount"] = least
+    if draw(st.booleans()):
+        role["tolerations"] = [{"key": "nvidia.com/gpu", "operator": "Exists"}]
+    if draw(st.booleans()):
+        role["nodeSelector"] = {"pool": "x"}
+    if nodes and draw(st.booleans()):
+        role["assignments"] = [{"node": draw(st.sampled_from(nodes)), "count": count}]
+    return role
+
+
+@st.composite
+def jobs_of(draw: st.DrawFn, nodes: list[str]) -> list[dict[str, Any]]:
+    made = []
+    for name in draw(st.lists(NAMES, unique=True, max_size=3)):
+        names = draw(st.sampled_from([["main"], ["leader", "worker"]]))
+        job: dict[str, Any] = {
+            "name": name,
+            "namespace": draw(st.sampled_from(["team-a", "team-b"])),
+            "podSets": [draw(roles(role, nodes)) for role in names],
+            "preemptible": draw(st.booleans()),
+        }
+        for field, values in (
+            ("priority", [5, 70]),
+            ("priorityClassName", ["low"]),
+            ("queueName", ["q"]),
+            ("topologyRequest", [draw(WISHES)]),
+            ("minRuntime", ["30m"]),
+            ("disruptionCost", [4]),
+        ):
+            value = draw(st.sampled_from([None, *values]))
+            if value is not None:
+                job[field] = value
+        made.append(job)
+    return made
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> tuple[ClusterSnapshot, tuple[Job, ...]]:
+    names = [f"n{i}" for i in range(draw(st.integers(1, 4)))]
+    nodes = [
+        {
+            "name": name,
+            "labels": {
+                "example.org/block": draw(st.sampled_from("xy")),
+                "example.org/rack": draw(st.sampled_from("12")),
+            },
+            "allocatable": {"cpu": 8, "memory": "32Gi", "nvidia.com/gpu": 8, "pods": 110},
+            "unschedulable": draw(st.booleans()),
+            "ready": draw(st.booleans()),
+        }
+        for name in names
+    ]
+    quota = {"name": "nvidia.com/gpu", "nominalQuota": draw(st.integers(0, 9))}
+    if draw(st.booleans()):
+        quota["borrowingLimit"] = 2
+    queue = {"name": "q", "cohort": draw(st.sampled_from(["", "all"])), "resources": [quota]}
+    running = [job for job in draw(jobs_of(names)) if _runs(job)]
+    taken = {(job["namespace"], job["name"]) for job in running}
+    waiting = [job for job in draw(jobs_of([])) if (job["namespace"], job["name"]) not in taken]
+    snapshot = snapshot_of(
+        topology={"levels": LEVELS},
+        priorityClasses=[{"name": "low", "value": -3}],
+        nodes=nodes,
+        queues=[queue],
+        jobs=running,
+    )
+    listed = snapshot_of(jobs=waiting)
+    return snapshot, listed.jobs
+
+
+def _runs(job: dict[str, Any]) -> bool:
+    return any("assignments" in role for role in job["podSets"])
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cluster=clusters())
+def test_what_a_system_can_say_comes_back(
+    system: ExportName, cluster: tuple[ClusterSnapshot, tuple[Job, ...]]
+) -> None:
+    came_back(system, *cluster)
+
+
+OWN: dict[str, ExportName] = {"native": "kubernetes", "topograph": "kubernetes"}
+CHANGED = {
+    "kai/fractions": {"jobs.podSets.notModelled"},
+    # Pods belong to a ReplicaSet, whose pods may be moved any number of times.
+    "kueue/admitted-with-topology": {"jobs.maxMoves", "metadata.capturedAt"},
+    "kueue/stopped-and-finished": {"metadata.capturedAt"},
+    # Levels by labels of nodes become HyperNodes.
+    "volcano/job-without-pods": {"nodes.labels", "topology.name", "topology.nodeLabel"},
+    "volcano/queues": {"nodes.labels", "topology.name", "topology.nodeLabel"},
+    "volcano/running-gang": {"jobs.maxMoves", "nodes.labels"}
+    | {"topology.name", "topology.nodeLabel"},
+}
+"""What of a fixture comes back different, all of it told; of others nothing does."""
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_of_what_a_system_shows_all_comes_back_or_is_told(case: Path) -> None:
+    system = OWN.get(case.parent.name) or next(n for n in SYSTEMS if n == case.parent.name)
+    imported = convert("kubernetes", [str(case)])
+    _, notes = EXPORTS[system].write(imported.snapshot, imported.pending.jobs)
+    lost = {line.partition(":")[0] for line in notes} - {"levels are told by no object"}
+    assert lost == CHANGED.get(name_of(case), set())
+
+
+NODE = Node(name="n", allocatable={"cpu": 4, "pods": 10}, hostname_from_name=False)
+JOB = Job(name="j", pod_sets=(PodSet(count=2, min_count=0, requests={"cpu": 1, "pods": 1}),))
+
+
+def told(system: ExportName, job: Job, **fields: Any) -> list[str]:
+    """Fields that writing a job says it loses."""
+    base = ClusterSnapshot(
+        api_version="kantopt/v1alpha1", kind="ClusterSnapshot", nodes=(NODE,), **fields
+    )
+    return [line.partition(":")[0] for line in EXPORTS[system].write(base, [job])[1]]
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_of_what_is_plain_nothing_is_lost(system: ExportName) -> None:
+    taint = Taint(key="k", value="v", effect="NoExecute")
+    kept = JOB.pod_sets[0].model_copy(update={"tolerations": (Toleration(key="k", value="v"),)})
+    base = ClusterSnapshot(
+        api_version="kantopt/v1alpha1",
+        kind="ClusterSnapshot",
+        nodes=(NODE.model_copy(update={"taints": (taint,)}),),
+    )
+    job = JOB.model_copy(update={"pod_sets": (kept,)})
+    assert EXPORTS[system].write(base, [job])[1] == ()
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("move_mode", "live"), ("max_moves", 1), ("movable", False)],
+)
+def test_what_no_system_says_of_a_job_is_told(
+    system: ExportName, field: str, value: object
+) -> None:
+    name = {"move_mode": "moveMode", "max_moves": "maxMoves", "movable": "podSets.movable"}[field]
+    assert told(system, JOB.model_copy(update={field: value})) == [f"pending.{name}"]
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_what_no_system_says_of_pods_is_told(system: ExportName) -> None:
+    role = JOB.pod_sets[0].model_copy(update={"dirty_rate": "1Mi", "exclusive_claims": ("a/b",)})
+    lost = told(system, JOB.model_copy(update={"pod_sets": (role,)}))
+    assert lost == ["pending.podSets.dirtyRate", "pending.podSets.exclusiveClaims"]
+
+
+@pytest.mark.parametrize(
+    ("system", "lost"),
+    [
+        ("kubernetes", {"queues.name", "queues.weight", "queues.resources", "queues.cohort"}),
+        ("koordinator", {"queues.name", "queues.weight", "queues.resources", "queues.cohort"}),
+        ("volcano", {"queues.cohort"}),
+        ("kai", {"queues.cohort", "queues.weight"}),
+        ("kueue", set()),
+    ],
+)
+def test_what_of_queues_a_system_does_not_say_is_told(system: ExportName, lost: set[str]) -> None:
+    rows = [{"name": "cpu", "nominalQuota": 3}]
+    queue = snapshot_of(queues=[{"name": "q", "cohort": "c", "weight": 2, "resources": rows}])
+    assert set(told(system, JOB, queues=queue.queues)) == lost
+
+
+def test_quotas_of_some_nodes_only_are_told() -> None:
+    rows = [{"name": "cpu", "nominalQuota": 3, "nodes": "pool=a"}]
+    queue = snapshot_of(queues=[{"name": "q", "resources": rows}])
+    assert told("kueue", JOB, queues=queue.queues) == ["queues.resources"]
+
+
+def test_the_closeness_of_all_roles_together_is_told_where_only_roles_have_one() -> None:
+    roles_ = (PodSet(name="a", count=1), PodSet(name="b", count=1))
+    job = Job(name="j", topology_request=TopologyRequest(required="rack"), pod_sets=roles_)
+    topology = snapshot_of(topology={"levels": LEVELS}).topology
+    assert "pending.topologyRequest.required" in told("kueue", job, topology=topology)
+    assert "pending.topologyRequest.required" not in told("kai", job, topology=topology)

@@ -177,14 +177,12 @@ def test_what_a_system_can_say_comes_back(
 OWN: dict[str, ExportName] = {"native": "kubernetes", "topograph": "kubernetes"}
 CHANGED = {
     "kai/fractions": {"jobs.podSets.notModelled"},
-    # Pods belong to a ReplicaSet, whose pods may be moved any number of times.
-    "kueue/admitted-with-topology": {"jobs.maxMoves", "metadata.capturedAt"},
+    "kueue/admitted-with-topology": {"metadata.capturedAt"},
     "kueue/stopped-and-finished": {"metadata.capturedAt"},
     # Levels by labels of nodes become HyperNodes.
     "volcano/job-without-pods": {"nodes.labels", "topology.name", "topology.nodeLabel"},
     "volcano/queues": {"nodes.labels", "topology.name", "topology.nodeLabel"},
-    "volcano/running-gang": {"jobs.maxMoves", "nodes.labels"}
-    | {"topology.name", "topology.nodeLabel"},
+    "volcano/running-gang": {"nodes.labels"} | {"topology.name", "topology.nodeLabel"},
 }
 """What of a fixture comes back different, all of it told; of others nothing does."""
 

@@ -84,10 +84,10 @@ def _annotations(job: Job, pod_set: PodSet) -> dict[str, str]:
 def _pod(job: Job, pod_set: PodSet, shape: Data, ref: PodRef, node: str) -> Data:
     owner = {
         "apiVersion": "apps/v1",
-        "kind": "DaemonSet" if job.daemon else "ReplicaSet",
+        "kind": ref.owner_kind or ("DaemonSet" if job.daemon else "ReplicaSet"),
         "name": job.name,
         "controller": True,
-    } | ({"uid": job.uid} if job.uid else {})
+    } | ({"uid": uid} if (uid := ref.owner_uid or job.uid) else {})
     made = thing("v1", "Pod", ref.name, job.namespace)
     metadata = made["metadata"] | identity(ref.uid, ref.resource_version)
     metadata |= {**shape["metadata"], "ownerReferences": [owner]}

@@ -68,13 +68,27 @@ def without_additions(mine: Data, its: Data, added: Collection[str]) -> tuple[Da
         role = {**role, "labels": kept}
         if "pods" not in own:
             role.pop("pods", None)
+        elif "pods" in role:
+            role["pods"] = _as_told(own["pods"], role["pods"])
         places = own.get("assignments", [])
         role["assignments"] = [
-            place if j < len(places) and "pods" in places[j] else _nameless(place)
+            {**place, "pods": _as_told(places[j]["pods"], place.get("pods", []))}
+            if j < len(places) and "pods" in places[j]
+            else _nameless(place)
             for j, place in enumerate(role["assignments"])
         ]
         sets.append(role)
     return mine, {**its, "podSets": sets}
+
+
+def _as_told(mine: list[Data], its: list[Data]) -> list[Data]:
+    """Take out owners that were made up for pods that told none."""
+    told = {ref["name"]: ref for ref in mine}
+    return [ref if "ownerKind" in told.get(ref["name"], {}) else _ownerless(ref) for ref in its]
+
+
+def _ownerless(ref: Data) -> Data:
+    return {key: value for key, value in ref.items() if key not in ("ownerKind", "ownerUid")}
 
 
 def _nameless(place: Data) -> Data:

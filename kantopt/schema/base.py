@@ -4,10 +4,17 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+)
 from pydantic.alias_generators import to_camel
 
-from kantopt.schema.quantity import parse_quantity
+from kantopt.schema.quantity import MAX_BASE, QUANTITY, parse_quantity
 
 ApiVersion = Literal["kantopt/v1alpha1"]
 API_VERSION: ApiVersion = "kantopt/v1alpha1"
@@ -36,7 +43,17 @@ def _quantity(value: Any) -> Any:
 Quantity = Annotated[
     str | int,
     BeforeValidator(_quantity),
-    Field(description="a Kubernetes quantity: a whole number or a string such as 500m, 16Gi, 1.5"),
+    WithJsonSchema(
+        {
+            "description": "a Kubernetes quantity: a whole number or a string such as 500m, 16Gi, "
+            "1.5, at most 2^63-1",
+            "type": ["string", "integer"],
+            "pattern": QUANTITY,
+            "minimum": 0,
+            "maximum": MAX_BASE,
+            "examples": ["500m", "16Gi", "1.5", 8],
+        }
+    ),
 ]
 Name = Annotated[str, Field(min_length=1, max_length=253)]
 
@@ -67,8 +84,12 @@ def _moment(value: str) -> str:
 Timestamp = Annotated[
     str,
     Field(
-        pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$",
-        description="RFC 3339, for example 2026-09-01T03:00:00Z",
+        pattern=r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+        r"T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$",
+        description="RFC 3339, for example 2026-09-01T03:00:00Z: a day that the calendar has, "
+        f"not after the year {LAST_YEAR}",
+        examples=["2026-09-01T03:00:00Z", "2026-09-01T05:00:00+02:00"],
+        json_schema_extra={"format": "date-time"},
     ),
     AfterValidator(_moment),
 ]
@@ -76,8 +97,9 @@ Duration = Annotated[
     str,
     Field(
         min_length=2,
-        pattern=r"^(\d{1,6}d)?(\d{1,6}h)?(\d{1,6}m)?(\d{1,9}s)?$",
+        pattern=r"^([0-9]{1,6}d)?([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,9}s)?$",
         description="days, hours, minutes and seconds, for example 90s, 30m, 1h30m",
+        examples=["90s", "15m", "1h30m", "2d"],
     ),
 ]
 Count = Annotated[int, Field(ge=0, le=10_000_000)]

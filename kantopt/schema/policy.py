@@ -96,7 +96,7 @@ class Defragmentation(Part):
     moves: Count = Field(default=50, description="most pods moved in a round")
     window: str | None = Field(
         default=None,
-        pattern=r"^\d\d:\d\d-\d\d:\d\d$",
+        pattern=r"^[0-9]{2}:[0-9]{2}-[0-9]{2}:[0-9]{2}$",
         description="hours of the day in which it may be done, from midnight at the start of the "
         "trace, as 22:00-06:00; default: always",
     )

@@ -6,10 +6,13 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-_PATTERN = re.compile(
-    r"^(?P<sign>[+-]?)(?P<digits>\d+\.?\d*|\.\d+)"
-    r"(?P<suffix>Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?\d{1,2})?$"
+_AMOUNT = (
+    r"([0-9]+[.]?[0-9]*|[.][0-9]+)"
+    r"(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|[eE][+-]?[0-9]{1,2})?$"
 )
+QUANTITY = f"^[+]?{_AMOUNT}"
+"""Form of a quantity, as published: what a JSON Schema and Python read alike."""
+_SIGNED = re.compile(f"[+-]?{_AMOUNT}")
 _SCALE = {
     "n": Fraction(1, 10**9),
     "u": Fraction(1, 10**6),
@@ -46,16 +49,16 @@ def parse_quantity(value: str | int) -> Fraction:
     if isinstance(value, int):
         amount = Fraction(value)
     else:
-        match = _PATTERN.match(value)
+        match = _SIGNED.fullmatch(value)
         if match is None:
             raise ValueError("not a quantity")
-        suffix = match["suffix"] or ""
+        digits, suffix = match[1], match[2] or ""
         scale = _SCALE.get(suffix)
         if scale is None:
             scale = Fraction(10) ** int(suffix[1:]) if suffix else Fraction(1)
-        amount = Fraction(match["digits"]) * scale
-        if match["sign"] == "-":
-            amount = -amount
+        amount = Fraction(digits) * scale
+        if value.startswith("-"):
+            raise ValueError("negative")
     if amount < 0:
         raise ValueError("negative")
     if amount > MAX_BASE:

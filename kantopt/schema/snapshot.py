@@ -163,10 +163,10 @@ class PodDisruptionBudget(Part):
     disruptions_allowed: Count | None = Field(
         default=None, description="pods that may be disrupted now"
     )
-    min_available: Count | Annotated[str, Field(pattern=r"^\d{1,3}%$")] | None = Field(
+    min_available: Count | Annotated[str, Field(pattern=r"^[0-9]{1,3}%$")] | None = Field(
         default=None, description="pods, or percent of the wanted pods, that must stay"
     )
-    max_unavailable: Count | Annotated[str, Field(pattern=r"^\d{1,3}%$")] | None = Field(
+    max_unavailable: Count | Annotated[str, Field(pattern=r"^[0-9]{1,3}%$")] | None = Field(
         default=None, description="pods, or percent of the wanted pods, that may be away"
     )
     evict_unready: bool = Field(

@@ -17,6 +17,8 @@ ONE_STRATEGY = 1.5
 """With fewer seconds left, moves of single pods are worth more than a second strategy."""
 LAST_PLAN = 0.25
 """To find out what of the plan of the run before can still be done."""
+RETURNING = 0.05
+"""To bring a plan nearer to that of the run before: once a first one is there, and at last."""
 STRATEGIES = 1 / 3
 """For strategies after the first."""
 RECREATE = 1 / 3

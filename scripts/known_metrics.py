@@ -129,6 +129,32 @@ def equal_shares() -> Known:
     )
 
 
+def last_plan() -> Known:
+    def bound(name: str, at: str) -> Line:
+        return Line(job=f"default/{name}", podSet="worker", state="pending", nodes={at: 1})
+
+    return Known(
+        "a-new-job-beside-the-last-plan",
+        """
+        The last plan has one of two small jobs on each node. Since then a job has come that takes a
+        whole node, and only the one without a running pod can be it. One small job finds room
+        beside that pod: the one that was to go there, so that only the other one is told anew.
+        """,
+        (),
+        [node("a"), node("b")],
+        [
+            job("whole", 1, 8),
+            job("small-a", 1, 4),
+            job("small-b", 1, 4),
+        ],
+        [PLACED, "moves", "changes_to_plan"],
+        [job("runs", 1, 4, at={"b": 1})],
+        tiers={"unplaced[priority=100, milli-GPU]": 4000, "moves": 0, "changes_to_plan": 1},
+        placement={"whole": {"a": 1}, "small-b": {"b": 1}, "runs": {"b": 1}},
+        model={"lastPlan": [bound("small-a", "a"), bound("small-b", "b")]},
+    )
+
+
 _WIDE = {"cpu": 20, "pods": 32}
 
 
@@ -138,3 +164,4 @@ def decided_by_metrics() -> Iterator[Known]:
     yield crowded_nodes()
     yield writes_while_it_moves()
     yield equal_shares()
+    yield last_plan()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from scripts.bench.churn import Runs, Told, run_churn
 from scripts.bench.night import Night, Watch, run_night
 
 COLUMNS = (
@@ -28,6 +29,40 @@ def line(watch: Watch) -> str:
     return f"{watch.at[11:16]} {numbers}{tail}  {'; '.join(watch.faults)}".rstrip()
 
 
+def churn(night: Night, command: list[str], sources: Path | None) -> None:
+    """Go through a night in which nobody follows the plans, with the last plan and without."""
+    print("AT     ACTIONS  ALONE  STANDING  ALONE  DIFFER  ALONE  OBJECTIVES")
+    told: list[tuple[Told, ...]] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        sides = (
+            Runs(folder / "knows", command, knows=True, sources=sources),
+            Runs(folder / "alone", command, knows=False),
+        )
+        for at, (a, b) in run_churn(night.seed, night.nodes, night.snapshots, folder, sides):
+            told.append((a, b))
+            verdict = _verdict(a, b)
+            numbers = f"{a.steps:7}{b.steps:7}{a.standing:10}{b.standing:7}"
+            numbers += f"{a.differing:8}{b.differing:7}"
+            print(f"{at[11:16]} {numbers}  {verdict}", flush=True)
+    alike = [(a, b) for a, b in told if a.values == b.values]
+    for pairs, what in ((told, "all"), (alike, "of equal objectives")):
+        differ = [sum(side.differing for side in sides) for sides in zip(*pairs, strict=True)]
+        differ = differ or [0, 0]
+        print(
+            f"{len(pairs)} snapshots {what}: {differ[0]} actions differ from the plan before with "
+            f"--last-plan, {differ[1]} without"
+        )
+    verdicts = [_verdict(a, b) for a, b in told]
+    print(", ".join(f"{verdicts.count(v)} {v}" for v in ("equal", "better", "worse")))
+
+
+def _verdict(a: Told, b: Told) -> str:
+    """Compare the objectives of two plans of one snapshot, in their order."""
+    mine, others = [*a.values.values()], [*b.values.values()]
+    return "equal" if mine == others else "better" if mine < others else "worse"
+
+
 def main() -> None:
     """Run a night; exit 1 if anything went wrong or the cluster was lower less often than asked."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -38,11 +73,25 @@ def main() -> None:
     parser.add_argument("--max-moves", type=int, default=usual.max_moves)
     parser.add_argument("--time-limit", type=float, default=usual.time_limit)
     parser.add_argument("--lower", type=float, default=0.9, help="share of snapshots, at least")
+    parser.add_argument(
+        "--unfollowed",
+        action="store_true",
+        help="nobody follows the plans: how much they differ from one another, with --last-plan "
+        "and without it",
+    )
+    parser.add_argument(
+        "--sources", type=Path, help="with --unfollowed: package that plans with --last-plan"
+    )
     given = parser.parse_args()
     night = Night(
         given.seed, given.nodes, given.snapshots, given.max_moves, usual.killed, given.time_limit
     )
     command = ["defrag", "--max-moves", str(night.max_moves)]
+    if given.unfollowed:
+        # Work is counted, so that the two differ in nothing else, however busy the machine is.
+        command += ["--deterministic", "--time-limit", f"{night.time_limit}s"]
+        churn(night, command, given.sources)
+        return
     print(COLUMNS, flush=True)
     watches = []
     with tempfile.TemporaryDirectory() as folder:

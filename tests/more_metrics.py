@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -67,8 +68,26 @@ MORE: tuple[Callable[[random.Random, Documents], Any], ...] = (
 """Each writes into snapshot and model what its metric is about, and returns the objective."""
 
 
+def _last_plan(rng: random.Random, documents: Documents) -> Any:
+    """A last plan that acts on some jobs, legal or not, and that the question has to hold to."""
+    nodes = [node["name"] for node in documents[0]["nodes"]]
+    wanted = []
+    for job in (*documents[0]["jobs"], *documents[1]["jobs"]):
+        for podset in job["podSets"]:
+            running = sum(place["count"] for place in podset.get("assignments", ()))
+            for state, pods in (("running", running), ("pending", podset["count"] - running)):
+                if not pods or rng.random() < 0.5:
+                    continue
+                drawn = Counter(rng.choice(nodes) for _ in range(rng.randint(0, pods)))
+                name = f"{job.get('namespace', 'default')}/{job['name']}"
+                each = {"job": name, "podSet": podset.get("name", "main"), "state": state}
+                wanted.append({**each, "nodes": dict(sorted(drawn.items()))})
+    documents[2]["lastPlan"] = wanted
+    return "changes_to_plan"
+
+
 def ask_more(seed: int, documents: Documents) -> None:
-    """Have half of the questions count something more, mostly last of all."""
+    """Have half of the questions count something more, mostly last; of a quarter, a last plan."""
     rng = random.Random(f"more of {seed}")
     if rng.random() < 0.5:
         known = list(documents[2]["objectives"])
@@ -77,4 +96,10 @@ def ask_more(seed: int, documents: Documents) -> None:
         if more is _memory and "move" not in str(known):
             more = _prices  # hardly anybody moves there
         known.insert(place, more(rng, documents))
+        documents[2]["objectives"] = known
+    rng = random.Random(f"last plan of {seed}")
+    if rng.random() < 0.25:
+        known = list(documents[2]["objectives"])
+        place = len(known) if rng.random() < 0.7 else rng.randint(1, len(known))
+        known.insert(place, _last_plan(rng, documents))
         documents[2]["objectives"] = known

@@ -45,6 +45,7 @@ SUMS_OVER_JOBS = frozenset(
         Metric.EXCESS_NODES,
         Metric.EXCESS_GROUPS,
         Metric.WAITING,
+        Metric.CHANGES_TO_PLAN,
     }
 )
 """Metrics that are sums over jobs of what each job's own pods do."""

@@ -22,7 +22,7 @@ def answered(
     model: "Model",
     options: Mapping[str, object],
     stop: "Stop",
-    make: "Callable[[Plan | None], Result]",
+    make: "Callable[..., Result]",
 ) -> "tuple[Plan, Result | None]":
     """Return the plan of the run before if it still answers the question, or else make one.
 
@@ -31,12 +31,13 @@ def answered(
     options
         All else that has a say in the plan, by name.
     make
-        Makes a plan, beginning with that of the run before; its result comes back beside it.
+        Makes a plan, beginning with that of the run before, ``again`` if it is to be bettered; its
+        result comes back beside it.
     """
     plan = run.unchanged(question, model, options)
     if plan is not None:
         return plan, None
-    result = make(run.last)
+    result = make(run.last, again=run.again)
     whole = stop.signal is None and not stop.lacks_memory()
     return run.stamped(result.plan, whole=whole), result
 

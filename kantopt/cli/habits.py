@@ -150,6 +150,8 @@ class Run:
     reused: bool = False
     last: "Plan | None" = None
     """The plan of the run before."""
+    again: bool = False
+    """Whether that plan answers the question of this run, and may not be the best."""
     phases: dict[str, float] = field(default_factory=dict)
     """Seconds that each part of the work took."""
 
@@ -201,6 +203,7 @@ class Run:
         if found.plan is None or found.plan.metadata.question_digest != self.question_digest:
             return None
         if not still_best(found.plan, question):
+            self.again = found.plan.solver.status != "UNKNOWN"
             return None
         self.reused = True
         return refreshed(found.plan, question)
@@ -211,7 +214,8 @@ class Run:
             return plan
         from kantopt.planning.repeated import stamped
 
-        return stamped(plan, self.question_digest)
+        before = self.last.metadata.searches if self.again and self.last is not None else 0
+        return stamped(plan, self.question_digest, before + 1)
 
     def blocks(self, plan: "Plan") -> "list[Block]":
         """Lay out what a table says beside the plan: how it differs from the plan before."""

@@ -15,7 +15,7 @@ from kantopt.planning.question import Question
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.wishes import drained, read_goals
 from kantopt.schema.extends import load_model
-from kantopt.schema.model import Limits, Model, Objective
+from kantopt.schema.model import Limits, Metric, Model, Objective
 from kantopt.schema.plan import Plan
 from kantopt.schema.quantity import parse_quantity
 from kantopt.shares import DEFRAG_FIRST
@@ -90,6 +90,7 @@ def asked(question: Question, wish: Wish) -> Asked:
     model = model.model_copy(update={"drain": tuple(dict.fromkeys((*model.drain, *nodes)))})
     wishes = read_goals(wish.goals, question.instance(model), question.jobs)
     last = ("evictions", "moves") if limits["evictions"] else ("moves",)
+    last = (*last, Metric.CHANGES_TO_PLAN.value)
     objectives = (*wishes.objectives, *(Objective.model_validate(name) for name in last))
     update = {"objectives": objectives, "required": ()}
     if wishes.fit:
@@ -105,6 +106,8 @@ def defragment(
     tell: Tell = lambda _: None,
     solver: SolverProcess | None = None,
     last: Plan | None = None,
+    *,
+    again: bool = False,
 ) -> Result:
     """Plan moves that reach the goals.
 
@@ -118,7 +121,7 @@ def defragment(
         The documents.
     wanted
         What :func:`asked` returns.
-    options, deadline, tell, solver, last
+    options, deadline, tell, solver, last, again
         As of :func:`kantopt.planning.plan.make_plan`.
 
     Raises
@@ -129,8 +132,9 @@ def defragment(
     model, beyond = wanted.model, wanted.beyond
     least = parse_quantity(model.min_benefit or 0)
     if not least:
-        result = make_plan(question, model, options, deadline, tell, solver, last)
+        result = make_plan(question, model, options, deadline, tell, solver, last, again=again)
         return _told(result, beyond)
+    # Of the questions that follow one was answered last: not this one, perhaps.
     result = make_plan(question, model, options, _half(deadline), tell, solver, last)
     first, gained = result, benefit(result.plan)
     while disturbed(result.plan) > 0 and benefit(result.plan) < least * disturbed(result.plan):

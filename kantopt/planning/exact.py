@@ -51,6 +51,7 @@ def search_task(
         work=work,
         log=options.log,
         without=options.without,
+        known=() if forbidden else incumbent.known.proved(),
     )
 
 

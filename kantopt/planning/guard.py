@@ -85,7 +85,8 @@ def guard(question: Question, plan: Plan, label: str) -> Guarded:
     known = {f"{job.namespace}/{job.name}" for job in question.jobs}
     model = resolve_model(plan.model, label)
     required = tuple(name for name in model.required if name in known)
-    instance = question.instance(model.model_copy(update={"required": required}))
+    update = {"required": required, "last_plan": ()}  # what was before the plan is long gone
+    instance = question.instance(model.model_copy(update=update))
     there = StillThere(question, plan)
     items = {item.id: item for item in items_of(plan)}
     steps = steps_today(instance, plan, there)

@@ -59,3 +59,5 @@ class SearchTask:
     """Techniques that are left out."""
     plain: bool = False
     """Search without presolve."""
+    known: tuple[Bound, ...] = ()
+    """Bounds that are proved already."""

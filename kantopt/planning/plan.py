@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline
 from kantopt.planning.ended import not_examined
@@ -12,6 +12,7 @@ from kantopt.planning.leftovers import with_leftovers
 from kantopt.planning.news import Tell
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
+from kantopt.planning.repeated import proved_bounds
 from kantopt.planning.run import Run
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.wanted import runs_already
@@ -42,6 +43,8 @@ def make_plan(
     solver: SolverProcess | None = None,
     last: docs.Plan | None = None,
     together: Model | None = None,
+    *,
+    again: bool = False,
 ) -> Result:
     """Plan: construct, bound, search, order, verify, write down.
 
@@ -66,12 +69,17 @@ def make_plan(
     together
         Where the model looks at one job alone: the one for all that waits. Of a job that provably
         has no place alone a warning says what becomes of it then.
+    again
+        The earlier plan answers the very same question: what it says is proved holds, and this run
+        tries something else to better it.
 
     Raises
     ------
     BadDataError
         If the documents contradict each other.
     """
+    if again and last is not None:
+        options = replace(options, seed=options.seed + last.metadata.searches)
     required = tuple(dict.fromkeys((*model.required, *options.require)))
     instance = question.instance(model.model_copy(update={"required": required}))
     run = Run(instance, tiers_of(instance), options, deadline, tell, solver)
@@ -86,6 +94,10 @@ def make_plan(
             from kantopt.planning.kept import still_legal
 
             run.keep(still_legal(question, instance, last, run.deadline))
+            instance = run.asked
+            if again:
+                for bound in proved_bounds(last, run.tiers):
+                    run.incumbent.known.add(bound)
         run.construct()
         run.search()
         placement, waves = executable(run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kantopt.planning.ended import TOO_LATE
@@ -17,10 +17,12 @@ from kantopt.planning.question import Question
 from kantopt.planning.timing import timed
 from kantopt.problem.ages import Ages
 from kantopt.problem.amounts import gpu_milli_asked
+from kantopt.problem.tiers import Tier
 from kantopt.schema.dump import canonical_digest, dump_data, text_digest
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
+from kantopt.search.known import Bound
 from kantopt.version import __version__
 
 _VERSION = "resourceVersion"
@@ -71,16 +73,50 @@ def still_best(plan: Plan, question: Question) -> bool:
 
 
 def is_settled(plan: Plan) -> bool:
-    """Whether there is nothing more to be found out about a plan."""
+    """Whether there is nothing more to be found out about a plan, given again as it is.
+
+    What it changed against the plan before it does not matter then: it changes nothing of itself.
+    """
+    plan = without_changes(plan)
     proved = all(tier.status == "OPTIMAL" for tier in plan.objectives)
     cascade = plan.cascade is None or plan.cascade.complete
     looked = all(left.message != TOO_LATE for left in plan.unplaced)
     return plan.solver.status in ("OPTIMAL", "INFEASIBLE") and proved and cascade and looked
 
 
-def stamped(plan: Plan, question: str) -> Plan:
-    """Return a plan that says which question it answers."""
-    metadata = plan.metadata.model_copy(update={"question_digest": question})
+def without_changes(plan: Plan) -> Plan:
+    """Return a plan without what it says of the plan before it, if it says that last of all.
+
+    Where nothing but that was open it is proved optimal. What a model requires may be open as well,
+    and no objective tells.
+    """
+    rows = plan.objectives
+    if not rows or rows[-1].metric != Metric.CHANGES_TO_PLAN:
+        return plan
+    update: dict[str, object] = {
+        "objectives": rows[:-1],
+        "model": plan.model.model_copy(update={"last_plan": ()}),
+    }
+    open_rows = [row for row in rows if row.status != "OPTIMAL"]
+    if plan.solver.status == "FEASIBLE" and open_rows == [rows[-1]] and not plan.model.required:
+        update["solver"] = plan.solver.model_copy(update={"status": "OPTIMAL"})
+    return identified(plan.model_copy(update=update))
+
+
+def proved_bounds(plan: Plan, tiers: Sequence[Tier]) -> Iterator[Bound]:
+    """Yield what a plan of the same question says is proved and arithmetic does not say again."""
+    for i, (tier, row) in enumerate(zip(tiers, plan.objectives, strict=False)):
+        if tier.name != row.name or tier.metric is Metric.CHANGES_TO_PLAN:
+            return  # what changes is another amount for each plan before
+        if row.bound is None or row.proved_by == "none" or row.proved_by == "arithmetic":
+            continue
+        yield Bound(i, row.bound, tuple(each.value for each in plan.objectives[:i]), row.proved_by)
+
+
+def stamped(plan: Plan, question: str, searches: int = 1) -> Plan:
+    """Return a plan that says which question it answers, and how many runs have searched for it."""
+    update = {"question_digest": question, "searches": searches}
+    metadata = plan.metadata.model_copy(update=update)
     return identified(plan.model_copy(update={"metadata": metadata}))
 
 
@@ -90,6 +126,7 @@ def refreshed(plan: Plan, question: Question) -> Plan:
     Steps stay as they are; pods, nodes and jobs are named in their present versions. For the very
     same snapshot it is the same plan to the byte.
     """
+    plan = without_changes(plan)
     if canonical_digest(question.snapshot) == plan.metadata.snapshot.digest:
         return plan
     pods = {

@@ -16,10 +16,12 @@ from kantopt.planning.options import Options
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.tiers import tier_rows
 from kantopt.planning.together import search_together
+from kantopt.planning.touches import before_touches, come_nearer, spare
 from kantopt.problem.actions import Wave
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import Tier
+from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.problem.wanted import holding_to
 from kantopt.processor import CpuUse, starved_words
 from kantopt.schema import plan as docs
 from kantopt.schema.model import Metric, Rule
@@ -30,7 +32,6 @@ from kantopt.search.schedule import (
     BESIDE,
     LAST,
     LOCAL_SEARCH,
-    SPARING,
     SQUEAKY_WHEEL,
     techniques,
 )
@@ -82,6 +83,8 @@ class Run:
         self.deadline = deadline
         self.tell = tell
         self.solver = solver
+        self.last: Placement | None = None
+        """Where what is left of an earlier plan leads."""
         self.warnings: list[str] = []
         self.strategy = ""
         self.ortools_version = ""
@@ -137,9 +140,15 @@ class Run:
     def keep(self, last: Placement) -> None:
         """Begin with what is left of an earlier plan, and place around it what it leaves out.
 
-        Where that is as good as anything else, what was announced before still stands.
+        Where that is as good as anything else, what was announced before still stands; and if the
+        model asks for it, what is better differs from it no more than it must.
         """
-        incumbent = self.incumbent
+        self.last = last
+        self.asked = holding_to(self.asked, last)
+        self.instance = _not_required(self.asked) if self.infeasible else self.asked
+        self.tiers = tiers_of(self.instance)
+        incumbent = self._begin(self.instance.current, "nobody", self.incumbent.tally)
+        self.incumbent = incumbent
         if incumbent.offer(last, KEPT):
             deadline = self.searching
             strategy = (self.options.strategies or DEFAULT_PORTFOLIO)[0]
@@ -168,7 +177,8 @@ class Run:
         )
         self.cut = deadline.cuts()
         self._take(placement, strategy)
-        self._tidy(deadline)
+        self._tidy(placement, deadline)
+        come_nearer(self.incumbent, self.last, deadline.share(shares.RETURNING))
         if self.options.engine == "fast":
             self._regroup(deadline)
         from kantopt.search.cascade import evicts
@@ -194,14 +204,20 @@ class Run:
         if better or not self.strategy:
             self.strategy = strategy.value
 
-    def _tidy(self, deadline: Deadline) -> None:
-        """Move pods for goals that are not reached yet."""
-        best, tally = self.incumbent, self.incumbent.tally
-        if not (best.optimal or best.missing) and tally.may(LOCAL_SEARCH):
-            from kantopt.search.tidy.improve import tidy
+    def _tidy(self, fresh: Placement, deadline: Deadline) -> None:
+        """Move pods for goals that are not reached yet.
 
-            found = partial(self._offer, by=LOCAL_SEARCH)
-            tidy(best.searched, best.placement, self.tiers, deadline, self.options.seed, found)
+        Of an earlier plan the moves may be used up: then from what was constructed as well.
+        """
+        best, tally = self.incumbent, self.incumbent.tally
+        kept = self.last is not None and best.placement is not fresh
+        for afresh in (True, False) if kept else (False,):
+            if not (best.optimal or best.missing) and tally.may(LOCAL_SEARCH):
+                from kantopt.search.tidy.improve import tidy
+
+                start = fresh if afresh else best.placement
+                found = partial(self._offer, by=LOCAL_SEARCH)
+                tidy(best.searched, start, self.tiers, deadline, self.options.seed, found)
 
     def _regroup(self, deadline: Deadline) -> None:
         """Bring gangs closer together, of a plan that no exact search will better."""
@@ -232,7 +248,7 @@ class Run:
         ending = search_together(
             incumbent,
             self.options,
-            deadline,
+            before_touches(incumbent, deadline),
             begun=self._begun,
             process=self.solver,
             forbidden=forbidden,
@@ -248,22 +264,9 @@ class Run:
             best = incumbent.best
             self.incumbent = self._begin(best.placement, best.by, incumbent.tally)
             return self.search()
-        self._spare(incumbent, deadline)
+        spare(self.instance, incumbent, deadline)
+        come_nearer(incumbent, self.last, deadline)
         return incumbent
-
-    def _spare(self, incumbent: Incumbent, deadline: Deadline) -> None:
-        """Let victims stay that a look at free places can save; what is proved has none of them."""
-        from kantopt.search.cascade import evicts
-
-        best = incumbent.placement
-        if incumbent.optimal or not evicts(self.instance, best):
-            return
-        if not incumbent.tally.may(SPARING):
-            return
-        from kantopt.verify.spared import with_victims_spared
-
-        for placement in with_victims_spared(self.instance, best, deadline.cuts):
-            incumbent.offer(placement, SPARING.name)
 
     def _begun(self) -> None:
         """Load what the ending needs while the exact search is at work."""

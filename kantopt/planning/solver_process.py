@@ -278,6 +278,8 @@ def _search(task: SearchTask, line: _Far) -> Done:
         out,
         task.without,
     )
+    for bound in task.known:
+        desk.incumbent.known.add(bound)
     infeasible = search(desk)
     # CP-SAT stops a little early where it expects the clock to ring before it would look again.
     return Done(infeasible, clocked=task.deadline.less(_CLOSE).over())

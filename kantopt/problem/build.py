@@ -28,6 +28,7 @@ from kantopt.problem.overflow import overflows
 from kantopt.problem.preferences import build_evens, build_wishes
 from kantopt.problem.typed_quotas import typed_quotas
 from kantopt.problem.uses import NodeUses
+from kantopt.problem.wanted import wanted_places
 from kantopt.schema import jobs as docs
 from kantopt.schema.hints import did_you_mean, one_of, quote
 from kantopt.schema.model import Metric, Model
@@ -103,8 +104,12 @@ def build_instance(
     every = [f"{job.namespace}/{job.name}" for job in known]
     required = _required(model.required, every, names, _not_planned(known, model), problems, source)
     problems += overflows(nodes, podsets, resources, model, source)
+    wanted, unknown = wanted_places(model.last_plan, nodes, jobs, podsets, source)
+    problems += unknown
     if problems:
         raise BadDataError(problems)
+    if model.asks_for(Metric.CHANGES_TO_PLAN):
+        podsets = tuple(replace(podset, wanted=wanted.get(podset.index)) for podset in podsets)
     budgets = build_budgets(
         snapshot.pod_disruption_budgets,
         builder.labels,

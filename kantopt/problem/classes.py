@@ -100,6 +100,7 @@ def merge_pods(instance: Instance) -> Merged:
     - jobs of several roles, of running and pending pods, gangs of more than one pod;
     - pods that affinity, anti-affinity, spread or a topology request names, or whose job is
       required or may not have all of its pods moved;
+    - pods that the last plan acts on, where the model counts what is changed of it;
     - jobs that the model counts as jobs, unless their pods cannot be unplaced or all of the
       tier's jobs have one pod; pending jobs whose waiting time the model counts;
     - pods that may be evicted as well as moved where an eviction must be justified by the place
@@ -145,6 +146,7 @@ class _Alone:
             or job.index in self._close
             or job.index in instance.required
             or job.most_moves is not None
+            or podset.wanted is not None
             or (podset.movable and instance.on_held(podset))
         ):
             return True

@@ -125,6 +125,9 @@ class PodSet:
     """MiB that a move of one running pod copies, rounded up; 0 where the model does not ask."""
     losses: Mapping[int, int] = field(default_factory=dict)
     """What a pod loses on each node for labels and taints that it would rather have or not."""
+    wanted: Mapping[int, int] | None = None
+    """Pods on each node as the last plan wants it; ``None``: it leaves them as they are, or the
+    model does not ask."""
     running: bool = field(init=False)
     """Whether the pods run now."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,7 @@ from kantopt.problem.cluster import Domain, Node, Queue, Spot, Topology
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet, Role, TopologyNeed
 from kantopt.problem.reindexed import Reindexed
+from kantopt.problem.wanted import ELSEWHERE
 
 if TYPE_CHECKING:
     from kantopt.problem.parts import Atlas, Part
@@ -132,7 +135,15 @@ class _Renumbering:
             dirty_rate=podset.dirty_rate,
             migration_mib=podset.migration_mib,
             losses={self.local[n]: x for n, x in podset.losses.items() if n in self.local},
+            wanted=None if standing or podset.wanted is None else self._wanted(podset.wanted),
         )
+
+    def _wanted(self, wanted: Mapping[int, int]) -> Mapping[int, int]:
+        """Return where pods are wanted; those that are wanted outside count, and get no place."""
+        found: Counter[int] = Counter()
+        for n, pods in wanted.items():
+            found[self.local.get(n, ELSEWHERE)] += pods
+        return dict(sorted(found.items()))
 
     def _subset(self, nodes: frozenset[int]) -> frozenset[int]:
         """Return those of some nodes that the part has; one set for all who share theirs."""

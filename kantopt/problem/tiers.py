@@ -11,7 +11,7 @@ from kantopt.problem.job import Job, PodSet
 from kantopt.problem.mix import Shape
 from kantopt.problem.precedence import Precedence
 from kantopt.problem.restricted import PER_UNIT, restricted
-from kantopt.schema.model import Metric, Model, PriorityObjective
+from kantopt.schema.model import Metric, Model, Objective, PriorityObjective
 from kantopt.schema.objectives import (
     DisplacedObjective,
     UnplacedObjective,
@@ -188,7 +188,7 @@ def _expand(instance: Instance, model: Model) -> Iterator[Tier]:
             parameters = getattr(objective, objective.name)
             split = parameters.by == "priority"
             yield from _of_priority(instance, objective, instance.priorities if split else (None,))
-        elif objective.preferences is None or _wishes(instance):
+        elif _speaks(instance, objective):
             metric = Metric(objective.name)
             plain = Tier(metric, _UNITS[metric])
             yield restricted(instance, plain, getattr(objective, objective.name))
@@ -287,6 +287,15 @@ def _costs_one(instance: Instance, podset: PodSet) -> bool:
     return podset.disruption_cost == 1
 
 
+def _speaks(instance: Instance, objective: Objective) -> bool:
+    """Whether a metric of the whole cluster has anything to count in a question."""
+    if objective.preferences is not None:
+        return _wishes(instance)
+    if objective.changes_to_plan is not None:
+        return any(podset.wanted is not None for podset in instance.podsets)
+    return True
+
+
 def _wishes(instance: Instance) -> bool:
     """Whether any pod would rather be somewhere."""
     return bool(
@@ -319,4 +328,5 @@ _UNITS = {
     Metric.ENERGY: "milliwatts",
     Metric.BALANCE: "milli-nodes",
     Metric.FAIR_SHARE: "milli-GPU",
+    Metric.CHANGES_TO_PLAN: "pods",
 }

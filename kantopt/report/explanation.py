@@ -34,7 +34,13 @@ _STYLES: dict[str, Style] = {
 def explanation_blocks(
     told: Explanation, *, wide: bool = False, size: Size | None = None, notes: Collection[str] = ()
 ) -> list[Block]:
-    """Lay out an explanation; ``wide`` names every node of every reason, and says what was read."""
+    """Lay out an explanation; ``wide`` names every node of every reason, and says what was read.
+
+    Of one with a change, what the change brings is all that is asked, unless ``wide``.
+    """
+    if told.what_if is not None and not wide:
+        notes_blocks = warnings_blocks(told.notes, notes, wide=wide)
+        return [*_headline(told), *_what_if(told.what_if), *notes_blocks]
     return [
         *_headline(told),
         *size_blocks(size, wide=wide),

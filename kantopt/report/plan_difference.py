@@ -69,17 +69,20 @@ def plan_difference(last: Plan, plan: Plan) -> PlanDifference:
 
 
 def difference_blocks(difference: PlanDifference) -> list[Block]:
-    """Lay out a difference: one line for each thing that is not as before."""
+    """Lay out a difference: a line for each thing that is not as before, then how many are not.
+
+    The marks are those of tools that apply plans: ``+`` is new, ``-`` is gone, ``~`` has changed.
+    """
     moment = difference.last_captured_at
     since = f"SINCE THE LAST PLAN{f', made for {moment}' if moment else ''}"
     if difference.is_empty:
         return [Paragraph(f"{since}: nothing has changed.", "dim")]
     lines = [
-        *(f"new      {line}" for line in difference.new),
-        *(f"gone     {line}" for line in difference.gone),
-        *(f"changed  {each.subject}: {each.now}, was {each.was}" for each in difference.changed),
+        *(f"+ {line}" for line in difference.new),
+        *(f"- {line}" for line in difference.gone),
+        *(f"~ {each.subject}: {each.was} => {each.now}" for each in difference.changed),
     ]
-    return [Listing(since, tuple(lines))]
+    return [Listing(since, tuple(lines)), Paragraph(f"{_counted(difference)}.")]
 
 
 def unchanged_blocks(last: Plan) -> list[Block]:
@@ -102,8 +105,12 @@ def unchanged_blocks(last: Plan) -> list[Block]:
 
 def difference_line(difference: PlanDifference) -> str:
     """Write a difference as one line of numbers."""
-    counts = (len(difference.new), len(difference.gone), len(difference.changed))
-    return f"since the last plan: {counts[0]} new, {counts[1]} gone, {counts[2]} changed"
+    return f"since the last plan: {_counted(difference)}"
+
+
+def _counted(difference: PlanDifference) -> str:
+    new, changed, gone = map(len, (difference.new, difference.changed, difference.gone))
+    return f"{new} to add, {changed} to change, {gone} to drop"
 
 
 def _steps(plan: Plan) -> _Steps:

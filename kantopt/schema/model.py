@@ -35,6 +35,7 @@ from kantopt.schema.objectives import (
 )
 from kantopt.schema.schedule import Schedule
 from kantopt.schema.stays import Liftable
+from kantopt.schema.wanted import Wanted
 from kantopt.schema.zone import Zone
 
 
@@ -85,6 +86,7 @@ class Metric(StrEnum):
     BALANCE = "balance"
     MIGRATION_COST = "migration_cost"
     FAIR_SHARE = "fair_share"
+    CHANGES_TO_PLAN = "changes_to_plan"
 
 
 Switch = Literal["required", "off"]
@@ -208,6 +210,9 @@ class Objective(PriorityObjective):
     fair_share: NoParameters | None = Field(
         default=None, description="GPUs that queues have less than they want and their weight gives"
     )
+    changes_to_plan: NoParameters | None = Field(
+        default=None, description="pods that are not where the last plan wants them (see lastPlan)"
+    )
 
 
 class Limits(ModelPart):
@@ -290,6 +295,12 @@ class Model(Part):
         default=(),
         description="what pods ask for that is not modelled and is taken for granted: pods with "
         "other such wishes are left where they are, or left out",
+    )
+    last_plan: tuple[Wanted, ...] = Field(
+        default=(),
+        alias="lastPlan",
+        description="what a plan before still wants of pods that it acts on, for changes_to_plan; "
+        "of running pods that are not named it wants that they stay. --last-plan writes it",
     )
     min_benefit: Quantity | None = Field(
         default=None,

@@ -46,6 +46,9 @@ class PlanMetadata(Metadata):
         description="sha256 of what a scheduled run was asked: cluster, pending jobs, model and "
         "options; empty if the run was not scheduled or was ended before its time",
     )
+    searches: PositiveCount = Field(
+        default=1, description="runs in a row that have searched for a plan of this question"
+    )
     cut_from: str = Field(
         default="", description="identity of the plan that this one is what is left of"
     )

@@ -72,6 +72,7 @@ LOCAL_SEARCH = Technique("local-search", "bin emptying and steepest descent", "p
 EJECTION_CHAINS = Technique("ejection-chains", "ejection chains (Glover 1996)", "planner")
 REPAIR = Technique("repair", "ejection chains of one or two pods", "planner")
 SPARING = Technique("sparing", "minimal preemption", "planner")
+RETURNING = Technique("returning", "path relinking", "planner")
 DECOMPOSITION = Technique("decomposition", "decomposition into independent parts", "solver")
 RELAXATION = Technique(
     "relaxation",
@@ -129,7 +130,7 @@ FAST = (RELOCATION, REVERSE_TRIM, EXCHANGE, RUIN_AND_RECREATE, LOCAL_SEARCH, SQU
 """With the fast path, in this order; the last one only where there is no exact search."""
 BESIDE = (REPAIR, EJECTION_CHAINS)
 """In the planner's process while the solver is at work: the first that has something to move."""
-LAST = (SPARING,)
+LAST = (SPARING, RETURNING)
 """Before the answer, where it is not proved."""
 FIRST = (
     Turn(RELAXATION, by_work=True),

@@ -160,6 +160,45 @@ def test_a_plan_that_is_not_proved_is_searched_for_again(cli: Cli) -> None:
     assert second["solver"]["foundBy"] == "last-plan"
 
 
+def test_each_search_for_the_same_question_draws_other_numbers_and_keeps_what_is_proved(
+    cli: Cli,
+) -> None:
+    fast = (*PLAN, "--engine", "fast", *KEPT)
+    plans = []
+    for _ in range(3):
+        cli(*fast)
+        plans.append(json.loads(Path("last.json").read_text()))
+    assert [plan["metadata"].get("searches", 1) for plan in plans] == [1, 2, 3]
+    assert [plan["solver"]["seed"] for plan in plans] == [0, 1, 2]
+    values = [[row["value"] for row in plan["objectives"][:-1]] for plan in plans[1:]]
+    assert values == [[row["value"] for row in plans[0]["objectives"]]] * 2
+    assert [plan["objectives"][-1]["name"] for plan in plans[1:]] == ["changes_to_plan"] * 2
+
+
+def test_a_plan_that_changed_the_one_before_is_given_again_without_a_word_of_that(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli(*PLAN, *KEPT)
+    Path("jobs.yaml").write_text(JOBS + HELD_JOB)
+    cli(*PLAN, *KEPT, "-O", "plan.json")
+    second = json.loads(Path("last.json").read_text())
+    assert second["objectives"][-1]["metric"] == "changes_to_plan"
+    assert second["objectives"][-1]["value"] == 0
+    assert second["model"]["lastPlan"]
+    assert cli("verify", "snap.yaml", "jobs.yaml", "plan.json").code == 0
+    solve_nothing(monkeypatch)
+    assert "NO CHANGE" in cli(*PLAN, *KEPT, "-O", "plan.json").out
+    third = json.loads(Path("last.json").read_text())
+    assert [row["name"] for row in third["objectives"]] == [
+        row["name"] for row in second["objectives"][:-1]
+    ]
+    assert "lastPlan" not in third["model"]
+    assert cli("verify", "snap.yaml", "jobs.yaml", "plan.json").code == 0
+    kept = Path("last.json").read_bytes()
+    assert "NO CHANGE" in cli(*PLAN, *KEPT).out
+    assert Path("last.json").read_bytes() == kept
+
+
 def test_a_run_whose_solver_died_is_no_answer_for_the_next(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,9 +211,8 @@ def test_a_run_whose_solver_died_is_no_answer_for_the_next(
     assert "OPTIMAL" in cli(*PLAN, *KEPT).out
     after = json.loads(Path("last.json").read_text())
     assert after["solver"]["status"] == "OPTIMAL"
-    assert [tier["value"] for tier in after["objectives"]] <= [
-        tier["value"] for tier in before["objectives"]
-    ]
+    rows = after["objectives"][: len(before["objectives"])]
+    assert [row["value"] for row in rows] <= [row["value"] for row in before["objectives"]]
 
 
 def test_what_is_new_gone_and_changed_is_told(cli: Cli) -> None:
@@ -183,13 +221,15 @@ def test_what_is_new_gone_and_changed_is_told(cli: Cli) -> None:
     Path("jobs.yaml").write_text(more.replace("count: 2,", "count: 1,"))
     done = cli(*PLAN, *KEPT)
     table = done.out.partition("SINCE THE LAST PLAN, made for 2026-09-01T03:00:00Z\n")[2]
-    assert [line.split()[:2] for line in table.splitlines()] == [
-        ["new", "default/small/main:"],
-        ["gone", "team-a/llm-8/worker:"],
-        ["gone", "team-b/batch-1/worker"],
+    *lines, counted = table.splitlines()
+    assert [line.split()[:2] for line in lines] == [
+        ["+", "default/small/main:"],
+        ["-", "team-a/llm-8/worker:"],
+        ["-", "team-b/batch-1/worker"],
     ]
+    assert counted == "1 to add, 0 to change, 2 to drop."
     named = cli(*PLAN[:2], "none.yaml", *KEPT, "-o", "name")
-    assert named.err.endswith("note: since the last plan: 0 new, 2 gone, 0 changed\n")
+    assert named.err.endswith("note: since the last plan: 0 to add, 0 to change, 2 to drop\n")
     assert cli(*PLAN[:2], "none.yaml", *KEPT, "-q", "-o", "name").err == ""
 
 

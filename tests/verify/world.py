@@ -70,6 +70,7 @@ def question(
     limits: Document | None = None,
     required: Sequence[str] = (),
     zone: Document | None = None,
+    last_plan: Sequence[Document] = (),
     **snapshot: Any,
 ) -> Instance:
     """A question about some nodes and jobs; levels are block and rack."""
@@ -94,6 +95,7 @@ def question(
             "limits": limits or {},
             "required": list(required),
             "zone": zone,
+            "lastPlan": list(last_plan),
         },
     ]
     raw = [RawDocument("test", i, {**head, **part}) for i, part in enumerate(parts)]

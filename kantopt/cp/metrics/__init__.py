@@ -12,6 +12,7 @@ from ortools.sat.python.cp_model import IntVar, LinearExprT
 
 from kantopt.cp.metrics.allocation import allocation_expr
 from kantopt.cp.metrics.balance import balance_expr
+from kantopt.cp.metrics.changes_to_plan import changes_to_plan_expr
 from kantopt.cp.metrics.cost import cost_expr
 from kantopt.cp.metrics.displaced import displaced_expr
 from kantopt.cp.metrics.disruption_cost import disruption_cost_expr
@@ -64,6 +65,7 @@ EXPRESSIONS: dict[Metric, Callable[[Variables, Tier], LinearExprT]] = {
     Metric.BALANCE: balance_expr,
     Metric.MIGRATION_COST: migration_cost_expr,
     Metric.FAIR_SHARE: fair_share_expr,
+    Metric.CHANGES_TO_PLAN: changes_to_plan_expr,
 }
 
 

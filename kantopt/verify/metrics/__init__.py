@@ -10,6 +10,10 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.verify.metrics.allocation import bound_allocation, measure_allocation
 from kantopt.verify.metrics.balance import bound_balance, measure_balance
+from kantopt.verify.metrics.changes_to_plan import (
+    bound_changes_to_plan,
+    measure_changes_to_plan,
+)
 from kantopt.verify.metrics.cost import bound_cost, measure_cost
 from kantopt.verify.metrics.displaced import bound_displaced, measure_displaced
 from kantopt.verify.metrics.disruption_cost import (
@@ -72,6 +76,7 @@ MEASURES: dict[Metric, Callable[[Tier, Step], int]] = {
     Metric.BALANCE: measure_balance,
     Metric.MIGRATION_COST: measure_migration_cost,
     Metric.FAIR_SHARE: measure_fair_share,
+    Metric.CHANGES_TO_PLAN: measure_changes_to_plan,
 }
 
 Above = Mapping[Tier, int]
@@ -102,6 +107,7 @@ _BOUNDS: dict[Metric, Callable[[Tier, Instance, Above], int]] = {
     Metric.BALANCE: bound_balance,
     Metric.MIGRATION_COST: bound_migration_cost,
     Metric.FAIR_SHARE: bound_fair_share,
+    Metric.CHANGES_TO_PLAN: bound_changes_to_plan,
 }
 
 

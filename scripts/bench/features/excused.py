@@ -15,6 +15,7 @@ EXCUSED = {
     "JobList.jobs": "it is the list itself, which every question has",
     "PodSet.name": "a name of a role, which jobs of one role have no use for",
     "PodDisruptionBudget.namespace": "a budget of another namespace than a pod's is not its own",
+    "Model.last_plan": "it speaks of changes_to_plan alone, which is another question",
     "Model.extends": "what it is made of is read before there is a question",
     # What is minimised.
     "AmountObjective.selector": _OTHER_QUESTION,
@@ -32,6 +33,7 @@ EXCUSED = {
     "NodesObjective.selector": _OTHER_QUESTION,
     "PriorityObjective.migration_cost": _OTHER_QUESTION,
     "Objective.allocation": _OTHER_QUESTION,
+    "Objective.changes_to_plan": _OTHER_QUESTION,
     "Objective.domains_in_use": _OTHER_QUESTION,
     "Objective.each_priority": _OTHER_QUESTION,
     "Objective.excess_nodes": _OTHER_QUESTION,

@@ -130,28 +130,23 @@ def equal_shares() -> Known:
 
 
 def last_plan() -> Known:
-    def bound(name: str, at: str) -> Line:
-        return Line(job=f"default/{name}", podSet="worker", state="pending", nodes={at: 1})
+    def to_c(name: str) -> Line:
+        return Line(job=f"default/{name}", podSet="worker", state="running", nodes={"c": 1})
 
     return Known(
         "a-new-job-beside-the-last-plan",
         """
-        The last plan has one of two small jobs on each node. Since then a job has come that takes a
-        whole node, and only the one without a running pod can be it. One small job finds room
-        beside that pod: the one that was to go there, so that only the other one is told anew.
+        The last plan brings two pods together on the free node. Since then a job has come that
+        takes a whole node, and no more than one pod may move. On the free node the job would undo
+        all of the last plan; on a node that one pod leaves as told, only the other pod's half.
         """,
         (),
-        [node("a"), node("b")],
-        [
-            job("whole", 1, 8),
-            job("small-a", 1, 4),
-            job("small-b", 1, 4),
-        ],
-        [PLACED, "moves", "changes_to_plan"],
-        [job("runs", 1, 4, at={"b": 1})],
-        tiers={"unplaced[priority=100, milli-GPU]": 4000, "moves": 0, "changes_to_plan": 1},
-        placement={"whole": {"a": 1}, "small-b": {"b": 1}, "runs": {"b": 1}},
-        model={"lastPlan": [bound("small-a", "a"), bound("small-b", "b")]},
+        [node("a"), node("b"), node("c")],
+        [job("whole", 1, 8)],
+        [PLACED, "changes_to_plan"],
+        [job("one", 1, 4, at={"a": 1}), job("other", 1, 4, at={"b": 1})],
+        tiers={"unplaced[priority=100, milli-GPU]": 0, "changes_to_plan": 1},
+        model={"limits": Line(moves=1, evictions=0), "lastPlan": [to_c("one"), to_c("other")]},
     )
 
 

@@ -26,7 +26,7 @@ from kantopt.schema.raw import RawDocument
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.validation import validate
 from tests.drafts import GPU, HIGH, LOW, MIDDLE, Document, Draft
-from tests.more_metrics import ask_more
+from tests.more_metrics import ask_more, with_last_plan
 from tests.oracle import Value, best, job_options
 from tests.plants import PLANTS
 from tests.wishes import wish
@@ -288,7 +288,7 @@ def random_documents(seed: int) -> tuple[ClusterSnapshot, JobList, Model]:
 def random_instance(seed: int) -> Instance:
     """Tiny question with every rule on; the same for the same seed."""
     snapshot, jobs, model = random_documents(seed)
-    return build_instance(snapshot, jobs.jobs, model)
+    return build_instance(snapshot, jobs.jobs, with_last_plan(seed, snapshot, jobs, model))
 
 
 def without(instance: Instance, rule: Rule) -> Instance:

@@ -7,6 +7,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from kantopt.schema.jobs import JobList
+from kantopt.schema.model import Model, Objective
+from kantopt.schema.snapshot import ClusterSnapshot
+from kantopt.schema.wanted import Wanted
 from tests.drafts import GPU
 
 Document = dict[str, Any]
@@ -68,26 +72,8 @@ MORE: tuple[Callable[[random.Random, Documents], Any], ...] = (
 """Each writes into snapshot and model what its metric is about, and returns the objective."""
 
 
-def _last_plan(rng: random.Random, documents: Documents) -> Any:
-    """A last plan that acts on some jobs, legal or not, and that the question has to hold to."""
-    nodes = [node["name"] for node in documents[0]["nodes"]]
-    wanted = []
-    for job in (*documents[0]["jobs"], *documents[1]["jobs"]):
-        for podset in job["podSets"]:
-            running = sum(place["count"] for place in podset.get("assignments", ()))
-            for state, pods in (("running", running), ("pending", podset["count"] - running)):
-                if not pods or rng.random() < 0.5:
-                    continue
-                drawn = Counter(rng.choice(nodes) for _ in range(rng.randint(0, pods)))
-                name = f"{job.get('namespace', 'default')}/{job['name']}"
-                each = {"job": name, "podSet": podset.get("name", "main"), "state": state}
-                wanted.append({**each, "nodes": dict(sorted(drawn.items()))})
-    documents[2]["lastPlan"] = wanted
-    return "changes_to_plan"
-
-
 def ask_more(seed: int, documents: Documents) -> None:
-    """Have half of the questions count something more, mostly last; of a quarter, a last plan."""
+    """Have half of the questions count something more, mostly last of all."""
     rng = random.Random(f"more of {seed}")
     if rng.random() < 0.5:
         known = list(documents[2]["objectives"])
@@ -97,9 +83,30 @@ def ask_more(seed: int, documents: Documents) -> None:
             more = _prices  # hardly anybody moves there
         known.insert(place, more(rng, documents))
         documents[2]["objectives"] = known
+
+
+def with_last_plan(seed: int, snapshot: ClusterSnapshot, jobs: JobList, model: Model) -> Model:
+    """Have a quarter of the questions hold to a last plan, legal or not, mostly last of all."""
     rng = random.Random(f"last plan of {seed}")
-    if rng.random() < 0.25:
-        known = list(documents[2]["objectives"])
-        place = len(known) if rng.random() < 0.7 else rng.randint(1, len(known))
-        known.insert(place, _last_plan(rng, documents))
-        documents[2]["objectives"] = known
+    if rng.random() < 0.75:
+        return model
+    names, wanted = [node.name for node in snapshot.nodes], []
+    for job in (*snapshot.jobs, *jobs.jobs):
+        for podset in job.pod_sets:
+            running = sum(place.count for place in podset.assignments)
+            counts = {"running": running, "pending": podset.count - running}
+            for state, pods in counts.items():
+                if pods and rng.random() < 0.5:
+                    drawn = Counter(rng.choice(names) for _ in range(rng.randint(0, pods)))
+                    wanted.append(
+                        Wanted(
+                            job=f"{job.namespace}/{job.name}",
+                            pod_set=podset.name,
+                            state="running" if state == "running" else "pending",
+                            nodes=dict(sorted(drawn.items())),
+                        )
+                    )
+    known = list(model.objectives or ())
+    place = len(known) if rng.random() < 0.7 else rng.randint(1, len(known))
+    known.insert(place, Objective.model_validate({"changes_to_plan": {}}))
+    return model.model_copy(update={"objectives": tuple(known), "last_plan": tuple(wanted)})

@@ -32,6 +32,7 @@ def show(
     """
     from kantopt.errors import BadDataError, Problem
     from kantopt.report.layouts import LAYOUTS
+    from kantopt.schema.consistency import check_documents
     from kantopt.schema.files import load_raw
     from kantopt.schema.published import PUBLISHED
     from kantopt.schema.validation import document_class, validate
@@ -41,5 +42,8 @@ def show(
     if len(raws) != 1:
         raise BadDataError([Problem(raws[0].file, "", f"{len(raws)} documents", "one document")])
     kinds = {kind: PUBLISHED[kind] for kind in LAYOUTS}
-    shown.answer(validate(raws[0], document_class(raws[0], kinds)))
+    document = validate(raws[0], document_class(raws[0], kinds))
+    if problems := check_documents([(raws[0], document)]):
+        raise BadDataError(problems)
+    shown.answer(document)
     return 0

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
 from kantopt.report.brief import MOST
-from kantopt.report.names import joined, on_devices, places
+from kantopt.report.names import joined, on_devices, places, priority_words
 from kantopt.report.purposes import Action, purposes
 from kantopt.report.units import plural
 from kantopt.schema.plan import Binding, Eviction, Move, Plan, Wave
@@ -31,7 +31,7 @@ def actions_table(plan: Plan, most: int | None = MOST) -> Iterator[Block]:
     most pods.
     """
     by_id, why = _by_id(plan), purposes(plan)
-    priorities = {f"{job.namespace}/{job.name}": job.priority or 0 for job in plan.jobs}
+    ranks = priority_words(plan)
     rows: list[tuple[tuple[int, ...], str, int, tuple[str, ...]]] = []
     for wave in plan.waves:
         groups: dict[tuple[str, str, str], list[Action]] = {}
@@ -41,7 +41,7 @@ def actions_table(plan: Plan, most: int | None = MOST) -> Iterator[Block]:
         for (kind, job, pod_set), group in groups.items():
             pods = sum(action.count for action in group)
             reasons = ", ".join(dict.fromkeys(why.get(action.id, "-") for action in group))
-            matters = (_LEAST.get(kind, 0), -priorities.get(job, 0), -pods, len(rows))
+            matters = (_LEAST.get(kind, 0), ranks[job][0], -pods, len(rows))
             name = f"{job}/{pod_set}"
             row = (str(wave.id), _briefly_after(wave), kind, name, str(pods), _where(kind, group))
             rows.append((matters, kind, pods, (*row, reasons)))

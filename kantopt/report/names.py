@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from kantopt.schema.plan import Plan
+
 _NUMBERED = re.compile(r"^(.*?)(\d+)(\D*)$")
 
 
@@ -61,3 +63,28 @@ def places(counts: Iterable[tuple[str, int]]) -> str:
         f"{joined(names)} x{pods}" if len(names) == 1 else f"{joined(names)} x{pods} each"
         for pods, names in by_count.items()
     )
+
+
+def priority_words(plan: Plan) -> dict[str, tuple[int, str]]:
+    """Tell the priority of each job that a plan is about: a number to sort by, and words.
+
+    A job may name a class only. Its number is known where the plan says it of any job of the class;
+    else the class is named, behind the numbers.
+    """
+    said = {item.job: item.priority for item in plan.evictions}
+    said |= {left.job: left.priority for left in plan.unplaced}
+    jobs = {f"{job.namespace}/{job.name}": job for job in plan.jobs}
+    classes = {jobs[name].priority_class_name: said[name] for name in said if name in jobs}
+    acting = (*(item.job for item in plan.assignments), *(item.job for item in plan.moves))
+    found = {}
+    for name in (*said, *jobs, *acting):
+        job = jobs.get(name)
+        number, of_class = said.get(name), ""
+        if number is None and job is not None:
+            of_class = job.priority_class_name
+            number = classes.get(of_class) if job.priority is None else job.priority
+        if number is None and of_class:
+            found[name] = (2**32, f"class {of_class}")
+        else:
+            found[name] = (-(number or 0), f"priority {number or 0}")
+    return found

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from kantopt.report.blocks import Table
+from kantopt.report.names import priority_words
 from kantopt.report.purposes import Action
 from kantopt.schema.plan import Binding, Move, Plan
 
 _KINDS = ("bound", "evicted", "moved", "pending")
-_SHOWN = {"priority": 4, "namespace": 3}
-_OF_A_LEVEL = 3
+_PRIORITIES, _NAMESPACES, _DOMAINS = 4, 3, 3
+"""Rows of each kind that are shown."""
 Pods = Counter[str]
 
 
@@ -25,19 +26,20 @@ def overview(plan: Plan, domains: Mapping[str, str], level: str) -> Iterator[Tab
     domains, level
         Domain of each node, and what such domains are called; none where that is not known.
     """
-    priorities = {f"{job.namespace}/{job.name}": job.priority or 0 for job in plan.jobs}
+    ranks = priority_words(plan)
+    numbers = {words: number for number, words in ranks.values()}
     by_priority: dict[str, Pods] = {}
     by_namespace: dict[str, Pods] = {}
     by_domain: dict[str, Pods] = {}
     for kind, job, node, pods in _counted(plan):
-        by_priority.setdefault(str(priorities.get(job, 0)), Counter())[kind] += pods
+        by_priority.setdefault(ranks[job][1], Counter())[kind] += pods
         by_namespace.setdefault(job.partition("/")[0], Counter())[kind] += pods
         if node in domains:
             by_domain.setdefault(domains[node], Counter())[kind] += pods
     rows = [
-        *_rows("priority", by_priority, _SHOWN["priority"], lambda name: -int(name)),
-        *_rows("namespace", by_namespace, _SHOWN["namespace"], _most(by_namespace)),
-        *_rows(level, by_domain, _OF_A_LEVEL, _most(by_domain)),
+        *_rows("", "priorities", by_priority, _PRIORITIES, numbers.__getitem__),
+        *_rows("namespace ", "namespaces", by_namespace, _NAMESPACES, _most(by_namespace)),
+        *_rows(f"{level} ", f"{level}s", by_domain, _DOMAINS, _most(by_domain)),
     ]
     heads = tuple(kind.upper() for kind in _KINDS)
     yield Table("PODS", ("OF", *heads), tuple(rows), frozenset(range(1, 5)))
@@ -62,18 +64,17 @@ def _most(groups: Mapping[str, Pods]) -> Callable[[str], int]:
 
 
 def _rows(
-    what: str, groups: Mapping[str, Pods], most: int, key: Callable[[str], int]
+    what: str, several: str, groups: Mapping[str, Pods], most: int, key: Callable[[str], int]
 ) -> Iterable[tuple[str, ...]]:
     names = sorted(groups, key=lambda name: (key(name), name))
     shown, rest = names[:most], names[most:]
     if len(rest) == 1:
         shown, rest = names, []
     for name in shown:
-        yield (f"{what} {name}", *_numbers(groups[name]))
+        yield (f"{what}{name}", *_numbers(groups[name]))
     if rest:
         total = sum((groups[name] for name in rest), Counter[str]())
-        many = {"priority": "priorities"}.get(what, f"{what}s")
-        yield (f"{len(rest)} more {many}", *_numbers(total))
+        yield (f"{len(rest)} more {several}", *_numbers(total))
 
 
 def _numbers(pods: Pods) -> tuple[str, ...]:

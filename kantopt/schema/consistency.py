@@ -227,6 +227,11 @@ def check_plan(doc: Plan, file: str) -> list[Problem]:
         if identity not in used:
             found = f"the action {quote(identity)} in no wave"
             problems.append(Problem(file, path, found, "every action in one wave"))
+    objectives = {tier.name for tier in doc.objectives}
+    for i, goal in enumerate(doc.goals):
+        if goal.objective not in objectives:
+            found = f"no objective {quote(goal.objective)}"
+            problems.append(Problem(file, f"goals[{i}].objective", found, "one of the objectives"))
     problems += _check_embedded(doc.model, file)
     return problems + check_jobs(doc.jobs, None, file, "jobs")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,14 @@ def test_what_is_no_answer_is_refused(cli: Cli, file: str, said: str) -> None:
     assert done.code in (65, 66)
     assert done.out == ""
     assert said in done.err
+
+
+def test_a_plan_that_contradicts_itself_is_refused(cli: Cli) -> None:
+    cli(*ASKED["plan"], "-O", "answer.json", "-o", "json")
+    plan = json.loads(Path("answer.json").read_text())
+    goal = {"objective": "nowhere", "text": "t", "unit": "nodes", "moreIsBetter": True}
+    plan["goals"] = [{**goal, "before": 0, "after": 1}]
+    Path("answer.json").write_text(json.dumps(plan))
+    done = cli("show", "answer.json")
+    assert done.code == 65
+    assert 'goals[0].objective: found no objective "nowhere", expected one of the obj' in done.err

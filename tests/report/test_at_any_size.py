@@ -171,3 +171,16 @@ def test_a_rest_of_one_is_shown_too(jobs: int, rows: int) -> None:
     ]
     lines = shown(plan_of(unplaced=left))
     assert sum(line.startswith("a/j") for line in lines) in (rows, 5)
+
+
+def test_jobs_that_name_a_class_count_with_the_number_that_is_known_of_it() -> None:
+    data = large()
+    for each in data["jobs"]:
+        each["priorityClassName"] = f"class-{each.pop('priority')}"
+    lines = shown(plan_of(**data))
+    # Victims say their number; guests and new jobs are of the same classes.
+    assert not any(line.startswith("class ") for line in lines)
+    assert any(line.startswith("priority 80 ") for line in lines)
+    waves = [{**wave, "after": []} for wave in data["waves"][400:]]
+    nobody = plan_of(**{**data, "evictions": [], "unplaced": [], "waves": waves})
+    assert any(line.startswith("class class-") for line in shown(nobody))

@@ -64,7 +64,7 @@ class Runs:
         self._plan, self._last = folder / "plan.json", folder / "last.json"
         self._command = [*command, "-O", str(self._plan), "-o", "json", "-q"]
         self._command += ["--last-plan", str(self._last)] if knows else []
-        self._sources = sources
+        self._folder, self._sources = folder, sources
         self._before: tuple[Plan, frozenset[tuple[str, str]]] | None = None
 
     def next(self, snapshot: Path, now: str) -> Told:
@@ -78,6 +78,7 @@ class Runs:
         code = subprocess.run(
             [sys.executable, "-m", "kantopt", *self._command, str(snapshot)],
             env={**environment(self._sources), "KANTOPT_NOW": now},
+            cwd=self._folder,  # a checkout that lies there would be run instead
             stdin=subprocess.DEVNULL,
             check=False,
         ).returncode

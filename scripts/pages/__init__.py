@@ -1,0 +1,1 @@
+"""Pages of the site: texts of the checkout, and references made of schemas and commands."""

@@ -17,7 +17,7 @@ def schema(
         typer.Argument(
             metavar="KIND",
             help="ClusterSnapshot (or snapshot), JobList (or jobs), Model, Plan, Certificate, "
-            "Trace, Policy, Explanation, PriceList or Simulation; in any case.",
+            "Trace, Policy, Capacity, Explanation, PriceList, Simulation or Sweep; in any case.",
             show_default=False,
         ),
     ],

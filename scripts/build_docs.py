@@ -32,6 +32,8 @@ NAVIGATION = {
     "How it works": ("search", "order", "disturbance", "kant", "traces", "metrics-over-time"),
 }
 """Pages of ``docs`` by section; those that are in none come to the last one."""
+STYLE = ".wy-table-responsive table td, .wy-table-responsive table th { white-space: normal; }\n"
+"""The theme would not break lines in tables."""
 MARK = "search/search_index.json"
 """A folder that has this is one that mkdocs has built."""
 
@@ -61,6 +63,7 @@ def settings(pages: Path) -> dict[str, Any]:
         "docs_dir": str(pages),
         "use_directory_urls": False,  # so that it can be read without a server
         "theme": {"name": "readthedocs", "highlightjs": False, "navigation_depth": 3},
+        "extra_css": ["style.css"],
         "markdown_extensions": ["sane_lists"],
         "plugins": ["search"],
         "nav": navigation(),
@@ -91,6 +94,7 @@ def build(output: Path) -> int:
             target = pages / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
+        (pages / "style.css").write_text(STYLE, encoding="utf-8")
         config.write_text(json.dumps(settings(pages)), encoding="utf-8")  # YAML reads JSON
         # Not --quiet: what is not logged does not count as a warning either.
         asked = ["build", "--strict", "-f", str(config), "-d", str(site)]

@@ -86,7 +86,7 @@ class _Page:
             self._lines += ["", plain(paragraph)]
 
     def write_dl(self, rows: Sequence[tuple[str, str]], *_: Any, **__: Any) -> None:
-        self._lines += ["", "| | |", "|---|---|"]
+        self._lines += ["", "| given | does |", "|---|---|"]
         self._lines += [f"| `{names}` | {plain(does)} |" for names, does in rows]
 
     def write(self, text: str) -> None:

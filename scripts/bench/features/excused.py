@@ -7,6 +7,7 @@ _EVERYBODY = "it speaks of everybody who runs anywhere: without it other plans a
 _APART = "it sets nodes apart for some jobs: without it other plans are legal"
 _LAST_PLAN = "what a last plan wants is counted last of all: with it other plans are best"
 _NAME = "a name that nothing is looked up by in a question of one document of each kind"
+_CARRIED_OUT = "told for whoever carries a plan out: no plan looks at it"
 
 EXCUSED = {
     # Names and forms of documents.
@@ -21,6 +22,9 @@ EXCUSED = {
     "Wanted.nodes": _LAST_PLAN,
     "Wanted.pod_set": _LAST_PLAN,
     "Wanted.state": _LAST_PLAN,
+    "PodRef.owner_kind": _CARRIED_OUT,
+    "PodRef.owner_uid": _CARRIED_OUT,
+    "SnapshotMetadata.cluster_uid": _CARRIED_OUT,
     "Model.extends": "what it is made of is read before there is a question",
     # What is minimised.
     "AmountObjective.selector": _OTHER_QUESTION,

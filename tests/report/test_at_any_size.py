@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -184,3 +187,16 @@ def test_jobs_that_name_a_class_count_with_the_number_that_is_known_of_it() -> N
     waves = [{**wave, "after": []} for wave in data["waves"][400:]]
     nobody = plan_of(**{**data, "evictions": [], "unplaced": [], "waves": waves})
     assert any(line.startswith("class class-") for line in shown(nobody))
+
+
+def test_the_script_that_measures_answers_prints_what_holds() -> None:
+    script = Path(__file__).resolve().parents[2] / "scripts" / "measure_answers.py"
+    asked = [sys.executable, str(script), "--nodes", "30,60", "--time-limit", "10"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    head, *rows = done.stdout.splitlines()
+    assert head.split()[:3] == ["nodes", "actions", "lines"]
+    assert [int(row.split()[0]) for row in rows] == [30, 60]
+    for row in rows:
+        lines, terminal = int(row.split()[2]), int(row.split()[5])
+        assert lines <= LINES
+        assert terminal <= 100

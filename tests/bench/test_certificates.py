@@ -50,7 +50,7 @@ def test_our_plans_are_certified_and_the_certificates_hold(
 def test_suites_are_known_by_name_and_strategies_have_questions_of_their_own() -> None:
     assert main(["certificates", "--of", "nothing"]) == 64
     assert {len(suite_of(name).cases(Grid(seeds=1))) for name in ("golden", "preemption")} == {
-        29,
+        30,
         9,
     }
     case = suite_of("golden").cases(Grid())[0]

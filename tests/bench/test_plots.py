@@ -48,6 +48,6 @@ def test_one_size_has_no_guide() -> None:
 
 def test_golden_instances_have_models_of_their_own_only() -> None:
     suite = SUITES["golden"]
-    assert len(suite.cases(Grid())) == 29
+    assert len(suite.cases(Grid())) == 30
     with pytest.raises(UsageError, match="expected own"):
         suite.model("training")

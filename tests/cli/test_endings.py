@@ -291,7 +291,7 @@ def test_a_terminal_that_hangs_up_costs_no_file() -> None:
 
 
 def test_a_second_signal_quits(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    def make_plan(*_: object) -> None:
+    def make_plan(*_: object, **__: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.05)
         os.kill(os.getpid(), signal.SIGINT)

@@ -14,7 +14,7 @@ from kantopt.verify.step import Step
 
 
 def measure_changes_to_plan(tier: Tier, step: Step) -> int:
-    """Pods that are not where the last plan wants them; of running ones, nowhere is a place."""
+    """Pods that are not where the last plan, as far as it can still be done, wants them."""
     return sum(
         _changes(podset, spots)
         for podset, spots in zip(step.instance.podsets, step.after.podsets, strict=True)

@@ -40,6 +40,8 @@ def init(
         lines = (shipped_folder("instances/quickstart") / name).read_text("utf-8").splitlines(True)
         # Where the schema lies is another place here; `kantopt schema` prints it.
         text = "".join(line for line in lines if not line.startswith("# yaml-language-server"))
+        for old, new in FILES.items():
+            text = text.replace(old, new)
         write_atomic(path, text.encode())
     emit("".join(f"{path}\n" for path in paths.values()))
     if not quiet:

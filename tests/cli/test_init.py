@@ -18,6 +18,7 @@ def test_what_it_writes_can_be_planned(cli: Cli) -> None:
     assert paths == ["first/cluster.yaml", "first/jobs.yaml"]
     assert f"next: kantopt plan {' '.join(paths)}" in done.err
     assert all(Path(path).read_text().startswith("# ") for path in paths)
+    assert "snapshot.yaml" not in Path(paths[1]).read_text()
     planned = cli("plan", *paths, "--engine", "fast")
     assert planned.code == 0
     assert planned.out.startswith("Place ")

@@ -34,8 +34,8 @@ NO_QUEUES = {"queueName", "queues.name", "queues.cohort", "queues.resources"}
 NO_ROLES = {*ROLES, "podSets.minCount"}
 ANY_WISH = {f"{where}topologyRequest.{wish}" for where in ("", "podSets.") for wish in WORDS}
 MAY_LOSE: dict[ExportName, set[str]] = {
-    "kubernetes": {*NO_ROLES, *NO_QUEUES, "topologyRequest.preferred"}
-    | {"podSets.topologyRequest.preferred", "levels are told by no object"},
+    # Only gangs have a PodGroup, and only that says how close pods must be.
+    "kubernetes": {*NO_ROLES, *NO_QUEUES, *ANY_WISH, "levels are told by no object"},
     "koordinator": {*NO_ROLES, *NO_QUEUES, *ANY_WISH, "levels are told by no object"},
     # A Workload has no closeness of all roles, no minimum of 0 and, before there are pods, nobody
     # to be left alone.

@@ -35,6 +35,10 @@ def headline(plan: Plan, size: Size | None) -> Iterator[Paragraph]:
         stay = "stays" if summary.unplaced_jobs == 1 else "stay"
         jobs = plural(summary.unplaced_jobs, "job")
         left += f"; {jobs} ({plural(summary.unplaced_pods, 'pod')}) {stay} pending"
+    missed = sum(bool(goal.missed_by) for goal in plan.goals)
+    if missed:
+        verb = "is" if missed == 1 else "are"
+        left += f"; {missed} of {plural(len(plan.goals), 'goal')} {verb} missed"
     yield Paragraph(f"{todo[0].upper()}{todo[1:]}{left}.", "title")
     yield from _disturbs(plan, size)
     yield quality(plan)

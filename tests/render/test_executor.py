@@ -108,6 +108,18 @@ def test_a_trial_run_has_all_checked_and_changes_nothing(script: Script) -> None
     assert "TooManyRequests" in refused.err
 
 
+def test_that_nobody_answers_is_said_once_while_it_is_tried_again(
+    script: Script, tmp_path: Path
+) -> None:
+    made = crowded(*halves())
+    script(made, plan_for(made), "--help")
+    nobody = tmp_path / "plan.sh", tmp_path / "nowhere"
+    done = run_script(*nobody, KANTOPT_RETRY="1")
+    assert done.code == 3
+    assert done.err.count("No answer, tried again for up to 1 s: ") == 1
+    assert "REFUSED: " in done.err
+
+
 def test_another_cluster_is_refused(script: Script) -> None:
     made = crowded(*halves())
     plan = plan_for(made)

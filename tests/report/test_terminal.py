@@ -82,6 +82,15 @@ def test_the_headline_counts_everything() -> None:
     )
 
 
+def test_a_goal_that_is_missed_stands_in_the_first_line() -> None:
+    goal = {"objective": TIER["name"], "text": "t", "unit": "jobs", "moreIsBetter": False}
+    numbers = {"before": 2, "after": 1, "goal": 0}
+    missed, reached = ({**goal, **numbers, "missedBy": by} for by in (1, 0))
+    first = shown(plan_of(objectives=[TIER], goals=[missed, reached])).splitlines()[0]
+    assert first == "Nothing to do; 1 of 2 goals is missed."
+    assert "missed" not in shown(plan_of(objectives=[TIER], goals=[reached])).splitlines()[0]
+
+
 def test_an_open_tier_is_named_with_its_gap_in_gpus() -> None:
     text = shown(plan_of(solver={"status": "FEASIBLE"}, objectives=[STRANDED, TIER]))
     assert (

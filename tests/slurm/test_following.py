@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 
-import pytest
-
-from tests.slurm.cluster import Slurm, missing
+from tests.slurm.cluster import Slurm
 from tests.slurm.story import (
     Story,
     begin,
@@ -18,17 +15,6 @@ from tests.slurm.story import (
     state_of,
     submit,
 )
-
-
-@pytest.fixture
-def slurm() -> Iterator[Slurm]:
-    """A Slurm of eight nodes below two leaves."""
-    reason = missing()
-    if reason is not None:
-        pytest.skip(reason)
-    with Slurm() as slurm:
-        yield slurm
-    assert not slurm.processes()
 
 
 def check_end(slurm: Slurm, story: Story, rival: str = "PENDING") -> None:

@@ -8,19 +8,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.slurm.cluster import Slurm, missing
+from tests.slurm.cluster import Slurm
+from tests.slurm.conftest import started
 from tests.slurm.story import begin, follow, interrupt, reservations, script
 
 
 @pytest.fixture
 def slurm() -> Iterator[Slurm]:
     """A Slurm that computes priorities from what jobs have waited and ask for."""
-    reason = missing()
-    if reason is not None:
-        pytest.skip(reason)
-    with Slurm(priority="multifactor") as slurm:
-        yield slurm
-    assert not slurm.processes()
+    yield from started(priority="multifactor")
 
 
 def test_victims_that_cannot_be_requeued_are_cancelled_if_that_is_asked(slurm: Slurm) -> None:

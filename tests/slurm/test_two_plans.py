@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from kantopt.render.slurm import render
 from kantopt.render.targets import Asked
 from kantopt.schema.jobs import Assignment, Job, PodSet
 from kantopt.schema.plan import Plan
 from tests.render.plans import bind, evict, make_plan
-from tests.slurm.cluster import Slurm, missing
+from tests.slurm.cluster import Slurm
 from tests.slurm.story import follow, interrupt, submit
 
 
@@ -39,17 +36,6 @@ def obey(slurm: Slurm, plan: Plan) -> str:
     done = follow(slurm, script_of(slurm, plan))
     assert done.returncode == 0, done.stdout
     return done.stdout
-
-
-@pytest.fixture
-def slurm() -> Iterator[Slurm]:
-    """A Slurm of eight nodes."""
-    reason = missing()
-    if reason is not None:
-        pytest.skip(reason)
-    with Slurm() as slurm:
-        yield slurm
-    assert not slurm.processes()
 
 
 def test_how_many_nodes_a_job_wanted_comes_back_with_the_rest(slurm: Slurm) -> None:

@@ -83,10 +83,12 @@ look_once() {
 
 patiently() { # a command again and again, while it may do better another time
   clock
-  until=$((now + KANTOPT_RETRY))
+  until=$((now + KANTOPT_RETRY)) told=
   while ! "$@"; do
     clock
     if ! later "$error" || [ "$now" -ge "$until" ]; then return 1; fi
+    [ -n "$told" ] || printf '%s\n' "No answer, tried again for up to $KANTOPT_RETRY s: $error" >&2
+    told=yes
     sleep "$KANTOPT_POLL"
   done
 }

@@ -37,8 +37,8 @@ def headline(plan: Plan, size: Size | None) -> Iterator[Paragraph]:
         left += f"; {jobs} ({plural(summary.unplaced_pods, 'pod')}) {stay} pending"
     missed = sum(bool(goal.missed_by) for goal in plan.goals)
     if missed:
-        verb = "is" if missed == 1 else "are"
-        left += f"; {missed} of {plural(len(plan.goals), 'goal')} {verb} missed"
+        which = "the goal" if len(plan.goals) == 1 else f"{missed} of {len(plan.goals)} goals"
+        left += f"; {which} {'is' if missed == 1 else 'are'} missed"
     yield Paragraph(f"{todo[0].upper()}{todo[1:]}{left}.", "title")
     yield from _disturbs(plan, size)
     yield quality(plan)

@@ -82,13 +82,16 @@ look_once() {
 }
 
 patiently() { # a command again and again, while it may do better another time
-  clock
-  until=$((now + KANTOPT_RETRY)) told=
+  until=
   while ! "$@"; do
     clock
-    if ! later "$error" || [ "$now" -ge "$until" ]; then return 1; fi
-    [ -n "$told" ] || printf '%s\n' "No answer, tried again for up to $KANTOPT_RETRY s: $error" >&2
-    told=yes
+    if [ -z "$until" ]; then
+      if ! later "$error" || [ "$KANTOPT_RETRY" -le 0 ]; then return 1; fi
+      until=$((now + KANTOPT_RETRY))
+      printf '%s\n' "No answer, tried again for up to $KANTOPT_RETRY s: $error" >&2
+    elif ! later "$error" || [ "$now" -ge "$until" ]; then
+      return 1
+    fi
     sleep "$KANTOPT_POLL"
   done
 }

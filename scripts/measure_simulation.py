@@ -12,6 +12,7 @@ not.
 from __future__ import annotations
 
 import argparse
+import gc
 import resource
 import subprocess
 import sys
@@ -47,6 +48,7 @@ class Cost:
 def main() -> None:
     """Print a line per number of jobs, and draw them."""
     asked = _arguments()
+    gc.set_threshold(70_000)  # as in kantopt/__main__.py
     print(f"{'jobs':>8} {'events':>8} {'user s':>8} {'us/event':>9}")
     found = []
     with tempfile.TemporaryDirectory() as folder:

@@ -98,7 +98,8 @@ def render(
             how = opt.import_as(gated, pending, topology)
             text, notes = (_picture if to == "svg" else _page)(files, how)
         else:
-            text, notes = TARGETS[to].render(_plan(files), asked), ()
+            rendered = TARGETS[to].render(_plan(files), asked)
+            text, notes = rendered.text, rendered.notes
     emit(text, output_file)
     if not quiet:
         complain("warning", notes)

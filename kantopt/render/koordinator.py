@@ -17,7 +17,7 @@ from kantopt.render.steps import (
     namespace_of,
     towards,
 )
-from kantopt.render.targets import Asked
+from kantopt.render.targets import Asked, Rendered
 from kantopt.schema.jobs import PodRef, PodSet
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
@@ -44,7 +44,7 @@ _HEADER = (
 )
 
 
-def render(plan: Plan, asked: Asked) -> str:
+def render(plan: Plan, asked: Asked) -> Rendered:
     """Render a plan as migration jobs and reservations.
 
     Raises

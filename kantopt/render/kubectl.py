@@ -10,11 +10,11 @@ import json
 from kantopt.render.kube.fates import Fates
 from kantopt.render.kube.requests import Request, requests_of
 from kantopt.render.kube.script import script_of
-from kantopt.render.targets import Asked
+from kantopt.render.targets import Asked, Rendered
 from kantopt.schema.plan import Plan
 
 
-def render(plan: Plan, asked: Asked) -> str:
+def render(plan: Plan, asked: Asked) -> Rendered:
     """Render a plan as JSON, one request a line, or as a shell script.
 
     Raises
@@ -23,11 +23,14 @@ def render(plan: Plan, asked: Asked) -> str:
         If a gate is named that holds nothing back, or pods were evicted for others that cannot
         be bound.
     """
-    if not asked.shell:
-        return "".join(f"{json.dumps(item)}\n" for item in render_kubectl(plan, asked))
     fates = Fates(plan, asked)
     fates.check_not_in_vain()
-    return script_of(plan, fates)
+    requests = requests_of(plan, fates)
+    if asked.shell:
+        text = script_of(plan, fates, requests)
+    else:
+        text = "".join(f"{json.dumps(item)}\n" for item in requests)
+    return Rendered(text, tuple(fates.notes()))
 
 
 def render_kubectl(plan: Plan, asked: Asked | None = None) -> list[Request]:

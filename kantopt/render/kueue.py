@@ -15,7 +15,7 @@ from kantopt.render.manifests import manifests, unique_name
 from kantopt.render.resources import is_requested
 from kantopt.render.steps import HOSTNAME, Actions, Step, left, namespace_of, towards
 from kantopt.render.stops import stopped
-from kantopt.render.targets import Asked
+from kantopt.render.targets import Asked, Rendered
 from kantopt.render.topology_assignment import topology_assignment
 from kantopt.schema.jobs import Job, PodSet
 from kantopt.schema.plan import Binding, Eviction, Plan
@@ -52,7 +52,7 @@ _BY_ADMISSION = (
 )
 
 
-def render(plan: Plan, asked: Asked) -> str:
+def render(plan: Plan, asked: Asked) -> Rendered:
     """Render a plan as documents for Kueue.
 
     Raises

@@ -14,7 +14,7 @@ from typing import Any
 from kantopt.errors import UsageError
 from kantopt.render.shell import comment, one_line
 from kantopt.render.steps import Kind, Step, check_not_in_vain
-from kantopt.render.targets import Asked
+from kantopt.render.targets import Asked, Rendered
 from kantopt.schema.plan import Plan, Wave
 from kantopt.schema.yaml_dump import yaml_text
 
@@ -29,7 +29,7 @@ PLAN = "kantopt/plan"
 
 def manifests(
     plan: Plan, steps: Iterable[Step], asked: Asked, target: str, header: Sequence[str]
-) -> str:
+) -> Rendered:
     """Write documents in the order of waves.
 
     Parameters
@@ -57,9 +57,11 @@ def manifests(
         known = ", ".join(str(wave.id) for wave in plan.waves) or "none"
         raise UsageError(f"--wave: found {asked.wave}, expected one of the plan's waves: {known}")
     shown = {wave.id for wave in waves}
+    told = [step for step in steps if step.wave in shown]
+    counts = _counts(told, target)
     lines = [
         comment(f"Plan {plan.metadata.plan_id}"),
-        *_comment(_counts([step for step in steps if step.wave in shown], target)),
+        *_comment(counts),
         *(line for text in header for line in _comment(text)),
         *_comment(_order(plan, asked)),
     ]
@@ -68,7 +70,8 @@ def manifests(
         for step in steps:
             if step.wave == wave.id:
                 lines += _step(step)
-    return "\n".join(lines) + "\n"
+    left = any(not step.documents for step in told)
+    return Rendered("\n".join(lines) + "\n", (counts,) if left else ())
 
 
 def made(plan: Plan, name: str, wave: int, namespace: str | None = None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from kantopt.errors import BadDataError, Problem
 from kantopt.render.shell import comment, one_line, word
 from kantopt.render.steps import Actions, Step, check_not_in_vain, kind_of, towards
-from kantopt.render.targets import Asked
+from kantopt.render.targets import Asked, Rendered
 from kantopt.schema.hints import quote
 from kantopt.schema.hostlist import compress_hostlist
 from kantopt.schema.jobs import Job
@@ -81,7 +81,7 @@ class _Acts:
             yield step, f"{step} return {who} {_hosts(comes)}"
 
 
-def render(plan: Plan, asked: Asked) -> str:
+def render(plan: Plan, asked: Asked) -> Rendered:
     """Render a plan as a script for a POSIX shell.
 
     Parameters
@@ -114,7 +114,12 @@ def render(plan: Plan, asked: Asked) -> str:
         if not why[name]
         for line in one.lines(_step_of(one, level))
     )
-    return _text(plan, acts, why, [text for _, text in lines])
+    text = _text(plan, acts, why, [text for _, text in lines])
+    left = [f"{name}, {reason}" for name, reason in why.items() if reason]
+    if not left:
+        return Rendered(text, ())
+    told = f"For slurm: {len(left)} of {len(acts)} jobs only advised, such as {left[0]}."
+    return Rendered(text, (told,))
 
 
 def _spread(

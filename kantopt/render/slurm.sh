@@ -16,7 +16,7 @@ while [ $# -gt 0 ]; do
     --undo) only_undo=yes ;;
     --wait) patience=${2:-}; shift ;;
     --help) printf '%s\n' "$usage"; exit 0 ;;
-    *) printf '%s\n' "$usage" >&2; exit 2 ;;
+    *) printf '%s\n' "found '$1', expected one of the options below" "$usage" >&2; exit 2 ;;
   esac
   [ $# -gt 0 ] && shift
 done

@@ -43,6 +43,15 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Rendered:
+    """What a renderer has made of a plan."""
+
+    text: str
+    notes: tuple[str, ...]
+    """What of the plan the text does not see to, for who does not read it before it is used."""
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """A system that plans can be rendered for."""
 
@@ -53,10 +62,10 @@ class Target:
     takes: frozenset[str] = frozenset()
     """Fields of :class:`Asked` that it has a use for."""
 
-    def render(self, plan: Plan, asked: Asked) -> str:
+    def render(self, plan: Plan, asked: Asked) -> Rendered:
         """Render a plan."""
         module, _, name = self.function.partition(":")
-        function: Callable[[Plan, Asked], str] = getattr(import_module(module), name)
+        function: Callable[[Plan, Asked], Rendered] = getattr(import_module(module), name)
         return function(plan, asked)
 
 

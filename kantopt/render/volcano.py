@@ -16,7 +16,7 @@ from kantopt.render.steps import (
     towards,
 )
 from kantopt.render.stops import stopped
-from kantopt.render.targets import Asked
+from kantopt.render.targets import Asked, Rendered
 from kantopt.schema.jobs import Job
 from kantopt.schema.plan import Binding, Eviction, Plan
 
@@ -35,7 +35,7 @@ _HEADER = (
 )
 
 
-def render(plan: Plan, asked: Asked) -> str:
+def render(plan: Plan, asked: Asked) -> Rendered:
     """Render a plan as commands for jobs and selectors of gated pods.
 
     Raises

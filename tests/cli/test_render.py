@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kantopt.schema.dump import dump_json
 from kantopt.schema.jobs import PodRef
+from kantopt.schema.plan import NodeRef
 from tests.cli.conftest import Cli
 from tests.render.plans import bind, evict, make_plan
 
@@ -23,3 +24,38 @@ def test_the_command_names_what_it_refuses(files: Path, cli: Cli) -> None:
     unknown = cli("render", "plan.json", "--to", "kubectl", "--gate", "nosuch", "--evict-anyway")
     assert unknown.code == 64
     assert "found 'nosuch'" in unknown.err or 'found "nosuch"' in unknown.err
+
+
+def test_what_is_only_advised_is_counted_when_a_plan_is_rendered(files: Path, cli: Cli) -> None:
+    pods = [PodRef(name=f"w-{i}", uid=f"77a{i}") for i in range(6)]
+    made = make_plan([], [[bind("team-a/w", "n1", *pods)]])
+    nodes = (NodeRef(name="n1", uid="u1", hostname="n1"),)
+    Path("plan.json").write_text(dump_json(made.model_copy(update={"nodes": nodes})))
+    for shell in ((), ("--shell",)):
+        done = cli("render", "plan.json", "--to", "kubectl", *shell)
+        assert done.code == 0
+        (line,) = done.err.splitlines()
+        assert line.startswith("kantopt: warning: kubectl: 0 of 6 bindings are enforced")
+        assert "6 only advised: no scheduling gate holds back w-0" in line
+        assert "kantopt/hold" in line
+        assert "--gated" in line
+    assert cli("render", "plan.json", "--to", "kubectl", "--quiet").err == ""
+    for target in ("volcano", "koordinator", "kueue", "slurm"):
+        assert "warning: " in cli("render", "plan.json", "--to", target).err, target
+
+
+def test_a_plan_that_is_enforced_as_a_whole_is_rendered_without_a_word(
+    files: Path, cli: Cli
+) -> None:
+    held = PodRef(name="w-0", uid="77aa", scheduling_gates=("kantopt/hold",), owner_kind="Job")
+    made = make_plan([], [[bind("team-a/w", "n1", held)]])
+    nodes = (NodeRef(name="n1", uid="u1", hostname="n1"),)
+    Path("plan.json").write_text(dump_json(made.model_copy(update={"nodes": nodes})))
+    done = cli("render", "plan.json", "--to", "kubectl", "--shell")
+    assert (done.code, done.err) == (0, "")
+    other = PodRef(name="w-1", uid="77ab", scheduling_gates=("theirs",), owner_kind="Job")
+    made = make_plan([], [[bind("team-a/w", "n1", held), bind("team-a/v", "n1", other)]])
+    Path("plan.json").write_text(dump_json(made.model_copy(update={"nodes": nodes})))
+    done = cli("render", "plan.json", "--to", "kubectl", "--shell")
+    assert "1 of 2 bindings are enforced" in done.err
+    assert "w-1 keeps the gate theirs unless --gate names it" in done.err

@@ -134,13 +134,13 @@ def trial(seed: int, folder: Path) -> Trial:
     found = Trial(FAULTS[seed % len(FAULTS)])
     asked = Asked(shell=True)
     try:
-        text = render(plan, asked)
+        text = render(plan, asked).text
     except UsageError:
         asked = Asked(shell=True, evict_anyway=True)
-        text = render(plan, asked)
+        text = render(plan, asked).text
     if plan.moves and rng.random() < 0.7:
         asked = Asked(shell=True, evict_anyway=True)
-        text = render(plan, asked)
+        text = render(plan, asked).text
     script = folder / "plan.sh"
     script.write_text(text, encoding="utf-8")
     fates = Fates(plan, asked)

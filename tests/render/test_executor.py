@@ -60,7 +60,7 @@ def script(tmp_path: Path) -> Callable[..., Ran]:
         **environment: str,
     ) -> Ran:
         path = tmp_path / "plan.sh"
-        path.write_text(render(plan, asked))
+        path.write_text(render(plan, asked).text)
         with serving(made, tmp_path, meddler) as config:
             return run_script(path, config, *options, **environment)
 
@@ -234,7 +234,7 @@ def test_a_grace_period_is_sent_and_waited_for(script: Script) -> None:
     made = crowded(pod("v-0", 8, on="n0", owner="Job/v", grace=3600))
     made.leave_after = 10**6
     plan = plan_for(made)
-    asked = render(plan, Asked(shell=True))
+    asked = render(plan, Asked(shell=True)).text
     assert " 3600 " in asked
     made = crowded(pod("v-0", 8, on="n0", owner="Job/v", grace=1))
     plan = plan_for(made)
@@ -319,7 +319,11 @@ def test_options_that_are_not_there_are_refused(script: Script) -> None:
     plan = plan_for(made)
     done = script(made, plan, "--dry-run")
     assert (done.code, made.done) == (2, [])
+    assert "found '--dry-run', expected --dry-run=server" in done.err
     assert "usage:" in done.err
+    other = script(made, plan, "--dryrun")
+    assert other.code == 2
+    assert "found '--dryrun', expected one of the options below" in other.err
     assert script(made, plan, KANTOPT_READY="soon").code == 2
     told = script(made, plan, "--help")
     assert told.code == 0
@@ -337,7 +341,7 @@ def test_a_context_is_the_one_that_is_named(script: Script) -> None:
 def test_scripts_are_clean(tmp_path: Path) -> None:
     for seed in (3, 4, 23):
         path = tmp_path / "plan.sh"
-        path.write_text(render(drawn(seed)[1], ANYWAY))
+        path.write_text(render(drawn(seed)[1], ANYWAY).text)
         done = subprocess.run(
             ["shellcheck", str(path)], capture_output=True, text=True, check=False
         )

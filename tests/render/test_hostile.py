@@ -41,7 +41,7 @@ def test_no_word_is_made_of_a_name_that_no_argument_can_hold() -> None:
 def test_a_script_leaves_names_alone_that_nothing_can_have() -> None:
     gated = PodRef(name="x-0\0y", uid="u", scheduling_gates=("kantopt/hold",))
     plan = make_plan([], [[bind("a/b", "n1", gated)]])
-    text = targets.TARGETS["kubectl"].render(plan, targets.Asked(shell=True))
+    text = targets.TARGETS["kubectl"].render(plan, targets.Asked(shell=True)).text
     assert "it has a name that nothing in Kubernetes can have" in text
     assert "\nbind " not in text
 

@@ -32,7 +32,7 @@ JOB = Job(
 
 
 def made(plan: Plan, asked: Asked | None = None) -> list[dict[str, Any]]:
-    found = documents(render(plan, asked or Asked()))
+    found = documents(render(plan, asked or Asked()).text)
     for document in found:
         check(document)
     return found
@@ -102,7 +102,7 @@ def test_what_koordinator_cannot_do_is_advice() -> None:
         (make_plan([JOB], [[bind("team-b/x", "n1", count=2)]]), "the plan has no names"),
         (make_plan([shared], [[bind("team-b/x", "n1", POD)]]), "devices one by one"),
     ):
-        text = render(plan, Asked())
+        text = render(plan, Asked()).text
         assert not documents(text)
         assert said in text
 
@@ -110,7 +110,7 @@ def test_what_koordinator_cannot_do_is_advice() -> None:
 def test_a_pod_that_was_moved_has_another_name_when_it_goes_on() -> None:
     first = move("team-b/x", "n1", "n2", POD)
     onward = move("team-b/x", "n2", "n3", POD)
-    text = render(make_plan([JOB], [[first], [onward]]), Asked())
+    text = render(make_plan([JOB], [[first], [onward]]), Asked()).text
     (job,) = documents(text)
     assert place(job["spec"]["reservationOptions"]["template"]["spec"]["template"]) == "n2"
     assert "1 of 2 moves. 1 left to you" in text

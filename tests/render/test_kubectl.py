@@ -112,7 +112,7 @@ def test_a_gate_that_nothing_has_is_an_error() -> None:
 
 def test_a_quota_system_is_not_bypassed_silently() -> None:
     gate = "kueue.x-k8s.io/admission"
-    script = render(plan([gated(gate)]), Asked(shell=True, gate=(gate,)))
+    script = render(plan([gated(gate)]), Asked(shell=True, gate=(gate,))).text
     assert f"\n# REMOVES the gate {gate}, as named: Kueue's quotas are BYPASSED.\n" in script
     assert "BYPASSED" in script.split("about() {")[1].split("}")[0]
 
@@ -176,7 +176,7 @@ def test_pods_that_the_plan_only_counts_are_left_to_the_reader() -> None:
 
 def test_json_lines_are_the_requests_one_a_line() -> None:
     made = plan([evict("team-b/x", "n1", VICTIM)], [gated("kantopt/hold")])
-    lines = [json.loads(line) for line in render(made, Asked()).splitlines()]
+    lines = [json.loads(line) for line in render(made, Asked()).text.splitlines()]
     assert lines == render_kubectl(made)
 
 
@@ -186,11 +186,22 @@ def test_a_script_says_what_it_does_and_what_it_only_advises() -> None:
         [gated("kantopt/hold")],
         [bind("team-a/v", "n2", PodRef(name="v-0", uid="1"))],
     )
-    head = render(made, Asked(shell=True)).split("set -u")[0]
+    head = render(made, Asked(shell=True)).text.split("set -u")[0]
     assert "# Does 1 eviction, 0 restarts (evicted, not placed), 1 binding enforced.\n" in head
     assert "# Only advises 1 action on pods: below.\n" in head
     assert "team-a/v (main: v-0) to start on n2: left to you" in head
     assert "What comes back of a pod of ReplicaSet: a new pod under a new name at once" in head
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_script_says_whether_it_can_tell_the_cluster(known: bool) -> None:
+    made = plan([evict("team-b/x", "n1", VICTIM)])
+    snapshot = made.metadata.snapshot.model_copy(update={"cluster_uid": "5e1f" if known else ""})
+    metadata = made.metadata.model_copy(update={"snapshot": snapshot})
+    script = render(made.model_copy(update={"metadata": metadata}), Asked(shell=True)).text
+    for told in (script.split("set -u")[0], script.split("about() {")[1].split("}")[0]):
+        assert ("whose namespace kube-system has the uid 5e1f" in told) is known
+        assert ("Does NOT CHECK which cluster this is" in told) is not known
 
 
 def test_every_object_is_one_of_kubernetes() -> None:

@@ -40,7 +40,7 @@ def test_kubectl_reads_what_we_read(name: str) -> None:
     target, asked = YAML_TARGETS[name]
     read = 0
     for seed in range(12):
-        text = TARGETS[target].render(hostile_plan(seed), asked)
+        text = TARGETS[target].render(hostile_plan(seed), asked).text
         found = documents(text)
         if found:
             assert read_by_kubectl(text) == found

@@ -57,7 +57,7 @@ ALL: tuple[Action, ...] = (
 
 
 def made(plan: Plan, asked: Asked | None = None) -> list[dict[str, Any]]:
-    found = documents(render(plan, asked or Asked()))
+    found = documents(render(plan, asked or Asked()).text)
     for document in found:
         check(document)
     return found
@@ -74,7 +74,7 @@ def test_a_victim_is_stopped_and_its_pods_are_let_alone() -> None:
 
 
 def test_a_workload_is_not_stopped_for_some_of_its_pods() -> None:
-    text = render(make_plan([VICTIM], [BOTH[:1]]), Asked())
+    text = render(make_plan([VICTIM], [BOTH[:1]]), Asked()).text
     assert not documents(text)
     assert "0 of 2 evictions" in text
     assert "can only be stopped as a whole, 3 pods" in " ".join(text.replace("#", "").split())
@@ -115,7 +115,7 @@ def test_an_admission_wants_a_flavor() -> None:
 
 
 def test_a_gang_of_which_the_plan_binds_a_part_is_left_to_the_reader() -> None:
-    text = render(make_plan([GANG], [ALL[:2]]), Asked())
+    text = render(make_plan([GANG], [ALL[:2]]), Asked()).text
     assert not documents(text)
     assert "0 of 3 bindings. 3 left to you" in text
 
@@ -124,7 +124,7 @@ def test_a_job_that_kueue_does_not_manage_or_whose_workload_is_unknown_is_left_a
     own = VICTIM.pod_sets[0]
     for labels, said in (({}, "does not manage"), ({"kueue.x-k8s.io/queue-name": "q"}, "8c5c")):
         job = VICTIM.model_copy(update={"pod_sets": (own.model_copy(update={"labels": labels}),)})
-        text = render(make_plan([job], [BOTH]), Asked())
+        text = render(make_plan([job], [BOTH]), Asked()).text
         assert not documents(text)
         assert said in text
 
@@ -132,11 +132,13 @@ def test_a_job_that_kueue_does_not_manage_or_whose_workload_is_unknown_is_left_a
 def test_the_roles_of_a_pod_group_have_names_that_no_plan_knows() -> None:
     own = GANG.pod_sets[0].model_copy(update={"labels": {"kueue.x-k8s.io/pod-group-name": "g"}})
     job = GANG.model_copy(update={"pod_sets": (own,)})
-    assert not documents(render(make_plan([job], [ALL[:2]]), Asked()))
+    assert not documents(render(make_plan([job], [ALL[:2]]), Asked()).text)
 
 
 def test_single_pods_are_not_moved() -> None:
-    text = render(make_plan([VICTIM], [[move("team-b/job-x-1a2b3", "n1", "n9", PODS[0])]]), Asked())
+    text = render(
+        make_plan([VICTIM], [[move("team-b/job-x-1a2b3", "n1", "n9", PODS[0])]]), Asked()
+    ).text
     assert not documents(text)
     assert "0 of 1 moves" in text
 
@@ -153,7 +155,7 @@ def test_one_wave_alone_is_written_if_it_is_asked_for() -> None:
     plan = make_plan([VICTIM, GANG], [BOTH, ALL])
     assert [item["kind"] for item in made(plan, Asked(wave=1))] == ["Workload"]
     assert [item["kind"] for item in made(plan, Asked(wave=2))] == ["Node", "Node", "Workload"]
-    assert "after 1" in render(plan, Asked(wave=2))
+    assert "after 1" in render(plan, Asked(wave=2)).text
     with pytest.raises(UsageError, match="--wave: found 3"):
         render(plan, Asked(wave=3))
 

@@ -31,7 +31,7 @@ def binds(name: str, *nodes: str) -> list[Binding]:
 
 def told(plan: Plan, asked: Asked | None = None) -> list[str]:
     """Return the lines that the script is told."""
-    text = render(plan, asked or Asked())
+    text = render(plan, asked or Asked()).text
     match = re.search(r"^plan='?(.*?)'?\n\n", text, re.S | re.M)
     assert match is not None
     return match[1].splitlines()
@@ -83,7 +83,7 @@ def test_who_moves_leaves_and_comes_back() -> None:
 )
 def test_what_slurm_cannot_be_held_to_is_advice(plan: Plan, why: str) -> None:
     assert told(plan) == []
-    text = render(plan, Asked())
+    text = render(plan, Asked()).text
     assert "nothing to do; 1 more only advised" in text
     (line,) = (line for line in text.splitlines() if line.startswith("# Only advised: "))
     assert why in line
@@ -93,7 +93,7 @@ def test_what_waits_for_advice_is_advice_and_nobody_leaves_in_vain() -> None:
     jobs = [job("1", nodes=["n1", "n2"]), job("2"), job("3", nodes=["n3"]), job("4", 2)]
     plan = make_plan(jobs, [[evict("a/1", "n1", count=1)], binds("2", "n1")])
     assert told(plan) == []
-    assert "it waits for a/1, which is only advised" in render(plan, Asked())
+    assert "it waits for a/1, which is only advised" in render(plan, Asked()).text
     victim, shared = evict("a/3", "n3", count=1, heir="a/4"), bind("a/4", "n3", count=2)
     plan = make_plan(jobs, [[victim], [shared]])
     with pytest.raises(UsageError, match="1 pod to evict for jobs that it cannot bind"):
@@ -103,14 +103,14 @@ def test_what_waits_for_advice_is_advice_and_nobody_leaves_in_vain() -> None:
 
 def test_the_script_is_sound_for_a_posix_shell(tmp_path: Path) -> None:
     path = tmp_path / "plan.sh"
-    path.write_text(render(make_plan([job("1")], [binds("1", "n1")]), Asked()))
+    path.write_text(render(make_plan([job("1")], [binds("1", "n1")]), Asked()).text)
     for shell in ("sh", "dash", "bash --posix", "busybox sh"):
         words = shell.split()
         if shutil.which(words[0]):
             subprocess.run([*words, "-n", str(path)], check=True)
     used = subprocess.run(["sh", str(path), "--bad"], capture_output=True, text=True)
     assert used.returncode == 2
-    assert used.stderr.startswith("usage: ")
+    assert used.stderr.startswith("found '--bad', expected one of the options below\nusage: ")
     if shutil.which("shellcheck") is None:
         pytest.skip("shellcheck is not installed: the script was not looked through")
     done = subprocess.run(["shellcheck", "-s", "sh", str(path)], capture_output=True, text=True)

@@ -32,7 +32,7 @@ JOB = Job(
 
 
 def made(plan: Plan, asked: Asked | None = None) -> list[dict[str, Any]]:
-    found = documents(render(plan, asked or Asked()))
+    found = documents(render(plan, asked or Asked()).text)
     for document in found:
         check(document)
     return found
@@ -47,7 +47,7 @@ def test_a_job_of_which_all_is_evicted_is_aborted() -> None:
 
 
 def test_some_pods_of_a_job_are_left_to_the_reader() -> None:
-    text = render(make_plan([JOB], [[evict("team-b/x-8c5c", "n1", PODS[0])]]), Asked())
+    text = render(make_plan([JOB], [[evict("team-b/x-8c5c", "n1", PODS[0])]]), Asked()).text
     assert not documents(text)
     assert "0 of 1 evictions" in text
 
@@ -56,11 +56,11 @@ def test_what_is_no_job_of_volcano_is_not_aborted() -> None:
     bare = JOB.pod_sets[0].model_copy(update={"labels": {}})
     for changed in ({"uid": ""}, {"pod_sets": (bare,)}):
         plan = make_plan([JOB.model_copy(update=changed)], [[evict("team-b/x-8c5c", "n1", *PODS)]])
-        assert not documents(render(plan, Asked()))
+        assert not documents(render(plan, Asked()).text)
 
 
 def test_a_gated_pod_is_given_its_node_and_keeps_its_gate() -> None:
-    text = render(make_plan([], [[bind("team-a/w", "n2", GATED)]]), Asked())
+    text = render(make_plan([], [[bind("team-a/w", "n2", GATED)]]), Asked()).text
     (pod,) = documents(text)
     check(pod)
     assert pod["metadata"] == {"name": "w-0", "namespace": "team-a", "uid": "77aa"}
@@ -70,7 +70,7 @@ def test_a_gated_pod_is_given_its_node_and_keeps_its_gate() -> None:
 
 def test_pods_without_gate_and_moves_are_left_to_the_reader() -> None:
     actions = [bind("team-a/w", "n2", PODS[0]), move("team-b/x-8c5c", "n1", "n3", PODS[1])]
-    text = render(make_plan([JOB], [actions]), Asked())
+    text = render(make_plan([JOB], [actions]), Asked()).text
     assert not documents(text)
     assert "2 left to you" in text
 

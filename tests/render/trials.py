@@ -73,7 +73,7 @@ def plan_documents(seed: int, folder: Path) -> list[str]:
 def kubectl_requests(seed: int, folder: Path) -> list[str]:
     """Requests name pods as the plan does, one on a line, and only such as there can be."""
     plan = hostile_plan(seed)
-    text = TARGETS["kubectl"].render(plan, Asked(evict_anyway=True))
+    text = TARGETS["kubectl"].render(plan, Asked(evict_anyway=True)).text
     found = [json.loads(line) for line in text.split("\n") if line]
     faults = unprintable(text)
     evicted = Counter(_pod(item["body"]) for item in found if item["verb"] == "create")
@@ -90,7 +90,7 @@ def kubectl_requests(seed: int, folder: Path) -> list[str]:
 def kubectl_script(seed: int, folder: Path) -> list[str]:
     """A script runs kubectl and text tools alone; where it would act it finds no cluster."""
     plan = hostile_plan(seed, without_nul)
-    script = TARGETS["kubectl"].render(plan, Asked(shell=True, evict_anyway=True))
+    script = TARGETS["kubectl"].render(plan, Asked(shell=True, evict_anyway=True)).text
     shell = Shell(folder, real=("awk", "cat", "cut", "date", "sleep"))
     expected = ("the script ends with 3", "the shell says b'REFUSED", "the shell says b'node ")
     faults = [f for f in shell.run(f"KANTOPT_MAX_AGE=0\n{script}") if not f.startswith(expected)]
@@ -110,7 +110,7 @@ def slurm_script(seed: int, folder: Path) -> list[str]:
     if rng.random() < 0.7:
         plan = _on_real_nodes(plan)
     try:
-        script = TARGETS["slurm"].render(plan, Asked(evict_anyway=True))
+        script = TARGETS["slurm"].render(plan, Asked(evict_anyway=True)).text
     except BadDataError as error:
         return [] if "the name of a Slurm node" in str(error) else [str(error)]
     head, _, body = script.partition("\nusage=")
@@ -169,7 +169,7 @@ def _nodes(plan: Plan) -> set[str]:
 def manifests(name: TargetName, asked: Asked, seed: int, folder: Path) -> list[str]:
     """Documents hold strings of the plan and of the renderer, whole, and no others."""
     plan = hostile_plan(seed)
-    text = TARGETS[name].render(plan, asked)
+    text = TARGETS[name].render(plan, asked).text
     faults = unprintable(text)
     found = [item for item in yaml.load_all(text, yaml.CSafeLoader) if item is not None]
     if [item for item in parse_yaml(text, "file") if item is not None] != found:
@@ -263,6 +263,6 @@ def _constants(name: TargetName, asked: Asked) -> frozenset[str]:
     for seed in range(300):
         rng = random.Random(f"harmless {seed}")
         plan = draw_plan(rng, harmless(rng))
-        for document in yaml.load_all(TARGETS[name].render(plan, asked), yaml.CSafeLoader):
+        for document in yaml.load_all(TARGETS[name].render(plan, asked).text, yaml.CSafeLoader):
             seen |= {string for string in strings(document) if "zz" not in string}
     return frozenset(seen)

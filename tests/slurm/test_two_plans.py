@@ -27,7 +27,7 @@ def job_of(slurm: Slurm, identity: str, count: int) -> Job:
 def script_of(slurm: Slurm, plan: Plan) -> Path:
     """Write the script of a plan."""
     path = slurm.folder / "made.sh"
-    path.write_text(render(plan, Asked()))
+    path.write_text(render(plan, Asked()).text)
     return path
 
 

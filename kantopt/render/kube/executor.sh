@@ -429,6 +429,11 @@ main() {
       exit 0
       ;;
     *)
+      case $argument in
+      --dry-run*) expected='--dry-run=server (the API server checks every request, nothing changes)' ;;
+      *) expected='one of the options below' ;;
+      esac
+      say "found '$argument', expected $expected" >&2
       usage >&2
       exit 2
       ;;

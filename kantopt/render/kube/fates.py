@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kantopt.errors import UsageError
-from kantopt.render.kube.gates import check_named, keeps
+from kantopt.render.kube.gates import OURS, check_named, keeps
 from kantopt.render.targets import Asked
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.plan import Binding, Eviction, Move, NodeRef, Plan
 
 Action = Binding | Eviction | Move
+_WORDS: dict[type[Action], str] = {Eviction: "evictions", Move: "moves", Binding: "bindings"}
+"""As headers count them, in pods."""
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,252}")
 _PATH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,316}")
 _REMADE = {
@@ -21,6 +23,10 @@ _REMADE = {
     "DaemonSet": "a DaemonSet makes its pods anew on the node they left",
     "Node": "the kubelet starts it again where it was",
 }
+_HOLD = (
+    f"nobody says where such pods run but their scheduler; make them with the gate {OURS} and plan "
+    "with --gated (docs/with-kubernetes.md)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,8 @@ class Fate:
     seen whether they did; advise: neither."""
     why: str = ""
     """Why it is not done."""
+    remedy: str = ""
+    """What would let it be done, if anybody can."""
 
 
 def is_safe(text: str) -> bool:
@@ -83,6 +91,26 @@ class Fates:
             for _, item in self._actions
             if isinstance(item, kind) and self._fates[item.id].does in does
         )
+
+    def notes(self) -> Iterator[str]:
+        """Say of each kind of action how much is not enforced, why, and what would help."""
+        for kind, word in _WORDS.items():
+            left = [
+                self._fates[item.id]
+                for _, item in self._actions
+                if isinstance(item, kind) and self._fates[item.id].does != "do"
+            ]
+            if not left:
+                continue
+            done, watched, advised = (self.count(kind, d) for d in ("do", "watch", "advise"))
+            counts = [f"{advised} only advised"] if advised else []
+            counts += [f"{watched} only watched"] if watched else []
+            first = next((fate for fate in left if fate.remedy), left[0])
+            remedy = f"; {first.remedy}" if first.remedy else ""
+            yield (
+                f"kubectl: {done} of {done + watched + advised} {word} are enforced, "
+                f"{', '.join(counts)}: {first.why}{remedy}"
+            )
 
     def check_not_in_vain(self) -> None:
         """Refuse a plan that evicts for pods that nobody can be made to place.
@@ -151,7 +179,7 @@ class Fates:
             return Fate("advise", why)
         ungated = [pod.name for pod in item.pods if not pod.scheduling_gates]
         if ungated:
-            return Fate(watch, f"no scheduling gate holds back {ungated[0]}")
+            return Fate(watch, f"no scheduling gate holds back {ungated[0]}", _HOLD)
         for pod in item.pods:
             if kept := keeps(pod.scheduling_gates, self._asked.gate):
                 return Fate("advise", f"{pod.name} keeps the gate {kept[0]} unless --gate names it")
@@ -159,7 +187,8 @@ class Fates:
 
     def _restart(self, item: Move) -> Fate:
         if not self._asked.evict_anyway:
-            return Fate("advise", "nothing makes its pods come back where they should")
+            why = "nothing makes its pods come back where they should"
+            return Fate("advise", why, "--evict-anyway restarts them all the same")
         for pod in item.pods:
             why = _REMADE.get(pod.owner_kind if pod.owner_uid else "", "")
             if why:

@@ -16,8 +16,13 @@ def header_lines(plan: Plan, fates: Fates, requests: list[Request]) -> list[str]
     moves = fates.count(Move, "do")
     advised = sum(fates.count(kind, "advise", "watch") for kind in (Binding, Eviction, Move))
     watched = fates.count(Binding, "watch")
+    known = snapshot.cluster_uid
     lines = [
         f"Plan {plan.metadata.plan_id} for the snapshot of {snapshot.captured_at or 'no date'}",
+        f"Only for the cluster whose namespace kube-system has the uid {known}."
+        if known
+        else "Does NOT CHECK which cluster this is, only that the nodes it names are those of the "
+        "plan: `namespaces` were not in the input, so that the uid of kube-system is not known.",
         f"Does {_count(fates.count(Eviction, 'do'), 'eviction')}, {_count(moves, 'restart')} "
         f"(evicted, not placed), {_count(fates.count(Binding, 'do'), 'binding')} enforced.",
         f"Only advises {_count(advised, 'action')} on pods: {'below' if advised else 'none'}"

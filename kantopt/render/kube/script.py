@@ -14,7 +14,7 @@ from importlib.resources import files
 from kantopt.render.kube.cordons import cordons
 from kantopt.render.kube.fates import Fates, actions_of, is_safe, pods_known
 from kantopt.render.kube.header import header_lines
-from kantopt.render.kube.requests import Pins, as_json, requests_of
+from kantopt.render.kube.requests import Pins, Request, as_json
 from kantopt.render.shell import comment, one_line, word
 from kantopt.render.steps import namespace_of
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
@@ -24,7 +24,7 @@ Evicts and pins only what the plan means by uid, wave by wave, and stops at the 
 surprise. Run it again to go on. --dry-run=server changes nothing; --help says more."""
 
 
-def script_of(plan: Plan, fates: Fates) -> str:
+def script_of(plan: Plan, fates: Fates, requests: list[Request]) -> str:
     """Write a plan as a script.
 
     Parameters
@@ -33,8 +33,10 @@ def script_of(plan: Plan, fates: Fates) -> str:
         The plan.
     fates
         What becomes of its actions.
+    requests
+        The same as requests, and notes.
     """
-    told = header_lines(plan, fates, requests_of(plan, fates))
+    told = header_lines(plan, fates, requests)
     rows = list(_rows(plan, fates))
     namespaces = sorted({row[3] for row in rows if row[0] not in ("node", "known")})
     lines = [

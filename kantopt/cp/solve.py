@@ -182,43 +182,38 @@ class _Run:
         part of its share presolve may break symmetries, which proves best but mostly loses the
         incumbent; then they are kept, and the search goes on from there.
         """
+        tier, cp, best = self.tiers[i], self.model.cp, self.incumbent
         share = 1.0 if i + 1 == len(self.tiers) else 0.5
         proving = share * self.budget.proving
         for keep, part in ((False, proving), (True, share - proving)):
             if part <= 0 or (keep and self.spent()):
                 break
-            floor = max(floor, self._solve(i, floor, part, keep=keep))
-            best = self.incumbent
-            if self.infeasible or not (best.missing or best.values[i] > floor):
+            expression = self.model.expression(tier)
+            cp.minimize(expression)
+            if self.work is not None:
+                # Workers that take turns can crash when a callback ends the search (OR-Tools 9.15);
+                # told that there is nothing better, they end by themselves.
+                cp.add(expression >= floor)
+            if not best.missing:
+                self.model.hint(best.placement)
+            solver = self._solver(part)
+            solver.parameters.keep_symmetry_in_presolve = keep
+            told = _EachSolution(self.model, best, floor if self.work is None else None)
+            status = accepted(solver.solve(cp, told), cp, f"tier {tier.name}")
+            if self.work is not None:
+                self.work -= solver.response_proto.deterministic_time
+            if status == cp_model.INFEASIBLE:
+                if not best.missing:
+                    raise ValueError(f"tier {tier.name}: the model refuses a legal placement")
+                self.infeasible = True
+                break
+            if status in SOLVED:
+                # What a search ends with can be worse than what it was given.
+                best.offer(self.model.extract(solver.value), legal=True)
+            floor = max(floor, round_up(solver.best_objective_bound))
+            if not best.missing and best.values[i] <= floor:
                 break
         return floor
-
-    def _solve(self, i: int, floor: int, share: float, *, keep: bool) -> int:
-        tier, cp = self.tiers[i], self.model.cp
-        cp.minimize(self.model.expression(tier))
-        stop: int | None = floor
-        if self.work is not None:
-            # Workers that take turns can crash when a callback ends the search (OR-Tools 9.15);
-            # told that there is nothing better, they end by themselves.
-            cp.add(self.model.expression(tier) >= floor)
-            stop = None
-        if not self.incumbent.missing:
-            self.model.hint(self.incumbent.placement)
-        solver = self._solver(share)
-        solver.parameters.keep_symmetry_in_presolve = keep
-        told = _EachSolution(self.model, self.incumbent, stop)
-        status = accepted(solver.solve(cp, told), cp, f"tier {tier.name}")
-        if self.work is not None:
-            self.work -= solver.response_proto.deterministic_time
-        if status == cp_model.INFEASIBLE:
-            if not self.incumbent.missing:
-                raise ValueError(f"tier {tier.name}: the model refuses a legal placement")
-            self.infeasible = True
-            return floor
-        if status in SOLVED:
-            # What a search ends with can be worse than what it was given.
-            self.incumbent.offer(self.model.extract(solver.value), legal=True)
-        return round_up(solver.best_objective_bound)
 
     def _solver(self, share: float) -> cp_model.CpSolver:
         seconds = None if self.work is not None else self.budget.deadline.remaining() * share

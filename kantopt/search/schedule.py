@@ -16,9 +16,10 @@ from kantopt.clock import elapsed
 from kantopt.errors import UsageError
 from kantopt.schema.hints import did_you_mean
 from kantopt.search.engine.technique import Technique, Turn
-from kantopt.shares import FIRST_TIERS
+from kantopt.shares import FIRST_TIERS, WHOLE
 
 if TYPE_CHECKING:
+    from kantopt.clock import Deadline
     from kantopt.search.engine.desk import Desk
 
 # -- when each applies
@@ -198,19 +199,32 @@ def search(desk: Desk, *, undivided: bool = False) -> bool:
     """Search until nothing is left to gain or the time is up.
 
     What shares nothing is searched apart first, unless the question is to stay ``undivided``.
-    Returns whether there provably is no legal placement: a required job has no place.
+    Returns whether there provably is no legal placement: a required job has no place. A fault of a
+    technique must not cost what the others find; where there is no plan yet there are none.
     """
     ended = None if undivided else _divided(desk)
     if ended is not None:
         return ended
-    if desk.incumbent.missing or desk.forbidden:
-        return desk.give(Turn(CP_SAT))
     for turn in _turns(desk):
-        if desk.give(turn):
-            return True
-        if desk.done():
-            break
+        technique = turn.technique
+        if not desk.applies(technique):
+            continue
+        desk.begin(technique)
+        try:
+            if technique.load()(desk, _until(desk, turn)):
+                return True
+        except Exception as error:
+            if desk.incumbent.missing:
+                raise
+            desk.note(f"a technique failed ({technique.name}): {error!r}")
     return False
+
+
+def _until(desk: Desk, turn: Turn) -> Deadline:
+    """Until when a technique may run whose turn it is."""
+    deadline = desk.budget.deadline
+    divided = desk.budget.work is None and turn.share < 1 and deadline.remaining() > WHOLE
+    return deadline.share(turn.share) if divided else deadline
 
 
 def _divided(desk: Desk) -> bool | None:
@@ -243,12 +257,21 @@ def _divided(desk: Desk) -> bool | None:
 
 def _turns(desk: Desk) -> Iterator[Turn]:
     """Yield the turns that there are, until none of those that come again can do anything."""
-    if desk.budget.work is not None:
-        yield from (turn for turn in FIRST if turn.by_work)
+    if desk.incumbent.missing or desk.forbidden:
+        yield Turn(CP_SAT)
         return
-    yield from FIRST
+    for turn in FIRST:
+        if desk.budget.work is None or turn.by_work:
+            yield turn
+            if desk.done():
+                return
+    if desk.budget.work is not None:
+        return
     while any(desk.may(turn.technique) and not turn.technique.hinders(desk) for turn in IN_TURN):
         began = elapsed()
-        yield from IN_TURN
+        for turn in IN_TURN:
+            yield turn
+            if desk.done():
+                return
         if elapsed() - began < IDLE:
             return  # those that apply have nothing to do, and would have nothing the next time

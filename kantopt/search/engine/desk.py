@@ -11,9 +11,8 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.search.engine.incumbent import Incumbent
-from kantopt.search.engine.technique import BY_WISH, Technique, Turn
+from kantopt.search.engine.technique import BY_WISH, Technique
 from kantopt.search.known import Bound, Numbers, Source
-from kantopt.shares import WHOLE
 from kantopt.verify.rules import is_legal
 
 
@@ -119,34 +118,20 @@ class Desk:
         """How often the technique that is at work was at work before."""
         return max(0, self._runs[name] - 1)
 
-    def begin(self, technique: Technique) -> None:
-        """Pass on which technique is at work from now on."""
-        self._runs[technique.name] += 1
-        self._line.begun(technique)
-
-    def give(self, turn: Turn) -> bool:
-        """Have a technique run if it applies; say whether there provably is no legal placement.
-
-        A fault of it must not cost what the others find; where there is no plan yet there are none.
-        """
-        technique, deadline = turn.technique, self.budget.deadline
+    def applies(self, technique: Technique) -> bool:
+        """Whether a technique is to run now; pass on why not."""
         if not self.may(technique):
             return False
         self.refresh()
         why_not = technique.hinders(self)
         if why_not:
             self.leave_out(technique, why_not)
-            return False
-        if self.budget.work is None and turn.share < 1 and deadline.remaining() > WHOLE:
-            deadline = deadline.share(turn.share)
-        self.begin(technique)
-        try:
-            return bool(technique.load()(self, deadline))
-        except Exception as error:
-            if self.incumbent.missing:
-                raise
-            self.note(f"a technique failed ({technique.name}): {error!r}")
-            return False
+        return not why_not
+
+    def begin(self, technique: Technique) -> None:
+        """Pass on which technique is at work from now on."""
+        self._runs[technique.name] += 1
+        self._line.begun(technique)
 
     def refresh(self) -> bool:
         """Take the news from the planner; say whether they bettered the incumbent."""

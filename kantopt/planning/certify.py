@@ -319,6 +319,7 @@ class _Certification:
         if (lacking, *values) >= key:
             return None
         answer = run.answer(placement, waves, examined=True)
+        values = tuple(row.value for row in answer.tiers)
         plan = plan_document(self.question, self.instance, answer)
         differs = [
             tier.name for tier, a, b in zip(self.tiers, values, key[1:], strict=True) if a != b

@@ -261,8 +261,7 @@ class Run:
         if ending.infeasible and not forbidden:
             self.infeasible = True
             self.instance = _not_required(self.instance)
-            best = incumbent.best
-            self.incumbent = self._begin(best.placement, best.by, incumbent.tally)
+            self.incumbent = self._begin(incumbent.placement, incumbent.best.by, incumbent.tally)
             return self.search()
         spare(self.instance, incumbent, deadline)
         come_nearer(incumbent, self.last, deadline)
@@ -284,7 +283,12 @@ class Run:
         """Gather what the plan document says; ``placement`` is what answers the question."""
         from kantopt.planning.document import Answer
         from kantopt.planning.drained import drain_words
+        from kantopt.planning.first_come import first_come
 
+        finder = next(
+            (one.by for one in self.incumbent.history if one.placement is placement), "cp-sat"
+        )
+        placement, waves = first_come(self.instance, placement, waves, self.last)
         known = self.incumbent.known
         rows = tier_rows(
             self.tiers,
@@ -293,23 +297,19 @@ class Run:
             known if examined else None,
         )
         missing = check(self.asked, placement, (Rule.REQUIRED,))
-        infeasible = self.infeasible
         alone = "" if self.asked.model.pending is None else ", other pending jobs left aside"
         self.warnings += [
             f"{v.subject} is required and "
-            + (f"provably has no place{alone}" if infeasible else "was not placed")
+            + (f"provably has no place{alone}" if self.infeasible else "was not placed")
             + f" ({v.message})"
             for v in missing
         ]
         proved = all(row.status == "OPTIMAL" for row in rows) and not missing
         status: docs.Status = "OPTIMAL" if proved else "FEASIBLE"
-        if infeasible:
+        if self.infeasible:
             status = "INFEASIBLE"
         elif not examined:
             status = "UNKNOWN"
-        finder = next(
-            (one.by for one in self.incumbent.history if one.placement is placement), "cp-sat"
-        )
         final = apply(self.instance.current, waves) if examined else placement
         follows = self._cascade(final)
         end = self.search_end or self.searching

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from kantopt.schema import jobs as docs
 from kantopt.schema.duration import duration_seconds
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.snapshot import ClusterSnapshot
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Ages:
@@ -23,6 +25,11 @@ class Ages:
         self._min_runtime = model.limits.min_runtime
         # Jobs that differ only in what they would lose are alike for all who do not ask.
         self._counts_losses = model.asks_for(Metric.LOST_GPU_SECONDS)
+
+    def created(self, job: docs.Job) -> int | None:
+        """Microseconds since 1970 when a job was submitted, if it says so."""
+        time = _time(job.creation_time)
+        return None if time is None else (time - _EPOCH) // timedelta(microseconds=1)
 
     def waited(self, job: docs.Job) -> int:
         """Seconds since a job was submitted."""

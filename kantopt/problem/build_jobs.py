@@ -101,6 +101,7 @@ class JobsBuilder:
                 most_moves=None if most is None or most >= running else most,
                 moves_at_once=None if at_once is None or at_once >= running else at_once,
                 waited_seconds=self._ages.waited(document),
+                created=self._ages.created(document),
                 ran_seconds=self._ages.ran(document),
             )
         )

@@ -170,6 +170,8 @@ class Job:
     """Evicting one pod evicts them all."""
     disruption_cost: int
     waited_seconds: int
+    created: int | None = None
+    """Microseconds since 1970 when it was submitted; who does not say counts as the newest."""
     ran_seconds: int = 0
     """Since its start; of interest only to those who evict the latest first."""
     max_moves: int | None = None

@@ -106,6 +106,7 @@ class _Renumbering:
             all_victims=job.all_victims,
             disruption_cost=job.disruption_cost,
             waited_seconds=job.waited_seconds,
+            created=job.created,
             max_moves=job.max_moves,
             most_moves=job.most_moves,
             moves_at_once=job.moves_at_once,

@@ -10,6 +10,8 @@ SLURM_TEXT = "slurmText"
 """Key under which a document holds text of Slurm as it was printed."""
 SLURM_TOPOLOGIES = "slurmTopologies"
 """Key under which a document holds the list of a topology.yaml."""
+SLURM_RECORDS = "slurmRecords"
+"""Key under which a document holds records that have been read: no file has it."""
 _SLURM_TEXT = re.compile(
     r"(JobId|NodeName|PartitionName|ReservationName|SwitchName|BlockName|BlockSizes)=\S"
     r"|Configuration data as of \d|Name\|Priority\||No (jobs|reservations|nodes) in the "
@@ -69,7 +71,7 @@ def is_slurm_topology(value: object) -> bool:
 
 def is_slurm(data: dict[str, Any]) -> bool:
     """Whether a document comes from Slurm: text, topology.yaml, or what ``--json`` prints."""
-    if SLURM_TEXT in data or SLURM_TOPOLOGIES in data:
+    if SLURM_TEXT in data or SLURM_TOPOLOGIES in data or SLURM_RECORDS in data:
         return True
     return (
         "apiVersion" not in data

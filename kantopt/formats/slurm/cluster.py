@@ -22,6 +22,7 @@ from kantopt.formats.slurm.jobs import (
 )
 from kantopt.formats.slurm.nodes import read_node
 from kantopt.formats.slurm.partitions import Partitions
+from kantopt.formats.slurm.pins import unpinned
 from kantopt.formats.slurm.policy import Policy, ranks
 from kantopt.formats.slurm.quotas import quotas
 from kantopt.formats.slurm.records import Record
@@ -200,10 +201,11 @@ class _Import:
         """Group what holds nodes or waits for them: components of one job are together."""
         groups: dict[tuple[str, str, str], list[Piece]] = {}
         running: dict[str, int] = {}
-        records = self._records.of("JobId")
+        records = [unpinned(record) for record in self._records.of("JobId")]
         states = {id(record): state_of(record) for record in records}
         for record in records:
-            if states[id(record)] == "running" and record.text("ArrayJobId"):
+            has_nodes = states[id(record)] == "running" or record.text(names.CHOSEN)
+            if has_nodes and record.text("ArrayJobId"):
                 array = record.text("ArrayJobId")
                 running[array] = running.get(array, 0) + 1
         for record in records:
@@ -218,7 +220,7 @@ class _Import:
             found = tasks_of(record)
             if found is not None:
                 tasks = found
-            if state == "pending":
+            if state == "pending" and not record.text(names.CHOSEN):
                 tasks = self._allowed(record, tasks, running)
             for task in tasks:
                 piece = Piece(record, state, task)
@@ -250,6 +252,8 @@ class _Import:
     def _counts(self, piece: Piece, partitions: Partitions, reservations: Reservations) -> bool:
         """Whether a job that waits is asked about; what is left out is counted."""
         record = piece.record
+        if piece.chosen:
+            return True
         name = f"{owner_of(record)}/{piece.id}"
         why = held(record) or partitions.refuses(partitions_of(record), record)
         reservation = record.text("Reservation")

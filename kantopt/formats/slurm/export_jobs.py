@@ -108,9 +108,12 @@ def _held(podsets: Sequence[PodSet]) -> Iterator[str]:
     """Write what a job that runs holds, node by node."""
     first = podsets[0]
     hosts = [place.node for podset in podsets for place in podset.assignments]
-    required, excluded = _listed(first.node_affinity, "In"), _listed(first.node_affinity, "NotIn")
-    del required  # on what it runs stands in its list of nodes
-    yield f"ReqNodeList=(null) ExcNodeList={compress_hostlist(excluded) or '(null)'}"
+    required = {name for podset in podsets for name in _listed(podset.node_affinity, "In")}
+    excluded = _listed(first.node_affinity, "NotIn")
+    yield (
+        f"ReqNodeList={compress_hostlist(sorted(required)) or '(null)'} "
+        f"ExcNodeList={compress_hostlist(excluded) or '(null)'}"
+    )
     yield f"NodeList={compress_hostlist(hosts)}"
     total = sum(_amounts(p).get("cpu", 0) // 1000 * p.count for p in podsets)
     yield f"NumNodes={len(hosts)} NumCPUs={total} NumTasks={len(hosts)}"

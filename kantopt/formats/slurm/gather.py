@@ -10,7 +10,7 @@ from kantopt.formats.slurm.json_records import read_json
 from kantopt.formats.slurm.records import Record, later, span_seconds
 from kantopt.formats.slurm.text import read_text
 from kantopt.formats.slurm.topology import yaml_records
-from kantopt.schema.raw import SLURM_TEXT, SLURM_TOPOLOGIES, RawDocument
+from kantopt.schema.raw import SLURM_RECORDS, SLURM_TEXT, SLURM_TOPOLOGIES, RawDocument
 
 _JOINED = ("Partitions", "State")
 """Fields of a node of which each record may tell a part: ``sinfo`` lists it once per partition."""
@@ -29,6 +29,11 @@ class Records:
     def of(self, *kinds: str) -> list[Record]:
         """Return the records of some kinds, in the order of the input."""
         return [record for kind in kinds for record in self._by_kind.get(kind, {}).values()]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds of which there are records."""
+        return tuple(self._by_kind)
 
     def moment(self) -> str | None:
         """Return the newest time that records mention: they were printed then or moments later.
@@ -72,5 +77,7 @@ def _read(raw: RawDocument, problems: list[Problem]) -> Iterator[Record]:
         yield from read_text(raw.data[SLURM_TEXT], raw.label, problems)
     elif SLURM_TOPOLOGIES in raw.data:
         yield from yaml_records(raw.data[SLURM_TOPOLOGIES], raw.label, problems)
+    elif SLURM_RECORDS in raw.data:
+        yield from (replace(record, problems=problems) for record in raw.data[SLURM_RECORDS])
     else:
         yield from read_json(raw.data, raw.label, problems)

@@ -46,6 +46,11 @@ class Piece:
         """What ``scontrol`` calls it."""
         return id_of(self.record, self.task)
 
+    @property
+    def chosen(self) -> bool:
+        """Whether it has got its nodes since an earlier snapshot, and waits for them here."""
+        return self.record.text(names.CHOSEN) == "1"
+
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
@@ -124,28 +129,10 @@ class JobsReader:
         return takes_whole_nodes(record, self._around.exclusive, linear=self._around.linear)
 
     def _podsets(self, piece: Piece, standing: Standing) -> list[PodSet]:
-        record, around = piece.record, self._around
+        record = piece.record
         whole = self.is_whole(record)
-        if piece.state != "pending":
-            shares: dict[tuple[tuple[str, int], ...], list[str]] = {}
-            for host, amounts in held(record, around.threads, around.offered, whole=whole):
-                if host in around.offered:
-                    if amounts.get(GPU) and not types_of(amounts):
-                        self._note_types(piece, host)
-                    shares.setdefault(tuple(sorted(amounts.items())), []).append(host)
-                else:
-                    text = "pods on nodes that are not in the input are left out"
-                    around.notes.add(text, f"{piece.id} on {host}")
-            rest = sorted(shares.items(), key=lambda item: item[1])
-            apart = sum(map(len, shares.values())) > 1
-            shapes = [
-                (Shape(len(hosts), len(hosts), dict(amounts), apart), hosts)
-                for amounts, hosts in rest
-            ]
-            return [
-                self._podset(piece, standing, shape, hosts=tuple(hosts), number=k)
-                for k, (shape, hosts) in enumerate(shapes)
-            ]
+        if piece.state != "pending" or piece.chosen:
+            return self._standing_podsets(piece, standing, whole)
         shape = wanted(record, whole=whole)
         if whole:
             shape = replace(shape, amounts=self._at_least(shape.amounts, record))
@@ -159,6 +146,37 @@ class JobsReader:
         return [
             self._podset(piece, standing, some, only=tuple(required), number=1),
             self._podset(piece, standing, others, never=tuple(required), number=1),
+        ]
+
+    def _standing_podsets(self, piece: Piece, standing: Standing, whole: bool) -> list[PodSet]:
+        """Make a pod set of the nodes on which a job holds the same, named by it or not."""
+        record, around = piece.record, self._around
+        required = frozenset(record.hosts("ReqNodeList"))
+        shares: dict[tuple[bool, tuple[tuple[str, int], ...]], list[str]] = {}
+        for host, amounts in held(record, around.threads, around.offered, whole=whole):
+            if host in around.offered:
+                if amounts.get(GPU) and not types_of(amounts):
+                    self._note_types(piece, host)
+                shares.setdefault((host in required, tuple(sorted(amounts.items()))), []).append(
+                    host
+                )
+            else:
+                text = "pods on nodes that are not in the input are left out"
+                around.notes.add(text, f"{piece.id} on {host}")
+        apart = sum(map(len, shares.values())) > 1
+        first = int(piece.chosen and len(shares) > 1)  # as where required nodes are apart
+        return [
+            self._podset(
+                piece,
+                standing,
+                Shape(len(hosts), len(hosts), dict(amounts), apart),
+                hosts=tuple(hosts),
+                only=tuple(sorted(required)) if named else (),
+                number=k,
+            )
+            for k, ((named, amounts), hosts) in enumerate(
+                sorted(shares.items(), key=lambda item: item[1]), first
+            )
         ]
 
     def _note_types(self, piece: Piece, host: str) -> None:
@@ -195,7 +213,7 @@ class JobsReader:
             requests[names.WHOLE_NODE] = names.SHARES if self.is_whole(record) else 1
         role = piece.id if "+" in piece.id else "main"
         if number:
-            role = f"{role}-nodes" if only else f"{role}-{number + 1}"
+            role = f"{role}-nodes" if only and not hosts else f"{role}-{number + 1}"
         features, eligible = self._eligible(piece, only, never)
         refs = tuple(
             PodRef(
@@ -210,7 +228,8 @@ class JobsReader:
             topology_key=names.HOSTNAME, label_selector=LabelSelector(match_labels=label)
         )
         # What is asked of two pod sets together stands in their job.
-        request = None if hosts or number else self._closeness(record, shape.count)
+        waits = piece.state == "pending"
+        request = self._closeness(record, shape.count) if waits and not number else None
         reserved = (eligible.reservation,) if eligible.reservation else ()
         return PodSet(
             name=role,
@@ -226,15 +245,19 @@ class JobsReader:
             pod_anti_affinity=(away,) if shape.apart else (),
             terminating=piece.state == "completing",
             not_modelled=features,
-            assignments=tuple(
-                Assignment(node=host, pods=(ref,)) for host, ref in zip(hosts, refs, strict=False)
+            assignments=()
+            if waits
+            else tuple(
+                Assignment(node=node, pods=(ref,)) for node, ref in zip(hosts, refs, strict=True)
             ),
-            pods=() if hosts else refs,
+            pods=refs if waits else (),
         )
 
     def _closeness(self, record: Record, count: int) -> TopologyRequest | None:
         around = self._around
-        return closeness(record, count, around.level, around.moment, around.notes)
+        chosen = record.text(names.CHOSEN) == "1"
+        moment = record.time("StartTime") if chosen else around.moment
+        return closeness(record, count, around.level, moment, around.notes)
 
     def _together(
         self, pieces: Sequence[Piece], podsets: Sequence[PodSet]

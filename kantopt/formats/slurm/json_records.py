@@ -24,6 +24,7 @@ _JOB: Names = {
     "Priority": ("priority",),
     "JobState": ("job_state",),
     "Reason": ("state_reason",),
+    "Restarts": ("restart_cnt",),
     "Dependency": ("dependency",),
     "Partition": ("partition",),
     "ReqNodeList": ("required_nodes",),

@@ -20,3 +20,6 @@ WHOLE_NODE = "slurm/node-share"
 """Resource of which a node has :data:`SHARES`: who takes it whole shares the node with nobody."""
 SHARES = 1024
 HOSTNAME = "kubernetes.io/hostname"
+CHOSEN = "Chosen"
+"""Mark of the record of a job that has got its nodes since an earlier snapshot: it counts as one
+that waits, for the shares of nodes that it holds."""

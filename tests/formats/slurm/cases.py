@@ -75,6 +75,8 @@ def _running(draw: Any, head: str, nodes: list[str]) -> str:
     lines = _common(draw, head)
     hosts = draw(st.lists(st.sampled_from(nodes), min_size=1, max_size=3, unique=True))
     lines.append(f"NodeList={','.join(hosts)} NumNodes={len(hosts)} NumTasks={len(hosts)}")
+    named = draw(st.lists(st.sampled_from(hosts), max_size=2, unique=True))
+    lines.append(f"ReqNodeList={','.join(named)}")
     total = 0
     for host in hosts:
         cpus = draw(st.integers(1, 16))

@@ -28,7 +28,7 @@ def certify(
         typer.Option(
             "--after",
             metavar="FILE",
-            help="A later snapshot, or `kubectl get` output: what became of the cluster is judged "
+            help="A later snapshot or dump (kubectl, Slurm): what became of the cluster is judged "
             "in place of a plan. Repeatable.",
         ),
     ] = None,

@@ -6,11 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from kantopt.formats.fates import Events, became, terminal
 from kantopt.formats.owners import Owners, Raw, key_of, view_of
+from kantopt.formats.pair import Key
 from kantopt.formats.view import View
 from kantopt.schema.history import Fate
-
-Key = tuple[str, str, str]
-"""Namespace, name and uid of a pod."""
 
 
 class Dumps:

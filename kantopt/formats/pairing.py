@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from kantopt.formats.claims_between import claims_between, is_claim
 from kantopt.formats.fates import terminal
-from kantopt.formats.history import Dumps, Key
+from kantopt.formats.history import Dumps
 from kantopt.formats.objects import KINDS
 from kantopt.formats.owners import Raw, key_of, view_of
+from kantopt.formats.pair import Key, Pair, Vanished
 from kantopt.formats.view import View
 from kantopt.schema.history import History
 
@@ -18,44 +18,12 @@ _TOLD_BY = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "JobS
 """Kinds that have told what became of pods: an import that does not read them needs no warning."""
 
 
-@dataclass(frozen=True, slots=True)
-class Vanished:
-    """A pod that held room in the first dump and does not in the second."""
+class KubernetesDumps(Dumps):
+    """Two dumps of Kubernetes objects, compared and put together."""
 
-    namespace: str
-    labels: Mapping[str, str]
-    node: str
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """What happened between two dumps, as objects to import and places to look them up in."""
-
-    objects: tuple[Raw, ...]
-    """The cluster with the pods that are judged where they were: running, or waiting."""
-    places: Mapping[Key, str | None]
-    """Node of each of these in the later dump, where it is another; ``None``: none."""
-    given: frozenset[Key]
-    """Pods that came since and that nobody chose a node for: they run from the beginning."""
-    vanished: tuple[Vanished, ...]
-    history: History
-
-
-def pair_of(dumps: Dumps, given: frozenset[Key] = frozenset(), *, settled: bool) -> Pair:
-    """Put two dumps together.
-
-    Parameters
-    ----------
-    dumps
-        The two, and what they say of pods.
-    given
-        Pods to take for given where they are, or as gone where they are gone, beside those that
-        nobody chose a node for.
-    settled
-        What is decided counts as done: preempted pods are gone, pods that wait for their room
-        have it, and others that are on their way out there have left. Else only what is.
-    """
-    return _Pairing(dumps, given, settled).pair()
+    def pair(self, given: frozenset[Key] = frozenset(), *, settled: bool) -> Pair:
+        """Put the two together, as :class:`kantopt.formats.pair.TwoDumps` has it."""
+        return _Pairing(self, given, settled).pair()
 
 
 class _Pairing:
@@ -109,7 +77,11 @@ class _Pairing:
             nodes_removed=tuple(sorted((names_before - names_after) | changed)),
         )
         return Pair(
-            objects=(*self._cluster(), *self._claims(), *self._owned()),
+            data={
+                "apiVersion": "v1",
+                "kind": "List",
+                "items": [*self._cluster(), *self._claims(), *self._owned()],
+            },
             places=self._places,
             given=frozenset(self._given),
             vanished=vanished,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kantopt.errors import BadDataError, Problem
 from kantopt.planning.preempted import raised
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.planning.since import Since, since
@@ -18,12 +19,11 @@ from kantopt.problem.placement import Placement
 from kantopt.schema.jobs import PodRef, PodSet
 from kantopt.schema.model import Model
 from kantopt.schema.quantity import CAPACITY, CLAIMED, DISKS, FREE, to_base
-from kantopt.schema.raw import RawDocument, is_kubernetes
+from kantopt.schema.raw import RawDocument, is_foreign, is_kubernetes, is_slurm
 from kantopt.schema.snapshot import ClusterSnapshot, Node
 
 if TYPE_CHECKING:
-    from kantopt.formats.history import Dumps, Key
-    from kantopt.formats.pairing import Pair
+    from kantopt.formats.pair import Key, Pair, TwoDumps
     from kantopt.schema.history import History
 
 AGAIN = 3
@@ -166,7 +166,7 @@ def between(
     first, later
         What was read of each by itself; of the later one no pods.
     raws, later_raws
-        Their documents, Kubernetes objects among both.
+        Their documents, Kubernetes objects or what Slurm prints among both.
     how
         How these are read.
     model
@@ -177,14 +177,7 @@ def between(
     UsageError, BadDataError
         If both together cannot be read.
     """
-    from kantopt.formats.history import Dumps
-    from kantopt.formats.kubernetes import flatten
-
-    objects, later_objects = (
-        [item for raw in given if is_kubernetes(raw.data) for item in flatten(raw.data)]
-        for given in (raws, later_raws)
-    )
-    dumps = Dumps(objects, later_objects)
+    dumps = _dumps(raws, later_raws)
     facts = _reading(dumps, raws, how, model, settled=False)
     decided = facts
     if dumps.settled_differs:
@@ -217,12 +210,42 @@ def became_of(
     how, model
         As for :func:`between`.
     """
-    if question.imported and any(is_kubernetes(raw.data) for raw in after):
+    if question.imported and any(is_foreign(raw.data) for raw in after):
         # Its pods are read with those of the first.
         bare = replace(how, pending=())
         later = question_of([_without_pods(raw) for raw in after], bare)
         return between(question, later, raws, after, how, model)
     return since(question, question_of(after, how))
+
+
+def _dumps(raws: Sequence[RawDocument], later: Sequence[RawDocument]) -> TwoDumps:
+    """Compare two dumps of the same system.
+
+    Raises
+    ------
+    BadDataError
+        If they are of different ones.
+    """
+    systems = [
+        {is_slurm(raw.data) for raw in given if is_foreign(raw.data)} for given in (raws, later)
+    ]
+    if systems[0] != systems[1]:
+        label = next(raw.label for raw in later if is_foreign(raw.data))
+        found, expected = ("Slurm", "Kubernetes") if True in systems[1] else ("Kubernetes", "Slurm")
+        text = f"a later dump of {expected}, as the first is"
+        raise BadDataError([Problem(label, "", f"a dump of {found}", text)])
+    if True in systems[0]:
+        from kantopt.formats.slurm.pairing import SlurmDumps
+
+        return SlurmDumps(raws, later)
+    from kantopt.formats.kubernetes import flatten
+    from kantopt.formats.pairing import KubernetesDumps
+
+    objects, later_objects = (
+        [item for raw in given if is_kubernetes(raw.data) for item in flatten(raw.data)]
+        for given in (raws, later)
+    )
+    return KubernetesDumps(objects, later_objects)
 
 
 def _is_pod(item: object) -> bool:
@@ -239,7 +262,7 @@ def _without_pods(raw: RawDocument) -> RawDocument:
 
 
 def _reading(
-    dumps: Dumps,
+    dumps: TwoDumps,
     raws: Sequence[RawDocument],
     how: Import,
     model: Model,
@@ -248,14 +271,11 @@ def _reading(
     given: frozenset[Key] = frozenset(),
 ) -> Reading:
     """Import two dumps as one; pods that the import leaves out are given where they are."""
-    from kantopt.formats.pairing import pair_of
-
-    native = [raw for raw in raws if not is_kubernetes(raw.data)]
-    file = next(raw.file for raw in raws if is_kubernetes(raw.data))
+    native = [raw for raw in raws if not is_foreign(raw.data)]
+    file = next(raw.file for raw in raws if is_foreign(raw.data))
     for _ in range(AGAIN):
-        pair = pair_of(dumps, given, settled=settled)
-        data = {"apiVersion": "v1", "kind": "List", "items": list(pair.objects)}
-        question = question_of([*native, RawDocument(file, 0, data)], how)
+        pair = dumps.pair(given, settled=settled)
+        question = question_of([*native, RawDocument(file, 0, pair.data)], how)
         reading = Reading(question, pair)
         instance = question.instance(model)
         missing = reading.missing(instance) | reading.left_alone(instance)
@@ -327,9 +347,10 @@ def _counted(node: Node, own: Node) -> Node:
     neither dump by itself tells what those of both ask for.
     """
     from kantopt.formats.attachments import VOLUMES
+    from kantopt.formats.slurm.names import WHOLE_NODE
 
     def plain(name: str) -> bool:
-        return not name.startswith((VOLUMES, CLAIMED, FREE, CAPACITY, DISKS))
+        return not name.startswith((VOLUMES, CLAIMED, FREE, CAPACITY, DISKS, WHOLE_NODE))
 
     known = {name: amount for name, amount in node.allocatable.items() if plain(name)}
     told = {name: amount for name, amount in own.allocatable.items() if not plain(name)}

@@ -18,6 +18,8 @@ Became = Literal[
     "suspended",
     "scaled down",
     "rolled out",
+    "cancelled",
+    "requeued",
     "disrupted",
     "unknown",
 ]
@@ -34,6 +36,7 @@ class Fate(Part):
         description="finished, failed: by itself; preempted: by a scheduler for a more important "
         "pod; drained: by the Eviction API; tainted: by a taint; node gone: with its node; "
         "kubelet: by its node; workload ended, suspended, scaled down, rolled out: by its owner; "
+        "cancelled, requeued: a job of Slurm, by whom is not known; "
         "disrupted: replaced, by whom is not known; unknown: the dumps do not say"
     )
     evidence: str = Field(description="what shows it")

@@ -77,12 +77,19 @@ def begin(slurm: Slurm, *options: str) -> Story:
     return Story(mover, stays, victim, gang, rival)
 
 
+def dump(slurm: Slurm, name: str) -> Path:
+    """Take a snapshot as the guide says, in a folder of its own; return the folder."""
+    folder = slurm.folder / name
+    folder.mkdir(exist_ok=True)
+    for file, command in SNAPSHOT.items():
+        (folder / file).write_text(slurm.run("env", "SLURM_TIME_FORMAT=%s", *command.split()))
+    return folder
+
+
 def script(slurm: Slurm, *options: str) -> Path:
     """Take a snapshot, plan, with more options if need be, and render; return the script."""
     folder = slurm.folder
-    for name, command in SNAPSHOT.items():
-        (folder / name).write_text(slurm.run("env", "SLURM_TIME_FORMAT=%s", *command.split()))
-    inputs = [str(folder / name) for name in SNAPSHOT]
+    inputs = [str(dump(slurm, "snapshot") / name) for name in SNAPSHOT]
     plan, path = str(folder / "plan.json"), folder / "plan.sh"
     kantopt(slurm, "plan", *inputs, "-q", "-o", "json", "-O", plan, *options)
     kantopt(slurm, "render", plan, "--to", "slurm", "-O", str(path))

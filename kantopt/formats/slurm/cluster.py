@@ -163,7 +163,9 @@ class _Import:
         running: list[Job] = []
         waiting: list[Job] = []
         for group in self._asked(pieces):
-            (waiting if group[0].state == "pending" else running).append(reader.read(group))
+            job = reader.read(group)
+            if job is not None:
+                (waiting if group[0].state == "pending" else running).append(job)
         lines = notes.lines()
         if not nodes:
             lines = (_NO_NODES, *lines)
@@ -199,7 +201,7 @@ class _Import:
         self, partitions: Partitions, reservations: Reservations
     ) -> list[tuple[Piece, ...]]:
         """Group what holds nodes or waits for them: components of one job are together."""
-        groups: dict[tuple[str, str, str], list[Piece]] = {}
+        groups: dict[tuple[str, str, bool], list[Piece]] = {}
         running: dict[str, int] = {}
         records = [unpinned(record) for record in self._records.of("JobId")]
         states = {id(record): state_of(record) for record in records}
@@ -228,7 +230,7 @@ class _Import:
                     continue
                 leader = record.text("HetJobId")
                 key = leader if leader and leader != "0" else piece.id
-                groups.setdefault((owner_of(record), key, state), []).append(piece)
+                groups.setdefault((owner_of(record), key, state == "pending"), []).append(piece)
         return [
             tuple(sorted(group, key=lambda piece: piece.record.number("HetJobOffset")))
             for group in groups.values()

@@ -85,15 +85,20 @@ class JobsReader:
     def __init__(self, around: Surroundings) -> None:
         self._around = around
 
-    def read(self, pieces: Sequence[Piece]) -> Job:
-        """Make a job of its pieces: one, or the components of a heterogeneous job."""
+    def read(self, pieces: Sequence[Piece]) -> Job | None:
+        """Make a job of its pieces: one, or the components of a heterogeneous job.
+
+        One that runs on nodes that are not in the input is none.
+        """
         first, around = pieces[0], self._around
         record = first.record
         standing = max((self._standing(p.record) for p in pieces), key=lambda s: s.tier)
         running = first.state != "pending"
         podsets = [podset for piece in pieces for podset in self._podsets(piece, standing)]
+        if not podsets:
+            return None
         pods = sum(podset.count for podset in podsets)
-        again = first.state == "running" and all(may_requeue(piece.record) for piece in pieces)
+        again = all(piece.state == "running" and may_requeue(piece.record) for piece in pieces)
         evictable = again and standing.mode != "OFF"
         if evictable and standing.mode != "REQUEUE":
             text = f"jobs that preemption would {standing.mode.lower()}, not requeue"
@@ -144,8 +149,16 @@ class JobsReader:
         more = shape.count - len(required)
         others = Shape(more, max(0, shape.least - len(required)), shape.amounts, True)
         return [
-            self._podset(piece, standing, some, only=tuple(required), number=1),
-            self._podset(piece, standing, others, never=tuple(required), number=1),
+            self._podset(piece, standing, some, only=tuple(required), number=1, of=shape.count),
+            self._podset(
+                piece,
+                standing,
+                others,
+                never=tuple(required),
+                number=1,
+                first=len(required),
+                of=shape.count,
+            ),
         ]
 
     def _standing_podsets(self, piece: Piece, standing: Standing, whole: bool) -> list[PodSet]:
@@ -163,16 +176,17 @@ class JobsReader:
             else:
                 text = "pods on nodes that are not in the input are left out"
                 around.notes.add(text, f"{piece.id} on {host}")
-        apart = sum(map(len, shares.values())) > 1
+        pods = sum(map(len, shares.values()))
         first = int(piece.chosen and len(shares) > 1)  # as where required nodes are apart
         return [
             self._podset(
                 piece,
                 standing,
-                Shape(len(hosts), len(hosts), dict(amounts), apart),
+                Shape(len(hosts), len(hosts), dict(amounts), apart=pods > 1),
                 hosts=tuple(hosts),
                 only=tuple(sorted(required)) if named else (),
                 number=k,
+                of=pods,
             )
             for k, ((named, amounts), hosts) in enumerate(
                 sorted(shares.items(), key=lambda item: item[1]), first
@@ -206,7 +220,10 @@ class JobsReader:
         only: tuple[str, ...] = (),
         never: tuple[str, ...] = (),
         number: int = 0,
+        first: int = 0,
+        of: int = 0,
     ) -> PodSet:
+        """Make a pod set: pods from number ``first`` on, of a job that has ``of`` in all."""
         record, around = piece.record, self._around
         requests = dict(shape.amounts)
         if around.shared:
@@ -217,11 +234,11 @@ class JobsReader:
         features, eligible = self._eligible(piece, only, never)
         refs = tuple(
             PodRef(
-                name=piece.id if shape.count == 1 else f"{piece.id}:{host or k}",
+                name=piece.id if (of or shape.count) == 1 else f"{piece.id}:{host or k}",
                 uid=uid_of(record, piece.id),
                 grace_period_seconds=standing.grace_seconds or None,
             )
-            for k, host in enumerate(hosts or [""] * shape.count)
+            for k, host in enumerate(hosts or [""] * shape.count, first)
         )
         label = {names.JOB: piece.id}
         away = PodAntiAffinityTerm(

@@ -47,10 +47,7 @@ def read_node(
     amounts = {"cpu": cpus * 1000, "memory": max(0, memory), **(gres or {})}
     if any(key.startswith("gres/shard") or key.startswith("gres/mps") for key in amounts):
         notes.add("nodes whose GPUs can be shared (shard, mps): shares and GPUs count apart", name)
-    states = record.flags("State")
-    plain = {state.rstrip("*~#!%$@^-") for state in states}
-    marks = "".join(states)
-    gone = bool(plain & _GONE) or _GONE_MARKS in marks
+    plain, marks = _states(record)
     drained = bool(plain & _DRAINED) or "@" in marks
     if plain & _HELD and name not in reserved:
         notes.add("nodes that a reservation holds which is not in the input: closed", name)
@@ -65,5 +62,17 @@ def read_node(
         labels=dict(sorted(labels.items())),
         allocatable={key: from_base(key, amount) for key, amount in sorted(amounts.items())},
         unschedulable=drained,
-        ready=not gone,
+        ready=not is_gone(record),
     )
+
+
+def is_gone(record: Record) -> bool:
+    """Whether a node is down or does not answer."""
+    plain, marks = _states(record)
+    return bool(plain & _GONE) or _GONE_MARKS in marks
+
+
+def _states(record: Record) -> tuple[set[str], str]:
+    """Return the states of a node, and the marks that follow them."""
+    states = record.flags("State")
+    return {state.rstrip("*~#!%$@^-") for state in states}, "".join(states)

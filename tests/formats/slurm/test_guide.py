@@ -37,10 +37,12 @@ def test_the_commands_of_the_guide_run(
 ) -> None:
     for path in DUMP.iterdir():
         shutil.copy(path, tmp_path / f"{NAMES.get(path.stem, path.stem)}.txt")
+    for name in ("jobs", "nodes"):
+        shutil.copy(tmp_path / f"{name}.txt", tmp_path / f"{name}.later")
     monkeypatch.chdir(tmp_path)
     asked = commands()
     assert [words[0] for words in asked] == [
-        "plan", "explain", "plan", "certify", "verify", "defrag", "convert", "convert",
+        "plan", "explain", "plan", "certify", "certify", "verify", "defrag", "convert", "convert",
     ]  # fmt: skip
     for words in asked:
         proved = (0, 10, 11) if words[0] == "certify" else (0,)

@@ -69,3 +69,16 @@ def test_what_a_plan_has_pinned_has_not_asked_for_that(comment: str, line_end: s
         f"AdminComment={comment}kantopt:12ab:ExcNodeList=:1,1:99",
     ]
     assert jobs_of(line_end.join(fields) + "\n")["1"].pod_sets[0].node_affinity == ()
+
+
+def test_pods_of_one_job_have_different_names() -> None:
+    many = "BatchFlag=1 Requeue=1 Partition=main NumNodes=2-3 NumTasks=2 NumCPUs=2"
+    jobs = jobs_of(
+        f"JobId=1 JobState=PENDING {many} ReqNodeList=n1\n"
+        f"JobId=2 JobState=RUNNING {many} NodeList=n[2-3]\n"
+        "     Nodes=n2 CPU_IDs=0 Mem=1\n     Nodes=n3 CPU_IDs=0-1 Mem=1\n"
+    )
+    waiting = [pod.name for podset in jobs["1"].pod_sets for pod in podset.pods]
+    assert waiting == ["1:0", "1:1", "1:2"]
+    running = [p.name for podset in jobs["2"].pod_sets for a in podset.assignments for p in a.pods]
+    assert running == ["2:n2", "2:n3"]

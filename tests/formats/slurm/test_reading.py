@@ -171,3 +171,21 @@ def test_a_job_asked_twice_in_two_forms_is_one() -> None:
     both = import_slurm(load_raw([str(path) for path in paths]))
     assert len(both.snapshot.jobs) == len(once.snapshot.jobs)
     assert len(both.pending.jobs) == len(once.pending.jobs)
+
+
+def test_jobs_without_their_nodes_are_left_out_and_told() -> None:
+    read = cluster("JobId=1 JobState=RUNNING Partition=main NodeList=n7 NumNodes=1\n")
+    assert read.snapshot.jobs == ()
+    assert any("nodes that are not in the input are left out" in line for line in read.notes)
+    assert read.notes[0].startswith("the input has no nodes")
+
+
+def test_a_component_that_is_completing_beside_one_that_runs_is_of_the_same_job() -> None:
+    one, other = (
+        f"JobId={k} HetJobId=4 HetJobOffset={k - 4} Partition=main NodeList=n1 NumNodes=1 "
+        for k in (4, 5)
+    )
+    read = cluster(f"{NODE}{one}JobState=COMPLETING\n{other}JobState=RUNNING\n")
+    (job,) = read.snapshot.jobs
+    assert [(p.name, p.terminating) for p in job.pod_sets] == [("4+0", True), ("4+1", False)]
+    assert not job.movable

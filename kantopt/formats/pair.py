@@ -1,0 +1,56 @@
+"""Two dumps of one cluster, put together: its pods where they were, and where they are since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kantopt.schema.history import History
+
+Key = tuple[str, str, str]
+"""Namespace, name and uid of a pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vanished:
+    """A pod that held room in the first dump and does not in the second."""
+
+    namespace: str
+    labels: Mapping[str, str]
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What happened between two dumps, as a document to import and places to look pods up in."""
+
+    data: dict[str, Any]
+    """The cluster with the pods that are judged where they were: running, or waiting."""
+    places: Mapping[Key, str | None]
+    """Node of each of these in the later dump, where it is another; ``None``: none."""
+    given: frozenset[Key]
+    """Pods that came since and that nobody chose a node for: they run from the beginning."""
+    vanished: tuple[Vanished, ...]
+    history: History
+
+
+class TwoDumps(Protocol):
+    """Two dumps, compared: Kubernetes' or Slurm's."""
+
+    @property
+    def settled_differs(self) -> bool:
+        """Whether what is decided and what is there already are two things."""
+
+    def pair(self, given: frozenset[Key] = frozenset(), *, settled: bool) -> Pair:
+        """Put the two together.
+
+        Parameters
+        ----------
+        given
+            Pods to take for given where they are, or as gone where they are gone, beside those
+            that nobody chose a node for.
+        settled
+            What is decided counts as done: preempted pods are gone, pods that wait for their room
+            have it, and others that are on their way out there have left. Else only what is.
+        """

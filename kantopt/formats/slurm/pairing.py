@@ -1,0 +1,187 @@
+"""Two dumps of one Slurm as one: jobs where they were, and where they are since.
+
+A job that has got nodes since the first dump waits in the question for the shares that it holds;
+where they are is what is judged. Jobs leave and start as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from kantopt.formats.objects import Notes
+from kantopt.formats.pair import Key, Pair
+from kantopt.formats.slurm import names
+from kantopt.formats.slurm.attempts import Attempt, attempts_of, became
+from kantopt.formats.slurm.gather import Records
+from kantopt.formats.slurm.jobs import partitions_of
+from kantopt.formats.slurm.nodes import is_gone
+from kantopt.formats.slurm.policy import Policy, Standing
+from kantopt.formats.slurm.records import Record
+from kantopt.formats.slurm.states import held
+from kantopt.schema.history import Fate, History
+from kantopt.schema.raw import SLURM_RECORDS, RawDocument, is_slurm
+
+
+class SlurmDumps:
+    """Two dumps, compared.
+
+    Parameters
+    ----------
+    first, later
+        Their documents; of kinds that the later one lacks those of the first are taken.
+    """
+
+    def __init__(self, first: Iterable[RawDocument], later: Iterable[RawDocument]) -> None:
+        before, after = (
+            Records([raw for raw in raws if is_slurm(raw.data)], []) for raws in (first, later)
+        )
+        self._before, self._now = attempts_of(before), attempts_of(after)
+        kinds = dict.fromkeys((*before.kinds, *after.kinds))
+        chosen = {kind: after if kind in after.kinds else before for kind in kinds}
+        self._rest = [r for kind in kinds if kind != "JobId" for r in chosen[kind].of(kind)]
+        self._nodes = (
+            {record.name for record in before.of("NodeName")},
+            {r.name for r in self._rest if r.kind == "NodeName"},
+        )
+        self._reservations = {r.name for r in self._rest if r.kind == "ReservationName"}
+        self._down = {r.name for r in self._rest if r.kind == "NodeName" and is_gone(r)}
+        by_kind = {kind: chosen[kind].of(kind) for kind in kinds}
+        self._policy = Policy(
+            next(iter(by_kind.get("Config", ())), None),
+            {record.name: record for record in by_kind.get("PartitionName", ())},
+            {record.name: record for record in by_kind.get("Qos", ())},
+            Notes(),
+        )
+        self._by: dict[tuple[str, str], Attempt] = {}
+        """Jobs that were preempted, each with one that may have done it."""
+        self._fates = dict(self._told())
+
+    @property
+    def settled_differs(self) -> bool:
+        """Whether jobs were preempted, which a better plan might have spared."""
+        return bool(self._by)
+
+    def pair(self, given: frozenset[Key] = frozenset(), *, settled: bool) -> Pair:
+        """Put the two together, as :class:`kantopt.formats.pair.TwoDumps` has it."""
+        kept = _jobs_of(given)
+        victims = [
+            was
+            for was in self._running()
+            if settled
+            and was.job in self._by
+            and was.job not in kept
+            and self._by[was.job].job not in kept
+        ]
+        records: dict[int, Record] = {}
+        places: dict[Key, str | None] = {}
+        there: set[Key] = set()
+        waiting = []
+        placed = arrived = 0
+        for victim in victims:
+            records[id(victim.record)] = victim.record
+            now = self._now.get(victim.id)
+            hosts = now.hosts if now is not None and now.state == "running" else ()
+            for k, host in enumerate(victim.hosts):
+                places[victim.key(host)] = hosts[k] if k < len(hosts) else None
+        gone = {victim.id for victim in victims}
+        for name, now in self._now.items():
+            was = self._before.get(name)
+            if name in gone or now.state == "ended":
+                continue
+            record = now.record
+            if now.state == "pending":
+                free = was is not None and was.state == "pending" and not held(was.record)
+                if not held(record) and not free:
+                    waiting.append(f"{now.owner}/{name}")
+                    continue
+            elif not _runs_on(was, now):
+                placed += len(now.hosts) * (was is not None)
+                arrived += len(now.hosts) * (was is None)
+                if now.state == "completing" or now.job in kept:
+                    there |= {now.key(host) for host in now.hosts}
+                else:
+                    record = self._chosen(record)
+                    places |= {now.key(host): host for host in now.hosts}
+            records[id(now.record)] = record
+        history = History(
+            stayed=sum(len(self._stay(was)) for was in self._running()),
+            placed=placed,
+            arrived=arrived,
+            gone=tuple(fate for fates in self._fates.values() for fate in fates),
+            waiting=tuple(sorted(waiting)),
+            nodes_added=tuple(sorted(self._nodes[1] - self._nodes[0])),
+            nodes_removed=tuple(sorted(self._nodes[0] - self._nodes[1])),
+        )
+        data = {SLURM_RECORDS: (*self._rest, *records.values())}
+        # No rule that is read from Slurm counts pods that have left.
+        return Pair(data, places, frozenset(there), (), history)
+
+    def _chosen(self, record: Record) -> Record:
+        """Return the record of a job that has its nodes as that of one that waits for them."""
+        fields = {**record.fields, names.CHOSEN: "1", "JobState": "PENDING", "Reason": ""}
+        if record.text("Reservation") not in self._reservations:
+            fields["Reservation"] = ""  # it has come and gone meanwhile
+        return replace(record, fields=fields)
+
+    def _running(self) -> Iterator[Attempt]:
+        yield from (was for was in self._before.values() if was.state == "running")
+
+    def _stay(self, was: Attempt) -> Sequence[str]:
+        """Return the nodes that a try has kept."""
+        now = self._now.get(was.id)
+        if now is None or became(was, now) is not None:
+            return ()
+        return [host for host in was.hosts if host in now.hosts]
+
+    def _told(self) -> Iterator[tuple[str, list[Fate]]]:
+        """Say what became of each job that ran, node by node."""
+        for was in self._running():
+            told = became(was, self._now.get(was.id))
+            stays = self._stay(was)
+            left = [host for host in was.hosts if host not in stays]
+            said, why = told or ("scaled down", f"{len(was.hosts)} nodes, then {len(stays)}")
+            by = self._preemptor(was) if said in ("requeued", "preempted") else None
+            down = sorted({*was.hosts} & self._down)
+            if by is not None:
+                self._by[was.job] = by
+                said, why = "preempted", f"{why}; job {by.id}, which may do that, runs there since"
+            elif down and said == "requeued":
+                said, why = "node gone", f"{why}; node {down[0]} is down"
+            fates = []
+            for host in left:
+                namespace, pod, uid = was.key(host)
+                name = f"{namespace}/{pod}"
+                fates.append(Fate(pod=name, uid=uid, node=host, became=said, evidence=why))
+            yield was.id, fates
+
+    def _preemptor(self, victim: Attempt) -> Attempt | None:
+        """Find a job that has come to a victim's nodes since and may preempt it."""
+        hosts = {*victim.hosts}
+        own = self._standing(victim)
+        if own.mode == "OFF":
+            return None
+        for name, now in self._now.items():
+            if (
+                now.state == "running"
+                and not hosts.isdisjoint(now.hosts)
+                and not _runs_on(self._before.get(name), now)
+                and self._standing(now).tier > own.tier
+            ):
+                return now
+        return None
+
+    def _standing(self, attempt: Attempt) -> Standing:
+        record = attempt.record
+        return self._policy.standing(partitions_of(record), record.text("QOS"))
+
+
+def _runs_on(was: Attempt | None, now: Attempt) -> bool:
+    """Whether a job ran in the first dump as it does now."""
+    return was is not None and was.state != "pending" and was.identity == now.identity
+
+
+def _jobs_of(keys: frozenset[Key]) -> frozenset[tuple[str, str]]:
+    """Return the jobs that pods are of."""
+    return frozenset((key[0], re.split("[:+]", key[1])[0]) for key in keys)

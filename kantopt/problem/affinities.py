@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from kantopt.problem.cluster import Budget, Node
 from kantopt.problem.job import Affinity, AntiAffinity, PodSet, Spread
-from kantopt.problem.selectors import tolerates
 from kantopt.schema.base import LabelSelector
+from kantopt.schema.eligibility import tolerates
 from kantopt.schema.jobs import PodSet as PodSetDocument
 from kantopt.schema.jobs import TopologySpreadConstraint
 from kantopt.schema.selection import selector_matches

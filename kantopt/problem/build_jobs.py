@@ -14,11 +14,11 @@ from kantopt.problem.job import DeviceNeed, Job, PodSet, Role, TopologyNeed
 from kantopt.problem.memory import memory_in, migration_mib
 from kantopt.problem.not_modelled import is_left_alone
 from kantopt.problem.preferences import losses_of
-from kantopt.problem.selectors import affinity_matches, barriers, tolerates
 from kantopt.problem.typed_quotas import TypedDemand, typed_quotas
 from kantopt.problem.uses import NodeUses
 from kantopt.problem.zone import belongs, zone_nodes
 from kantopt.schema import jobs as docs
+from kantopt.schema.eligibility import affinity_matches, barriers, tolerates
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.quantity import parse_quantity, to_base
 from kantopt.schema.snapshot import ClusterSnapshot

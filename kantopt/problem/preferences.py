@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from kantopt.problem.affinities import PodLabels, Selections, Spreads
 from kantopt.problem.cluster import Node
 from kantopt.problem.job import Even, PodSet, Wish
-from kantopt.problem.selectors import affinity_matches, unwelcome
 from kantopt.schema import jobs as docs
+from kantopt.schema.eligibility import affinity_matches, unwelcome
 
 WHOLE = 100
 """Most that a pod loses for labels, for taints, for company, and what one too many counts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kantopt.planning.question import Question
 from kantopt.problem.cluster import Taint
 from kantopt.problem.instance import Instance
-from kantopt.problem.selectors import tolerates
+from kantopt.schema.eligibility import tolerates
 from kantopt.schema.explanation import Exclusion, NodesOfPodSet
 from kantopt.schema.quantity import from_base
 from kantopt.search.explain.places import Places, Untolerated

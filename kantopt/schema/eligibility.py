@@ -1,15 +1,42 @@
-"""Which labels a selector admits, which nodes a pod admits: the semantics of Kubernetes."""
+"""Which nodes a pod admits, and which admit it: the semantics of Kubernetes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
-from kantopt.problem.cluster import Node, Taint
 from kantopt.schema.jobs import NodeSelectorTerm, Toleration
 from kantopt.schema.selection import expression_matches
+from kantopt.schema.snapshot import Taint
 
 
-def affinity_matches(terms: Iterable[NodeSelectorTerm], node: Node) -> bool:
+class Mark(Protocol):
+    """A taint, of a document or of a question."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def value(self) -> str: ...
+    @property
+    def effect(self) -> str: ...
+
+
+class Place(Protocol):
+    """A node, of a document or of a question."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def labels(self) -> Mapping[str, str]: ...
+    @property
+    def taints(self) -> Sequence[Mark]: ...
+    @property
+    def unschedulable(self) -> bool: ...
+    @property
+    def ready(self) -> bool: ...
+
+
+def affinity_matches(terms: Iterable[NodeSelectorTerm], node: Place) -> bool:
     """Whether a node meets a required node affinity: one term of several, or no terms at all.
 
     A term without any requirement matches no node, as in Kubernetes.
@@ -24,7 +51,7 @@ def affinity_matches(terms: Iterable[NodeSelectorTerm], node: Node) -> bool:
     )
 
 
-def tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
+def tolerates(tolerations: Iterable[Toleration], taint: Mark) -> bool:
     """Whether one of the tolerations covers a taint; PreferNoSchedule never keeps a pod away.
 
     One for some seconds covers no NoExecute taint: a pod placed there would be evicted after them.
@@ -32,7 +59,7 @@ def tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
     return taint.effect == "PreferNoSchedule" or _covers(tolerations, taint)
 
 
-def _covers(tolerations: Iterable[Toleration], taint: Taint) -> bool:
+def _covers(tolerations: Iterable[Toleration], taint: Mark) -> bool:
     return any(
         toleration.effect in ("", taint.effect)
         and not (toleration.toleration_seconds is not None and taint.effect == "NoExecute")
@@ -45,7 +72,7 @@ def _covers(tolerations: Iterable[Toleration], taint: Taint) -> bool:
     )
 
 
-def unwelcome(tolerations: Iterable[Toleration], node: Node) -> int:
+def unwelcome(tolerations: Iterable[Toleration], node: Place) -> int:
     """Count the taints that would rather keep a pod off a node and that it does not tolerate."""
     tolerations = tuple(tolerations)
     return sum(
@@ -56,9 +83,11 @@ def unwelcome(tolerations: Iterable[Toleration], node: Node) -> int:
 
 CORDONED = "node.kubernetes.io/unschedulable"
 NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_CORDON = Taint(key=CORDONED, effect="NoSchedule")
+_UNREADY = Taint(key=NOT_READY[0], effect="NoSchedule")
 
 
-def barriers(node: Node) -> Iterator[Taint]:
+def barriers(node: Place) -> Iterator[Mark]:
     """Yield what pods must tolerate to arrive on a node: its taints, and those it should have.
 
     Kubernetes closes a cordoned node, and one that is not ready, by taints that daemons and the
@@ -66,6 +95,6 @@ def barriers(node: Node) -> Iterator[Taint]:
     """
     yield from node.taints
     if node.unschedulable:
-        yield Taint(CORDONED, "", "NoSchedule")
+        yield _CORDON
     if not node.ready and not any(taint.key in NOT_READY for taint in node.taints):
-        yield Taint(NOT_READY[0], "", "NoSchedule")
+        yield _UNREADY

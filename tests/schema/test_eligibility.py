@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kantopt.problem.cluster import Node, Taint
-from kantopt.problem.selectors import affinity_matches, tolerates
 from kantopt.schema.base import Expression, LabelSelector
+from kantopt.schema.eligibility import affinity_matches, tolerates
 from kantopt.schema.jobs import NodeSelectorTerm, Toleration
 from kantopt.schema.selection import expression_matches, selector_matches
 

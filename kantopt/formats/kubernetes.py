@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.formats.attachments import Attachments
+from kantopt.formats.bind_requests import BindRequests
 from kantopt.formats.claimed_devices import ClaimedDevices
 from kantopt.formats.disruption import read_budget
 from kantopt.formats.gangs import GangRef, gang_of
@@ -29,6 +30,7 @@ from kantopt.formats.objects import UNREAD, Notes, Objects, flatten
 from kantopt.formats.pod_groups import PodGroups
 from kantopt.formats.pods import read_pod
 from kantopt.formats.priorities import Priorities
+from kantopt.formats.reservations import with_reservations
 from kantopt.formats.resource_claims import ResourceClaims
 from kantopt.formats.restarts import Restarts
 from kantopt.formats.stays import Stays
@@ -149,9 +151,10 @@ class _Import:
         priorities = Priorities(objects)
         members = self._members({node.name for node in nodes}, volumes)
         pods = with_rooms([member.pod for member in members], nodes, priorities)
-        stays = Stays(kept, priorities, captured_at, self._disturb)
-        pods = [stays.settle(pod) for pod in pods]
         members = [replace(m, pod=pod) for m, pod in zip(members, pods, strict=True)]
+        members = with_reservations(members, objects, nodes, priorities, captured_at, notes)
+        stays = Stays(kept, priorities, captured_at, self._disturb)
+        members = [replace(m, pod=stays.settle(m.pod)) for m in members]
         restarts = Restarts(objects, self._disturb)
         reader = JobsReader(
             PodGroups(objects, notes),
@@ -207,6 +210,7 @@ class _Import:
         sidecar_ports = sidecars_count(self._objects.of("", "Node"))
         claims = ResourceClaims(self._objects, self._devices)
         units = Units(self._objects)
+        binding = BindRequests(self._objects)
         for view in views:
             phase = view.at("status").text("phase")
             if phase in ("Succeeded", "Failed"):
@@ -216,7 +220,7 @@ class _Import:
                 continue
             pod = read_pod(view, namespaces, self._notes, sidecar_ports=sidecar_ports)
             pod = claims.into(self._attachments.into(volumes.into(pod, view)), view)
-            pod = units.into(self._devices.into(pod))
+            pod = binding.into(units.into(self._devices.into(pod)))
             if pod.node and pod.node not in nodes:
                 text = "pods on nodes that are not in the input are left out"
                 self._notes.add(text, f"{pod.full_name} on {pod.node}")

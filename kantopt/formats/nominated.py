@@ -39,25 +39,27 @@ def with_rooms(pods: Sequence[Pod], nodes: Iterable[Node], priorities: Prioritie
     }
     for pod in pods:
         if pod.node in free and not pod.terminating:
-            _take(free[pod.node], _requests(pod))
+            take(free[pod.node], requests_of(pod))
     placed: dict[int, Pod] = {}
     order = sorted(range(len(pods)), key=lambda i: (-priorities.of(pods[i]), i))
     for i in order:
         pod = pods[i]
         room = free.get(pod.nominated) if not pod.node else None
-        asks = _requests(pod) if room is not None else {}
+        asks = requests_of(pod) if room is not None else {}
         if room is not None and all(room.get(name, 0) >= n for name, n in asks.items() if n):
-            _take(room, asks)
+            take(room, asks)
             shape = {**pod.shape, "nominated": True}
             placed[i] = replace(pod, node=pod.nominated, shape=shape)
     return [placed.get(i, pod) for i, pod in enumerate(pods)]
 
 
-def _requests(pod: Pod) -> Amounts:
+def requests_of(pod: Pod) -> Amounts:
+    """Return what a pod asks for, in base units."""
     requests: Mapping[str, str | int] = pod.shape["requests"]
     return {name: to_base(name, value) for name, value in requests.items()}
 
 
-def _take(room: Amounts, amounts: Amounts) -> None:
+def take(room: Amounts, amounts: Amounts) -> None:
+    """Take amounts out of some room."""
     for name, amount in amounts.items():
         room[name] = room.get(name, 0) - amount

@@ -33,6 +33,8 @@ KINDS = frozenset(
         ("scheduling.k8s.io", "Workload"),
         ("scheduling.run.ai", "PodGroup"),
         ("scheduling.run.ai", "Queue"),
+        ("scheduling.run.ai", "BindRequest"),
+        ("scheduling.koordinator.sh", "Reservation"),
         ("scheduling.volcano.sh", "PodGroup"),
         ("scheduling.volcano.sh", "Queue"),
         ("scheduling.x-k8s.io", "PodGroup"),
@@ -50,7 +52,8 @@ KINDS = frozenset(
 
 VERSIONS = {
     "scheduling.k8s.io": ("v1", "v1alpha1", "v1alpha2", "v1beta1"),
-    "scheduling.run.ai": ("v2", "v2alpha2"),
+    "scheduling.run.ai": ("v2", "v1alpha2", "v2alpha2"),
+    "scheduling.koordinator.sh": ("v1alpha1",),
     "kai.scheduler": ("v1alpha1",),
     "scheduling.volcano.sh": ("v1beta1",),
     "batch.volcano.sh": ("v1alpha1",),
@@ -62,12 +65,20 @@ VERSIONS = {
 """Versions whose fields the import knows, of the groups whose versions differ or may come to."""
 
 UNREAD = {
-    ("scheduling.koordinator.sh", "Reservation"): (
-        "reservations are not read: the room that they hold counts as free"
-    ),
-    ("scheduling.run.ai", "BindRequest"): (
-        "requests to bind are not read: their pods count as pending"
-    ),
+    (group, kind): text
+    for group, kind, text in (
+        (
+            "scheduling.sigs.k8s.io",
+            "ElasticQuota",
+            "elastic quotas are not read: they limit nobody",
+        ),
+        ("scheduling.x-k8s.io", "ElasticQuota", "elastic quotas are not read: they limit nobody"),
+        (
+            "scheduling.k8s.io",
+            "CompositePodGroup",
+            "groups of pod groups are not read: each of these starts by itself",
+        ),
+    )
 }
 """What to say of kinds that are not read although a plan would differ."""
 

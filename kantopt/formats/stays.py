@@ -18,7 +18,7 @@ from kantopt.formats.priorities import Priorities
 from kantopt.formats.runtime import duration_seconds
 from kantopt.schema.selection import selector_matches
 from kantopt.schema.snapshot import PodDisruptionBudget
-from kantopt.schema.stays import CAUSES, WORDS, Cause, Fixed
+from kantopt.schema.stays import CAUSES, FIXED, WORDS, Cause, Fixed
 
 SYSTEM_CRITICAL = 2_000_000_000
 """Least priority of what Kubernetes keeps for the system."""
@@ -68,7 +68,7 @@ class Stays:
         found: list[Cause] = []
         if self._lasts(pod):
             found.append("annotated")
-        if any(f in pod.stays for f in ("daemon", "static", "terminating")):
+        if any(fixed in pod.stays for fixed in FIXED):
             return []
         if any(pod.annotations.get(key) in values for key, values in CONSENTS.items()):
             return found
@@ -97,7 +97,7 @@ class Stays:
         """Say in one line how many pods stay and why; empty if none do."""
         if not self._counts:
             return ""
-        order = [*CAUSES, "daemon", "static", "terminating"]
+        order = [*CAUSES, *FIXED]
         ranked = sorted(self._counts.items(), key=lambda item: (-item[1], order.index(item[0])))
         listed = ", ".join(f"{count} {WORDS[cause]}" for cause, count in ranked)
         total = self._counts.total()

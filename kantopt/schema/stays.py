@@ -24,8 +24,10 @@ Liftable = Cause | Pace
 LIFTABLE: tuple[Liftable, ...] = (*CAUSES, *PACES)
 """All that ``--disturb`` has a name for."""
 
-Fixed = Literal["daemon", "static", "terminating"]
-"""Causes that nothing lifts: such pods belong to their nodes, or are going anyway."""
+Fixed = Literal["daemon", "static", "terminating", "reserved"]
+FIXED: tuple[Fixed, ...] = get_args(Fixed)
+"""Causes that nothing lifts: such pods belong to their nodes, are going anyway, or have room that
+nobody else gets."""
 
 WORDS: dict[Cause | Fixed, str] = {
     "annotated": "annotated to stay",
@@ -37,5 +39,6 @@ WORDS: dict[Cause | Fixed, str] = {
     "daemon": "of daemons",
     "static": "static",
     "terminating": "terminating",
+    "reserved": "in reserved room",
 }
 """What comes behind a number of pods."""

@@ -19,6 +19,7 @@ CASES = {
     "kueue": "pending-workload-v1beta2",
     "volcano": "pending-gang-hard-tier",
     "kai": "sub-groups",
+    "koordinator": "pod-group",
 }
 LISTS = {
     "Node": "nodes",

@@ -1,0 +1,68 @@
+"""Whom a Reservation of Koordinator's is for, and which of them a pod asks for itself."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from kantopt.formats.kubernetes_nodes import read_selector
+from kantopt.formats.pods import Pod
+from kantopt.formats.view import View
+from kantopt.schema.selection import selector_matches
+
+_AFFINITY = "scheduling.koordinator.sh/reservation-affinity"
+
+
+def is_owner(pod: Pod, reservation: View) -> bool:
+    """Whether a pod is one that a reservation names: one of its owners, by all that it tells."""
+    return any(_is(pod, owner) for owner in reservation.at("spec").list("owners"))
+
+
+def _is(pod: Pod, owner: View) -> bool:
+    wanted, controller = owner.at("object"), owner.at("controller")
+    told = (
+        (wanted.text("namespace"), pod.namespace),
+        (wanted.text("name"), pod.ref.name),
+        (wanted.text("uid"), pod.ref.uid),
+        (controller.text("namespace"), pod.namespace),
+        (controller.text("kind"), pod.owner_kind),
+        (controller.text("name"), pod.owner_name),
+        (controller.text("uid"), pod.owner_uid),
+    )
+    if "controller" in owner and not pod.owner_name:
+        return False
+    if any(word and word != own for word, own in told):
+        return False
+    if "labelSelector" not in owner:
+        return True
+    return selector_matches(read_selector(owner.at("labelSelector")), pod.labels)
+
+
+def wants_one(pod: Pod) -> bool:
+    """Whether a pod starts nowhere but in a reservation."""
+    return bool(_wish(pod))
+
+
+def admits(pod: Pod, reservation: View) -> bool:
+    """Whether a reservation is one of those that a pod asks for; most ask for none.
+
+    One that lists terms asks for none that is known: only names and labels are compared.
+    """
+    wish = _wish(pod)
+    name, selector = wish.get("name"), wish.get("reservationSelector") or {}
+    if not {*wish} <= {"name", "reservationSelector", "tolerations"}:
+        return False
+    labels = reservation.at("metadata").words("labels")
+    return name in (None, "", reservation.at("metadata").text("name")) and (
+        isinstance(selector, dict) and all(labels.get(key) == v for key, v in selector.items())
+    )
+
+
+def _wish(pod: Pod) -> dict[str, Any]:
+    """Return what a pod's annotation asks for; what is not read counts as asked for as well."""
+    text = pod.annotations.get(_AFFINITY, "")
+    try:
+        found = json.loads(text) if text else {}
+    except ValueError:
+        found = None
+    return found if isinstance(found, dict) else {"unknown": text}

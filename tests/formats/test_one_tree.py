@@ -100,11 +100,11 @@ def test_a_kind_of_another_group_is_not_taken_for_one_that_is_read() -> None:
     assert "Topology" in noted(imported, "no use for")
 
 
-def test_reservations_and_requests_to_bind_are_spoken_of_by_what_is_lost() -> None:
+def test_what_is_not_read_is_spoken_of_by_what_is_lost() -> None:
     imported = read(
         *nodes(*OWN),
-        thing("scheduling.koordinator.sh/v1alpha1", "Reservation", "r", ""),
-        thing("scheduling.run.ai/v1alpha2", "BindRequest", "b"),
+        thing("scheduling.sigs.k8s.io/v1alpha1", "ElasticQuota", "q"),
+        thing("scheduling.k8s.io/v1beta1", "CompositePodGroup", "g"),
     )
-    assert "Reservation" in noted(imported, "counts as free")
-    assert "BindRequest" in noted(imported, "count as pending")
+    assert "(ElasticQuota)" in noted(imported, "set no limit")
+    assert "(CompositePodGroup)" in noted(imported, "starts by itself")

@@ -23,6 +23,7 @@ from kantopt.formats.kubernetes_jobs import JobsReader, Member, unused
 from kantopt.formats.kubernetes_nodes import read_node, selector_keys
 from kantopt.formats.kubernetes_queues import Queues
 from kantopt.formats.kubernetes_topology import HOSTNAME, Levels, find_levels
+from kantopt.formats.kueue_queues import KueueQueues
 from kantopt.formats.moment import newest_moment
 from kantopt.formats.namespaces import Namespaces, cluster_uid
 from kantopt.formats.nominated import with_rooms
@@ -150,6 +151,8 @@ class _Import:
         kept = [budget for budget in budgets if budget is not None]
         priorities = Priorities(objects)
         members = self._members({node.name for node in nodes}, volumes)
+        kueue = KueueQueues(objects, [member.pod for member in members], notes)
+        members = [replace(m, pod=kueue.into(m.pod)) for m in members]
         pods = with_rooms([member.pod for member in members], nodes, priorities)
         members = [replace(m, pod=pod) for m, pod in zip(members, pods, strict=True)]
         members = with_reservations(members, objects, nodes, priorities, captured_at, notes)
@@ -160,7 +163,7 @@ class _Import:
             PodGroups(objects, notes),
             restarts,
             priorities,
-            queues := Queues(objects, notes),
+            queues := Queues(objects, kueue, notes),
             found,
             _selected(kept, members) | self._labels,
             notes,

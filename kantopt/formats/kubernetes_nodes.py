@@ -32,14 +32,7 @@ def read_node(node: View) -> Node:
         uid=metadata.text("uid"),
         resource_version=metadata.text("resourceVersion"),
         labels=labels,
-        taints=tuple(
-            Taint(
-                key=taint.name("key") or "?",
-                value=taint.text("value"),
-                effect=taint.choice("effect", EFFECTS, "NoSchedule"),  # type: ignore[arg-type]
-            )
-            for taint in spec.list("taints")
-        ),
+        taints=read_taints(spec),
         allocatable={
             name: from_base(name, amount)
             # Kubernetes rounds up what a node offers, as it does what pods ask for.
@@ -48,6 +41,18 @@ def read_node(node: View) -> Node:
         hostname_from_name="kubernetes.io/hostname" in labels,
         unschedulable=spec.flag("unschedulable"),
         ready=ready,
+    )
+
+
+def read_taints(spec: View, key: str = "taints") -> tuple[Taint, ...]:
+    """Read taints."""
+    return tuple(
+        Taint(
+            key=taint.name("key") or "?",
+            value=taint.text("value"),
+            effect=taint.choice("effect", EFFECTS, "NoSchedule"),  # type: ignore[arg-type]
+        )
+        for taint in spec.list(key)
     )
 
 

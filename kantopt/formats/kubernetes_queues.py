@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from kantopt.formats.kueue_queues import KueueQueues
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.runtime import queue_runtime
 from kantopt.formats.view import View
@@ -19,22 +20,18 @@ _KAI_UNITS = {"cpu": ("cpu", 1), "memory": ("memory", 10**6), "gpu": ("nvidia.co
 class Queues:
     """Queues of the cluster and the way to them from what pods name."""
 
-    def __init__(self, objects: Objects, notes: Notes) -> None:
+    def __init__(self, objects: Objects, kueue: KueueQueues, notes: Notes) -> None:
         self._notes = notes
-        self._local = {
-            key: view.at("spec").text("clusterQueue")
-            for key, view in objects.by_name("kueue.x-k8s.io", "LocalQueue").items()
-        }
+        self._local = kueue.local
         found: dict[str, Queue] = {}
-        for group, kind, read in (
-            ("kueue.x-k8s.io", "ClusterQueue", _kueue),
-            ("scheduling.volcano.sh", "Queue", _volcano),
-            ("scheduling.run.ai", "Queue", _kai),
-        ):
-            for view in objects.of(group, kind):
-                queue = read(view, notes)
-                if found.setdefault(queue.name, queue) is not queue:
-                    notes.add("queues of a name that another queue has are left out", queue.name)
+        others = (
+            read(view, notes)
+            for group, read in (("scheduling.volcano.sh", _volcano), ("scheduling.run.ai", _kai))
+            for view in objects.of(group, "Queue")
+        )
+        for queue in (*kueue.queues, *others):
+            if found.setdefault(queue.name, queue) is not queue:
+                notes.add("queues of a name that another queue has are left out", queue.name)
         self.queues = tuple(_protected(found, objects.of("scheduling.run.ai", "Queue")))
         self._names = set(found)
 
@@ -59,47 +56,6 @@ def _protected(found: Mapping[str, Queue], views: Iterable[View]) -> Iterator[Qu
             grace = queue_runtime(specs[above], "preemptMinRuntime")
             above = specs[above].text("parentQueue")
         yield queue.model_copy(update={"min_runtime": grace}) if grace else queue
-
-
-def _kueue(view: View, notes: Notes) -> Queue:
-    name, spec = view.at("metadata").name(), view.at("spec")
-    sums: dict[str, list[int | None]] = {}
-    for group in spec.list("resourceGroups"):
-        flavors = list(group.list("flavors"))
-        if len(flavors) > 1:
-            notes.add("queues with several flavors: their quotas are added up", name)
-        for flavor in flavors:
-            for item in flavor.list("resources"):
-                resource = item.name()
-                limits: list[int | None] = [
-                    item.amount(key, resource, up=False)
-                    for key in ("nominalQuota", "borrowingLimit", "lendingLimit")
-                ]
-                limits[0] = limits[0] or 0
-                before = sums.setdefault(resource, [0, 0, 0])
-                # A flavor without limit leaves the sum without limit.
-                sums[resource] = [
-                    None if a is None or b is None else a + b
-                    for a, b in zip(before, limits, strict=True)
-                ]
-    if spec.text("stopPolicy", "None") != "None":
-        notes.add("queues that are stopped take jobs all the same here", name)
-    cohort = spec.text("cohortName") or spec.text("cohort")
-    weight = spec.at("fairSharing").amount("weight", "cpu")  # in thousandths, as those of cores
-    return Queue(
-        name=name or "?",
-        cohort=cohort,
-        weight=1 if weight is None else from_base("cpu", weight),
-        resources=tuple(
-            QueueResource(
-                name=resource or "?",
-                nominal_quota=from_base(resource, nominal or 0),
-                borrowing_limit=None if borrow is None else from_base(resource, borrow),
-                lending_limit=None if lend is None else from_base(resource, lend),
-            )
-            for resource, (nominal, borrow, lend) in sorted(sums.items())
-        ),
-    )
 
 
 def _volcano(view: View, notes: Notes) -> Queue:

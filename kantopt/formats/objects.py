@@ -44,6 +44,8 @@ KINDS = frozenset(
         ("kai.scheduler", "Topology"),
         ("kueue.x-k8s.io", "Topology"),
         ("kueue.x-k8s.io", "ClusterQueue"),
+        ("kueue.x-k8s.io", "Cohort"),
+        ("kueue.x-k8s.io", "ResourceFlavor"),
         ("kueue.x-k8s.io", "LocalQueue"),
         ("kueue.x-k8s.io", "Workload"),
     }

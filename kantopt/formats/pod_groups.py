@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -37,6 +38,9 @@ class Gang:
     preemption_policy: str | None = None
     disruption: Literal["single", "all"] = "single"
     preemptible: bool | None = None
+
+
+_APART = "pod sets that podSetGroupName puts together are close each by itself"
 
 
 class PodGroups:
@@ -98,6 +102,8 @@ class PodGroups:
         total = _number(pods, "kueue.x-k8s.io/pod-group-total-count")
         workload = self._workloads.get((ref.namespace, ref.name))
         if workload is None:
+            if any("kueue.x-k8s.io/podset-group-name" in pod.annotations for pod in pods):
+                self._notes.add(_APART, f"{ref.namespace}/{ref.name}")
             return Gang(min_count=total)
         spec = workload.at("spec")
         sets = {item.text("name", "main"): item for item in spec.list("podSets")}
@@ -105,12 +111,34 @@ class PodGroups:
             name: bounded(item.integer("minCount", 0) or item.integer("count", 0) or 0)
             for name, item in sets.items()
         }
+        wish, role_wish = self._together(ref, sets)
         return Gang(
             min_count=total if total is not None else sum(minima.values()),
             role_min=minima,
-            role_wish={name: kueue_wish(item.at("topologyRequest")) for name, item in sets.items()},
+            wish=wish,
+            role_wish=role_wish,
             priority=spec.integer("priority"),
         )
+
+    def _together(self, ref: GangRef, sets: dict[str, View]) -> tuple[Wish, dict[str, Wish]]:
+        """Return the closeness of all roles together, where one group has them all, and of each."""
+        requests = {name: item.at("topologyRequest") for name, item in sets.items()}
+        wishes = {name: kueue_wish(request) for name, request in requests.items()}
+        groups = Counter(request.text("podSetGroupName") for request in requests.values())
+        common = next(iter(wishes.values()), {})
+        whole = {key: level for key, level in common.items() if key in ("required", "preferred")}
+        if len(sets) < 2 or not whole or groups[""] == len(sets):
+            return {}, wishes
+        same = all(whole.items() <= wish.items() for wish in wishes.values())
+        if len(groups) > 1 or not same:
+            if any(name and number > 1 for name, number in groups.items()):
+                self._notes.add(_APART, f"{ref.namespace}/{ref.name}")
+            return {}, wishes
+        rest = {
+            name: {key: value for key, value in wish.items() if key not in whole}
+            for name, wish in wishes.items()
+        }
+        return whole, rest
 
 
 def kueue_wish(request: View) -> Wish:

@@ -28,7 +28,7 @@ def test_flavors_of_a_queue_are_added_up_and_one_without_limit_leaves_none() -> 
     imported = read(cluster_queue("q", first, second))
     (quota,) = imported.snapshot.queues[0].resources
     assert (quota.nominal_quota, quota.borrowing_limit, quota.lending_limit) == (24, None, 3)
-    assert "(q)" in noted(imported, "several flavors")
+    assert "(nvidia.com/gpu of q)" in noted(imported, "several flavors")
 
 
 def test_a_queue_of_kai_protects_the_young_as_the_nearest_above_it_says() -> None:

@@ -106,5 +106,5 @@ def test_what_is_not_read_is_spoken_of_by_what_is_lost() -> None:
         thing("scheduling.sigs.k8s.io/v1alpha1", "ElasticQuota", "q"),
         thing("scheduling.k8s.io/v1beta1", "CompositePodGroup", "g"),
     )
-    assert "(ElasticQuota)" in noted(imported, "set no limit")
+    assert "(ElasticQuota)" in noted(imported, "limit nobody")
     assert "(CompositePodGroup)" in noted(imported, "starts by itself")

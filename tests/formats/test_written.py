@@ -256,15 +256,52 @@ def test_what_of_queues_a_system_does_not_say_is_told(system: ExportName, lost: 
     assert set(told(system, JOB, queues=queue.queues)) == lost
 
 
-def test_quotas_of_some_nodes_only_are_told() -> None:
-    rows = [{"name": "cpu", "nominalQuota": 3, "nodes": "pool=a"}]
+def test_quotas_of_nodes_come_back_where_they_are_told_apart() -> None:
+    rows = [
+        {"name": "cpu", "nominalQuota": 3, "nodes": "pool=a"},
+        {"name": "memory", "nominalQuota": "8Gi"},
+        {"name": "cpu", "nominalQuota": 5, "borrowingLimit": 1, "nodes": "pool=b"},
+    ]
+    queues = snapshot_of(queues=[{"name": "q", "cohort": "c", "resources": rows}]).queues
+    assert told("kueue", JOB, queues=queues) == []
+    # Which pool a job of the queue is for, its selector has to say.
+    asks = JOB.model_copy(update={"queue_name": "q"})
+    assert {*told("kueue", asks, queues=queues)} == {
+        "queues.resources",
+        "pending.podSets.nodeAffinity",
+    }
+
+
+@pytest.mark.parametrize(
+    ("rows", "lost"),
+    [
+        ([{"name": "cpu", "nominalQuota": 3, "nodes": "pool=a"}], "queues.resources.nodes"),
+        ([{"name": "cpu", "nominalQuota": 3, "nodes": "pool"}], "queues.resources"),
+        (
+            [
+                {"name": "cpu", "nominalQuota": 3, "nodes": "pool=a"},
+                {"name": "cpu", "nominalQuota": 3},
+                {"name": "memory", "nominalQuota": 3},
+            ],
+            "queues.resources",
+        ),
+    ],
+)
+def test_quotas_of_some_nodes_only_are_told(rows: list[dict[str, Any]], lost: str) -> None:
     queue = snapshot_of(queues=[{"name": "q", "resources": rows}])
-    assert told("kueue", JOB, queues=queue.queues) == ["queues.resources"]
+    assert told("kueue", JOB, queues=queue.queues) == [lost]
 
 
 def test_the_closeness_of_all_roles_together_is_told_where_only_roles_have_one() -> None:
-    roles_ = (PodSet(name="a", count=1), PodSet(name="b", count=1))
+    roles_ = (PodSet(name="a", count=2), PodSet(name="b", count=2))
     job = Job(name="j", topology_request=TopologyRequest(required="rack"), pod_sets=roles_)
     topology = snapshot_of(topology={"levels": LEVELS}).topology
     assert "pending.topologyRequest.required" in told("kueue", job, topology=topology)
     assert "pending.topologyRequest.required" not in told("kai", job, topology=topology)
+
+
+def test_kueue_keeps_a_leader_and_its_workers_together() -> None:
+    roles_ = (PodSet(name="a", count=1), PodSet(name="b", count=2))
+    job = Job(name="j", topology_request=TopologyRequest(required="rack"), pod_sets=roles_)
+    topology = snapshot_of(topology={"levels": LEVELS}).topology
+    assert told("kueue", job, topology=topology) == []

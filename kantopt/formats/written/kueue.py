@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
+from kantopt.formats.kubernetes_jobs import unused
 from kantopt.formats.written.gangs import is_gang, label_of, labels_of, minima, wish_of
 from kantopt.formats.written.plain import Data, thing
 from kantopt.formats.written.pods import Marks, template
 from kantopt.formats.written.system import System, Words
-from kantopt.schema.jobs import Job, PodSet
+from kantopt.schema.jobs import Job, PodSet, TopologyRequest
 from kantopt.schema.snapshot import ClusterSnapshot, Queue
 
 _VERSION = "kueue.x-k8s.io/v1beta2"
@@ -21,10 +23,14 @@ def _cluster(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Sequence[Data]:
     levels = [{"nodeLabel": label} for label in labels_of(snapshot)]
     if levels:
         made.append(thing(_VERSION, "Topology", "default", spec={"levels": levels}))
-    if snapshot.queues:
+    flavors = _flavors(snapshot.queues)
+    for selector, name in flavors.items():
         spec: Data = {"topologyName": "default"} if levels else {}
-        made.append(thing(_VERSION, "ResourceFlavor", _FLAVOR, spec=spec))
-    made += [_queue(queue) for queue in snapshot.queues]
+        if selector is not None:
+            key, _, value = selector.partition("=")
+            spec["nodeLabels"] = {key: value}
+        made.append(thing(_VERSION, "ResourceFlavor", name, spec=spec))
+    made += [_queue(queue, flavors) for queue in snapshot.queues]
     known = {queue.name for queue in snapshot.queues}
     ways = {(job.namespace, _local(job)): job.queue_name for job in jobs}
     for (namespace, local), name in sorted(ways.items()):
@@ -34,24 +40,57 @@ def _cluster(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Sequence[Data]:
     return made
 
 
-def _queue(queue: Queue) -> Data:
+def _flavors(queues: Sequence[Queue]) -> dict[str | None, str]:
+    """Return the name of the flavor of all nodes, and of those with each label, KEY=VALUE."""
+    labels = {
+        row.nodes: None for queue in queues for row in queue.resources if "=" in (row.nodes or "")
+    }
+    names: dict[str | None, str] = {None: _FLAVOR} if queues else {}
+    for label in labels:
+        names[label] = unused(
+            re.sub("[^a-z0-9.]+", "-", str(label).lower()).strip("-."), names.values()
+        )
+    return names
+
+
+def _queue(queue: Queue, names: Mapping[str | None, str]) -> Data:
     spec: Data = {"namespaceSelector": {}, "fairSharing": {"weight": str(queue.weight)}}
     if queue.cohort:
         spec["cohortName"] = queue.cohort
-    rows = [row for row in queue.resources if row.nodes is None]
-    if rows:
-        quotas = []
-        for row in rows:
+    groups = [
+        {
+            "coveredResources": list(resources),
+            "flavors": [
+                {"name": names[kind], "resources": [resources[name][kind] for name in resources]}
+                for kind in kinds
+            ],
+        }
+        for kinds, resources in _groups(queue, names).items()
+    ]
+    if groups:
+        spec["resourceGroups"] = groups
+    return thing(_VERSION, "ClusterQueue", queue.name, spec=spec)
+
+
+def _groups(
+    queue: Queue, names: Mapping[str | None, str]
+) -> dict[tuple[str | None, ...], dict[str, dict[str | None, Data]]]:
+    """Return quotas by the flavors of their resource and by this; a flavor is in one group only."""
+    found: dict[str, dict[str | None, Data]] = {}
+    for row in queue.resources:
+        if row.nodes in names:
             quota: Data = {"name": row.name, "nominalQuota": str(row.nominal_quota)}
             if row.borrowing_limit is not None:
                 quota["borrowingLimit"] = str(row.borrowing_limit)
             if row.lending_limit is not None:
                 quota["lendingLimit"] = str(row.lending_limit)
-            quotas.append(quota)
-        flavors = [{"name": _FLAVOR, "resources": quotas}]
-        names = [row.name for row in rows]
-        spec["resourceGroups"] = [{"coveredResources": names, "flavors": flavors}]
-    return thing(_VERSION, "ClusterQueue", queue.name, spec=spec)
+            found.setdefault(row.name, {})[row.nodes] = quota
+    groups: dict[tuple[str | None, ...], dict[str, dict[str | None, Data]]] = {}
+    for name, quotas in found.items():
+        kinds = tuple(quotas)
+        if all(kinds == other or not {*kinds} & {*other} for other in groups):
+            groups.setdefault(kinds, {})[name] = quotas
+    return groups
 
 
 def _local(job: Job) -> str:
@@ -110,16 +149,28 @@ def _job(snapshot: ClusterSnapshot, job: Job) -> Words:
 
 
 def _request(snapshot: ClusterSnapshot, job: Job, pod_set: PodSet) -> Data:
-    wish = wish_of(job, pod_set)
-    if wish is None:
-        return {}
+    wish, whole = wish_of(job, pod_set), _together(job)
+    own = wish or TopologyRequest()
+    both = whole or own
     fields: Data = {
-        "required": label_of(snapshot, wish.required),
-        "preferred": label_of(snapshot, wish.preferred),
-        "podSetSliceRequiredTopology": label_of(snapshot, wish.pod_set_slice_required_topology),
-        "podSetSliceSize": wish.pod_set_slice_size,
+        "required": label_of(snapshot, both.required),
+        "preferred": label_of(snapshot, both.preferred),
+        "podSetGroupName": job.name if whole else "",
+        "podSetSliceRequiredTopology": label_of(snapshot, own.pod_set_slice_required_topology),
+        "podSetSliceSize": own.pod_set_slice_size,
     }
-    return {"topologyRequest": {name: value for name, value in fields.items() if value}}
+    told = {name: value for name, value in fields.items() if value}
+    return {"topologyRequest": told} if told else {}
+
+
+def _together(job: Job) -> TopologyRequest | None:
+    """Return the closeness of both roles, which Kueue lets a leader and its workers have."""
+    wish, roles = job.topology_request, job.pod_sets
+    own = [role.topology_request for role in roles if role.topology_request is not None]
+    if wish is None or wish.pod_set_slice_required_topology or len(roles) != 2:
+        return None
+    alone = min(role.count for role in roles) == 1
+    return wish if alone and not any(item.required or item.preferred for item in own) else None
 
 
 KUEUE = System(_cluster, _job, tells_topology=True)

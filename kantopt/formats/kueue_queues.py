@@ -1,0 +1,234 @@
+"""Kueue's quotas: ClusterQueues, the trees of Cohorts above them, and flavors.
+
+A tree of cohorts without limits of its own lends as one cohort does, that of its root, in which
+what an inner one owns is a queue without jobs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kantopt.formats.kueue_flavors import Flavors, onto_nodes
+from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.pods import Pod
+from kantopt.formats.view import View
+from kantopt.schema.quantity import from_base
+from kantopt.schema.snapshot import Queue, QueueResource
+
+GROUP = "kueue.x-k8s.io"
+Limits = tuple[int, int | None, int | None]
+"""Nominal quota, borrowing and lending limit in base units; ``None``: no limit."""
+_OWN = ("nominalQuota", "borrowingLimit", "lendingLimit")
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """What one object has of each resource, by flavor."""
+
+    name: str
+    cohort: str
+    weight: str | int
+    groups: tuple[dict[str, dict[str, Limits]], ...]
+    """Groups of resources that are given one flavor together: limits by flavor and resource."""
+
+    @property
+    def pool(self) -> tuple[str, str]:
+        """Who lends to whom."""
+        return (self.cohort, "") if self.cohort else ("", self.name)
+
+    def by_resource(self) -> dict[str, dict[str, Limits]]:
+        """Return limits by resource and flavor."""
+        found: dict[str, dict[str, Limits]] = {}
+        for group in self.groups:
+            for flavor, resources in group.items():
+                for resource, limits in resources.items():
+                    found.setdefault(resource, {})[flavor] = limits
+        return dict(sorted(found.items()))
+
+
+class KueueQueues:
+    """Quotas of Kueue's, and the nodes that they are for.
+
+    Parameters
+    ----------
+    objects
+        All objects of the input.
+    pods
+        Pods that run or wait: whether each of a queue can be given one flavor alone decides how
+        several are counted.
+    notes
+        Takes what is left out.
+    """
+
+    def __init__(self, objects: Objects, pods: Sequence[Pod], notes: Notes) -> None:
+        self._notes = notes
+        self.local = {
+            key: view.at("spec").text("clusterQueue")
+            for key, view in objects.by_name(GROUP, "LocalQueue").items()
+        }
+        self._flavors = Flavors(objects, notes)
+        cohorts = {view.at("metadata").name(): view for view in objects.of(GROUP, "Cohort")}
+        queues = [self._queue(view, cohorts) for view in objects.of(GROUP, "ClusterQueue")]
+        self._rows = {rows.name: rows for rows in queues}
+        names = {*self._rows}
+        pools = [*queues, *(self._pool(name, cohorts, names) for name in cohorts)]
+        self._kinds: dict[tuple[tuple[str, str], str], list[str]] = {}
+        for rows in pools:
+            for resource, limits in rows.by_resource().items():
+                kinds = self._kinds.setdefault((rows.pool, resource), [])
+                kinds += [flavor for flavor in limits if flavor not in kinds]
+        self._free = {*self._undecided(pods)}
+        self.queues = [*self._documents(pools, {*map(id, queues)})]
+
+    def of(self, pod: Pod) -> str:
+        """Return the ClusterQueue that a pod's LocalQueue leads to; of no queue nothing."""
+        local = pod.labels.get(f"{GROUP}/queue-name", "")
+        return self.local.get((pod.namespace, local), local) if local else ""
+
+    def into(self, pod: Pod) -> Pod:
+        """Keep a pod that waits to the nodes of what its queue may give it, as Kueue will."""
+        rows = None if pod.node else self._rows.get(self.of(pod))
+        for group in () if rows is None else rows.groups:
+            if _asks(pod, group):
+                chosen = self._choice(pod, group)
+                pod = onto_nodes(pod, [self._flavors.get(name) for name in chosen or group])
+                if len(chosen) != 1:
+                    text = "pods that several flavors of their queue suit, or none, take any"
+                    self._notes.add(text, pod.full_name)
+        return pod
+
+    def _choice(self, pod: Pod, group: Mapping[str, object]) -> list[str]:
+        return [name for name in group if self._flavors.get(name).suits(pod)]
+
+    def _undecided(self, pods: Sequence[Pod]) -> Iterator[tuple[tuple[str, str], str]]:
+        """Yield pools and resources of which some pod may be given one of several flavors."""
+        for pod in pods:
+            rows = self._rows.get(self.of(pod))
+            for group in () if rows is None else rows.groups:
+                if rows is not None and _asks(pod, group) and len(self._choice(pod, group)) != 1:
+                    for resources in group.values():
+                        yield from ((rows.pool, resource) for resource in resources)
+
+    def _queue(self, view: View, cohorts: Mapping[str, View]) -> _Rows:
+        name, spec = view.at("metadata").name(), view.at("spec")
+        if spec.text("stopPolicy", "None") != "None":
+            self._notes.add("queues that are stopped take jobs all the same here", name)
+        weight = spec.at("fairSharing").amount("weight", "cpu")  # in thousandths, as those of cores
+        return _Rows(
+            name or "?",
+            self._root(spec.text("cohortName") or spec.text("cohort"), cohorts),
+            1 if weight is None else from_base("cpu", weight),
+            tuple(_groups(spec)),
+        )
+
+    def _root(self, cohort: str, cohorts: Mapping[str, View]) -> str:
+        """Return the root above a cohort; of a circle, in which nobody lends, nothing."""
+        seen: list[str] = []
+        while cohort and cohort not in seen:
+            seen.append(cohort)
+            above = "" if cohort not in cohorts else _parent(cohorts[cohort])
+            if not above:
+                return cohort
+            cohort = above
+        if cohort:
+            self._notes.add("cohorts in a circle of parents lend nothing", cohort)
+        return ""
+
+    def _pool(self, name: str, cohorts: Mapping[str, View], taken: set[str]) -> _Rows:
+        """Read what a cohort owns as a queue that nobody uses."""
+        spec = cohorts[name].at("spec")
+        groups = tuple(_groups(spec))
+        bounded = any(limits[1:] != (None, None) for group in groups for limits in _each(group))
+        if bounded:
+            text = "limits to what cohorts borrow and lend are left out: only those of queues hold"
+            self._notes.add(text, name)
+        if spec.at("fairSharing").amount("weight", "cpu") not in (None, 1000):
+            self._notes.add("weights of cohorts are left out: those of queues count", name)
+        called = f"cohort-{name}"
+        while called in taken:
+            called += "-own"
+        taken.add(called)
+        plain = tuple(
+            {flavor: _without_limits(resources) for flavor, resources in group.items()}
+            for group in groups
+        )
+        return _Rows(called, self._root(name, cohorts), 1, plain)
+
+    def _documents(self, pools: Sequence[_Rows], jobs: set[int]) -> Iterator[Queue]:
+        for rows in pools:
+            found: list[QueueResource] = []
+            for resource, limits in rows.by_resource().items():
+                found += self._resource(rows, resource, limits)
+            if id(rows) in jobs or (found and rows.cohort):
+                yield Queue(
+                    name=rows.name, cohort=rows.cohort, weight=rows.weight, resources=tuple(found)
+                )
+
+    def _resource(
+        self, rows: _Rows, resource: str, limits: Mapping[str, Limits]
+    ) -> Iterator[QueueResource]:
+        """Yield one row in all or, where flavors are told apart by labels, one for each."""
+        kinds = self._kinds[rows.pool, resource]
+        apart = {name: self._flavors.label(name, kinds) for name in kinds}
+        if len(kinds) > 1 and all(apart.values()) and (rows.pool, resource) not in self._free:
+            for name, own in limits.items():
+                yield _row(resource or "?", own, apart[name])
+            return
+        text = ""
+        if len(limits) > 1:
+            text = "queues with several flavors: their quotas are added up"
+        elif len(kinds) > 1:
+            text = "queues whose cohort has other flavors lend and borrow across them here"
+        if text:
+            self._notes.add(text, f"{resource} of {rows.name}")
+        total: Limits = (0, 0, 0)
+        for nominal, borrow, lend in limits.values():
+            # A flavor without limit leaves the sum without limit.
+            total = (total[0] + nominal, _sum(total[1], borrow), _sum(total[2], lend))
+        yield _row(resource or "?", total, None)
+
+
+def _parent(cohort: View) -> str:
+    spec = cohort.at("spec")
+    return spec.text("parentName") or spec.text("parent")
+
+
+def _groups(spec: View) -> Iterator[dict[str, dict[str, Limits]]]:
+    for group in spec.list("resourceGroups"):
+        found: dict[str, dict[str, Limits]] = {}
+        for flavor in group.list("flavors"):
+            for item in flavor.list("resources"):
+                resource = item.name()
+                nominal, borrow, lend = (item.amount(key, resource, up=False) for key in _OWN)
+                found.setdefault(flavor.name(), {})[resource] = (nominal or 0, borrow, lend)
+        yield found
+
+
+def _without_limits(resources: Mapping[str, Limits]) -> dict[str, Limits]:
+    return {resource: (nominal, None, None) for resource, (nominal, _, _) in resources.items()}
+
+
+def _each(group: Mapping[str, Mapping[str, Limits]]) -> Iterator[Limits]:
+    for resources in group.values():
+        yield from resources.values()
+
+
+def _asks(pod: Pod, group: Mapping[str, Mapping[str, Limits]]) -> bool:
+    """Whether a pod asks for any resource of a group."""
+    return any(pod.shape["requests"].get(r) for resources in group.values() for r in resources)
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else a + b
+
+
+def _row(resource: str, limits: Limits, nodes: str | None) -> QueueResource:
+    nominal, borrow, lend = limits
+    return QueueResource(
+        name=resource,
+        nominal_quota=from_base(resource, nominal),
+        borrowing_limit=None if borrow is None else from_base(resource, borrow),
+        lending_limit=None if lend is None else from_base(resource, lend),
+        nodes=nodes,
+    )

@@ -9,6 +9,7 @@ from kantopt.clock import Deadline
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
 from kantopt.planning.run import Run
+from kantopt.planning.together import search_together
 from kantopt.planning.words import counted
 from kantopt.problem.aftermath import leftover_question
 from kantopt.problem.cluster import Spot
@@ -102,7 +103,7 @@ def _fills(instance: Instance, placement: Placement, j: int, deadline: Deadline)
         options = Options(engine="fast", workers=1)
         run = Run(instance, tiers_of(instance), options, deadline, lambda _: None, None)
         run.construct()
-        run.search()
+        search_together(run)
         placement = run.incumbent.placement
         if is_placed(instance, j, placement):
             return False

@@ -35,6 +35,7 @@ from kantopt.planning.second_opinion import second_opinion
 from kantopt.planning.since import Since
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.tiers import tier_rows
+from kantopt.planning.together import search_together
 from kantopt.planning.witnesses import Witnesses
 from kantopt.problem.actions import without_leftovers
 from kantopt.problem.instance import Instance
@@ -240,7 +241,7 @@ class _Certification:
                 witnesses.look(self.deadline.less(left * (1 - CERTIFY_FIRST)))
                 witnesses.tell(run.incumbent.known)
             run.reserve += left * (CERTIFY_LAST + CROSS_CHECK * self.cross_check)
-            run.search()
+            search_together(run)
             witnesses.hear(run.incumbent.known)
             if run.incumbent.best.key >= first.key:
                 witnesses.look(self.deadline.less(left * CERTIFY_LAST / 2))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kantopt.planning.together import search_together
 from kantopt.problem.actions import Wave
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
@@ -55,7 +56,7 @@ class _Orders:
             if self.ordered and run.incumbent.known.optimal(self.ordered[0][1:]):
                 break
             if self._may_search_again():
-                others = run.search(tuple(self.forbidden))
+                others = search_together(run, tuple(self.forbidden))
                 candidates += [found.placement for found in others.history[1:]]
         if any(self._better(other) for other in self.forbidden):
             run.warnings.append("a better placement was left: its moves have no order")

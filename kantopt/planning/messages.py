@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kantopt.clock import Deadline
+from kantopt.planning.options import Options
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.known import Bound
 from kantopt.search.told import Begun, Found, LeftOut, Note
 
@@ -61,3 +64,27 @@ class SearchTask:
     """Search without presolve."""
     known: tuple[Bound, ...] = ()
     """Bounds that are proved already."""
+
+
+def search_task(
+    incumbent: Incumbent,
+    options: Options,
+    until: Deadline,
+    workers: int,
+    work: float | None = None,
+    forbidden: Sequence[Placement] = (),
+) -> SearchTask:
+    """Ask for a better placement than the incumbent, and for bounds."""
+    return SearchTask(
+        instance=incumbent.searched,
+        tiers=incumbent.tiers,
+        start=incumbent.placement,
+        forbidden=tuple(forbidden),
+        deadline=until,
+        seed=options.seed,
+        workers=workers,
+        work=work,
+        log=options.log,
+        without=options.without,
+        known=() if forbidden else incumbent.known.proved(),
+    )

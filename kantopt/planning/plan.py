@@ -15,6 +15,7 @@ from kantopt.planning.question import Question
 from kantopt.planning.repeated import proved_bounds
 from kantopt.planning.run import Run
 from kantopt.planning.solver_process import SolverProcess
+from kantopt.planning.together import search_together
 from kantopt.planning.wanted import runs_already
 from kantopt.problem.focus import pending_podsets
 from kantopt.problem.instance import Instance
@@ -99,7 +100,7 @@ def make_plan(
                 for bound in proved_bounds(last, run.tiers):
                     run.incumbent.known.add(bound)
         run.construct()
-        run.search()
+        search_together(run)
         placement, waves = executable(run)
         if together is not None and run.infeasible:
             run.warnings += _beside_others(question, instance, together, run)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
 from kantopt.planning.identity import snapshot_ref
-from kantopt.planning.in_turn import Asked, search_in_turn
+from kantopt.planning.messages import search_task
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
 from kantopt.planning.run import REMEMBERED
-from kantopt.planning.solver_process import SolverProcess
+from kantopt.planning.solver_process import SolverProcess, until_last_word
 from kantopt.planning.steps import steps_of
 from kantopt.planning.tiers import tier_rows
 from kantopt.planning.wanted import model_for
@@ -180,15 +180,26 @@ def _prove(
     deadline: Deadline,
     solver: SolverProcess | None,
 ) -> None:
-    """Better and prove the prices, the cheapest first."""
+    """Better and prove the prices, the cheapest first; the time left is shared out evenly.
+
+    What is proved early leaves its time to those after it.
+    """
     queue = [row for row in rows if not row.impossible and not row.incumbent.optimal]
     queue.sort(key=lambda row: row.incumbent.best.key)
-    asked = [Asked(row.incumbent) for row in queue]
-    if asked and not deadline.over():
-        search_in_turn(asked, options, deadline, solver)
-    for row, each in zip(queue, asked, strict=True):
-        row.impossible = each.infeasible
-        row.warnings += [f"{row.domain}: {each.warning}"] if each.warning else []
+    if not queue:
+        return
+    until = until_last_word(deadline)
+    with solver or SolverProcess() as process:
+        for i, row in enumerate(queue):
+            if deadline.over():
+                return
+            share = until.share(1 / (len(queue) - i))
+            process.begin(
+                search_task(row.incumbent, options, share, options.workers), row.incumbent
+            )
+            process.wait(deadline, "last word")  # what comes after it is about the next one
+            row.impossible = process.infeasible and bool(row.incumbent.missing)
+            row.warnings += [f"{row.domain}: {text}" for text in process.warnings]
 
 
 @dataclass

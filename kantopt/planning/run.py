@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Literal
 from kantopt import shares
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning.ended import TOO_LATE, what_ended
-from kantopt.planning.exact import until_last_word
 from kantopt.planning.left import left_pending
 from kantopt.planning.news import News, Tell
 from kantopt.planning.options import Options
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.tiers import tier_rows
-from kantopt.planning.together import search_together
-from kantopt.planning.touches import before_touches, come_nearer, spare
+from kantopt.planning.touches import come_nearer
 from kantopt.problem.actions import Wave
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -90,10 +88,11 @@ class Run:
         self.ortools_version = ""
         self.cut = False
         """The clock or a signal has ended something before its time."""
-        self._solver_cpu = CpuUse()
+        self.solver_cpu = CpuUse()
+        """What processes of exact searches have used."""
         began = elapsed()
         placement, by = start or (instance.current, "nobody")
-        self.incumbent = self._begin(placement, by, Tally(options.without))
+        self.incumbent = self.begin(placement, by, Tally(options.without))
         self.standing = tuple(check_standing(instance))
         self.judging = elapsed() - began
         """Seconds that judging a plan takes."""
@@ -102,7 +101,7 @@ class Run:
         self.search_end: Deadline | None = None
         """When the search was to stop: from then on it is the time limit that has ended it."""
 
-    def _begin(self, start: Placement, by: str, tally: Tally) -> Incumbent:
+    def begin(self, start: Placement, by: str, tally: Tally) -> Incumbent:
         """Begin with a placement; whatever becomes the best is told."""
         return Incumbent(
             self.instance,
@@ -147,7 +146,7 @@ class Run:
         self.asked = holding_to(self.asked, last)
         self.instance = _not_required(self.asked) if self.infeasible else self.asked
         self.tiers = tiers_of(self.instance)
-        incumbent = self._begin(self.instance.current, "nobody", self.incumbent.tally)
+        incumbent = self.begin(self.instance.current, "nobody", self.incumbent.tally)
         self.incumbent = incumbent
         if incumbent.offer(last, KEPT):
             deadline = self.searching
@@ -234,46 +233,19 @@ class Run:
         self.incumbent.offer(placement, by.name)
         return self.incumbent.fault is None
 
-    def search(self, forbidden: tuple[Placement, ...] = ()) -> Incumbent:
-        """Better the plan; of one whose moves have no order, find others."""
-        incumbent = self.incumbent
-        if forbidden:
-            left_out = [placement.podsets for placement in forbidden]
-            known = (*(one.placement for one in incumbent.history[::-1]), self.instance.current)
-            start = next(placement for placement in known if placement.podsets not in left_out)
-            incumbent = self._begin(start, "nobody", incumbent.tally)
-        deadline = self.searching
-        # The exact search has its last word before: then that is the time limit, too.
-        self.search_end = until_last_word(deadline)
-        ending = search_together(
-            incumbent,
-            self.options,
-            before_touches(incumbent, deadline),
-            begun=self._begun,
-            process=self.solver,
-            forbidden=forbidden,
-        )
-        self.solver = None  # used up
-        self.cut = self.cut or ending.cut
-        self.warnings += ending.warnings
-        self._solver_cpu += ending.cpu
-        self.ortools_version = ending.ortools_version or self.ortools_version
-        if ending.infeasible and not forbidden:
-            self.infeasible = True
-            self.instance = _not_required(self.instance)
-            self.incumbent = self._begin(incumbent.placement, incumbent.best.by, incumbent.tally)
-            return self.search()
-        spare(self.instance, incumbent, deadline)
-        come_nearer(incumbent, self.last, deadline)
-        return incumbent
+    def take(self, process: SolverProcess, *, proved: bool) -> None:
+        """Take from an exact search what it says beside plans and bounds."""
+        self.cut = self.cut or not (process.ended or proved)
+        self.warnings += process.warnings
+        self.solver_cpu += process.cpu
+        self.ortools_version = process.ortools_version or self.ortools_version
 
-    def _begun(self) -> None:
-        """Load what the ending needs while the exact search is at work."""
-        import kantopt.planning.document
-        import kantopt.search.order.concessions
-        import kantopt.search.sequence  # noqa: F401
-
-        self.tell(News(elapsed(), "search"))
+    def give_up_required(self) -> None:
+        """Go on from the best plan as if nothing were required: a required job has no place."""
+        self.infeasible = True
+        self.instance = _not_required(self.instance)
+        before = self.incumbent
+        self.incumbent = self.begin(before.placement, before.best.by, before.tally)
 
     def _tell(self) -> None:
         best, floors = self.incumbent.best, self.incumbent.floors
@@ -344,7 +316,7 @@ class Run:
         """
         if not self.cut or proved or self.deadline.deterministic:
             return ()
-        return starved_words(self._solver_cpu)
+        return starved_words(self.solver_cpu)
 
     def _cascade(self, placement: Placement) -> Cascade | None:
         """Replay the plan with its victims in the queue, if it has any."""

@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from kantopt.clock import Deadline
-from kantopt.planning.exact import NO_TIME, Exact, search_task
-from kantopt.planning.options import Options
-from kantopt.planning.solver_process import SolverProcess
+from kantopt.clock import Deadline, elapsed
+from kantopt.planning.messages import search_task
+from kantopt.planning.news import News
+from kantopt.planning.solver_process import NO_TIME, SolverProcess, until_last_word
+from kantopt.planning.touches import before_touches, come_nearer, spare
 from kantopt.problem.placement import Placement
-from kantopt.processor import CpuUse
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Technique
 from kantopt.search.schedule import BESIDE, REPAIR
 from kantopt.shares import CHAINS_BEFORE
 
+if TYPE_CHECKING:
+    from kantopt.planning.run import Run
+
 WORK_PER_SECOND = 0.05
 """Deterministic seconds per second of the time limit: few enough that the clock rarely decides."""
 
 
-@dataclass(slots=True)
-class Ending:
-    """How the searches ended."""
-
-    cut: bool = False
-    """The clock or a signal has ended something before its time."""
-    infeasible: bool = False
-    """A required job provably has no place."""
-    ortools_version: str = ""
-    warnings: list[str] = field(default_factory=list)
-    cpu: CpuUse = field(default_factory=CpuUse)
-    """What the process of the exact search has used."""
-
-
-def search_together(
-    incumbent: Incumbent,
-    options: Options,
-    deadline: Deadline,
-    *,
-    begun: Callable[[], None] = lambda: None,
-    process: SolverProcess | None = None,
-    forbidden: Sequence[Placement] = (),
-) -> Ending:
-    """Better the incumbent until it is proved optimal, nothing more is tried or the time is up.
+def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumbent:
+    """Better the plan until it is proved optimal, nothing more is tried or the time is up.
 
     With two workers or more the two searches run at the same time and tell each other what they
     find. A deterministic run must not depend on who is faster: there one follows the other, as
@@ -51,52 +31,88 @@ def search_together(
 
     Parameters
     ----------
-    begun
-        Called when the exact search has its task.
-    process
-        A process that waits for a task; it is used up.
     forbidden
-        Placements whose moves have no order: the exact search leaves them out.
+        Placements whose moves have no order: others are looked for, apart from the incumbent of
+        the run.
+
+    Returns
+    -------
+    Incumbent
+        The best that was found, and what was before.
     """
-    ending = Ending()
-    if incumbent.optimal:
-        return ending
-    if deadline.over() and not deadline.deterministic:
+    incumbent = _apart(run, forbidden) if forbidden else run.incumbent
+    options, searching = run.options, run.searching
+    # The exact search has its last word before: then that is the time limit, too.
+    run.search_end = until_last_word(searching)
+    deadline = before_touches(incumbent, searching)
+    beside = False
+    late = not incumbent.optimal and deadline.over() and not deadline.deterministic
+    if late:
         # A task that nobody has time for is not even written out: of a large one that takes long.
-        ending.cut = True
-        if options.engine != "fast":
-            ending.warnings.append(NO_TIME)
-        return ending
-    chained = options.engine != "exact" and not forbidden and _mover(incumbent) is not None
-    if options.engine == "fast":
-        if chained:
-            _chains(incumbent, options, deadline, ending)
-        return ending
-    if chained and not deadline.deterministic:
-        chained = _promising(incumbent)
-    beside = chained and options.workers > 1 and not deadline.deterministic
-    if chained and not beside:
-        share = deadline if deadline.deterministic else deadline.share(CHAINS_BEFORE)
-        _chains(incumbent, options, share, ending)
-    if incumbent.optimal:
-        return ending
-    with Exact(incumbent, process) as exact:
+        run.cut = True
+        run.warnings += [] if options.engine == "fast" else [NO_TIME]
+    elif not (incumbent.optimal or forbidden):
+        beside = _moves_first(run, deadline)
+    if not (late or incumbent.optimal or options.engine == "fast"):
         workers = options.workers - 1 if beside else options.workers
-        work = None
-        if deadline.deterministic and deadline.asked is not None:
-            work = deadline.asked * WORK_PER_SECOND
-        exact.begin(search_task(incumbent, options, deadline, workers, work, forbidden))
-        begun()
-        while beside and exact.open and not deadline.over() and not incumbent.optimal:
-            _chains(incumbent, options, deadline, ending, exact)
-            exact.wait(deadline, for_news=True)
-        exact.wait(deadline, for_news=False)
-    ending.warnings += exact.warnings
-    ending.cpu = exact.cpu
-    ending.infeasible = exact.infeasible and bool(incumbent.missing)
-    ending.ortools_version = exact.ortools_version
-    ending.cut = ending.cut or not (exact.ended or incumbent.optimal)
-    return ending
+        until, work = until_last_word(deadline), _work(deadline)
+        task = search_task(incumbent, options, until, workers, work, forbidden)
+        with run.solver or SolverProcess() as process:
+            run.solver = None  # used up
+            process.begin(task, incumbent)
+            _get_ready_to_end(run)
+            while beside and process.open and not deadline.over() and not incumbent.optimal:
+                _chains(run, deadline, process)
+                process.wait(deadline, "news")
+            process.wait(deadline, "proof")
+        run.take(process, proved=incumbent.optimal)
+        if process.infeasible and incumbent.missing and not forbidden:
+            run.give_up_required()
+            return search_together(run)
+    spare(run.instance, incumbent, searching)
+    come_nearer(incumbent, run.last, searching)
+    return incumbent
+
+
+def _apart(run: Run, forbidden: tuple[Placement, ...]) -> Incumbent:
+    """Begin with the best plan so far that is not among those without an order."""
+    left_out = [placement.podsets for placement in forbidden]
+    history = run.incumbent.history
+    known = (*(one.placement for one in history[::-1]), run.instance.current)
+    start = next(placement for placement in known if placement.podsets not in left_out)
+    return run.begin(start, "nobody", run.incumbent.tally)
+
+
+def _moves_first(run: Run, deadline: Deadline) -> bool:
+    """Move single pods where that is not done beside the exact search; say whether it is."""
+    options, counted = run.options, deadline.deterministic
+    if options.engine == "exact" or _mover(run.incumbent) is None:
+        return False
+    if options.engine == "fast":
+        _chains(run, deadline)
+        return False
+    if not (counted or _promising(run.incumbent)):
+        return False
+    if options.workers > 1 and not counted:
+        return True
+    _chains(run, deadline if counted else deadline.share(CHAINS_BEFORE))
+    return False
+
+
+def _work(deadline: Deadline) -> float | None:
+    """Deterministic seconds that the exact search may spend; ``None`` if the clock decides."""
+    if not deadline.deterministic or deadline.asked is None:
+        return None
+    return deadline.asked * WORK_PER_SECOND
+
+
+def _get_ready_to_end(run: Run) -> None:
+    """Load what the ending needs while the exact search is at work."""
+    import kantopt.planning.document
+    import kantopt.search.order.concessions
+    import kantopt.search.sequence  # noqa: F401
+
+    run.tell(News(elapsed(), "search"))
 
 
 def _mover(incumbent: Incumbent) -> Technique | None:
@@ -121,18 +137,13 @@ def _repairs(incumbent: Incumbent) -> bool:
     return promising(incumbent.searched, incumbent.placement, incumbent.tiers)
 
 
-def _chains(
-    incumbent: Incumbent,
-    options: Options,
-    deadline: Deadline,
-    ending: Ending,
-    exact: Exact | None = None,
-) -> None:
+def _chains(run: Run, deadline: Deadline, process: SolverProcess | None = None) -> None:
     """Better the incumbent by moving single pods.
 
     Beside the exact search this goes on until the time is up, or until that has shown that what is
     required has no place; else until it has long been in vain.
     """
+    incumbent = run.incumbent
     technique = _mover(incumbent)
     if technique is None:
         return
@@ -144,8 +155,8 @@ def _chains(
         from kantopt.search.chains.improve import improve
 
     def found(placement: Placement) -> None:
-        if incumbent.offer(placement, by) and exact is not None and not incumbent.missing:
-            exact.offer(placement)
+        if incumbent.offer(placement, by) and process is not None and not incumbent.missing:
+            process.offer(placement)
 
     pods = sum(podset.count for podset in incumbent.instance.podsets)
     patience = 2 if technique is REPAIR else min(100 + 10 * pods, 5000)
@@ -156,13 +167,13 @@ def _chains(
             incumbent.placement,
             found=found,
             enough=lambda values: (
-                incumbent.known.optimal(values) or (exact is not None and exact.infeasible)
+                incumbent.known.optimal(values) or (process is not None and process.infeasible)
             ),
         )
-        if exact is None:
-            improve(best, deadline, options.seed, patience=patience)
+        if process is None:
+            improve(best, deadline, run.options.seed, patience=patience)
         else:
-            improve(best, deadline, options.seed, news=exact.look)
+            improve(best, deadline, run.options.seed, news=process.look)
     except Exception as error:  # a fault of the search must not cost the plan that is there
-        ending.warnings.append(f"the search by {by} failed: {type(error).__name__}: {error}")
-    ending.cut = ending.cut or deadline.cuts()
+        run.warnings.append(f"the search by {by} failed: {type(error).__name__}: {error}")
+    run.cut = run.cut or deadline.cuts()

@@ -7,7 +7,7 @@ from unittest import mock
 
 from kantopt import clock
 from kantopt.clock import Deadline
-from kantopt.planning import exact
+from kantopt.planning import together
 from kantopt.planning.actions import waves_of
 from kantopt.planning.defrag import Wish, asked, defragment
 from kantopt.planning.judge import judge_plan
@@ -43,7 +43,7 @@ def tidied(seed: int) -> Outcome:
     limits = Limits.model_validate(wanted.limits)
     wish = Wish(tuple(wanted.goals), None, limits, wanted.exempt, wanted.min_benefit)
     just_begun = mock.patch.object(clock, "_START", time.monotonic())
-    with just_begun, mock.patch.object(exact, "SolverProcess", InlineSolver):
+    with just_begun, mock.patch.object(together, "SolverProcess", InlineSolver):
         deadline = Deadline(HANGS, deterministic=True, whole=SECONDS)
         options = Options(workers=1)
         result = defragment(question, asked(question, wish), options, deadline)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning import exact, together
+from kantopt.planning import together
 from kantopt.planning.executable import executable
 from kantopt.planning.messages import Done
 from kantopt.planning.news import News
@@ -27,7 +27,6 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.processor import CpuUse
 from kantopt.schema.dump import dump_json
 from kantopt.schema.model import Model
-from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.told import Found
 from kantopt.verify.rules import check
 from tests.questions import hard_question, model, question
@@ -57,7 +56,7 @@ def job(name: str, cpu: int, on: str | None = None, **more: Any) -> dict[str, An
 def test_the_solver_does_not_start_if_arithmetic_proves_the_fast_plan(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(together, "Exact", lambda *_: pytest.fail("the solver was started"))
+    monkeypatch.setattr(together, "SolverProcess", lambda: pytest.fail("the solver was started"))
     result = planned(question([node("a", 4)], [], [job("j", 2)]), model(*PODS_FIRST))
     assert result.plan.solver.status == "OPTIMAL"
     assert result.plan.solver.found_by == "fast"
@@ -170,23 +169,8 @@ def test_deterministic_runs_give_the_same_bytes_with_a_tier_left_open(
 
 
 def test_an_illegal_placement_of_the_solver_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Liar:
-        pid = None
-
-        def __init__(self) -> None:
-            self.lies: list[object] = [
-                Found(({Spot(0): 1}, {Spot(1): 1}, {Spot(0): 1})),
-                Done(False),
-            ]
-
-        def begin(self, _: object) -> None: ...
-        def offer(self, _: object) -> None: ...
-        def close(self) -> None: ...
-
-        def message(self, _: float) -> object:
-            return self.lies.pop(0)
-
-    monkeypatch.setattr(exact, "SolverProcess", Liar)
+    lies = [Found(({Spot(0): 1}, {Spot(1): 1}, {Spot(0): 1})), Done(False)]
+    monkeypatch.setattr(SolverProcess, "message", lambda *_: lies.pop(0))
     jobs = [job("one", 3), job("two", 3), job("three", 2)]  # as much as there is, in two pieces
     result = planned(question([node("a", 4), node("b", 4)], [], jobs), model(*PODS_FIRST))
     assert result.plan.summary.placed_pods == 2
@@ -310,11 +294,10 @@ def test_a_solver_that_is_given_no_processor_counts_as_waiting() -> None:
     asked = hard_question()
     wanted = model(*PODS_FIRST)
     instance = asked.instance(wanted)
-    incumbent = Incumbent(instance, tiers_of(instance), instance.current)
-    ending = search_together(
-        incumbent, Options(engine="exact", workers=1), soon(1.5), process=process
-    )
-    assert ending.cpu.waited > 0.2
+    options = Options(engine="exact", workers=1)
+    run = Run(instance, tiers_of(instance), options, soon(1.5), lambda _: None, process)
+    search_together(run)
+    assert run.solver_cpu.waited > 0.2
 
 
 def test_a_search_that_nobody_has_time_for_is_not_given_its_task(
@@ -325,10 +308,10 @@ def test_a_search_that_nobody_has_time_for_is_not_given_its_task(
 
     monkeypatch.setattr(SolverProcess, "begin", begin)
     instance = hard_question().instance(model(*PODS_FIRST))
-    incumbent = Incumbent(instance, tiers_of(instance), instance.current)
-    ending = search_together(incumbent, Options(), soon(0.0))
-    assert ending.cut
-    assert ["did not begin" in warning for warning in ending.warnings] == [True]
+    run = Run(instance, tiers_of(instance), Options(), soon(0.0), lambda _: None, None)
+    search_together(run)
+    assert run.cut
+    assert ["did not begin" in warning for warning in run.warnings] == [True]
 
 
 def test_an_interrupted_plan_says_so() -> None:

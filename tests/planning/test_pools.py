@@ -20,6 +20,7 @@ from kantopt.planning.solver_process import SolverProcess
 from kantopt.problem.actions import without_leftovers
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.dump import dump_data
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.verify.replay import replay
 from tests.pools import confine
 from tests.questions import hard_question, model, question
@@ -71,7 +72,7 @@ def test_the_processes_of_the_parts_end_with_the_search() -> None:
     deadline = Deadline(elapsed() + 60.0)
     task = SearchTask(instance, tiers_of(instance), instance.current, (), deadline, 0, 2, None)
     with SolverProcess() as process:
-        process.begin(task)
+        process.begin(task, Incumbent(instance, task.tiers, task.start))
         assert process.pid is not None
         while not deadline.over() and len(children(process.pid)) < 2:
             process.message(0.05)

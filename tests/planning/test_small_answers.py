@@ -32,7 +32,7 @@ def test_a_queue_above_its_quota_exchanges_a_pod_for_one_of_a_more_important_job
 def test_a_job_that_may_evict_nobody_and_lacks_gpus_has_provably_no_place_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(together, "Exact", lambda *_: pytest.fail("the solver was started"))
+    monkeypatch.setattr(together, "SolverProcess", lambda: pytest.fail("the solver was started"))
 
     def gpus(name: str, count: int, *on: str, **more: Any) -> dict[str, Any]:
         podset = {"count": 1, "requests": {"nvidia.com/gpu": count}}

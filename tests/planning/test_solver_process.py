@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -18,6 +19,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.known import Bound
 from kantopt.search.told import Found
 from tests.questions import hard_question, model, question
@@ -38,7 +40,7 @@ def task(instance: Instance, seconds: float = 30.0) -> SearchTask:
 
 def begun(search: SearchTask) -> SolverProcess:
     process = SolverProcess()
-    process.begin(search)
+    process.begin(search, Incumbent(search.instance, tiers_of(search.instance), search.start))
     return process
 
 
@@ -146,8 +148,7 @@ def test_want_of_memory_ends_the_process_and_not_silently_its_search(
 
 
 def test_an_error_in_the_search_is_told_in_one_line() -> None:
-    broken = task(easy())
-    broken = SearchTask(**{**{f: getattr(broken, f) for f in broken.__slots__}, "tiers": (None,)})
+    broken = replace(task(easy()), tiers=(None,))  # type: ignore[arg-type]
     with begun(broken) as process:
         started, message = messages_of(process, broken.deadline)
     assert isinstance(started, Started)
@@ -189,3 +190,17 @@ def test_a_task_is_written_out_before_others_go_on_with_what_it_refers_to() -> N
     assert far.recv() == 7
     outbox.close()
     assert writers == [threading.current_thread()]
+
+
+def test_one_task_after_the_other_each_with_what_it_brings() -> None:
+    """What the search for one finds and says goes to its incumbent, and not to the next one's."""
+    deadline = Deadline(elapsed() + 30.0)
+    broken = replace(task(easy()), tiers=(None,))  # type: ignore[arg-type]
+    with SolverProcess() as process:
+        for search, fails in ((task(easy()), False), (broken, True), (task(easy()), False)):
+            best = Incumbent(search.instance, tiers_of(search.instance), search.start)
+            process.begin(search, best)
+            process.wait(deadline, "last word")
+            assert not process.open
+            assert ["the solver failed" in text for text in process.warnings] == [True] * fails
+            assert best.optimal is not fails

@@ -11,6 +11,7 @@ from kantopt.planning.executable import executable
 from kantopt.planning.news import Tell
 from kantopt.planning.options import Options
 from kantopt.planning.run import Run
+from kantopt.planning.together import search_together
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
@@ -117,7 +118,7 @@ class Search:
         found = self._written(form, run, known, freed)
         if not found.proved:
             run.construct()
-            run.search()
+            search_together(run)
             found = self._written(form, run, found, freed)
         if found.moves and not found.fewest_moves and not deadline.cuts():
             fewer = self._begin(instance, tiers, deadline)
@@ -125,7 +126,7 @@ class Search:
                 fewer.incumbent.known.add(Bound(0, bound.bound, (), bound.source))
             fewer.keep(found.placement)
             fewer.construct()
-            fewer.search()
+            search_together(fewer)
             other = self._written(form, fewer, found, freed)
             if (other.jobs, -other.moves) >= (found.jobs, -found.moves):
                 found = other

@@ -14,6 +14,7 @@ from kantopt.clock import Deadline
 from kantopt.planning.capacity.copies import MOVES, Copies
 from kantopt.planning.options import Options
 from kantopt.planning.run import Run
+from kantopt.planning.together import search_together
 from kantopt.problem.counted import counted, counted_nodes
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -50,7 +51,7 @@ def free_slots(
     instance = copies.asked(nothing, moves, objective, Objective.model_validate("moves"))
     run = begin(instance, (tiers_of(instance)[0], MOVES), deadline)
     run.construct()
-    run.search()
+    search_together(run)
     placement, (rate, moved) = run.incumbent.placement, run.incumbent.values
     floors = run.incumbent.floors
     tier = run.tiers[0]

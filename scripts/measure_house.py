@@ -39,7 +39,7 @@ def noted(function, first):
     return called
 
 SolverProcess.begin = noted(SolverProcess.begin, "plan")
-cp_model.CpSolver.solve = noted(cp_model.CpSolver.solve, "_run")
+cp_model.CpSolver.solve = noted(cp_model.CpSolver.solve, "serve")
 cp_model.CpSolver.Solve = cp_model.CpSolver.solve
 sys.exit(run(arguments))
 '''
@@ -77,7 +77,7 @@ def way_to_cp_sat() -> list[str]:
             check=True,
             timeout=_PATIENCE_SECONDS,
         )
-        here, there = (Path(folder, name).read_text("utf-8") for name in ("plan", "_run"))
+        here, there = (Path(folder, name).read_text("utf-8") for name in ("plan", "serve"))
     # Where the task is given to the process is the call itself: it is the last of the first half.
     return [*here.splitlines(), "planning/solver_process.py: begin", *there.splitlines()]
 

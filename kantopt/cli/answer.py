@@ -1,6 +1,5 @@
-"""The plan that a command answers with: found or taken over, written as asked, its exit code."""
+"""The plan that a command answers with: written as asked, and its exit code."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,37 +8,9 @@ from kantopt.cli.habits import Run
 from kantopt.cli.shown import Shown, domains_read, size_read
 
 if TYPE_CHECKING:
-    from kantopt.clock import Stop
     from kantopt.planning.plan import Result
     from kantopt.planning.question import Question
-    from kantopt.schema.model import Model
     from kantopt.schema.plan import Plan
-
-
-def answered(
-    run: Run,
-    question: "Question",
-    model: "Model",
-    options: Mapping[str, object],
-    stop: "Stop",
-    make: "Callable[..., Result]",
-) -> "tuple[Plan, Result | None]":
-    """Return the plan of the run before if it still answers the question, or else make one.
-
-    Parameters
-    ----------
-    options
-        All else that has a say in the plan, by name.
-    make
-        Makes a plan, beginning with that of the run before, ``again`` if it is to be bettered; its
-        result comes back beside it.
-    """
-    plan = run.unchanged(question, model, options)
-    if plan is not None:
-        return plan, None
-    result = make(run.last, again=run.again)
-    whole = stop.signal is None and not stop.lacks_memory()
-    return run.stamped(result.plan, whole=whole), result
 
 
 def exit_code(plan: "Plan", *, detailed: bool) -> int:

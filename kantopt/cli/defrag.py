@@ -2,7 +2,6 @@
 
 import contextlib
 from dataclasses import asdict, replace
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +10,7 @@ from kantopt.cli import completion
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.ahead import solver_of
-from kantopt.cli.answer import answered, exit_code, write_plan
+from kantopt.cli.answer import exit_code, write_plan
 from kantopt.cli.habits import NO_HABITS, Habits, with_habits
 from kantopt.cli.output import complain
 from kantopt.cli.pace import NO_PACE, Pace, with_pace
@@ -157,8 +156,19 @@ def defrag(
             wanted = asked(question, Wish(tuple(goal or ()), chosen, most, marks, benefit))
             wanted = replace(wanted, model=pace.applied(wanted.model))
             options = {**asdict(settings), "time_limit": time_limit, "deterministic": deterministic}
-            make = partial(defragment, question, wanted, settings, deadline, progress.tell, solver)
-            plan, result = answered(run, question, wanted.model, options, stop, make)
+            plan, result = run.unchanged(question, wanted.model, options), None
+            if plan is None:
+                result = defragment(
+                    question,
+                    wanted,
+                    settings,
+                    deadline,
+                    progress.tell,
+                    solver,
+                    run.last,
+                    again=run.again,
+                )
+                plan = run.stamped(result.plan, whole=not stop.wished())
             plan = pace.timed(plan)
             progress.end(plan.solver.status)
         run.phases = progress.phases()

@@ -2,7 +2,6 @@
 
 import contextlib
 from dataclasses import asdict, replace
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +10,7 @@ from kantopt.cli import completion
 from kantopt.cli import limits as lim
 from kantopt.cli import options as opt
 from kantopt.cli.ahead import solver_of
-from kantopt.cli.answer import answered, exit_code, write_plan
+from kantopt.cli.answer import exit_code, write_plan
 from kantopt.cli.habits import NO_HABITS, Habits, with_habits
 from kantopt.cli.named import in_namespace
 from kantopt.cli.output import complain
@@ -167,10 +166,20 @@ def plan(
                 code = _prices_code(prices, detailed=detailed_exitcode)
                 return code if stop.signal is None else 128 + stop.signal
             options = {**asdict(settings), "time_limit": time_limit, "deterministic": deterministic}
-            make = partial(make_plan, question, chosen, settings, deadline, progress.tell, solver)
-            if together is not None:
-                make = partial(make, together=together)
-            answer, result = answered(run, question, chosen, options, stop, make)
+            answer, result = run.unchanged(question, chosen, options), None
+            if answer is None:
+                result = make_plan(
+                    question,
+                    chosen,
+                    settings,
+                    deadline,
+                    progress.tell,
+                    solver,
+                    run.last,
+                    together,
+                    again=run.again,
+                )
+                answer = run.stamped(result.plan, whole=not stop.wished())
             answer = pace.timed(answer)
             progress.end(answer.solver.status)
         run.phases = progress.phases()

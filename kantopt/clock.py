@@ -122,6 +122,10 @@ class Deadline:
         """Return a deadline that leaves all but a part of the time that is left."""
         return self.less(self.remaining() * (1 - part))
 
+    def at_most(self, seconds: float) -> Deadline:
+        """Return a deadline that is so many seconds away, or less."""
+        return self.less(max(0.0, self.remaining() - seconds))
+
     def at_least(self, seconds: float) -> Deadline:
         """Return a deadline that is so many seconds away, or more; a wish to stop still ends it."""
         now = elapsed()

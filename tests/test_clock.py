@@ -38,6 +38,13 @@ def test_work_is_counted_from_the_limit_that_was_asked_for() -> None:
     assert Deadline(None).less(2.0).asked is None
 
 
+def test_a_step_gets_no_more_seconds_than_there_are() -> None:
+    deadline = Deadline(elapsed() + 100.0)
+    assert 5.0 < deadline.at_most(10.0).remaining() <= 10.0
+    assert deadline.at_most(1000.0) == deadline.less(0.0)
+    assert Deadline(None).at_most(10.0).at is None
+
+
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_only_a_wish_cuts_a_repeatable_run(deterministic: bool) -> None:
     assert not Deadline(None, deterministic).cuts()

@@ -11,7 +11,6 @@ from kantopt.problem.actions import without_leftovers
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.plan import Plan
-from kantopt.shares import LAST_PLAN
 from kantopt.verify.waves.groups import apply
 
 
@@ -27,9 +26,8 @@ def still_legal(
     plan
         The earlier plan.
     deadline
-        Of the whole run, of which a part may be spent here.
+        When to stop: what was not looked at by then is left out.
     """
-    until = deadline.share(LAST_PLAN)
     steps = steps_today(instance, plan, StillThere(question, plan))
-    prefix = longest_legal_prefix(instance, outline_of(plan), steps, until.cuts)
+    prefix = longest_legal_prefix(instance, outline_of(plan), steps, deadline.cuts)
     return without_leftovers(apply(instance.current, prefix.waves), prefix.waves)

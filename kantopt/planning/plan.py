@@ -94,7 +94,7 @@ def make_plan(
         if last is not None:
             from kantopt.planning.kept import still_legal
 
-            run.keep(still_legal(question, instance, last, run.deadline))
+            run.keep(still_legal(question, instance, last, run.looking_back))
             instance = run.asked
             if again:
                 for bound in proved_bounds(last, run.tiers):

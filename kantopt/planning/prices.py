@@ -12,9 +12,10 @@ from kantopt.planning.messages import search_task
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
 from kantopt.planning.run import REMEMBERED
-from kantopt.planning.solver_process import SolverProcess, until_last_word
+from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.steps import steps_of
 from kantopt.planning.tiers import tier_rows
+from kantopt.planning.together import until_last_word
 from kantopt.planning.wanted import model_for
 from kantopt.problem.actions import Wave
 from kantopt.problem.cluster import Domain

@@ -118,6 +118,11 @@ class Run:
         return min(shares.WRITING_PLAN + judgings * self.judging, 0.5 * self.deadline.remaining())
 
     @property
+    def looking_back(self) -> Deadline:
+        """Until when to find out what of an earlier plan can still be done."""
+        return self.deadline.share(shares.LAST_PLAN)
+
+    @property
     def searching(self) -> Deadline:
         """Until when to search."""
         return self.deadline.less(self.reserve)

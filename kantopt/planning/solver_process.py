@@ -17,7 +17,6 @@ from kantopt.clock import Deadline, elapsed
 from kantopt.memory import ENDED
 from kantopt.planning.solver_body import serve
 from kantopt.processor import CpuUse, busy_use
-from kantopt.shares import GRACE, MOST_GRACE
 from kantopt.worker import Worker
 
 if TYPE_CHECKING:
@@ -37,11 +36,6 @@ _SHORT = 0.05
 """Most seconds to wait at once: a signal only sets a flag, and the flag must be seen soon."""
 _FLUSH = 0.5
 """Most seconds to wait for what is being sent to a process that is gone."""
-
-
-def until_last_word(deadline: Deadline) -> Deadline:
-    """Return when an exact search is to stop so that its last word comes in time."""
-    return deadline.less(min(MOST_GRACE, deadline.remaining() * GRACE))
 
 
 class _Outbox:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kantopt import shares
 from kantopt.clock import Deadline, elapsed
 from kantopt.planning.messages import search_task
 from kantopt.planning.news import News
-from kantopt.planning.solver_process import NO_TIME, SolverProcess, until_last_word
-from kantopt.planning.touches import before_touches, come_nearer, spare
+from kantopt.planning.solver_process import NO_TIME, SolverProcess
+from kantopt.planning.touches import come_nearer, counts_changes, spare
 from kantopt.problem.placement import Placement
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Technique
 from kantopt.search.schedule import BESIDE, REPAIR
-from kantopt.shares import CHAINS_BEFORE
 
 if TYPE_CHECKING:
     from kantopt.planning.run import Run
 
 WORK_PER_SECOND = 0.05
 """Deterministic seconds per second of the time limit: few enough that the clock rarely decides."""
+
+
+def until_last_word(deadline: Deadline) -> Deadline:
+    """Return when an exact search is to stop so that its last word comes in time."""
+    return deadline.less(min(shares.MOST_GRACE, deadline.remaining() * shares.GRACE))
 
 
 def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumbent:
@@ -44,7 +49,9 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
     options, searching = run.options, run.searching
     # The exact search has its last word before: then that is the time limit, too.
     run.search_end = until_last_word(searching)
-    deadline = before_touches(incumbent, searching)
+    deadline = searching
+    if counts_changes(incumbent):
+        deadline = searching.share(1 - shares.RETURNING)
     beside = False
     late = not incumbent.optimal and deadline.over() and not deadline.deterministic
     if late:
@@ -95,7 +102,7 @@ def _moves_first(run: Run, deadline: Deadline) -> bool:
         return False
     if options.workers > 1 and not counted:
         return True
-    _chains(run, deadline if counted else deadline.share(CHAINS_BEFORE))
+    _chains(run, deadline if counted else deadline.share(shares.CHAINS_BEFORE))
     return False
 
 

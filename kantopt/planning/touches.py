@@ -8,7 +8,6 @@ from kantopt.problem.placement import Placement
 from kantopt.schema.model import Metric
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.schedule import RETURNING, SPARING
-from kantopt.shares import RETURNING as RETURNING_SHARE
 
 
 def spare(instance: Instance, incumbent: Incumbent, deadline: Deadline) -> None:
@@ -28,7 +27,7 @@ def spare(instance: Instance, incumbent: Incumbent, deadline: Deadline) -> None:
 
 def come_nearer(incumbent: Incumbent, last: Placement | None, deadline: Deadline) -> None:
     """Undo differences to an earlier plan that no objective needs, where the model counts them."""
-    if last is None or not _counts_changes(incumbent) or incumbent.missing or incumbent.optimal:
+    if last is None or not counts_changes(incumbent) or incumbent.missing or incumbent.optimal:
         return
     if incumbent.tally.may(RETURNING):
         from kantopt.search.nearer import nearer
@@ -36,13 +35,6 @@ def come_nearer(incumbent: Incumbent, last: Placement | None, deadline: Deadline
         nearer(incumbent, last, deadline.cuts, RETURNING.name)
 
 
-def before_touches(incumbent: Incumbent, deadline: Deadline) -> Deadline:
-    """Until when to search, so that time is left to come nearer to an earlier plan."""
-    if not _counts_changes(incumbent):
-        return deadline
-    return deadline.less(RETURNING_SHARE * max(0.0, deadline.remaining()))
-
-
-def _counts_changes(incumbent: Incumbent) -> bool:
+def counts_changes(incumbent: Incumbent) -> bool:
     """Whether a tier counts what differs from the last plan."""
     return any(tier.metric is Metric.CHANGES_TO_PLAN for tier in incumbent.tiers)

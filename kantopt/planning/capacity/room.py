@@ -19,7 +19,13 @@ from kantopt.search.construct import construct
 from kantopt.search.known import Bound
 from kantopt.search.reasons import first_reason
 from kantopt.search.strategy import Strategy
-from kantopt.shares import CAPACITY_MOVES, CAPACITY_SLOTS
+from kantopt.shares import (
+    CAPACITY_ALL,
+    CAPACITY_MOVES,
+    CAPACITY_NOW,
+    CAPACITY_SLOTS,
+    WRITING_CAPACITY,
+)
 from kantopt.verify.metrics import measure
 from kantopt.verify.replay import replay
 
@@ -58,12 +64,51 @@ class Search:
     options: Options
     tell: Tell = lambda _: None
     warnings: list[str] = field(default_factory=list)
+    cut: bool = False
+    """The clock or a signal has ended it."""
 
     def nothing(self) -> Found:
         """Return what is known before anything is looked at."""
         form = self.copies.counted(0)
         current = self.copies.asked(form, 0).current
         return Found(0, self.most, 0, True, form, current)
+
+    def rooms(
+        self, most_now: int | None, moves: int | None, deadline: Deadline, spent: float
+    ) -> tuple[Found, Found, Found]:
+        """Search under no moves, some and any.
+
+        What is left to do then, reasons above all, takes about as long as what was done before,
+        which took ``spent`` seconds.
+        """
+        rest = min(spent, 0.3 * deadline.remaining())
+        ending = deadline.less(WRITING_CAPACITY + rest)
+        found = self._rooms(most_now, moves, ending)
+        self.cut = ending.cuts()
+        return found
+
+    def _rooms(
+        self, most_now: int | None, moves: int | None, deadline: Deadline
+    ) -> tuple[Found, Found, Found]:
+        """What fits with fewer moves fits with more."""
+        most = self.most if most_now is None else min(self.most, most_now)
+        now = self.room(0, most, deadline.share(CAPACITY_NOW))
+        if now.proved and now.jobs == self.most:
+            return now, now, now
+        limited = moves is not None
+        until = deadline.share(CAPACITY_ALL) if limited else deadline
+        every = _better(self.room(None, self.most, until), now)
+        if moves is None or (every.proved and every.moves <= moves):
+            some = every
+        elif moves == 0:
+            some = now
+        else:
+            some = _better(self.room(moves, every.bound, deadline), now)
+            every = _better(every, some)
+            if some.proved and some.jobs == every.jobs and every.proved:
+                every = some
+        some = some.bounded(every.bound)
+        return now.bounded(some.bound), some, every
 
     def room(self, moves: int | None, most: int, deadline: Deadline) -> Found:
         """Place as many copies as fit, of at most ``most``, where so many pods may move."""
@@ -153,6 +198,13 @@ class Search:
             all_of_them = jobs * max(1, form.pods) == freed.slots
             fewest = fewest or (all_of_them and moves == freed.fewest_moves)
         return Found(jobs, bound, moves, fewest, form, final)
+
+
+def _better(found: Found, fewer: Found) -> Found:
+    """Return the plan that places more, of equals the one that moves less, with the first bound."""
+    if (fewer.jobs, -fewer.moves) > (found.jobs, -found.moves):
+        return replace(fewer, bound=max(found.bound, fewer.jobs))
+    return found
 
 
 def why_no_more(found: Found, copies: Copies) -> tuple[str, str]:

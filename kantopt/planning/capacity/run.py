@@ -20,7 +20,6 @@ from kantopt.schema.capacity import Capacity, CapacityPodSet, Room, Way, When
 from kantopt.schema.explanation import Verdict
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Model, Rule
-from kantopt.shares import CAPACITY_ALL, CAPACITY_NOW, WRITING_CAPACITY
 
 
 def capacity(
@@ -56,9 +55,7 @@ def capacity(
     copies = Copies(question, model, job)
     search = Search(copies, most_copies(copies), options, tell)
     levels = levels_of(copies)
-    # What is left to do then, reasons above all, takes about as long as what was done so far.
-    ending = deadline.less(WRITING_CAPACITY + min(elapsed() - began, 0.3 * deadline.remaining()))
-    now, some, every = _rooms(search, levels.most_now, moves, ending)
+    now, some, every = search.rooms(levels.most_now, moves, deadline, elapsed() - began)
     answers: tuple[tuple[When, int | None, Found], ...] = (
         ("now", 0, now),
         ("after moves", moves, some),
@@ -82,39 +79,8 @@ def capacity(
         quota_pods=levels.quota_pods,
         levels=levels.rows,
         verdict=_verdict(copies, deadline) if not every.jobs and every.proved else None,
-        warnings=_warnings(search, levels, rooms, ending),
+        warnings=_warnings(search, levels, rooms),
     )
-
-
-def _rooms(
-    search: Search, most_now: int | None, moves: int | None, ending: Deadline
-) -> tuple[Found, Found, Found]:
-    """Search under no moves, some and any; what fits with fewer moves fits with more."""
-    most = search.most if most_now is None else min(search.most, most_now)
-    now = search.room(0, most, ending.share(CAPACITY_NOW))
-    if now.proved and now.jobs == search.most:
-        return now, now, now
-    limited = moves is not None
-    every = search.room(None, search.most, ending.share(CAPACITY_ALL) if limited else ending)
-    every = _better(every, now)
-    if moves is None or (every.proved and every.moves <= moves):
-        some = every
-    elif moves == 0:
-        some = now
-    else:
-        some = _better(search.room(moves, every.bound, ending), now)
-        every = _better(every, some)
-        if some.proved and some.jobs == every.jobs and every.proved:
-            every = some
-    some = some.bounded(every.bound)
-    return now.bounded(some.bound), some, every
-
-
-def _better(found: Found, fewer: Found) -> Found:
-    """Return the plan that places more, of equals the one that moves less, with the first bound."""
-    if (fewer.jobs, -fewer.moves) > (found.jobs, -found.moves):
-        return replace(fewer, bound=max(found.bound, fewer.jobs))
-    return found
 
 
 def _room(
@@ -148,9 +114,7 @@ def _verdict(copies: Copies, deadline: Deadline) -> Verdict:
     return explain_apart(question, model, f"{job.namespace}/{job.name}", deadline).verdict
 
 
-def _warnings(
-    search: Search, levels: Levels, rooms: tuple[Room, ...], ending: Deadline
-) -> tuple[str, ...]:
+def _warnings(search: Search, levels: Levels, rooms: tuple[Room, ...]) -> tuple[str, ...]:
     question = search.copies.question
     found = [*question.notes]
     aside = sum(any(map(waiting, job.pod_sets)) for job in question.jobs)
@@ -164,6 +128,6 @@ def _warnings(
             "free slots by domain are those of each node by itself: rules between pods "
             "(affinity, anti-affinity, spread) may leave fewer"
         )
-    if any(room.status == "FEASIBLE" for room in rooms) and ending.cuts():
+    if any(room.status == "FEASIBLE" for room in rooms) and search.cut:
         found.append("the time was up before all of it was proved (--time-limit)")
     return (*dict.fromkeys((*found, *search.warnings)),)

@@ -116,7 +116,7 @@ def _narrowed(
     kept, minimal = frozenset(order), False
     deadline = puzzle.deadline
     if not puzzle.whole:
-        deadline = deadline.less(max(0.0, deadline.remaining() - NARROWING))
+        deadline = deadline.at_most(NARROWING)
     core = switches.core(order, deadline)
     if core.contradiction is not None:
         kept, minimal = _shrunk(switches, order, core.contradiction, deadline)

@@ -121,7 +121,7 @@ def _merged(question: Instance, j: int, found: Decision | None, deadline: Deadli
     if not is_small(merged.instance, most=SMALL if quickly else LARGE):
         return Decision()
     least, share, most = LEAST_DISTURBANCE if found is None else LESS_DISTURBANCE
-    soon = deadline.less(max(0.0, left - min(most, max(least, share * left))))
+    soon = deadline.at_most(min(most, max(least, share * left)))
     tiers = _DISTURBANCE
     answer, fewest = least_disturbance(merged.instance, tiers, soon)
     if answer.placement is None:

@@ -98,11 +98,10 @@ def _choose(desk: Desk, generation: Generation, caution: Caution, deadline: Dead
     if placement is None or check(desk.instance, placement):
         caution.widen()
         return True
-    left = deadline.remaining()
     reached = approach(
         desk.instance,
         placement,
-        deadline.less(max(left / 2, left - COLUMNS_ORDER)).cuts,
+        deadline.at_most(min(deadline.remaining() / 2, COLUMNS_ORDER)).cuts,
         lambda direct: _offer(desk, direct, deadline),
     )
     caution.learn(reached)

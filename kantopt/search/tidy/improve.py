@@ -51,13 +51,13 @@ def tidy(
     emptied = tuple(tier for tier in tiers if tier.metric in EMPTIED)
     first = next((i for i, tier in enumerate(tiers) if tier.metric in GAINED), None)
     if any(tier.metric is Metric.UNPLACED and tier.target is not None for tier in tiers):
-        _fit(instance, start, deadline, found)
+        _fit(instance, start, deadline.share(FIT), found)
     if any(tier.metric is Metric.UNDRAINED for tier in tiers):
-        _drain(instance, start, deadline, found)
+        _drain(instance, start, deadline.share(DRAIN), found)
     if emptied:
-        _vacate(instance, start, emptied, deadline, seed, found)
+        _vacate(instance, start, emptied, deadline.share(VACATE), seed, found)
     if first is not None:
-        _gain(instance, start, tiers[first], deadline, found)
+        _gain(instance, start, tiers[first], deadline.share(GAIN), found)
 
 
 def _drain(
@@ -66,9 +66,8 @@ def _drain(
     deadline: Deadline,
     found: Callable[[Placement], bool],
 ) -> None:
-    share = deadline.share(DRAIN)
     drain = Drain(State(instance, start))
-    placement = drain.run(share.cuts)
+    placement = drain.run(deadline.cuts)
     _legal_part(drain.state, placement, found)
 
 
@@ -89,7 +88,6 @@ def _fit(
     found: Callable[[Placement], bool],
 ) -> None:
     """Make room for jobs that are not placed, the most important and largest first."""
-    share = deadline.share(FIT)
     state = State(instance, start)
     placer = Placer(Scores(state, Strategy.BEST_FIT))
     relocation = Relocation(placer)
@@ -104,7 +102,7 @@ def _fit(
     ]
     waiting.sort(key=lambda job: (-job.priority, -sum(role.count for role in job.roles), job.index))
     for job in waiting:
-        if share.cuts():
+        if deadline.cuts():
             return
         mark, j = state.mark(), job.index
         if not (placer.place(j) or relocation.make_room(j)):
@@ -124,10 +122,9 @@ def _gain(
     """Lower a sum over nodes by single moves."""
     if not (instance.on(Rule.CAPACITY) and instance.on(Rule.DEVICES)):
         return  # what is free would not be counted
-    share = deadline.share(GAIN)
     value = measure(instance, start, (tier,))[0]
-    gains = Gains(State(instance, start), tier, share.cuts)
-    placement = gains.run(share.cuts, value if tier.target is not None else None)
+    gains = Gains(State(instance, start), tier, deadline.cuts)
+    placement = gains.run(deadline.cuts, value if tier.target is not None else None)
     _legal_part(gains.state, placement, found)
 
 
@@ -139,18 +136,17 @@ def _vacate(
     seed: int,
     found: Callable[[Placement], bool],
 ) -> None:
-    share = deadline.share(VACATE)
     rng = random.Random(seed)
     state = State(instance, start)
     vacation = Vacation(state, tiers)
     pods = sum(podset.count for podset in instance.podsets if podset.running)
     for i in range(max(1, min(RESTARTS, MOST_CELLS // (1 + pods * len(instance.nodes))))):
-        placement = vacation.run(share.cuts, rng if i else None)
+        placement = vacation.run(deadline.cuts, rng if i else None)
         while not found(placement) and vacation.marks:
             # Supposes that what is illegal stays so with more groups.
             del vacation.marks[len(vacation.marks) // 2 :]
             state.undo(vacation.marks[-1] if vacation.marks else 0)
             placement = state.placement()
         state.undo(0)
-        if share.cuts():
+        if deadline.cuts():
             return

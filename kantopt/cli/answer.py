@@ -13,13 +13,17 @@ if TYPE_CHECKING:
     from kantopt.schema.plan import Plan
 
 
-def exit_code(plan: "Plan", *, detailed: bool) -> int:
-    """Exit code of a plan that has been written."""
+def exit_code(plan: "Plan", result: "Result | None", *, detailed: bool) -> int:
+    """Exit code of a plan that has been written, by what was asked for; as :func:`write_plan`."""
     if plan.solver.status == "INFEASIBLE":
         return 4
+    # A plan that is taken over places what is required: else it would have been searched for again.
+    lacking = result is not None and result.lacking
+    if lacking or any(goal.missed_by for goal in plan.goals):
+        return 3
     if not detailed:
         return 0
-    if plan.summary.unplaced_jobs or any(goal.missed_by for goal in plan.goals):
+    if plan.summary.unplaced_jobs:
         return 3
     if any(tier.status != "OPTIMAL" for tier in plan.objectives):
         return 5

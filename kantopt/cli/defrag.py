@@ -2,7 +2,7 @@
 
 import contextlib
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -16,9 +16,6 @@ from kantopt.cli.output import complain
 from kantopt.cli.pace import NO_PACE, Pace, with_pace
 from kantopt.cli.shown import asked_for
 from kantopt.errors import UsageError
-
-if TYPE_CHECKING:
-    from kantopt.schema.plan import Plan
 
 _LIMITS = {
     "movesPerJob": ("moves_per_job", 0),
@@ -105,10 +102,10 @@ def defrag(
 
     Needs no pending job. Nobody is evicted and nothing is bound unless asked for; only --goal fit
     binds the jobs that it makes room for. Verifies the plan and changes nothing itself. Exit
-    codes: 0 plan written, also where it is to do nothing, 4 with --require-goal a goal is provably
-    out of reach (the plan is written all the same), 64 usage, 65 bad data or too
-    old, 66 missing input, 73 cannot create, 74 write failed, 75 lock held, 129, 130 and 143
-    interrupted (the best plan is written).
+    codes: 0 plan written and all goals reached, also where it is to do nothing, 3 a goal is missed,
+    4 with --require-goal it is provably out of reach (the plan is written all the same), 64 usage,
+    65 bad data or too old, 66 missing input, 73 cannot create, 74 write failed, 75 lock held, 129,
+    130 and 143 interrupted (the best plan is written).
     """
     from kantopt.cli.endings import unless_hung_up
     from kantopt.cli.progress import Progress
@@ -128,6 +125,7 @@ def defrag(
             progress.reach("reading")
             solver = None if engine == "fast" else ending.enter_context(solver_of(context))
             from kantopt.planning.defrag import Wish, asked, defragment
+            from kantopt.planning.goals import impossible
             from kantopt.planning.options import Options
             from kantopt.planning.question import exempt_keys, read_question
             from kantopt.schema.extends import load_model
@@ -175,22 +173,15 @@ def defrag(
         complain("warning", [] if quiet else pace.vain(plan), log_format)
         with unless_hung_up(stop):
             write_plan(plan, result, question, run, shown)
-        missed = bool(wanted.beyond)
-        code = _code(plan, missed, detailed=detailed_exitcode, required=require_goal)
+        beyond = bool(wanted.beyond)
+        code = exit_code(plan, result, detailed=detailed_exitcode)
+        if require_goal and (beyond or impossible(plan)):
+            code = 4
+        elif beyond:
+            code = 3
         code = code if stop.signal is None else 128 + stop.signal
         run.finish(plan, question, code)
     return code
-
-
-def _code(plan: "Plan", beyond: bool, *, detailed: bool, required: bool) -> int:
-    """Exit code of a plan; ``beyond``: a goal was beyond all that there is."""
-    from kantopt.planning.goals import impossible
-
-    if required and (beyond or impossible(plan)):
-        return 4
-    if detailed and beyond:
-        return 3
-    return exit_code(plan, detailed=detailed)
 
 
 def _limits(

@@ -37,8 +37,9 @@ def drain(nodes: list[str], files: list[str] | None = None, **options: Any) -> i
 
     The nodes receive nothing, and pods may move off them even if they are not ready; daemons stay.
     Pods that cannot go are named with the reason. Nobody is evicted unless --max-evictions says so.
-    Cordon the nodes before the plan is carried out. Exit codes are those of kantopt defrag: 0 plan
-    written, 3 with --detailed-exitcode pods stay, 4 with --require-goal they provably must.
+    Cordon the nodes before the plan is carried out. Exit codes are those of kantopt defrag: 0 all
+    pods can go, 3 some stay (the plan for the others is written), 4 with --require-goal they
+    provably must.
     """
     if files is None and sys.stdin.isatty():
         raise UsageError("drain: found no input, expected --file FILE or a cluster on stdin")

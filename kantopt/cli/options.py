@@ -182,8 +182,8 @@ DetailedExitcode = Annotated[
     bool,
     typer.Option(
         "--detailed-exitcode",
-        help="Exit 3 if something stays unplaced or a goal is missed, 5 if an objective is open, "
-        "2 if there is anything to do, 0 if not: the first that applies.",
+        help="Exit 3 if anything stays unplaced, 5 if an objective is open, 2 if there is anything "
+        "to do, 0 if not: the first that applies.",
     ),
 ]
 LogFormat = Annotated[

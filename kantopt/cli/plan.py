@@ -89,9 +89,10 @@ def plan(
 
     Reads a cluster and pending jobs, writes what to do, in which order, and how good that
     provably is. Changes nothing itself. Exit codes: 0 plan written, also where time or memory ran
-    out, 4 a required job provably has no place (the plan is written all the same), 64 usage, 65
-    bad data or too old, 66 missing input, 73 cannot create, 74 write failed, 75 lock held, 129, 130
-    and 143 interrupted (the best plan is written).
+    out, 3 a required job is not placed or a goal missed, 4 a required job provably has no place
+    (the plan is written all the same), 64 usage, 65 bad data or too old, 66 missing input, 73
+    cannot create, 74 write failed, 75 lock held, 129, 130 and 143 interrupted (the best plan is
+    written).
     """
     from kantopt.cli.endings import unless_hung_up
     from kantopt.cli.progress import Progress
@@ -186,7 +187,7 @@ def plan(
         complain("warning", [] if quiet else pace.vain(answer), log_format)
         with unless_hung_up(stop):
             write_plan(answer, result, question, run, shown)
-        code = exit_code(answer, detailed=detailed_exitcode)
+        code = exit_code(answer, result, detailed=detailed_exitcode)
         run.finish(answer, question, code if stop.signal is None else 128 + stop.signal)
     return code if stop.signal is None else 128 + stop.signal
 
@@ -198,12 +199,12 @@ def _limited(model: "Model", given: dict[str, int | None]) -> "Model":
 
 
 def _prices_code(prices: "PriceList", *, detailed: bool) -> int:
-    """Exit code of a price list: 4 if no domain can make room; in detail 3 and 5 as for plans."""
+    """Exit code of a price list: 4 if no domain can make room, 3 if none is known to."""
     statuses = {price.status for price in prices.prices}
     if statuses <= {"IMPOSSIBLE"}:
         return 4
-    if not detailed:
-        return 0
     if not statuses & {"OPTIMAL", "FEASIBLE"}:
         return 3
+    if not detailed:
+        return 0
     return 5 if statuses & {"FEASIBLE", "OPEN"} else 2

@@ -21,7 +21,8 @@ from kantopt.problem.focus import pending_podsets
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema import plan as docs
-from kantopt.schema.model import Model
+from kantopt.schema.model import Model, Rule
+from kantopt.verify.rules import check
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Result:
     tiers: tuple[Tier, ...]
     infeasible: bool
     """A required job provably has no place."""
+    lacking: bool
+    """A required job is not placed, whatever is proved of it."""
 
 
 def make_plan(
@@ -108,7 +111,8 @@ def make_plan(
     from kantopt.planning.document import plan_document
 
     plan = plan_document(question, instance, answer)
-    return Result(plan, instance, run.tiers, run.infeasible)
+    lacking = bool(check(run.asked, answer.placement, (Rule.REQUIRED,)))
+    return Result(plan, instance, run.tiers, run.infeasible, lacking)
 
 
 def _beside_others(

@@ -170,6 +170,8 @@ def good(line: str) -> tuple[int, ...]:
         return (0, 2, 3, 5)
     if "kantopt certify" in line:
         return (0, 10, 11)
+    if "--goal" in line or "kantopt drain" in line:
+        return (0, 3)
     return (0, 4) if "kantopt capacity" in line or "--clear" in line else (0,)
 
 

@@ -147,6 +147,25 @@ def test_without_detailed_exit_codes_only_the_impossible_is_told(cli: Cli) -> No
     assert cli("plan", "snap.yaml", "huge.yaml", "--require", "huge").code == 4
 
 
+def test_a_job_that_was_asked_for_and_is_not_placed_ends_no_shell_chain_well(cli: Cli) -> None:
+    """The fast engine proves nothing of 5, 3, 3 and 3 GPUs on two nodes of 7."""
+    Path("odd.yaml").write_text(
+        "apiVersion: kantopt/v1alpha1\nkind: ClusterSnapshot\nmetadata: {name: odd}\nnodes:\n"
+        "- {name: a, allocatable: {nvidia.com/gpu: 7}}\n"
+        "- {name: b, allocatable: {nvidia.com/gpu: 7}}\n"
+    )
+    Path("gang.yaml").write_text(
+        "apiVersion: kantopt/v1alpha1\nkind: JobList\njobs:\n- name: gang\n  podSets:\n"
+        "  - {name: large, count: 1, requests: {nvidia.com/gpu: 5}}\n"
+        "  - {name: small, count: 3, requests: {nvidia.com/gpu: 3}}\n"
+    )
+    fast = ("plan", "odd.yaml", "gang.yaml", "--engine", "fast")
+    assert cli(*fast).code == 0
+    assert cli(*fast, "--require", "gang").code == 3
+    assert cli(*fast, "--for", "gang", "-O", "plan.json").code == 3
+    assert json.loads(Path("plan.json").read_text())["solver"]["status"] == "FEASIBLE"
+
+
 def test_two_runs_write_the_same_bytes(cli: Cli) -> None:
     asked = ("plan", *BOTH, "-o", "json", "--deterministic", "--time-limit", "5m")
     assert cli(*asked).out == cli(*asked).out

@@ -118,10 +118,12 @@ def capacity(
         from kantopt.planning.options import Options
         from kantopt.planning.pictures import picture_of
         from kantopt.planning.question import chosen_model, read_question
+        from kantopt.planning.wanted import check_namespace
 
         progress.reach("reading")
         how = opt.import_as(gated, None, topology, disturb=disturb, assume=assume, model=model)
         question = read_question(files, how)
+        check_namespace(question, namespace)
         chosen = chosen_model(question, model)
         wanted = job_of(question, named, chosen) if short is None else job_in_short(question, short)
         moves = chosen.limits.moves if max_moves is None else max_moves
@@ -153,7 +155,7 @@ def _in_short(
     """Return the job that is given in short, if one is."""
     from kantopt.planning.capacity.asked import Short
     from kantopt.schema.hints import quote
-    from kantopt.schema.quantity import parse_quantity
+    from kantopt.schema.quantity import parse_quantity, quantity_meant
 
     amounts = {"--cpu": ("cpu", cpu), "--memory": ("memory", memory)}
     given = [(option, name, text) for option, (name, text) in amounts.items() if text is not None]
@@ -167,7 +169,8 @@ def _in_short(
         try:
             parse_quantity(text)
         except ValueError:
-            expected = "an amount such as 12, 500m or 120Gi"
+            meant = quantity_meant(text)
+            expected = f"an amount such as 12, 500m or 120Gi{f' ({meant})' if meant else ''}"
             raise UsageError(f"{option}: found {quote(text)}, expected {expected}") from None
     if gpus is None and not given:
         for option, value in (("--pods", pods), ("--required", required), ("--queue", queue)):

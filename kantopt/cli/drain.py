@@ -8,6 +8,7 @@ import typer
 
 from kantopt.cli import completion
 from kantopt.cli.defrag import defrag
+from kantopt.cli.named import check_no_file
 from kantopt.errors import UsageError
 
 _NODES = Annotated[
@@ -41,6 +42,7 @@ def drain(nodes: list[str], files: list[str] | None = None, **options: Any) -> i
     pods can go, 3 some stay (the plan for the others is written), 4 with --require-goal they
     provably must.
     """
+    check_no_file(nodes, "drain", "names of nodes")
     if files is None and sys.stdin.isatty():
         raise UsageError("drain: found no input, expected --file FILE or a cluster on stdin")
     goal = [f"drain={node}" for node in nodes]

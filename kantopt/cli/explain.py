@@ -79,9 +79,11 @@ def explain(
         from kantopt.planning.explain.run import find_job
         from kantopt.planning.pictures import picture_of
         from kantopt.planning.question import chosen_model, read_question
+        from kantopt.planning.wanted import check_namespace
 
         how = opt.import_as(gated, pending, topology, disturb=disturb, assume=assume, model=model)
         question = read_question(files, how)
+        check_namespace(question, namespace)
         name = name or find_job(question, None)
         progress.reach("explaining")
         chosen = chosen_model(question, model)

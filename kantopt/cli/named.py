@@ -1,6 +1,7 @@
 """Arguments of commands about one job: files in any order, and the job."""
 
 import os
+from collections.abc import Sequence
 
 from kantopt.errors import UsageError
 
@@ -10,10 +11,30 @@ def in_namespace(name: str, namespace: str | None) -> str:
     return name if namespace is None or "/" in name else f"{namespace}/{name}"
 
 
+_DOCUMENTS = (".json", ".yaml", ".yml", ".gz")
+"""What names of documents end in, and those of jobs and nodes do not."""
+
+
+def check_no_file(names: Sequence[str], command: str, what: str) -> None:
+    """Check that no file stands where names do.
+
+    Raises
+    ------
+    UsageError
+        If one does: an option ``-f`` names files.
+    """
+    for name in names:
+        if name.endswith(_DOCUMENTS) or os.path.isfile(name):  # a folder may be called like a node
+            expected = f"{what}, and files behind -f (did you mean -f {name}?)"
+            raise UsageError(f"{command}: found the file {name}, expected {expected}")
+
+
 def files_and_job(
     arguments: list[str], job: str | None, command: str
 ) -> tuple[list[str], str | None]:
     """Tell the files from the job, if one is named: the last argument that is no file.
+
+    What is called like a document is a file that may be missing.
 
     Raises
     ------
@@ -22,7 +43,7 @@ def files_and_job(
     """
     if job is not None:
         return arguments, job
-    named = [i for i, item in enumerate(arguments) if item != "-" and not os.path.exists(item)]
+    named = [i for i, item in enumerate(arguments) if item != "-" and not _is_file(item)]
     if not named:
         return arguments, None
     last = named[-1]
@@ -31,3 +52,8 @@ def files_and_job(
             f"{command}: found {arguments[last]} alone, which is no file, expected FILE... JOB"
         )
     return arguments[:last] + arguments[last + 1 :], arguments[last]
+
+
+def _is_file(argument: str) -> bool:
+    """Whether an argument is a file or, though none is there, is called like a document."""
+    return argument.endswith(_DOCUMENTS) or os.path.exists(argument)

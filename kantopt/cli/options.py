@@ -69,14 +69,16 @@ def parse_size(text: str) -> int:
     typer.BadParameter
         If it is none, or not above zero.
     """
-    from kantopt.schema.quantity import parse_quantity
+    from kantopt.schema.quantity import parse_quantity, quantity_meant
 
     try:
         size = int(parse_quantity(text.strip()))
     except ValueError:
         size = 0
     if size <= 0:
-        raise typer.BadParameter(f"found {text!r}, expected an amount of memory such as 4Gi")
+        meant = quantity_meant(text)
+        expected = f"an amount of memory such as 4Gi{f' ({meant})' if meant else ''}"
+        raise typer.BadParameter(f"found {text!r}, expected {expected}")
     return size
 
 

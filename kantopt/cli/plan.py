@@ -100,6 +100,9 @@ def plan(
 
     if clear is not None and wanted is None:
         raise UsageError("--clear: found no job, expected --for JOB beside it")
+    if namespace is not None and wanted is None and not require:
+        expected = f"--for or --require beside it, or --pending '{namespace}/*'"
+        raise UsageError(f"--namespace: found no job that it is for, expected {expected}")
     if clear is not None:
         habits.refuse_plan_files("--clear")
     wanted = None if wanted is None else in_namespace(wanted, namespace)
@@ -121,6 +124,7 @@ def plan(
                 from kantopt.planning.plan import make_plan
                 from kantopt.planning.question import chosen_model, read_question
                 from kantopt.planning.wanted import (
+                    check_namespace,
                     model_for,
                     model_pending,
                     required_jobs,
@@ -133,6 +137,7 @@ def plan(
                     gated, pending, topology, disturb=disturb, assume=assume, model=model
                 )
                 question = read_question(files, how)
+            check_namespace(question, namespace)
             run.check_age(question)
             progress.reach("planning")
             settings = Options(

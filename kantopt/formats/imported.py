@@ -18,5 +18,5 @@ class Imported:
     notes: tuple[str, ...]
     known_as: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Jobs, by the names of those who own their pods; all are NAMESPACE/NAME."""
-    held: frozenset[str] = frozenset()
-    """Pods and jobs that something holds back, such as scheduling gates, left out for it."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Why pods and jobs are left out that have ended or that gates hold back, by NAMESPACE/NAME."""

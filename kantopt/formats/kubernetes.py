@@ -40,6 +40,7 @@ from kantopt.formats.unstarted import unstarted
 from kantopt.formats.view import View
 from kantopt.formats.volumes import Volumes
 from kantopt.schema.base import API_VERSION
+from kantopt.schema.hints import unoffered
 from kantopt.schema.jobs import Job, JobList
 from kantopt.schema.snapshot import (
     ClusterSnapshot,
@@ -126,9 +127,8 @@ class _Import:
         self._gated = gated
         self._patterns = pending
         self._matched: set[str] = set()
-        self._held: set[str] = set()
+        self._left_out: dict[str, str] = {}
         self._known_as: dict[str, set[str]] = {}
-        """Names of the pods that gates hold back, and of their jobs."""
         self._notes = Notes()
         self._attachments = Attachments(objects, self._notes)
         self._devices = ClaimedDevices(objects, self._notes)
@@ -193,7 +193,7 @@ class _Import:
         elif not objects.of("", "Pod"):
             lines = (_NO_PODS, *lines)
         known_as = {name: frozenset(jobs) for name, jobs in self._known_as.items()}
-        return Imported(snapshot, pending, lines, known_as, frozenset(self._held))
+        return Imported(snapshot, pending, lines, known_as, self._left_out)
 
     def check_patterns(self) -> None:
         """Refuse patterns that match nothing: mistyped, they would leave everything out."""
@@ -201,8 +201,9 @@ class _Import:
             if pattern in self._matched:
                 continue
             said = "no pending pod or job matches"
-            if any(fnmatchcase(name, pattern) for name in self._held):
-                said = "only pods held back by scheduling gates match; they count with --gated"
+            matching = {why for name, why in self._left_out.items() if fnmatchcase(name, pattern)}
+            if matching:
+                said += f", only what {' or '.join(sorted(matching))}"
             raise UsageError(f"--pending {pattern}: {said}")
 
     def _members(self, nodes: set[str], volumes: Volumes) -> list[Member]:
@@ -218,8 +219,7 @@ class _Import:
             phase = view.at("status").text("phase")
             if phase in ("Succeeded", "Failed"):
                 self._notes.add("pods that have ended")
-                if phase == "Succeeded":
-                    self._count_ended(view)
+                self._count_ended(view, phase)
                 continue
             pod = read_pod(view, namespaces, self._notes, sidecar_ports=sidecar_ports)
             pod = claims.into(self._attachments.into(volumes.into(pod, view)), view)
@@ -232,7 +232,8 @@ class _Import:
             elif not pod.node and pod.ref.scheduling_gates and not self._gated:
                 self._notes.add(HELD_BACK, pod.full_name)
                 held = Member(pod, gang_of(pod))
-                self._held |= {pod.full_name, f"{pod.namespace}/{_job_name(held)}"}
+                self._left_out[pod.full_name] = BY_GATES
+                self._left_out[f"{pod.namespace}/{_job_name(held)}"] = BY_GATES
             else:
                 if pod.terminating:
                     text = "pods that are terminating hold their room until they are gone"
@@ -243,9 +244,12 @@ class _Import:
         members += unstarted(self._objects, present, namespaces, self._notes)
         return members
 
-    def _count_ended(self, view: View) -> None:
-        ref = gang_of(read_pod(view, Namespaces((), {}), Notes()))
-        if ref is not None:
+    def _count_ended(self, view: View, phase: str) -> None:
+        pod = read_pod(view, Namespaces((), {}), Notes())
+        for name in (pod.full_name, *names_of([pod])):
+            self._left_out.setdefault(name, f"has ended ({phase}) and holds no place any more")
+        ref = gang_of(pod)
+        if ref is not None and phase == "Succeeded":
             self._ended[replace(ref, role="")] += 1
 
     def _jobs(self, reader: JobsReader, members: Sequence[Member]) -> tuple[list[Job], list[Job]]:
@@ -314,10 +318,12 @@ class _Import:
         for job in jobs:
             for podset in job.pod_sets:
                 for name in sorted(set(podset.requests) - offered):
-                    text = f"pods that ask for {name}, which no node offers"
+                    text = f"pods that ask for {unoffered(name, offered)}"
                     self._notes.add(text, f"{job.namespace}/{job.name}", podset.count)
 
 
+BY_GATES = "is held back by scheduling gates and left out: it counts with --gated"
+"""Why a pod or a job is left out."""
 HELD_BACK = "pods held back by scheduling gates are left out"
 """What a note says of them."""
 

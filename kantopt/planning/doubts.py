@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kantopt.schema.hints import did_you_mean
+from kantopt.schema.hints import unoffered
 from kantopt.schema.jobs import Job, JobList, PodSet
 from kantopt.schema.quantity import is_bytes, parse_quantity
 from kantopt.schema.snapshot import ClusterSnapshot
@@ -62,9 +62,8 @@ def _resources_of_no_node(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Ite
         if name not in offered and name != "pods" and parse_quantity(value)
     )
     for name, who in _by(asked).items():
-        hint = did_you_mean(name, sorted(offered))
-        tail = f" ({hint})" if hint else ""
-        yield f"{name}, which {_listed(who)} asks for, is a resource that no node has{tail}"
+        asks = "asks" if len(who) == 1 else "ask"
+        yield f"{_listed(who)} {asks} for {unoffered(name, offered)}"
 
 
 def _without_unit(snapshot: ClusterSnapshot | None, jobs: Sequence[Job]) -> Iterator[str]:

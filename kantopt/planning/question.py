@@ -72,8 +72,8 @@ class Question:
     """Annotations that importing took at their word, with how many pods have them."""
     known_as: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Jobs, by the names of those who own their pods; all are NAMESPACE/NAME."""
-    held: frozenset[str] = frozenset()
-    """Pods and jobs that importing left out for their scheduling gates."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Why importing left pods and jobs out, by NAMESPACE/NAME."""
     read_as: ReadAs | None = None
     """What a plan remembers of how this was read."""
 
@@ -182,7 +182,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         disturb=disturb,
         annotated=annotated,
         known_as={} if read is None else read.known_as,
-        held=frozenset() if read is None else read.held,
+        left_out={} if read is None else read.left_out,
         read_as=_read_as(how, foreign),
     )
 

@@ -11,7 +11,7 @@ from kantopt.problem.chosen import asked_for
 from kantopt.problem.focus import pending_podsets, runs_enough
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
-from kantopt.schema.hints import one_of
+from kantopt.schema.hints import meant_or_some, one_of, quote
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Metric, Model
 
@@ -125,12 +125,11 @@ def no_such_job(
     known
         NAMESPACE/NAME of the jobs that could be meant.
     """
+    for full, why in question.left_out.items():
+        if name in (full, full.split("/", 1)[1]):
+            return UsageError(f"{message}; {full} {why}")
     if not known:
         return UsageError(f"{message}; the input has none{_held_back(question)}")
-    if name is not None and any(name in (full, full.split("/", 1)[1]) for full in question.held):
-        return UsageError(
-            f"{message}; it is held back by scheduling gates and left out: it counts with --gated"
-        )
     if name is not None:
         close = get_close_matches(name, [*known, *(full.split("/", 1)[1] for full in known)], n=1)
         if close:
@@ -139,6 +138,23 @@ def no_such_job(
     more = f" and {len(waiting) - _FEW} more" if len(waiting) > _FEW else ""
     listed = f"; pending: {', '.join(waiting[:_FEW])}{more}" if waiting else "; none is pending"
     return UsageError(f"{message}{listed}{_held_back(question)}")
+
+
+def check_namespace(question: Question, namespace: str | None) -> None:
+    """Check that there is a job, or what was left out, in the namespace that is named.
+
+    Raises
+    ------
+    UsageError
+        If there is not.
+    """
+    names = (*(f"{job.namespace}/" for job in question.jobs), *question.left_out)
+    known = sorted({name.partition("/")[0] for name in names})
+    if namespace is None or namespace in known:
+        return
+    hint = meant_or_some(namespace, known, "there are")
+    expected = f"a namespace that has jobs{f' ({hint})' if hint else ''}"
+    raise UsageError(f"--namespace: found {quote(namespace)}, expected {expected}")
 
 
 _FEW = 5

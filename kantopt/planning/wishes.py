@@ -16,7 +16,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.misnamed import Names
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.base import SELECTOR
-from kantopt.schema.hints import did_you_mean, one_of, quote
+from kantopt.schema.hints import did_you_mean, meant_or_some, one_of, quote
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Metric, Objective
 from kantopt.schema.quantity import parse_quantity, to_base
@@ -271,7 +271,7 @@ def drained(goals: Sequence[str], nodes: Sequence[str]) -> tuple[str, ...]:
             named = [name for name in nodes if fnmatchcase(name, pattern.strip())]
             if not named:
                 expected = "the name of a node, or a pattern"
-                hint = did_you_mean(pattern, nodes)
+                hint = meant_or_some(pattern, nodes, "nodes")
                 raise BadDataError([Problem(f"--goal {text}", "", quote(pattern), expected, hint)])
             found += named
     return tuple(dict.fromkeys(found))

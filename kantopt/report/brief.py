@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Table
+from kantopt.schema.hints import UNOFFERED
 
 MOST = 10
 """Rows that a table shows of many; -o wide has all."""
@@ -24,10 +25,23 @@ def first_rows(table: Table, *, wide: bool, most: int = MOST) -> Iterator[Block]
     yield Paragraph(f"and {left} more (-o wide lists all)", "dim")
 
 
+def mistyped_blocks(warnings: Sequence[str]) -> Iterator[Block]:
+    """Say which resources no node offers, where nobody overlooks it: the verdict rests on them."""
+    told = [text for text in warnings if UNOFFERED in text]
+    for text in told[:_HEADS]:
+        yield Paragraph(text, "warn")
+    if len(told) > _HEADS:
+        yield Paragraph(f"and {len(told) - _HEADS} more{UNOFFERED}", "warn")
+
+
 def warnings_blocks(
     warnings: Sequence[str], notes: Collection[str] = (), *, wide: bool
 ) -> Iterator[Block]:
-    """Lay out warnings: all if wide, else those among ``notes`` (of reading) in one line."""
+    """Lay out warnings: all if wide, else those among ``notes`` (of reading) in one line.
+
+    But for those that :func:`mistyped_blocks` lays out.
+    """
+    warnings = [text for text in warnings if UNOFFERED not in text]
     if warnings:
         texts = tuple(warnings) if wide else notes_in_a_line(warnings, notes)
         yield Listing("WARNINGS", texts, "warn")
@@ -35,13 +49,13 @@ def warnings_blocks(
 
 def notes_in_a_line(warnings: Sequence[str], notes: Collection[str]) -> tuple[str, ...]:
     """Tell what was noted when reading in one line: how much, and how the first of it begins."""
-    told = [text for text in warnings if text in notes]
+    told = [text for text in warnings if text in notes and UNOFFERED not in text]
     if len(told) <= 1:
         return tuple(warnings)
     heads = [re.split("[:;,(]", text, maxsplit=1)[0].strip() for text in told[:_HEADS]]
     more = f"; and {len(told) - _HEADS} more" if len(told) > _HEADS else ""
     line = f"{len(told)} notes on what was read (all with -o wide): {'; '.join(heads)}{more}"
-    return (*(text for text in warnings if text not in notes), line)
+    return (*(text for text in warnings if text not in told), line)
 
 
 def lines_of(block: Block) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table, in_lines
-from kantopt.report.brief import warnings_blocks
+from kantopt.report.brief import mistyped_blocks, warnings_blocks
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.units import plural
 from kantopt.schema.capacity import Capacity, LevelRoom, Room
@@ -22,6 +22,7 @@ def capacity_blocks(
     """Lay out how many more fit; ``wide`` lists every domain that has a free slot."""
     return [
         *_headline(found),
+        *mistyped_blocks(found.warnings),
         *size_blocks(size, wide=wide),
         _rooms(found),
         *_ways(found),

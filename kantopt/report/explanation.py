@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
-from kantopt.report.brief import warnings_blocks
+from kantopt.report.brief import mistyped_blocks, warnings_blocks
 from kantopt.report.names import joined, on_devices, places
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.units import in_unit, plural
@@ -40,9 +40,15 @@ def explanation_blocks(
     """
     if told.what_if is not None and not wide:
         notes_blocks = warnings_blocks(told.notes, notes, wide=wide)
-        return [*_headline(told), *_what_if(told.what_if), *notes_blocks]
+        return [
+            *_headline(told),
+            *mistyped_blocks(told.notes),
+            *_what_if(told.what_if),
+            *notes_blocks,
+        ]
     return [
         *_headline(told),
+        *mistyped_blocks(told.notes),
         *size_blocks(size, wide=wide),
         *_answers(told),
         *_plan(told.plan, "PLAN, verified step by step"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
-from kantopt.report.brief import warnings_blocks
+from kantopt.report.brief import mistyped_blocks, warnings_blocks
 from kantopt.report.explanation import action_rows
 from kantopt.report.units import duration, plural, thousandths
 from kantopt.schema.prices import Price, PriceList
@@ -22,7 +22,8 @@ def price_blocks(
     prices: PriceList, *, wide: bool = False, notes: Collection[str] = ()
 ) -> list[Block]:
     """Lay out a price list, the cheapest domain first; ``wide`` adds the plan for each."""
-    return [*_headline(prices), _table(prices), *_rest(prices, wide, notes)]
+    mistyped = mistyped_blocks(prices.warnings)
+    return [*_headline(prices), *mistyped, _table(prices), *_rest(prices, wide, notes)]
 
 
 def price_lines(prices: PriceList) -> str:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from kantopt.report.actions import actions_table, wide_actions_table
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
-from kantopt.report.brief import MOST, first_rows, lines_of, warnings_blocks
+from kantopt.report.brief import MOST, first_rows, lines_of, mistyped_blocks, warnings_blocks
 from kantopt.report.goals import goals_table
 from kantopt.report.headline import headline, quality
 from kantopt.report.overview import overview
@@ -80,7 +80,8 @@ def _worth(
     plan: Plan, size: Size | None, notes: Collection[str], wide: bool, most: int
 ) -> list[Block]:
     """What a plan does in a sentence, and how good that is."""
-    blocks: list[Block] = [*headline(plan, size), *size_blocks(size, wide=wide)]
+    blocks: list[Block] = [*headline(plan, size)]
+    blocks += [*mistyped_blocks(plan.warnings), *size_blocks(size, wide=wide)]
     # Cut short, a plan may be far from what was asked for: said before what it is.
     blocks += warnings_blocks(plan.warnings, notes, wide=wide) if _is_cut(plan) else ()
     return [*blocks, *goals_table(plan), *_tiers(plan.objectives, wide, most)]

@@ -59,13 +59,33 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"did you mean {near}?" if near is not None else ""
 
 
+def meant_or_some(word: str, known: Sequence[str], what: str) -> str:
+    """Ask whether the nearest was meant; if none is near, name a few of ``what`` there is."""
+    return did_you_mean(word, known) or (f"{what}: {listed(known, 5)}" if known else "")
+
+
+def listed(words: Sequence[str], longest: int) -> str:
+    """List words, at most so many, and count the others."""
+    more = f" and {len(words) - longest} more" if len(words) > longest else ""
+    return f"{', '.join(words[:longest])}{more}"
+
+
+UNOFFERED = ", which no node offers"
+"""Stands in notes about a resource that is asked for, mistyped perhaps."""
+
+
+def unoffered(resource: str, offered: Iterable[str]) -> str:
+    """Name a resource that no node offers, with the one that may have been meant."""
+    hint = did_you_mean(resource, sorted(offered))
+    return f"{resource}{UNOFFERED}{f' ({hint})' if hint else ''}"
+
+
 def one_of(words: Sequence[str], longest: int = 20) -> str:
     """List the words that are allowed: ``a``, ``a or b``, ``one of a, b, c``."""
     plain = [word or '""' for word in words]
     if len(plain) <= 2:
         return " or ".join(plain)
-    more = f" and {len(plain) - longest} more" if len(plain) > longest else ""
-    return f"one of {', '.join(plain[:longest])}{more}"
+    return f"one of {listed(plain, longest)}"
 
 
 def path_text(path: Iterable[str | int]) -> str:

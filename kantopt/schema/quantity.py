@@ -66,6 +66,19 @@ def parse_quantity(value: str | int) -> Fraction:
     return amount
 
 
+_BYTES = re.compile(r"([0-9]+(?:[.][0-9]+)?) *([kmgtpe])(i?)b?(?:ytes?)?", re.ASCII | re.IGNORECASE)
+
+
+def quantity_meant(text: str) -> str:
+    """Ask whether a quantity was meant by text that is none, as ``512GB``; empty: nobody knows."""
+    match = _BYTES.fullmatch(text.strip())
+    if match is None:
+        return ""
+    number, letter, binary = match[1], match[2].upper(), f"{match[1]}{match[2].upper()}i"
+    decimal = f"{number}{'k' if letter == 'K' else letter}"
+    return f"did you mean {binary}?" if match[3] else f"did you mean {decimal} or {binary}?"
+
+
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 

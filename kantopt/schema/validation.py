@@ -26,6 +26,7 @@ from kantopt.schema.jobs import JobList
 from kantopt.schema.model import Model, PriorityObjective
 from kantopt.schema.plan import Plan
 from kantopt.schema.policy import Policy
+from kantopt.schema.quantity import quantity_meant
 from kantopt.schema.raw import RawDocument, is_kubernetes
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.trace import Trace
@@ -184,7 +185,8 @@ def _problem(
             expected = "a quantity that is not negative"
         elif reason.startswith("larger"):
             expected = "a quantity below 2^63"
-        return Problem(raw.label, text, shown(value), expected)
+        meant = quantity_meant(value) if spec.is_quantity and isinstance(value, str) else ""
+        return Problem(raw.label, text, shown(value), expected, meant)
     required = is_part(parent.base) and field_names(parent.base)[str(path[-1])].is_required()
     hint = "" if value is None and required else _hint(value, spec)
     return Problem(raw.label, text, shown(value), describe(spec), hint)

@@ -49,7 +49,13 @@ def asked(jobs: list[dict[str, Any]], **snapshot: Any) -> Question:
         (
             [job("x", pods(**{"nvidia.com/gpuu": 1}))],
             {},
-            "nvidia.com/gpuu, which default/x asks for, is a resource that no node has "
+            "default/x asks for nvidia.com/gpuu, which no node offers "
+            "(did you mean nvidia.com/gpu?)",
+        ),
+        (
+            [job("x", pods(**{"nvidia.com/gpuu": 1})), job("y", pods(**{"nvidia.com/gpuu": 1}))],
+            {},
+            "default/x and 1 more ask for nvidia.com/gpuu, which no node offers "
             "(did you mean nvidia.com/gpu?)",
         ),
         (

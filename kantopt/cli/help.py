@@ -5,6 +5,7 @@ It is plain text, the same in a pipe and on a terminal, and loads without rich.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from typer.core import TyperCommand
@@ -77,8 +78,20 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 }
 
 
+def _placeholder(argument: Any) -> str:
+    """What stands for an argument: ``FILE...`` for several, ``[FOLDER]`` where none is needed."""
+    name: str = argument.metavar or (argument.name or "").upper()
+    return name if argument.nargs == 1 or "..." in name else f"{name}..."
+
+
 class GroupedCommand(TyperCommand):
     """A command whose help lists its options by what they are about, and ends with examples."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return what follows the command's name in its usage: no brackets around brackets."""
+        pieces = [self.options_metavar] if self.options_metavar else []
+        arguments = (each for each in self.get_params(ctx) if each.param_type_name == "argument")
+        return [*pieces, *map(_placeholder, arguments)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, the command's own options, then those of each group."""
@@ -88,10 +101,13 @@ class GroupedCommand(TyperCommand):
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None:
-                own = "Arguments" if param.param_type_name == "argument" else "Options"
-                sections[group_of.get(param.name or "", own) if own == "Options" else own].append(
-                    record
-                )
+                name, text = record
+                # Words in the place of a default come in parentheses.
+                text = re.sub(r"\[default: \(([^()]*)\)", r"[default: \1", text)
+                if param.param_type_name == "argument":
+                    sections["Arguments"].append((_placeholder(param), text))
+                else:
+                    sections[group_of.get(param.name or "", "Options")].append((name, text))
         for title, records in sections.items():
             if records:
                 with formatter.section(title):

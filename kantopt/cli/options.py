@@ -94,7 +94,7 @@ Files = Annotated[
 FilesAndJob = Annotated[
     list[str],
     typer.Argument(
-        metavar="FILE",
+        metavar="FILE... [JOB]",
         help="Documents in any order: a snapshot or `kubectl get -o json` output, job lists, a "
         "model, a plan; and the job. - is standard input.",
         show_default=False,

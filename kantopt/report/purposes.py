@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kantopt.schema.plan import Binding, Eviction, Move, Plan
+from kantopt.report.tiers import tier_label
+from kantopt.schema.plan import Binding, Eviction, Goal, Move, Plan
 
 Action = Binding | Eviction | Move
 _OF_PODS = ("unplaced", "displaced", "evictions", "moves", "disruption_cost", "migration_cost")
@@ -59,8 +60,12 @@ def _gains(plan: Plan) -> Iterator[str]:
     """Goals that gain, or, where there are none, objectives about places."""
     for goal in plan.goals:
         if goal.before != goal.after and (goal.after > goal.before) == goal.more_is_better:
-            yield goal.objective
+            yield goal.text if goal.more_is_better else f"{_less(goal)} {goal.text}"
     if not plan.goals:
         for tier in plan.objectives:
             if tier.value < tier.before and tier.metric not in _OF_PODS:
-                yield tier.name
+                yield tier_label(tier.name)
+
+
+def _less(goal: Goal) -> str:
+    return "lower" if goal.unit in ("other", "micro-units", "milliwatts") else "fewer"

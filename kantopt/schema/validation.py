@@ -185,7 +185,7 @@ def _problem(
             expected = "a quantity that is not negative"
         elif reason.startswith("larger"):
             expected = "a quantity below 2^63"
-        meant = quantity_meant(value) if spec.is_quantity and isinstance(value, str) else ""
+        meant = quantity_meant(value) if reason == "not a quantity" else ""
         return Problem(raw.label, text, shown(value), expected, meant)
     required = is_part(parent.base) and field_names(parent.base)[str(path[-1])].is_required()
     hint = "" if value is None and required else _hint(value, spec)

@@ -97,7 +97,7 @@ class Causes:
             wanted = limit - int(self.state.free[r, n]) + amount
             if resource == self.room_cause[n]:
                 limits = f"{from_base(resource, wanted)} of {from_base(resource, limit)}"
-                return f"node {name}: {limits} {resource}"
+                return f"node {name} would need {limits} {resource}"
         return f"node {name}: {self._devices_on(n)}"
 
     def _fullest(self) -> str:
@@ -112,7 +112,8 @@ class Causes:
                     resource = self.state.instance.resources[r]
                     used = from_base(resource, limit - free + wanted)
                     name = self.state.instance.nodes[n].name
-                    return f"node {name}: {used} of {from_base(resource, limit)} {resource}"
+                    limits = f"{used} of {from_base(resource, limit)}"
+                    return f"node {name} would need {limits} {resource}"
         return ""
 
     def _devices_on(self, n: int) -> str:

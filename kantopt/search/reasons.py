@@ -169,7 +169,7 @@ class Reasons:
             if podset.demand[r] and limit is not None and wanted > limit:
                 name = self.instance.resources[r]
                 amounts = f"{from_base(name, wanted)} of {from_base(name, limit)} {name}"
-                return Rule.QUOTA, f"queue {owner.name}: {amounts}{tail}"
+                return Rule.QUOTA, f"queue {owner.name} would need {amounts}{tail}"
         names = [
             self.instance.resources[quota.resource]
             for quota in owner.quotas

@@ -57,6 +57,24 @@ def test_help_lists_options_in_groups_and_every_one_once(cli: Cli) -> None:
     assert len(options) == len(set(options)) > 30
 
 
+def test_help_names_arguments_as_people_write_them(cli: Cli) -> None:
+    for command, usage in (
+        ("plan", "FILE..."),
+        ("drain", "NODE..."),
+        ("explain", "FILE... [JOB]"),
+        ("simulate", "SNAPSHOT TRACE..."),
+        ("init", "[FOLDER]"),
+        ("show", "FILE"),
+    ):
+        text = cli(command, "--help").out
+        assert text.startswith(f"Usage: kantopt {command} [OPTIONS] {usage}\n")
+        assert f"\n  {usage}  " in text
+    for command in COMMANDS:
+        text = cli(command, "--help").out
+        assert "<list[str]>" not in text
+        assert "default: (" not in text
+
+
 def test_every_group_has_options_that_some_command_has(cli: Cli) -> None:
     helps = "".join(cli(command, "--help").out for command in COMMANDS)
     for name in (name for names in GROUPS.values() for name in names):

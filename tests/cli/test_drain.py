@@ -79,6 +79,12 @@ def test_a_node_that_is_not_ready_is_drained_where_it_is_asked_for(cli: Cli) -> 
     assert "stays on n3: default/bound/main, 0 of 3 nodes fit: 2 node selector or affinity" in told
 
 
+def test_moves_are_for_what_an_operator_asked_for(cli: Cli) -> None:
+    out = cli("drain", "n1", "-f", "snap.yaml").out
+    (row,) = [line for line in out.splitlines() if "move    default/web" in line]
+    assert row.endswith("fewer pods on nodes to be emptied")
+
+
 def test_drained_nodes_receive_nothing(cli: Cli) -> None:
     plan = plan_of(cli, "n*", code=3)
     assert plan["summary"]["changes"] is False

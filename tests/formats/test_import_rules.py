@@ -250,7 +250,7 @@ def test_each_pattern_matches_something_that_is_pending() -> None:
 @pytest.mark.parametrize("pattern", ["held/p", "held/app", "held/*"])
 def test_a_pattern_that_only_gated_pods_match_says_how_they_count(pattern: str) -> None:
     held = pod("p", namespace="held", schedulingGates=[{"name": "g"}])
-    said = "only pods held back by scheduling gates match; they count with --gated$"
+    said = "only what is held back by scheduling gates and left out: it counts with --gated$"
     with pytest.raises(UsageError, match=said):
         read(node("a"), held, pending=[pattern])
     assert len(read(node("a"), held, pending=[pattern], gated=True).pending.jobs) == 1

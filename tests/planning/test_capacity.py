@@ -194,7 +194,7 @@ def test_the_quota_of_the_queue_limits_what_fits_and_is_said() -> None:
     for room in found.rooms:
         assert room.one_more is not None
         assert room.one_more.rule == "quota"
-        assert room.one_more.message.startswith("queue q: 10 of 9 nvidia.com/gpu")
+        assert room.one_more.message.startswith("queue q would need 10 of 9 nvidia.com/gpu")
 
 
 def test_devices_are_counted_one_by_one() -> None:

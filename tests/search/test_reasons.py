@@ -45,7 +45,8 @@ def test_no_node_is_large_enough_even_empty() -> None:
     nodes = [node("a", cpu=8, gpu=4), node("b", cpu=8)]
     assert why(question(nodes, [job("j", pods(gpu=8))])) == (
         "capacity",
-        f"never on this hardware: 0 of 2 nodes fit: 2 {GPU}; node a: 8 of 4 {GPU}; short of 1 pod",
+        f"never on this hardware: 0 of 2 nodes fit: 2 {GPU}; node a would need 8 of 4 {GPU}; "
+        "short of 1 pod",
     )
 
 
@@ -53,7 +54,7 @@ def test_the_whole_cluster_is_too_small() -> None:
     rule, text = why(question([node("a", cpu=3)], [job("j", pods(count=4))]))
     assert rule == "capacity"
     assert text == (
-        "never on this hardware: 3 of 4 pods fit; 1 of 1 nodes fit; node a: 4 of 3 cpu; "
+        "never on this hardware: 3 of 4 pods fit; 1 of 1 nodes fit; node a would need 4 of 3 cpu; "
         "short of 1 pod"
     )
 
@@ -64,7 +65,7 @@ def test_the_room_that_there_is_now() -> None:
     jobs = [job("r", pods(count=4, gpu=1, on=["n0"] * 4)), job("j", pods(count=16, gpu=1))]
     assert why(question(nodes, jobs)) == (
         "capacity",
-        f"12 of 16 pods fit; 2 of 2 nodes fit; node n0: 9 of 8 {GPU}; short of 4 pods",
+        f"12 of 16 pods fit; 2 of 2 nodes fit; node n0 would need 9 of 8 {GPU}; short of 4 pods",
     )
 
 
@@ -75,7 +76,7 @@ def test_natural_units_are_printed() -> None:
     waiting = {"name": "main", "count": 1, "requests": {"cpu": "500m", "memory": "2Gi"}}
     assert why(question(nodes, [job("r", running), job("j", waiting)])) == (
         "capacity",
-        "0 of 1 nodes fit: 1 memory; node a: 5Gi of 4Gi memory; short of 1 pod",
+        "0 of 1 nodes fit: 1 memory; node a would need 5Gi of 4Gi memory; short of 1 pod",
     )
 
 
@@ -102,7 +103,7 @@ def test_a_quota_that_is_used_up() -> None:
     ]
     assert why(question([node("a", cpu=9)], jobs, queues=queues)) == (
         "quota",
-        "queue q: 4 of 3 cpu; 1 of 2 pods fit, short of 1",
+        "queue q would need 4 of 3 cpu; 1 of 2 pods fit, short of 1",
     )
 
 

@@ -23,7 +23,7 @@ def purposes(plan: Plan) -> Mapping[str, str]:
     objectives about places that do; these gain by all such moves together.
     """
     arriving = _Arriving(plan)
-    gains = " and ".join(_gains(plan))
+    gains = ", ".join(_gains(plan))
     found = {eviction.id: eviction.for_job or "-" for eviction in plan.evictions}
     for move in plan.moves:
         jobs = list(dict.fromkeys(arriving.after(move, set())))
@@ -60,7 +60,7 @@ def _gains(plan: Plan) -> Iterator[str]:
     """Goals that gain, or, where there are none, objectives about places."""
     for goal in plan.goals:
         if goal.before != goal.after and (goal.after > goal.before) == goal.more_is_better:
-            yield goal.text if goal.more_is_better else f"{_less(goal)} {goal.text}"
+            yield f"{'more' if goal.more_is_better else _less(goal)} {goal.text}"
     if not plan.goals:
         for tier in plan.objectives:
             if tier.value < tier.before and tier.metric not in _OF_PODS:

@@ -7,6 +7,7 @@ from kantopt.report.units import in_unit, thousandths
 
 def tier_label(name: str) -> str:
     """Name of a tier, shorter: what is in brackets says by itself what it is."""
+    name = name.removesuffix("[above goal 0]")  # all that there is, as without a goal
     return name.replace("milli-GPU", "GPUs").replace("priority=", "")
 
 

@@ -83,6 +83,7 @@ def test_moves_are_for_what_an_operator_asked_for(cli: Cli) -> None:
     out = cli("drain", "n1", "-f", "snap.yaml").out
     (row,) = [line for line in out.splitlines() if "move    default/web" in line]
     assert row.endswith("fewer pods on nodes to be emptied")
+    assert "above goal" not in out
 
 
 def test_drained_nodes_receive_nothing(cli: Cli) -> None:

@@ -39,6 +39,9 @@ _JOB: Names = {
     "TresPerJob": ("tres_per_job",),
     "TresPerTask": ("tres_per_task",),
     "TresPerSocket": ("tres_per_socket",),
+    "Socks/Node": ("sockets_per_node",),
+    "CpusPerTres": ("cpus_per_tres",),
+    "MemPerTres": ("memory_per_tres",),
     "MinCPUsNode": ("minimum_cpus_per_node",),
     "MinMemoryNode": ("memory_per_node",),
     "MinMemoryCPU": ("memory_per_cpu",),
@@ -165,7 +168,7 @@ def _job(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[R
         fields["OverSubscribe"] = "NO"
     switches = fields.pop("SwitchCount", "0")
     if switches != "0":
-        wait = _plain(item.get("wait_for_switch")) or _plain(item.get("wait4switch"))
+        wait = _plain(item.get("maximum_switch_wait_time"))
         fields["Switches"] = switches + (f"@{wait}" if wait else "")
     yield Record("JobId", fields, file, problems, tuple(shares_of(item)))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.tres import Amounts, read_gres, read_tres, share, times, types_of
+from kantopt.schema.gangs import GPU
 
 MIB = 2**20
 
@@ -42,25 +43,58 @@ def wanted(record: Record, *, whole: bool) -> Shape:
     whole
         Whether it takes whole nodes.
     """
-    low, high = record.range("NumNodes")
-    required = len(set(record.hosts("ReqNodeList")))
-    low = max(low, required, 1)
     tasks = max(record.number("NumTasks"), 1)
     total = _tres(record, "ReqTRES", "TRES")
+    low, high, counted = _nodes(record, tasks)
+    required = len(set(record.hosts("ReqNodeList")))
+    low = max(low, required, 1)
     cpus = record.range("NumCPUs")[0] or total.get("cpu", 0) // 1000 or 1
-    each_node = _gres(record, "TresPerNode")
+    each_node = _gres(record, "TresPerNode") | times(
+        _gres(record, "TresPerSocket"), _sockets(record)
+    )
     split = high is None and low == 1 and tasks > 1 and not (whole or required or each_node)
     if split and not _tasks_per_node(record) and _divides(_gres(record, "TresPerJob"), tasks):
         return _by_task(record, total, tasks, cpus)
     per_node = -(-cpus // low)
     amounts = {name: n for name, n in share(total, low).items() if name != "cpu"}
+    amounts |= share({k: n for k, n in total.items() if k == "memory"}, counted or low)
     amounts |= share(_gres(record, "TresPerJob"), low)
     amounts |= times(_gres(record, "TresPerTask"), -(-tasks // low))
     amounts |= each_node
     amounts["cpu"] = 1000 * max(per_node, record.number("MinCPUsNode"))
+    _take_along(record, amounts)
     amounts |= _memory(record, amounts["cpu"] // 1000)
     count = max(low, high or low)
     return Shape(count, low, _present(amounts), apart=count > 1)
+
+
+def _nodes(record: Record, tasks: int) -> tuple[int, int | None, int]:
+    """Return the least and the most nodes that a job wants, and for how many its TRES are.
+
+    A number beside another one is what Slurm expects to give it, between the two.
+    """
+    low, high = record.range("NumNodes")
+    match = re.search(r"(?:^|,)node=(\d{1,9})(?:,|$)", record.text("ReqTRES", "TRES"))
+    counted = int(match[1]) if match else 0
+    if high is not None and counted:
+        per_node = _tasks_per_node(record)
+        low = min(low, max(counted, -(-tasks // per_node) if per_node else 1))
+    return low, high, counted
+
+
+def _sockets(record: Record) -> int:
+    text = record.text("Socks/Node")
+    return int(text) if text.isdecimal() else 1
+
+
+def _take_along(record: Record, amounts: Amounts) -> None:
+    """Raise what a node or task must have to what its GPUs bring along; memory as it says."""
+    gpus = amounts.get(GPU, 0)
+    cpus = 1000 * gpus * _gres(record, "CpusPerTres").get(GPU, 0)
+    amounts["cpu"] = max(amounts["cpu"], cpus)
+    memory = MIB * gpus * _gres(record, "MemPerTres").get(GPU, 0)
+    if memory:
+        amounts["memory"] = memory
 
 
 def _by_task(record: Record, total: Amounts, tasks: int, cpus: int) -> Shape:
@@ -69,8 +103,9 @@ def _by_task(record: Record, total: Amounts, tasks: int, cpus: int) -> Shape:
     amounts |= _gres(record, "TresPerTask")
     each = max(record.number("CPUs/Task", 1), -(-cpus // tasks), 1)
     amounts["cpu"] = 1000 * each
+    _take_along(record, amounts)
     if record.text("MinMemoryCPU"):
-        amounts |= _memory(record, each)
+        amounts |= _memory(record, amounts["cpu"] // 1000)
     return Shape(tasks, tasks, _present(amounts), apart=False)
 
 

@@ -46,6 +46,8 @@ def held(record: Record) -> str:
     reason = record.text("Reason")
     if reason in _HELD:
         return _HELD[reason]
+    if re.search(r"\((unfulfilled|failed)\)", record.text("Dependency")):
+        return _HELD["Dependency"]  # the reason may be one from before Slurm looked
     if record.text("Priority") == "0":
         return _HELD["JobHeldUser"]
     if _LIMIT.match(reason):

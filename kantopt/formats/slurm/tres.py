@@ -16,6 +16,8 @@ Amounts = dict[str, int]
 """Amounts by resource: CPUs in thousandths, memory in bytes, all else in units."""
 
 _COUNT = re.compile(r"(\d{1,12})([KMG]?)", re.ASCII)
+_OTHER = re.compile(r"cpu|mem|node|billing|energy|pages|vmem|(license|bb|fs|ic)/.*", re.ASCII)
+"""What of a request is no GRES: other fields tell it."""
 _UNITS = {"cpu": 1000, "memory": 2**20}
 _SCALE = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
@@ -29,6 +31,8 @@ def resource(name: str, kind: str = "") -> str:
 
 def read_gres(text: str) -> Amounts | None:
     """Read ``gpu:h100:8(S:0-1),nic:2`` or the ``gres:`` and ``gres/`` forms of a request.
+
+    From 23.11 on a request may name CPUs as well, ``cpu=8,gres/gpu=1``; these are left out.
 
     Returns
     -------
@@ -47,6 +51,8 @@ def read_gres(text: str) -> Amounts | None:
             count = 1
         if not parts[0] or len(parts) > 3:
             return None
+        if _OTHER.fullmatch(parts[0]):
+            continue
         _add(amounts, parts[0], ":".join(p for p in parts[1:] if p != "no_consume"), count)
     return amounts
 

@@ -51,7 +51,8 @@ look() {
   seen=$(squeue --noheader --all --array --states=all --jobs="$jobs" \
     --format='%i|%T|%V|%Q|%N|%n|%x|%r' 2>&1) || case $seen in
     *'Invalid job id'*) seen='' ;;
-    *) stop "squeue: $seen" ;;
+    *) [ -z "$taking_back" ] || return 1
+       stop "squeue: $seen" ;;
   esac
 }
 
@@ -128,6 +129,27 @@ complain() {
   $*"
 }
 
+# Its user may have changed what a job asks for since the snapshot.
+check_asked() {
+  marks_of "$3"
+  [ -z "$mark" ] || return 0
+  planned=$(names_in "$6")
+  shown=$(scontrol show job "$3" 2>&1) || stop "scontrol show job $3: $shown"
+  # A number beside another one is what Slurm expects to give, between these two.
+  read -r least most fewest <<EOF
+$(printf '%s\n' "$shown" | sed -n 's/^ *NumNodes=\([0-9]*\)-\([0-9]*\) .*/\1 \2/p' | head -n 1) \
+$(printf '%s\n' "$shown" | sed -n 's/^ *\(Req\)\{0,1\}TRES=.*[,=]node=\([0-9]*\).*/\2/p' | head -n 1)
+EOF
+  [ "${fewest:-$least}" -ge "$least" ] 2>/dev/null || least=$fewest
+  if [ -n "$most" ] && { [ "$5" -lt "$least" ] || [ "$5" -gt "$most" ]; }; then
+    complain "job $3 asks for $least to $most nodes by now, not for $5"
+  fi
+  lacking=$(names_in "$asked" | grep -Fvx "$planned" | paste -s -d , -)
+  [ -z "$lacking" ] || complain "job $3 asks for $lacking by now, which it is not to get"
+  refused=$(names_in "$excluded" | grep -Fx "$planned" | paste -s -d , -)
+  [ -z "$refused" ] || complain "job $3 excludes $refused by now, where it is to run"
+}
+
 check_line() {
   where "$@"
   case $now in
@@ -140,6 +162,7 @@ check_line() {
     *) can_requeue "$3" || { [ "$2" = evict ] && [ -n "$cancel" ]; } ||
       complain "job $3 cannot be requeued (--cancel cancels such victims)" ;;
   esac
+  [ "$2" != start ] || check_asked "$@"
   case $2/$reason in
     start/JobHeldUser) complain "job $3 is held by its user" ;;
     start/JobHeldAdmin)
@@ -172,7 +195,12 @@ check_nodes() {
   done <<EOF
 $(printf '%s\n' "$others" | sort -u)
 EOF
-  shown=$(sinfo --noheader --Node --all --nodes="$wanted" --format='%N|%t' 2>&1) ||
+  check_states "$wanted"
+}
+
+# Nodes of a list that take nobody.
+check_states() {
+  shown=$(sinfo --noheader --Node --all --nodes="$1" --format='%N|%t' 2>&1) ||
     stop "sinfo: $shown"
   while IFS='|' read -r node is; do
     case $is in
@@ -252,7 +280,7 @@ requeue() {
     remember "$3"
     call scontrol update "JobId=$3" "AdminComment=$comment"
     call scontrol requeuehold "$3"
-  elif can_requeue "$3"; then call scontrol requeue "$3"
+  elif can_requeue "$3" || [ -z "$cancel" ]; then call scontrol requeue "$3"
   else call scancel "$3"; fi
   [ -n "$dry" ] || say "Step $1: job $3 leaves $6."
 }
@@ -301,6 +329,11 @@ await() {
     left=''
     each "$1" "$2" add_left
     [ -n "$left" ] || return 0
+    if [ "$3" = run ]; then
+      bad=''
+      check_states "$(folded "$(nodes_of "$1")")"
+      [ -z "$bad" ] || stop "jobs$left cannot run:$bad"
+    fi
     [ "$(date +%s)" -lt "$until" ] || stop "waited $patience s in vain for jobs$left to $3"
     sleep 1
   done
@@ -332,7 +365,7 @@ undo_line() {
 
 undo() {
   taking_back=yes
-  look
+  look || return 1
   each all 'start return' undo_line
   if is_kept; then call scontrol delete "ReservationName=$reservation"; fi
   [ "$taking_back" = yes ]
@@ -350,9 +383,12 @@ at_end() {
   trap '' HUP INT TERM
   if [ -n "$touched" ] && [ -z "$finished" ]; then
     undo || say "Not all could be taken back; --undo tries again." >&2
-    look
-    say "Of the plan:"
-    each all 'evict leave start return' report_line
+    if look; then
+      say "Of the plan:"
+      each all 'evict leave start return' report_line
+    else
+      say "What of the plan is done is not known: no Slurm answers."
+    fi
     say "Run this again to go on, or make a new plan."
   fi
   exit "$code"

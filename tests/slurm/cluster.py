@@ -208,10 +208,15 @@ class Slurm:
         switches.append(f"SwitchName=spine Switches=leaf[1-{len(self.leaves)}]")
         (self.folder / "topology.conf").write_text("\n".join(switches) + "\n")
         self._start_munge()
-        self._daemon("slurmctld", "-D", "-c", "-f", self.environment["SLURM_CONF"])
+        self.start_controller("-c")
         for node in self.nodes:
             self._daemon("slurmd", "-D", "-N", node, "-f", self.environment["SLURM_CONF"])
         self.wait(self._ready, lambda: f"nodes to be idle: {self._log()}")
+
+    def start_controller(self, *options: str) -> None:
+        """Start the controller; after ``scontrol shutdown slurmctld`` it goes on where it was."""
+        self._daemons = [each for each in self._daemons if each.poll() is None]
+        self._daemon("slurmctld", "-D", *options, "-f", self.environment["SLURM_CONF"])
 
     def _start_munge(self) -> None:
         """Munge refuses folders and keys of others: it runs as its user, with all its own."""

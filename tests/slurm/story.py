@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -103,11 +104,20 @@ def kantopt(slurm: Slurm, *words: str) -> None:
     assert done.returncode == 0, f"{' '.join(words)}: {done.stdout}{done.stderr}"
 
 
-def follow(slurm: Slurm, path: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run the script."""
-    words = ["sh", str(path), *options]
+def follow(
+    slurm: Slurm, path: Path, *options: str, user: str | None = None, programs: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the script, perhaps as a user, or with programs of a folder in place of Slurm's."""
+    environment = dict(slurm.environment)
+    if programs is not None:
+        environment["PATH"] = f"{programs}{os.pathsep}{environment['PATH']}"
     return subprocess.run(
-        words, env=slurm.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ["sh", str(path), *options],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        user=user,
     )
 
 

@@ -1,0 +1,108 @@
+"""What a script does where Slurm refuses, or is not there: it stops at once, and can go on."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from tests.slurm.cluster import Slurm
+from tests.slurm.story import begin, follow, interrupt, reservations, script, state_of
+from tests.slurm.test_following import check_end
+
+
+def test_a_job_that_its_user_has_changed_since_makes_a_plan_stale(slurm: Slurm) -> None:
+    story = begin(slurm)
+    path = script(slurm, "--engine", "fast")
+    job = f"JobId={story.gang}"
+    for change, back, said in (
+        (("NumNodes=3-3", "NumTasks=3"), ("NumNodes=4-4", "NumTasks=4"), "asks for 3 to 3 nodes"),
+        (("ExcNodeList=n2",), ("ExcNodeList=",), "excludes n2 by now, where it is to run"),
+        (("ReqNodeList=n8",), ("ReqNodeList=",), "asks for n8 by now, which it is not to get"),
+    ):
+        slurm.run("scontrol", "update", job, *change)
+        before = state_of(slurm, story)
+        done = follow(slurm, path)
+        assert (done.returncode, state_of(slurm, story)) == (3, before), done.stdout
+        assert f"job {story.gang} {said}" in done.stdout
+        slurm.run("scontrol", "update", job, *back)
+    assert follow(slurm, path, "--dry-run").returncode == 0
+
+
+def test_without_a_controller_nothing_is_done_or_what_was_is_taken_up_again(slurm: Slurm) -> None:
+    story = begin(slurm)
+    path = script(slurm, "--engine", "fast")
+    slurm.run("scancel", story.rival)
+    said = interrupt(
+        slurm, path, f"job {story.victim} leaves", ("scontrol", "shutdown", "slurmctld")
+    )
+    assert "STOPPED: " in said
+    assert "What of the plan is done is not known: no Slurm answers." in said
+    assert "--undo tries again" in said
+    done = follow(slurm, path)
+    assert done.returncode == 3
+    assert "REFUSED, nothing was done: no Slurm answers" in done.stdout
+    slurm.start_controller()
+    slurm.wait(
+        lambda: "unk" not in slurm.run("sinfo", "--noheader", "--format=%t"),
+        lambda: slurm.run("sinfo"),
+    )
+    slurm.await_state("PENDING", story.gang, story.victim)
+    done = follow(slurm, path)
+    assert done.returncode == 0, done.stdout
+    check_end(slurm, story, "CANCELLED")
+
+
+def test_who_is_no_operator_is_told_so_and_changes_nothing(slurm: Slurm) -> None:
+    story = begin(slurm)
+    path = script(slurm, "--engine", "fast")
+    before = state_of(slurm, story), slurm.job(story.gang)["ReqNodeList"]
+    done = follow(slurm, path, user="nobody")
+    assert done.returncode == 1
+    assert f"STOPPED: failed: scontrol update JobId={story.gang}" in done.stdout
+    assert "done    " not in done.stdout.replace("not done", "")
+    assert (state_of(slurm, story), slurm.job(story.gang)["ReqNodeList"]) == before
+    assert "No reservations" in reservations(slurm)
+    done = follow(slurm, path)
+    assert done.returncode == 0, done.stdout
+    check_end(slurm, story)
+
+
+def test_a_victim_that_may_not_be_requeued_any_more_is_not_cancelled(slurm: Slurm) -> None:
+    story = begin(slurm)
+    path = script(slurm, "--engine", "fast")
+    programs = slurm.folder / "programs"
+    programs.mkdir()
+    scontrol = shutil.which("scontrol")
+    # Just before the victim's turn its user changes it.
+    (programs / "scontrol").write_text(
+        f'#!/bin/sh\n[ "$1" != create ] || {scontrol} update JobId={story.victim} Requeue=0\n'
+        f'exec {scontrol} "$@"\n'
+    )
+    (programs / "scontrol").chmod(0o755)
+    done = follow(slurm, path, programs=programs)
+    assert done.returncode == 1
+    assert f"STOPPED: failed: scontrol requeue {story.victim}" in done.stdout
+    assert f"not done  job {story.victim} leaves" in done.stdout
+    assert slurm.job(story.victim)["JobState"] == "RUNNING"
+    assert slurm.job(story.gang)["ReqNodeList"] == "(null)"
+    assert "No reservations" in reservations(slurm)
+    slurm.run("scontrol", "update", f"JobId={story.victim}", "Requeue=1")
+    done = follow(slurm, path)
+    assert done.returncode == 0, done.stdout
+    check_end(slurm, story)
+
+
+def test_a_node_that_is_drained_meanwhile_ends_a_run_which_goes_on_later(slurm: Slurm) -> None:
+    story = begin(slurm)
+    path: Path = script(slurm, "--engine", "fast")
+    slurm.run("scancel", story.rival)
+    drain = ("scontrol", "update", "NodeName=n3", "State=DRAIN", "Reason=disk")
+    said = interrupt(slurm, path, f"job {story.victim} leaves", drain)
+    assert f"STOPPED: jobs {story.gang} cannot run:\n  node n3 is drain" in said
+    assert f"done      job {story.victim} leaves" in said
+    assert f"not done  job {story.gang} runs on n[1-4]" in said
+    assert slurm.job(story.gang)["Priority"] != "0"
+    slurm.run("scontrol", "update", "NodeName=n3", "State=RESUME")
+    done = follow(slurm, path)
+    assert done.returncode == 0, done.stdout
+    check_end(slurm, story, "CANCELLED")

@@ -401,7 +401,10 @@ config=$(scontrol show config) || refuse "no Slurm answers"
 setting() { printf '%s\n' "$config" | sed -n "s/^$1  *= //p"; }
 here=$(setting ClusterName)
 priority_type=$(setting PriorityType)
-case $(setting TopologyPlugin) in *block*) exclude=yes ;; esac
+# With topology.yaml the plugin of the configuration need not be that of a partition.
+case $(setting TopologyPlugin),$(scontrol show topology 2>/dev/null) in
+  *block*,*|*,*BlockName=*) exclude=yes ;;
+esac
 say "Cluster $here: $what."
 [ -z "$cluster" ] || [ "$cluster" = "$here" ] || refuse "the plan is for cluster $cluster"
 if is_kept; then kept=yes; fi

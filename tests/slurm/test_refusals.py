@@ -106,3 +106,23 @@ def test_a_node_that_is_drained_meanwhile_ends_a_run_which_goes_on_later(slurm: 
     done = follow(slurm, path)
     assert done.returncode == 0, done.stdout
     check_end(slurm, story, "CANCELLED")
+
+
+def test_where_a_partition_has_blocks_jobs_are_kept_to_nodes_by_excluding_the_others(
+    slurm: Slurm,
+) -> None:
+    """A real 22.05 has no blocks; what 25.05 shows of them stands in for its topology."""
+    story = begin(slurm)
+    path = script(slurm, "--engine", "fast")
+    programs = slurm.folder / "programs"
+    programs.mkdir()
+    (programs / "scontrol").write_text(
+        '#!/bin/sh\n[ "$1 $2" != "show topology" ] || exec echo BlockName=b1 BlockIndex=0\n'
+        f'exec {shutil.which("scontrol")} "$@"\n'
+    )
+    (programs / "scontrol").chmod(0o755)
+    done = follow(slurm, path, programs=programs)
+    assert done.returncode == 0, done.stdout
+    check_end(slurm, story)
+    gang = slurm.job(story.gang)
+    assert (gang["ReqNodeList"], gang["ExcNodeList"]) == ("(null)", "n[5-8]")

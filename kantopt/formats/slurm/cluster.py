@@ -107,7 +107,7 @@ class _Import:
         records, notes = self._records, self._notes
         moment = records.moment()
         partitions = Partitions(records.of("PartitionName"), records.of("NodeName"))
-        switches = records.of("SwitchName", "BlockName", "BlockSizes")
+        switches = records.of("SwitchName", "BlockName", "AggregatedBlock", "BlockSizes")
         levels = Levels(switches)
         for name in partitions.sharing:
             notes.add(

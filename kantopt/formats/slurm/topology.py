@@ -35,11 +35,14 @@ class Levels:
         """From fine to coarse."""
         switches = {r.name: r for r in records if r.kind == "SwitchName"}
         blocks = [r for r in records if r.kind == "BlockName"]
+        wider = [r for r in records if r.kind == "AggregatedBlock"]
         if switches:
             self._tree(switches)
         elif blocks:
             sizes = next((r for r in records if r.kind == "BlockSizes"), None)
             self._blocks(blocks, sizes)
+            if sizes is None:
+                self._wider_blocks(blocks, wider)
 
     @property
     def finest(self) -> str | None:
@@ -113,7 +116,22 @@ class Levels:
             for count in wider:
                 labels[f"{LEVEL}blocks-{count}"] = names[index - index % count]
             for host in record.hosts("Nodes"):
-                self._labels[host] = labels
+                self._labels[host] = dict(labels)
+
+    def _wider_blocks(self, blocks: Sequence[Record], wider: Sequence[Record]) -> None:
+        """Add the blocks of blocks that ``scontrol show topology`` lists from 24.11 on."""
+        base = min((record.number("BlockSize") for record in blocks), default=0)
+        for size in sorted({record.number("BlockSize") for record in wider}):
+            if not base or size % base:
+                continue
+            level = f"blocks-{size // base}"
+            self._names.append(level)
+            for record in wider:
+                members = record.hosts("AggregatedBlock")  # named after its blocks
+                if record.number("BlockSize") != size or not members:
+                    continue
+                for host in record.hosts("Nodes"):
+                    self._labels.setdefault(host, {})[f"{LEVEL}{level}"] = members[0]
 
 
 def yaml_records(items: Any, file: str, problems: list[Problem]) -> list[Record]:

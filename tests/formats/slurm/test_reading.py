@@ -189,3 +189,41 @@ def test_a_component_that_is_completing_beside_one_that_runs_is_of_the_same_job(
     (job,) = read.snapshot.jobs
     assert [(p.name, p.terminating) for p in job.pod_sets] == [("4+0", True), ("4+1", False)]
     assert not job.movable
+
+
+def test_blocks_are_the_same_from_the_configuration_and_from_what_slurm_shows() -> None:
+    nodes = "".join(NODE.replace("n1", f"b{k}") for k in range(1, 9))
+    conf = "".join(f"BlockName=blk{k} Nodes=b[{2 * k - 1}-{2 * k}]\n" for k in range(1, 5))
+    conf += "BlockSizes=2,4,8\n"
+    # scontrol show topology of 24.11
+    shown = "".join(
+        f"BlockName=blk{k} BlockIndex={k - 1} Nodes=b[{2 * k - 1}-{2 * k}] BlockSize=2\n"
+        for k in range(1, 5)
+    )
+    shown += "AggregatedBlock=blk[1-2] BlockIndex=4 Nodes=b[1-4] BlockSize=4\n"
+    shown += "AggregatedBlock=blk[3-4] BlockIndex=5 Nodes=b[5-8] BlockSize=4\n"
+    shown += "AggregatedBlock=blk[1-4] BlockIndex=6 Nodes=b[1-8] BlockSize=8\n"
+    one, other = (cluster(nodes + text).snapshot for text in (conf, shown))
+    assert [level.name for level in one.topology.levels] == ["blocks-4", "blocks-2", "block"]
+    assert one == other
+
+
+def test_of_several_topologies_of_a_file_the_default_counts() -> None:
+    text = """\
+- topology: topo1
+  cluster_default: False
+  flat: True
+- topology: topo2
+  cluster_default: True
+  block:
+    block_sizes: [1]
+    blocks:
+    - block: b1
+      nodes: n1
+"""
+    raws = [
+        *parse_documents(text.encode(), "topology.yaml"),
+        *parse_documents(NODE.encode(), "nodes.txt"),
+    ]
+    (node,) = import_slurm(raws).snapshot.nodes
+    assert node.labels["topology.slurm/block"] == "b1"

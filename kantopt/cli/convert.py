@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kantopt.planning.question import Import
     from kantopt.schema.base import Part
 
-Form = Literal["yaml", "json"]
+Form = Literal["yaml", "json", "wide"]
 
 
 def convert(
@@ -64,7 +64,9 @@ def convert(
     output: Annotated[
         Form | None,
         opt.output_as(
-            "JSON is read two to three times as fast: take it for large inputs.", default="yaml"
+            "JSON is read two to three times as fast: take it for large inputs. wide: with --to, a "
+            "line for each thing that comes out different.",
+            default="yaml",
         ),
     ] = None,
     output_file: opt.OutputFile = None,
@@ -84,6 +86,8 @@ def convert(
         return _export(to, files, source, how, output, output_file, quiet=quiet, verbose=verbose)
     if source is None:
         raise UsageError("found neither --from nor --to, expected one of them or both")
+    if output == "wide":
+        raise UsageError("--output: found wide without --to, expected yaml or json")
     form = format_of(output, output_file, "yaml")
     with Progress(verbose=verbose, quiet=quiet) as progress:
         if (
@@ -125,13 +129,13 @@ def _export(
     from kantopt.cli.progress import Progress
     from kantopt.planning.convert import SOURCES, export
 
-    if output is not None:
-        raise UsageError(f"--output: found --to {to}, whose form is its own; expected none")
+    if output not in (None, "wide"):
+        raise UsageError(f"--output: found --to {to}, whose form is its own; expected wide or none")
     read = next((known for known in SOURCES if known == source), None)
     if source is not None and read is None:
         raise UsageError(f"--from {source}: found a trace, expected {one_of(SOURCES)} with --to")
     with Progress(verbose=verbose, quiet=quiet):
-        text, notes = export(to, files, read, how)
+        text, notes = export(to, files, read, how, each=output == "wide")
     emit(text, output_file)
     if not quiet:
         complain("note", notes)

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from kantopt.formats.objects import Notes
     from kantopt.schema.jobs import Job
     from kantopt.schema.snapshot import ClusterSnapshot
 
@@ -26,14 +27,23 @@ class Export:
     function: str
     """``module:function`` that writes."""
 
-    def write(self, snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> tuple[str, tuple[str, ...]]:
-        """Write documents; returns the text, and a line for each kind of thing it leaves out."""
+    def write(
+        self, snapshot: ClusterSnapshot, jobs: Sequence[Job], *, each: bool = False
+    ) -> tuple[str, tuple[str, ...]]:
+        """Write documents; returns the text, and what it leaves out or changes.
+
+        That is a line for each kind of thing, with its count and the first names, or (``each``)
+        one for each name.
+        """
         module, _, name = self.function.partition(":")
-        function: Callable[[ClusterSnapshot, Sequence[Job]], tuple[str, tuple[str, ...]]]
+        function: Callable[[ClusterSnapshot, Sequence[Job]], tuple[str, Notes]]
         function = getattr(import_module(module), name)
-        return function(snapshot, jobs)
+        text, notes = function(snapshot, jobs)
+        return text, notes.each() if each else notes.lines(_NAMES)
 
 
+_NAMES = 3
+"""How many names a line has."""
 _OBJECTS = "kantopt.formats.written.export"
 
 EXPORTS: dict[ExportName, Export] = {

@@ -64,7 +64,12 @@ def convert(source: Source, paths: Sequence[str], how: Import | None = None) -> 
 
 
 def export(
-    to: ExportName, paths: Sequence[str], source: Source | None = None, how: Import | None = None
+    to: ExportName,
+    paths: Sequence[str],
+    source: Source | None = None,
+    how: Import | None = None,
+    *,
+    each: bool = False,
 ) -> tuple[str, tuple[str, ...]]:
     """Write files as another system has them.
 
@@ -77,6 +82,8 @@ def export(
         jobs, told by content.
     source, how
         As for :func:`convert`.
+    each
+        Whether all names of what is written otherwise are listed, one a line.
 
     Returns
     -------
@@ -94,7 +101,7 @@ def export(
     else:
         question = read_question(paths, how or Import())
         snapshot, jobs, notes = question.snapshot, question.pending, question.notes
-    text, more = EXPORTS[to].write(snapshot, jobs)
+    text, more = EXPORTS[to].write(snapshot, jobs, each=each)
     return text, (*notes, *more)
 
 

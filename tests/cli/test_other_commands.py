@@ -102,6 +102,22 @@ def test_kubernetes_objects_are_converted_with_notes_on_stderr(cli: Cli) -> None
     assert cli("convert", "--from", "kubernetes", "snap.yaml").code == 65
 
 
+def test_the_way_back_names_all_that_comes_out_different_if_asked(cli: Cli) -> None:
+    snapshot = {
+        "apiVersion": "kantopt/v1alpha1",
+        "kind": "ClusterSnapshot",
+        "nodes": [{"name": f"n-{i}", "price": 3} for i in range(5)],
+    }
+    Path("native.json").write_text(json.dumps(snapshot))
+    lost = "kantopt: note: nodes.price: not told, or not all of it: "
+    few = cli("convert", "--to", "kueue", "native.json", "-O", "k.yaml").err
+    assert f"{lost}5 (n-0, n-1, n-2, ...)\n" in few
+    every = cli("convert", "--to", "kueue", "native.json", "-O", "k.yaml", "-o", "wide").err
+    assert [f"{lost}n-{i}\n" in every for i in range(5)] == [True] * 5
+    for words in (("--to", "kueue", "-o", "yaml"), ("--from", "kubernetes", "-o", "wide")):
+        assert cli("convert", "native.json", *words).code == 64
+
+
 def test_vm_rescheduling_takes_one_json_file(cli: Cli) -> None:
     Path("vm.json").write_text('{"cluster_list": []}')
     assert cli("convert", "--from", "vm-rescheduling", "vm.json").code == 0

@@ -12,9 +12,18 @@ from hypothesis import strategies as st
 
 from kantopt.formats.exports import EXPORTS, ExportName
 from kantopt.formats.kubernetes import flatten, import_kubernetes
+from kantopt.formats.written.export import GIVEN_NAMES
 from kantopt.formats.written.gangs import labels_of
+from kantopt.formats.written.native import ANNOTATED
 from kantopt.planning.convert import convert
-from kantopt.schema.jobs import Job, JobList, PodSet, Toleration, TopologyRequest
+from kantopt.schema.jobs import (
+    Job,
+    JobList,
+    PodRef,
+    PodSet,
+    Toleration,
+    TopologyRequest,
+)
 from kantopt.schema.snapshot import ClusterSnapshot, Node, Taint
 from kantopt.schema.yaml_text import parse_yaml
 from tests.formats.test_system_fixtures import CASES, name_of
@@ -27,6 +36,8 @@ LEVELS = [
 ]
 
 
+FORM = {"levels are told by no object", GIVEN_NAMES, ANNOTATED}
+"""What is told of the form, of which the documents know nothing."""
 WORDS = ("required", "preferred")
 ROLES = {"podSets", "podSets.name"}
 """Where roles have no names, those that are alike are one."""
@@ -35,8 +46,8 @@ NO_ROLES = {*ROLES, "podSets.minCount"}
 ANY_WISH = {f"{where}topologyRequest.{wish}" for where in ("", "podSets.") for wish in WORDS}
 MAY_LOSE: dict[ExportName, set[str]] = {
     # Only gangs have a PodGroup, and only that says how close pods must be.
-    "kubernetes": {*NO_ROLES, *NO_QUEUES, *ANY_WISH, "levels are told by no object"},
-    "koordinator": {*NO_ROLES, *NO_QUEUES, *ANY_WISH, "levels are told by no object"},
+    "kubernetes": {*NO_ROLES, *NO_QUEUES, *ANY_WISH},
+    "koordinator": {*NO_ROLES, *NO_QUEUES, *ANY_WISH},
     # A Workload has no closeness of all roles, no minimum of 0 and, before there are pods, nobody
     # to be left alone.
     "kueue": {*ROLES, "minCount", "podSets.minCount", "podSets.preemptible"}
@@ -64,14 +75,14 @@ def read(system: str, text: str, levels: list[str]) -> tuple[ClusterSnapshot, Jo
 def came_back(system: ExportName, snapshot: ClusterSnapshot, jobs: tuple[Job, ...]) -> None:
     """What is written loses no more than it may; from then on nothing is lost."""
     text, notes = EXPORTS[system].write(snapshot, jobs)
-    lost = {line.partition(":")[0] for line in notes}
+    lost = {line.partition(":")[0] for line in notes} - FORM
     lost = {path.removeprefix("jobs.").removeprefix("pending.") for path in lost}
     # What may not be evicted is never moved either.
     assert lost <= {*MAY_LOSE[system], "podSets.movable"}
     first, pending = read(system, text, labels_of(snapshot))
     text, notes = EXPORTS[system].write(first, pending.jobs)
     assert read(system, text, labels_of(first)) == (first, pending)
-    assert [line for line in notes if "told by no object" not in line] == []
+    assert {line.partition(":")[0] for line in notes} <= FORM - {GIVEN_NAMES}
 
 
 NAMES = st.sampled_from(["a", "b", "train", "web-1"])
@@ -192,7 +203,7 @@ def test_of_what_a_system_shows_all_comes_back_or_is_told(case: Path) -> None:
     system = OWN.get(case.parent.name) or next(n for n in SYSTEMS if n == case.parent.name)
     imported = convert("kubernetes", [str(case)])
     _, notes = EXPORTS[system].write(imported.snapshot, imported.pending.jobs)
-    lost = {line.partition(":")[0] for line in notes} - {"levels are told by no object"}
+    lost = {line.partition(":")[0] for line in notes} - FORM
     assert lost == CHANGED.get(name_of(case), set())
 
 
@@ -205,7 +216,8 @@ def told(system: ExportName, job: Job, **fields: Any) -> list[str]:
     base = ClusterSnapshot(
         api_version="kantopt/v1alpha1", kind="ClusterSnapshot", nodes=(NODE,), **fields
     )
-    return [line.partition(":")[0] for line in EXPORTS[system].write(base, [job])[1]]
+    found = [line.partition(":")[0] for line in EXPORTS[system].write(base, [job])[1]]
+    return [line for line in found if line not in FORM]
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -218,7 +230,7 @@ def test_of_what_is_plain_nothing_is_lost(system: ExportName) -> None:
         nodes=(NODE.model_copy(update={"taints": (taint,)}),),
     )
     job = JOB.model_copy(update={"pod_sets": (kept,)})
-    assert EXPORTS[system].write(base, [job])[1] == ()
+    assert EXPORTS[system].write(base, [job])[1] == (f"{GIVEN_NAMES}: 2 (default/j, ...)",)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -305,3 +317,32 @@ def test_kueue_keeps_a_leader_and_its_workers_together() -> None:
     job = Job(name="j", topology_request=TopologyRequest(required="rack"), pod_sets=roles_)
     topology = snapshot_of(topology={"levels": LEVELS}).topology
     assert told("kueue", job, topology=topology) == []
+
+
+def test_what_comes_out_different_is_counted_with_the_first_names_and_in_full_one_by_one() -> None:
+    jobs = [JOB.model_copy(update={"name": f"j{i}", "max_moves": 1}) for i in range(5)]
+    base = snapshot_of()
+    lines, each = (EXPORTS["kubernetes"].write(base, jobs, each=e)[1] for e in (False, True))
+    names = "(default/j0, default/j1, default/j2, ...)"
+    lost = "pending.maxMoves: not told, or not all of it"
+    assert lines == (f"{GIVEN_NAMES}: 10 {names}", f"{lost}: 5 {names}")
+    assert each == (
+        *(f"{GIVEN_NAMES}: default/j{i}: 2" for i in range(5)),
+        *(f"{lost}: default/j{i}" for i in range(5)),
+    )
+
+
+def test_pods_that_have_names_keep_them_and_nothing_is_said() -> None:
+    refs = (PodRef(name="a"), PodRef(name="b"))
+    role = JOB.pod_sets[0].model_copy(update={"pods": refs})
+    base = snapshot_of(nodes=[{"name": "n", "allocatable": {"cpu": 4, "pods": 10}}])
+    job = JOB.model_copy(update={"pod_sets": (role,)})
+    assert EXPORTS["volcano"].write(base, [job])[1] == ()
+
+
+def test_gangs_of_koordinator_change_their_form_and_are_named() -> None:
+    gang = JOB.pod_sets[0].model_copy(update={"min_count": None})
+    job = JOB.model_copy(update={"pod_sets": (gang,)})
+    base = snapshot_of(nodes=[{"name": "n", "allocatable": {"cpu": 4, "pods": 10}}])
+    notes = EXPORTS["koordinator"].write(base, [job, JOB.model_copy(update={"name": "free"})])[1]
+    assert f"{ANNOTATED}: 1 (default/j)" in notes

@@ -31,7 +31,7 @@ from kantopt.schema.raw import SLURM_TEXT, RawDocument
 from kantopt.schema.snapshot import ClusterSnapshot, Node, Queue
 
 
-def export_slurm(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> tuple[str, tuple[str, ...]]:
+def export_slurm(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> tuple[str, Notes]:
     """Write documents as text of ``scontrol show`` and topology.conf.
 
     Parameters
@@ -42,8 +42,7 @@ def export_slurm(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> tuple[str
     Returns
     -------
     text, notes
-        The text, which :func:`import_slurm` reads, and a line for each kind of thing that it does
-        not tell.
+        The text, which :func:`import_slurm` reads, and what it does not tell.
     """
     notes = Notes()
     jobs = [*snapshot.jobs, *pending]
@@ -71,7 +70,7 @@ def export_slurm(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> tuple[str
         mine, its = getattr(snapshot, part), getattr(read.snapshot, part)
         if mine != its:
             notes.add(f"{part.replace('_', ' ')}: not all of it is told")
-    return text, notes.lines()
+    return text, notes
 
 
 def _ids(jobs: Sequence[Job], notes: Notes) -> list[str]:

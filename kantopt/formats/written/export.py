@@ -18,7 +18,7 @@ from kantopt.formats.written.kai import KAI
 from kantopt.formats.written.kueue import KUEUE
 from kantopt.formats.written.native import KOORDINATOR, KUBERNETES
 from kantopt.formats.written.plain import Data, plain_objects, thing
-from kantopt.formats.written.pods import Marks, pods
+from kantopt.formats.written.pods import Marks, pods, unnamed
 from kantopt.formats.written.system import System
 from kantopt.formats.written.volcano import VOLCANO
 from kantopt.schema.dump import dump_data
@@ -26,7 +26,9 @@ from kantopt.schema.jobs import Job
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.yaml_dump import yaml_text
 
-Exported = tuple[str, tuple[str, ...]]
+GIVEN_NAMES = "pods that have no name are given one"
+"""What a note says of them."""
+Exported = tuple[str, Notes]
 
 
 def to_kubernetes(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> Exported:
@@ -67,11 +69,10 @@ def export_objects(system: System, snapshot: ClusterSnapshot, pending: Sequence[
     Returns
     -------
     text, notes
-        The list, which :func:`import_kubernetes` reads, and a line for each kind of thing that it
-        does not tell.
+        The list, which :func:`import_kubernetes` reads, and what it does not tell.
     """
     notes = Notes()
-    objects, added = _objects(system, snapshot, pending)
+    objects, added = _objects(system, snapshot, pending, notes)
     levels = labels_of(snapshot)
     chosen = () if system.tells_topology else levels
     if chosen:
@@ -79,11 +80,11 @@ def export_objects(system: System, snapshot: ClusterSnapshot, pending: Sequence[
     again = import_kubernetes(objects, file="the list", gated=True, levels=chosen)
     _compare(snapshot, pending, again, added, notes)
     text = yaml_text({"apiVersion": "v1", "kind": "List", "items": objects})
-    return text, notes.lines()
+    return text, notes
 
 
 def _objects(
-    system: System, snapshot: ClusterSnapshot, pending: Sequence[Job]
+    system: System, snapshot: ClusterSnapshot, pending: Sequence[Job], notes: Notes
 ) -> tuple[list[Data], set[str]]:
     """Return all objects, and the labels that pods are given beside their own."""
     jobs = [*snapshot.jobs, *pending]
@@ -94,11 +95,15 @@ def _objects(
     for job in jobs:
         words = system.job(snapshot, job)
         objects += words.objects
+        if words.remark:
+            notes.add(words.remark, f"{job.namespace}/{job.name}")
         for role in job.pod_sets:
             marks = words.marks.get(role.name, Marks())
             added |= {*marks.labels}
             if words.has_pods:
                 objects += pods(job, role, marks)
+                if nameless := unnamed(role):
+                    notes.add(GIVEN_NAMES, f"{job.namespace}/{job.name}", nameless)
     return objects, added
 
 

@@ -145,7 +145,7 @@ def _job(snapshot: ClusterSnapshot, job: Job) -> Words:
         workload["metadata"]["ownerReferences"] = [owner]
     if placed:
         workload["status"] = {"admission": {"clusterQueue": job.queue_name}}
-    return Words([workload], by_role, has_pods)
+    return Words([workload], by_role, has_pods=has_pods)
 
 
 def _request(snapshot: ClusterSnapshot, job: Job, pod_set: PodSet) -> Data:

@@ -42,13 +42,17 @@ def _native(snapshot: ClusterSnapshot, job: Job) -> Words:
     return Words([group], {item.name: marks for item in job.pod_sets})
 
 
+ANNOTATED = "gangs are told by annotations of their pods, not by a PodGroup"
+"""What a note says of Koordinator's."""
+
+
 def _koordinator(snapshot: ClusterSnapshot, job: Job) -> Words:
     if not is_gang(job):
         return Words()
     prefix = "gang.scheduling.koordinator.sh"
     least = str(minima(job).total)
     marks = Marks(annotations={f"{prefix}/name": job.name, f"{prefix}/min-available": least})
-    return Words((), {item.name: marks for item in job.pod_sets})
+    return Words((), {item.name: marks for item in job.pod_sets}, remark=ANNOTATED)
 
 
 KUBERNETES = System(_nothing, _native, tells_topology=False)

@@ -17,6 +17,8 @@ class Words:
 
     objects: Sequence[Data] = ()
     marks: Mapping[str, Marks] = field(default_factory=dict)
+    remark: str = ""
+    """What of the form in which it is said is worth a note."""
     has_pods: bool = True
     """False: the objects stand for pods that do not exist yet."""
 

@@ -27,7 +27,7 @@ def check(first: Imported) -> None:
     second = again(text)
     assert second.snapshot == first.snapshot
     assert second.pending == first.pending
-    assert notes == ()
+    assert notes.lines() == ()
 
 
 NOT_TOLD = {"preempt-qos"}
@@ -50,8 +50,8 @@ def test_any_cluster_of_slurm_comes_back(text: str) -> None:
 def test_preemption_by_qos_is_told_to_be_lost() -> None:
     first = read(next(case for case in CASES if case.name == "preempt-qos"))
     _, notes = export_slurm(first.snapshot, first.pending.jobs)
-    assert any(note.startswith("jobs.priority: not told") for note in notes)
-    assert any(note.startswith("jobs.preemptible: not told") for note in notes)
+    assert any(note.startswith("jobs.priority: not told") for note in notes.lines())
+    assert any(note.startswith("jobs.preemptible: not told") for note in notes.lines())
 
 
 def test_what_slurm_has_no_words_for_is_told() -> None:
@@ -66,7 +66,7 @@ def test_what_slurm_has_no_words_for_is_told() -> None:
     )
     text, notes = export_slurm(snapshot, [job])
     assert "JobId=1 JobName=web" in text
-    told = "\n".join(notes)
+    told = "\n".join(notes.lines())
     for what in ("nodes.price", "nodes.labels", "nodes.allocatable.pods", "jobs.podSets.minCount"):
         assert what in told
     assert "jobs.podSets.requests" in told

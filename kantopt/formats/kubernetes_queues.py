@@ -8,6 +8,7 @@ from typing import Any
 
 from kantopt.formats.kueue_queues import KueueQueues
 from kantopt.formats.objects import Notes, Objects
+from kantopt.formats.queue_trees import Placed, with_parents
 from kantopt.formats.runtime import queue_runtime
 from kantopt.formats.view import View
 from kantopt.schema.quantity import from_base
@@ -15,6 +16,8 @@ from kantopt.schema.snapshot import Queue, QueueResource
 
 _KAI_UNITS = {"cpu": ("cpu", 1), "memory": ("memory", 10**6), "gpu": ("nvidia.com/gpu", 1)}
 """Resource and base units per unit of KAI's: millicpu, MB of 10^6 bytes, whole GPUs."""
+
+_MOST_WEIGHT = 10**6
 
 
 class Queues:
@@ -25,9 +28,11 @@ class Queues:
         self._local = kueue.local
         found: dict[str, Queue] = {}
         others = (
-            read(view, notes)
+            queue
             for group, read in (("scheduling.volcano.sh", _volcano), ("scheduling.run.ai", _kai))
-            for view in objects.of(group, "Queue")
+            for queue in with_parents(
+                [read(view, notes) for view in objects.of(group, "Queue")], notes
+            )
         )
         for queue in (*kueue.queues, *others):
             if found.setdefault(queue.name, queue) is not queue:
@@ -58,12 +63,12 @@ def _protected(found: Mapping[str, Queue], views: Iterable[View]) -> Iterator[Qu
         yield queue.model_copy(update={"min_runtime": grace}) if grace else queue
 
 
-def _volcano(view: View, notes: Notes) -> Queue:
+def _volcano(view: View, notes: Notes) -> Placed:
     name, spec = view.at("metadata").name(), view.at("spec")
-    if any(key in spec for key in ("deserved", "guarantee", "parent")):
-        notes.add("queues' deserved and guaranteed shares and parents are left out", name)
-    weight = spec.integer("weight", least=1, most=10**6)
-    return Queue(
+    if "deserved" in spec:
+        notes.add("queues' deserved shares are left out, limits kept", name)
+    weight = spec.integer("weight", least=1, most=_MOST_WEIGHT)
+    queue = Queue(
         name=name or "?",
         weight=1 if weight is None else weight,
         resources=tuple(
@@ -71,11 +76,13 @@ def _volcano(view: View, notes: Notes) -> Queue:
             for resource, amount in sorted(spec.amounts("capability", up=False).items())
         ),
     )
+    guarantee = spec.at("guarantee").amounts("resource", up=False)
+    return Placed(queue, spec.text("parent"), guarantee)
 
 
-def _kai(view: View, notes: Notes) -> Queue:
+def _kai(view: View, notes: Notes) -> Placed:
     name, spec = view.at("metadata").name(), view.at("spec")
-    quotas = []
+    quotas, weight = [], None
     for key, (resource, scale) in sorted(_KAI_UNITS.items()):
         limits = spec.at("resources", key)
         limit = _number(limits, "limit")
@@ -84,9 +91,19 @@ def _kai(view: View, notes: Notes) -> Queue:
             quotas.append(QueueResource(name=resource, nominal_quota=from_base(resource, amount)))
         if (_number(limits, "quota") or 0) > 0:
             notes.add("queues' deserved shares (quota) are left out, limits kept", name)
-    if spec.text("parentQueue"):
-        notes.add("queues' parents and their limits are left out", name)
-    return Queue(name=name or "?", resources=tuple(quotas))
+        if key == "gpu":
+            weight = _number(limits, "overQuotaWeight")
+    if weight is not None and not 0 <= weight <= _MOST_WEIGHT:
+        spec.at("resources", "gpu").problem("overQuotaWeight", f"a number up to {_MOST_WEIGHT}")
+        weight = None
+    return Placed(
+        Queue(
+            name=name or "?",
+            weight=1 if weight is None else from_base("cpu", int(weight * 1000)),
+            resources=tuple(quotas),
+        ),
+        spec.text("parentQueue"),
+    )
 
 
 def _number(view: View, key: str) -> Fraction | None:

@@ -68,7 +68,7 @@ def test_weights_of_fair_shares_are_read_and_are_1_by_default() -> None:
 
 
 def test_two_queues_of_one_name_are_one_and_the_second_is_named() -> None:
-    other = thing("scheduling.run.ai/v2", "Queue", "q", "", parentQueue="root")
+    other = thing("scheduling.run.ai/v2", "Queue", "q", "", parentQueue="far")
     stopped = cluster_queue("q", {"nominalQuota": "1"})
     stopped["spec"]["stopPolicy"] = "Hold"
     imported = read(stopped, other)
@@ -76,7 +76,7 @@ def test_two_queues_of_one_name_are_one_and_the_second_is_named() -> None:
     assert imported.snapshot.queues[0].resources[0].nominal_quota == 1
     assert "(q)" in noted(imported, "that another queue has")
     assert "(q)" in noted(imported, "stopped")
-    assert "(q)" in noted(imported, "parents and their limits")
+    assert "(far of q)" in noted(imported, "set no limit")
 
 
 def test_a_queue_that_nobody_described_sets_no_quota() -> None:

@@ -258,7 +258,7 @@ def test_what_no_system_says_of_pods_is_told(system: ExportName) -> None:
         ("kubernetes", {"queues.name", "queues.weight", "queues.resources", "queues.cohort"}),
         ("koordinator", {"queues.name", "queues.weight", "queues.resources", "queues.cohort"}),
         ("volcano", {"queues.cohort"}),
-        ("kai", {"queues.cohort", "queues.weight"}),
+        ("kai", {"queues.cohort"}),
         ("kueue", set()),
     ],
 )

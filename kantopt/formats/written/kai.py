@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
+from kantopt.formats.queue_trees import Placed, placed_of
 from kantopt.formats.written.gangs import is_gang, is_of_class, label_of, minima, wish_of
 from kantopt.formats.written.plain import Data, thing
 from kantopt.formats.written.pods import Marks
@@ -11,7 +13,7 @@ from kantopt.formats.written.system import System, Words
 from kantopt.schema.duration import duration_seconds
 from kantopt.schema.jobs import Job, TopologyRequest
 from kantopt.schema.quantity import to_base
-from kantopt.schema.snapshot import ClusterSnapshot, Queue
+from kantopt.schema.snapshot import ClusterSnapshot
 
 _UNITS = {"cpu": ("cpu", 1), "memory": ("memory", 10**6), "nvidia.com/gpu": ("gpu", 1)}
 """KAI's name of a resource and what one of its units is in base units."""
@@ -21,7 +23,7 @@ def _cluster(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Sequence[Data]:
     levels = [
         {"nodeLabel": item.node_label, "alias": item.name} for item in snapshot.topology.levels
     ]
-    made = [_queue(queue) for queue in snapshot.queues]
+    made = [_queue(item) for item in placed_of(snapshot.queues)]
     if levels:
         made.insert(
             0, thing("kai.scheduler/v1alpha1", "Topology", "default", spec={"levels": levels})
@@ -29,14 +31,22 @@ def _cluster(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Sequence[Data]:
     return made
 
 
-def _queue(queue: Queue) -> Data:
-    resources = {}
+def _queue(item: Placed) -> Data:
+    queue = item.queue
+    resources: dict[str, Data] = {}
     for row in queue.resources:
         if row.nodes is None and row.name in _UNITS:
             name, scale = _UNITS[row.name]
             limit = to_base(row.name, row.nominal_quota) // scale
             resources[name] = {"quota": 0, "limit": limit}
+    weight = Fraction(to_base("cpu", queue.weight), 1000)
+    if weight != 1:
+        plain = weight.numerator if weight.denominator == 1 else float(weight)
+        gpu = resources.setdefault("gpu", {"quota": 0, "limit": -1})
+        gpu["overQuotaWeight"] = plain
     spec: Data = {"resources": resources}
+    if item.parent:
+        spec["parentQueue"] = item.parent
     if queue.min_runtime is not None:
         spec["preemptMinRuntime"] = f"{duration_seconds(queue.min_runtime)}s"
     return thing("scheduling.run.ai/v2", "Queue", queue.name, spec=spec)

@@ -5,23 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kantopt.formats.kubernetes_topology import HOSTNAME, HYPERNODE_LABEL
+from kantopt.formats.queue_trees import Placed, placed_of
 from kantopt.formats.written.gangs import is_gang, is_of_class, label_of, labels_of, minima
 from kantopt.formats.written.plain import Data, thing
 from kantopt.formats.written.pods import Marks
 from kantopt.formats.written.system import System, Words
 from kantopt.schema.jobs import Job
-from kantopt.schema.snapshot import ClusterSnapshot, Queue
+from kantopt.schema.quantity import from_base
+from kantopt.schema.snapshot import ClusterSnapshot
 
 
 def _cluster(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Sequence[Data]:
-    return [*(_queue(queue) for queue in snapshot.queues), *_hypernodes(snapshot)]
+    return [*(_queue(item) for item in placed_of(snapshot.queues)), *_hypernodes(snapshot)]
 
 
-def _queue(queue: Queue) -> Data:
+def _queue(item: Placed) -> Data:
+    queue = item.queue
     rows = {row.name: str(row.nominal_quota) for row in queue.resources if row.nodes is None}
     spec: Data = {"weight": queue.weight} if isinstance(queue.weight, int) else {}
     if rows:
         spec["capability"] = rows
+    if item.parent:
+        spec["parent"] = item.parent
+    if item.guarantee:
+        told = {name: str(from_base(name, n)) for name, n in item.guarantee.items()}
+        spec["guarantee"] = {"resource": told}
     return thing("scheduling.volcano.sh/v1beta1", "Queue", queue.name, spec=spec)
 
 

@@ -54,7 +54,7 @@ KINDS = frozenset(
 """API groups and kinds that the import reads; the core group is empty."""
 
 VERSIONS = {
-    "scheduling.k8s.io": ("v1", "v1alpha1", "v1alpha2", "v1beta1"),
+    "scheduling.k8s.io": ("v1", "v1alpha1", "v1alpha2", "v1alpha3", "v1beta1"),
     "scheduling.run.ai": ("v2", "v1alpha2", "v2alpha2"),
     "scheduling.koordinator.sh": ("v1alpha1",),
     "kai.scheduler": ("v1alpha1",),

@@ -63,6 +63,6 @@ def _wish(pod: Pod) -> dict[str, Any]:
     text = pod.annotations.get(_AFFINITY, "")
     try:
         found = json.loads(text) if text else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     return found if isinstance(found, dict) else {"unknown": text}

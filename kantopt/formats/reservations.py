@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from kantopt.formats.kubernetes_jobs import Member
 from kantopt.formats.namespaces import Namespaces
@@ -135,19 +135,28 @@ def _room(view: View, nodes: Mapping[str, Node], now: str | None, notes: Notes) 
 
 def _is_over(view: View, now: str | None) -> bool:
     """Whether its time is over: ``expires``, else ``ttl`` since its creation (0: for ever)."""
-    spec, created = view.at("spec"), view.at("metadata").time("creationTimestamp")
-    expires, text = spec.time("expires"), spec.text("ttl")
+    spec, text = view.at("spec"), view.at("spec").text("ttl")
+    created, expires = _moment(view.at("metadata"), "creationTimestamp"), _moment(spec, "expires")
     seconds = duration_seconds(text)
-    if text and seconds is None:
+    if text not in ("", "0") and seconds is None:
         spec.problem("ttl", "a duration such as 10m or 1h30m")
     if now is None:
         return False
     moment = datetime.fromisoformat(now)
     if expires is not None:
-        return datetime.fromisoformat(expires) <= moment
+        return expires <= moment
     if not seconds or created is None:
         return False
-    return datetime.fromisoformat(created) + timedelta(seconds=seconds) <= moment
+    return (moment - created).total_seconds() >= seconds
+
+
+def _moment(view: View, key: str) -> datetime | None:
+    text = view.time(key)
+    try:
+        return None if text is None else datetime.fromisoformat(text)
+    except ValueError:
+        view.problem(key, "a time such as 2026-09-01T03:00:00Z")
+        return None
 
 
 def _placed(

@@ -139,6 +139,7 @@ def test_a_reservation_that_is_not_available_holds_nothing_and_is_told(phase: st
         ({"ttl": "1h"}, True),
         ({"ttl": "3h"}, False),
         ({"ttl": "0s"}, False),
+        ({"ttl": "0"}, False),
         ({}, False),
     ],
 )
@@ -152,6 +153,8 @@ def test_a_reservation_holds_nothing_once_its_time_is_over(times: Object, over: 
 
 
 def test_a_time_that_is_none_is_an_error() -> None:
+    with pytest.raises(BadDataError, match=r"spec.expires.*a time"):
+        read(node("a"), reservation(expires="2026-13-01T00:00:00Z"))
     with pytest.raises(BadDataError, match=r"spec.ttl.*a duration"):
         read(node("a"), reservation(ttl="long"))
     item = reservation()
@@ -190,7 +193,13 @@ def test_who_asks_for_reservations_gets_one_of_these_or_is_left_out() -> None:
 
     for wish in ({"name": "r"}, {"reservationSelector": {"for": "x"}}):
         assert standing(asking(wish)) == {"p": ("a", 4000, True)}
-    for wish in ({"name": "s"}, {"reservationSelector": {"for": "y"}}, "no json", {"terms": []}):
+    for wish in (
+        {"name": "s"},
+        {"reservationSelector": {"for": "y"}},
+        "no json",
+        {"terms": []},
+        "[" * 10**5,
+    ):
         imported = asking(wish)
         assert standing(imported) == {"r": ("a", 6000, False)}
         assert imported.pending.jobs == ()

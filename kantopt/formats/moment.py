@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kantopt.formats.view import is_time
+
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
@@ -16,7 +18,8 @@ def newest_moment(objects: Sequence[dict[str, Any]]) -> str | None:
     reports at least every few minutes.
     """
     found = (item for item in objects if isinstance(item, dict))
-    return max((moment for item in found for moment in _moments(item)), default=None)
+    times = (moment for item in found for moment in _moments(item))
+    return max((moment for moment in times if is_time(moment)), default=None)
 
 
 def _moments(item: dict[str, Any]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -31,6 +32,14 @@ def _exact(resource: str, value: str | int) -> Exact:
     to_base(resource, value)  # refuses what is no amount of the resource
     amount = parse_quantity(value) * (1000 if resource in MILLI_RESOURCES else 1)
     return int(amount) if amount.denominator == 1 else amount
+
+
+def is_time(text: str) -> bool:
+    """Whether a text is an RFC 3339 time of a day that the calendar has."""
+    try:
+        return bool(_TIME.fullmatch(text) and datetime.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 class View:
@@ -160,7 +169,7 @@ class View:
         value = self._data.get(key)
         if value is None:
             return None
-        if not isinstance(value, str) or not _TIME.fullmatch(value):
+        if not isinstance(value, str) or not is_time(value):
             self.problem(key, "a time such as 2026-09-01T03:00:00Z")
             return None
         return value

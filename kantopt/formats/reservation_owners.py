@@ -10,6 +10,8 @@ from kantopt.formats.pods import Pod
 from kantopt.formats.view import View
 from kantopt.schema.selection import selector_matches
 
+OURS = "kantopt/reservation"
+"""Label of reservations that a plan makes (``render/koordinator.py``): the next plan makes others."""
 _AFFINITY = "scheduling.koordinator.sh/reservation-affinity"
 
 
@@ -39,8 +41,13 @@ def _is(pod: Pod, owner: View) -> bool:
 
 
 def wants_one(pod: Pod) -> bool:
-    """Whether a pod starts nowhere but in a reservation."""
-    return bool(_wish(pod))
+    """Whether a pod starts nowhere but in a reservation that is not of an earlier plan."""
+    wish = _wish(pod)
+    selector = wish.get("reservationSelector")
+    ours = (
+        {*wish} == {"reservationSelector"} and isinstance(selector, dict) and {*selector} == {OURS}
+    )
+    return bool(wish) and not ours
 
 
 def admits(pod: Pod, reservation: View) -> bool:

@@ -9,9 +9,11 @@ import pytest
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.errors import BadDataError
+from kantopt.formats.reservation_owners import OURS
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Import, question_of
+from kantopt.render import koordinator
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument
 from tests.formats.cluster_objects import Imported, Object, job, node, noted, pod, read, thing
@@ -206,6 +208,18 @@ def test_who_asks_for_reservations_gets_one_of_these_or_is_left_out() -> None:
         assert "(default/p)" in noted(imported, "need a reservation")
     alone = read(node("a"), owner("p", annotations={AFFINITY: '{"name": "r"}'}))
     assert "(default/p)" in noted(alone, "need a reservation")
+
+
+def test_who_was_promised_a_reservation_by_an_earlier_plan_waits_if_it_is_gone() -> None:
+    assert OURS == koordinator._RESERVATION
+    wish = json.dumps({"reservationSelector": {OURS: "r"}})
+    waits = owner("p", annotations={AFFINITY: wish})
+    assert [item.name for item in read(node("a"), waits).pending.jobs] == ["p"]
+    # Others take it into theirs no more than before.
+    assert standing(read(node("a"), reservation(), waits)) == {"r": ("a", 6000, False)}
+    mine = reservation()
+    mine["metadata"]["labels"] = {OURS: "r"}
+    assert standing(read(node("a"), mine, waits)) == {"p": ("a", 4000, True)}
 
 
 def test_who_runs_in_a_reservation_that_gets_its_room_back_stays() -> None:

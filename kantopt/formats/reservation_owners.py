@@ -11,7 +11,7 @@ from kantopt.formats.view import View
 from kantopt.schema.selection import selector_matches
 
 OURS = "kantopt/reservation"
-"""Label of reservations that a plan makes (``render/koordinator.py``): the next plan makes others."""
+"""Label of reservations that a plan makes (``render/koordinator.py``); the next makes others."""
 _AFFINITY = "scheduling.koordinator.sh/reservation-affinity"
 
 

@@ -60,7 +60,7 @@ SMALLER = {
 NOT_RUN = {
     r"docs/with-slurm.md: .*": "tests/formats/slurm/test_guide.py and tests/slurm run them",
     r"README.md: .*--to slurm.*": "needs a plan for Slurm: tests/slurm runs it",
-    r"docs/with-(kai|koordinator|kueue|volcano).md: .*": "tests/formats/test_system_guides.py runs them",
+    r"docs/with-(kai|koordinator|kueue|volcano).md: .*": "tests/formats/test_system_guides.py",
     r"docs/with-kubernetes.md: sh plan.sh.*": "tests/render/test_guide.py, with an API server",
     r"README.md: python3 scripts/(quickstart|check).py.*": "they install from an index",
     r".*: python scripts/bench .*": "minutes each: tests/bench ask small ones",

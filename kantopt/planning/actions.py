@@ -8,15 +8,9 @@ from kantopt.errors import Problem
 from kantopt.problem.actions import Action, Wave
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
+from kantopt.schema.actions import PlanAction
 from kantopt.schema.explanation import Steps
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
-
-Item = Binding | Eviction | Move
-
-
-def items_of(plan: Plan) -> tuple[Item, ...]:
-    """Steps of a plan by kind, not in the order in which they are taken."""
-    return (*plan.assignments, *plan.evictions, *plan.moves)
 
 
 def waves_of(
@@ -25,7 +19,7 @@ def waves_of(
     """Return a plan's waves, and a problem for each job, pod set or node that is not known."""
     actions: dict[str, Action] = {}
     problems: list[Problem] = []
-    kinds: tuple[tuple[str, Sequence[Item]], ...] = (
+    kinds: tuple[tuple[str, Sequence[PlanAction]], ...] = (
         ("assignments", plan.assignments),
         ("evictions", plan.evictions),
         ("moves", plan.moves),
@@ -43,12 +37,12 @@ def waves_of(
     return waves, problems
 
 
-def nodes_of(item: Item) -> tuple[str, ...]:
+def nodes_of(item: PlanAction) -> tuple[str, ...]:
     """Names of the nodes that a step speaks of."""
     return tuple(name for _, name in _nodes(item))
 
 
-def _nodes(item: Item) -> Iterator[tuple[str, str]]:
+def _nodes(item: PlanAction) -> Iterator[tuple[str, str]]:
     if isinstance(item, Move):
         yield "fromNode", item.from_node
         yield "toNode", item.to_node
@@ -56,7 +50,7 @@ def _nodes(item: Item) -> Iterator[tuple[str, str]]:
         yield "node", item.node
 
 
-def unknown_in(instance: Instance, item: Item, file: str, path: str) -> Iterator[Problem]:
+def unknown_in(instance: Instance, item: PlanAction, file: str, path: str) -> Iterator[Problem]:
     for field, name in _nodes(item):
         if name not in instance.node_index:
             yield Problem(file, f"{path}.{field}", name, "a node of the snapshot")
@@ -73,7 +67,7 @@ def unknown_in(instance: Instance, item: Item, file: str, path: str) -> Iterator
         yield Problem(file, f"{path}.podSet", item.pod_set, f"a pod set with {state} pods")
 
 
-def action_of(instance: Instance, item: Item) -> Action:
+def action_of(instance: Instance, item: PlanAction) -> Action:
     job = instance.jobs[instance.job_index[item.job]]
     role = next(role for role in job.roles if role.name == item.pod_set)
     index = instance.node_index

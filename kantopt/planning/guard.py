@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kantopt.errors import BadDataError, Problem
-from kantopt.planning.actions import Item, action_of, items_of
+from kantopt.planning.actions import action_of
 from kantopt.planning.document import Answer, plan_document
 from kantopt.planning.drained import drain_words
 from kantopt.planning.identity import identified
@@ -18,6 +18,7 @@ from kantopt.planning.tiers import tier_rows
 from kantopt.problem.actions import Action, without_leftovers
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
+from kantopt.schema.actions import actions_of, in_waves
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.extends import resolve_model
 from kantopt.schema.files import load_raw
@@ -88,11 +89,10 @@ def guard(question: Question, plan: Plan, label: str) -> Guarded:
     update = {"required": required, "last_plan": ()}  # what was before the plan is long gone
     instance = question.instance(model.model_copy(update=update))
     there = StillThere(question, plan)
-    items = {item.id: item for item in items_of(plan)}
     steps = steps_today(instance, plan, there)
     prefix = longest_legal_prefix(instance, outline_of(plan), steps)
     done = [a for wave in plan.waves for a in wave.actions if a in steps.done]
-    cut = tuple(_cut_steps(plan, items, prefix))
+    cut = tuple(_cut_steps(plan, prefix))
     today = canonical_digest(question.snapshot)
     if not cut and not done and today == plan.metadata.snapshot.digest:
         return Guarded(plan, plan, (), ())
@@ -106,13 +106,12 @@ def outline_of(plan: Plan) -> tuple[Outline, ...]:
 
 def steps_today(instance: Instance, plan: Plan, there: StillThere) -> Steps:
     """Find out which steps name what is still there, before any rule is looked at."""
-    items = {item.id: item for item in items_of(plan)}
     actions: dict[str, Action] = {}
     done: list[str] = []
     causes: dict[str, tuple[str, str]] = {}
     moot: set[str] = set()
-    for identity in (identity for wave in plan.waves for identity in wave.actions):
-        item = items[identity]
+    for _, item in in_waves(plan):
+        identity = item.id
         missing = there.why_not(instance, item)
         if missing is None:
             actions[identity] = action_of(instance, item)
@@ -133,20 +132,18 @@ def _pending(question: Question, plan: Plan) -> Iterator[Job]:
             yield job
 
 
-def _cut_steps(plan: Plan, items: Mapping[str, Item], prefix: LegalPrefix) -> Iterator[CutStep]:
-    for wave in plan.waves:
-        for identity in wave.actions:
-            if identity in prefix.causes:
-                rule, message = prefix.causes[identity]
-                item = items[identity]
-                yield CutStep(
-                    id=identity,
-                    wave=wave.id,
-                    job=item.job,
-                    pod_set=item.pod_set,
-                    rule=rule,
-                    message=message,
-                )
+def _cut_steps(plan: Plan, prefix: LegalPrefix) -> Iterator[CutStep]:
+    for wave, item in in_waves(plan):
+        if item.id in prefix.causes:
+            rule, message = prefix.causes[item.id]
+            yield CutStep(
+                id=item.id,
+                wave=wave,
+                job=item.job,
+                pod_set=item.pod_set,
+                rule=rule,
+                message=message,
+            )
 
 
 def _rest(
@@ -184,7 +181,7 @@ def _rest(
         standing=tuple(check_standing(instance)),
         warnings=(*warnings, *drain_words(instance, final)),
     )
-    named = {item.id: there.today(item) for item in items_of(plan)}
+    named = {item.id: there.today(item) for item in actions_of(plan).values()}
     document = plan_document(question, instance, answer, named)
     metadata = document.metadata.model_copy(update={"cut_from": plan.metadata.plan_id})
     return identified(document.model_copy(update={"metadata": metadata, "cut": cut}))

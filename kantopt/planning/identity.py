@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable
 
 from kantopt.planning.question import Question
 from kantopt.problem.build import HOSTNAME
+from kantopt.schema.actions import PlanAction
 from kantopt.schema.dump import canonical_digest
-from kantopt.schema.plan import Binding, BudgetRef, Eviction, Move, NodeRef, Plan, SnapshotRef
+from kantopt.schema.plan import BudgetRef, Eviction, Move, NodeRef, Plan, SnapshotRef
 from kantopt.schema.snapshot import ClusterSnapshot
 
 
@@ -31,7 +32,7 @@ def snapshot_ref(question: Question) -> SnapshotRef:
     )
 
 
-def touched_nodes(steps: Iterable[Binding | Eviction | Move]) -> frozenset[str]:
+def touched_nodes(steps: Iterable[PlanAction]) -> frozenset[str]:
     """Names of the nodes that pods leave or go to."""
     names: set[str] = set()
     for step in steps:

@@ -9,6 +9,7 @@ from kantopt.planning.claims import claim, needed_jobs
 from kantopt.planning.question import Question
 from kantopt.problem.chosen import considered
 from kantopt.problem.not_modelled import waiting
+from kantopt.schema.actions import actions_of
 from kantopt.schema.dump import dump_data
 from kantopt.schema.plan import Binding, Eviction, Move, Plan, Standing
 
@@ -63,12 +64,7 @@ def _pods(question: Question, plan: Plan) -> Iterator[Standing]:
         if move.stopover and move.mode == "live":
             key = (move.job, move.pod_set, move.to_node, tuple(sorted(move.to_devices)))
             known.setdefault(key, Counter()).update((pod.name, pod.uid) for pod in move.pods)
-    items: tuple[Binding | Eviction | Move, ...] = (
-        *plan.assignments,
-        *plan.evictions,
-        *plan.moves,
-    )
-    for item in items:
+    for item in actions_of(plan).values():
         if len(item.pods) > item.count:
             yield claim(
                 f"{item.id} pods",

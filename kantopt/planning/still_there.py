@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kantopt.planning.actions import Item, nodes_of, unknown_in
+from kantopt.planning.actions import nodes_of, unknown_in
 from kantopt.planning.question import Question
 from kantopt.problem.instance import Instance
+from kantopt.schema.actions import PlanAction, in_waves
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
@@ -88,7 +89,7 @@ class StillThere:
                 new[here] -= move.count
                 yield move.id
 
-    def why_not(self, instance: Instance, item: Item) -> Missing | None:
+    def why_not(self, instance: Instance, item: PlanAction) -> Missing | None:
         """Say what is not there any more of what a step names; ``None`` if all is."""
         for pod in item.pods:
             missing = self._why_not_pod(item, pod)
@@ -111,7 +112,7 @@ class StillThere:
             self._take_along(item)
         return None
 
-    def _why_not_pod(self, item: Item, pod: PodRef) -> Missing | None:
+    def _why_not_pod(self, item: PlanAction, pod: PodRef) -> Missing | None:
         namespace = item.job.partition("/")[0]
         seen = self._pods.get((namespace, pod.name))
         if seen is None:
@@ -147,7 +148,7 @@ class StillThere:
                 seen.ref, seen.job, seen.pod_set, move.to_node, devices
             )
 
-    def is_done(self, item: Item) -> bool:
+    def is_done(self, item: PlanAction) -> bool:
         """Whether all that a step wants is so already."""
         if not item.pods or len(item.pods) < item.count:
             return False
@@ -169,11 +170,11 @@ class StillThere:
                 return False
         return True
 
-    def today(self, item: Item) -> tuple[PodRef, ...]:
+    def today(self, item: PlanAction) -> tuple[PodRef, ...]:
         """Return the pods of a step in their present versions."""
         return tuple(self._today(item))
 
-    def _today(self, item: Item) -> Iterator[PodRef]:
+    def _today(self, item: PlanAction) -> Iterator[PodRef]:
         namespace = item.job.partition("/")[0]
         for pod in item.pods:
             seen = self._pods.get((namespace, pod.name))
@@ -181,5 +182,4 @@ class StillThere:
 
 
 def _in_order(plan: Plan) -> Iterator[Move]:
-    moves = {move.id: move for move in plan.moves}
-    return (moves[a] for wave in plan.waves for a in wave.actions if a in moves)
+    return (action for _, action in in_waves(plan) if isinstance(action, Move))

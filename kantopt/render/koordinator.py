@@ -18,6 +18,7 @@ from kantopt.render.steps import (
     towards,
 )
 from kantopt.render.targets import Asked, Rendered
+from kantopt.schema.actions import PlanAction
 from kantopt.schema.jobs import PodRef, PodSet
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
@@ -77,7 +78,7 @@ def render(plan: Plan, asked: Asked) -> Rendered:
     return manifests(plan, steps, asked, "koordinator", _HEADER)
 
 
-def _why_not(action: Binding | Eviction | Move, pod_set: PodSet | None, gone: bool) -> str:
+def _why_not(action: PlanAction, pod_set: PodSet | None, gone: bool) -> str:
     """Say why a pod is left to others; empty if it is not."""
     if isinstance(action, Eviction):
         return ""

@@ -16,6 +16,7 @@ from kantopt.errors import BadDataError, Problem
 from kantopt.render.shell import comment, one_line, word
 from kantopt.render.steps import Actions, Step, check_not_in_vain, kind_of, towards
 from kantopt.render.targets import Asked, Rendered
+from kantopt.schema.actions import PlanAction
 from kantopt.schema.hints import quote
 from kantopt.schema.hostlist import compress_hostlist
 from kantopt.schema.jobs import Job
@@ -26,8 +27,6 @@ _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 SLURM_SCRIPT = Path(__file__).with_name("slurm.sh")
 """What follows any plan."""
 
-Action = Binding | Eviction | Move
-
 
 @dataclass(slots=True)
 class _Acts:
@@ -35,7 +34,7 @@ class _Acts:
 
     job: Job | None
     waves: list[int] = field(default_factory=list)
-    actions: list[Action] = field(default_factory=list)
+    actions: list[PlanAction] = field(default_factory=list)
 
     def pods(self) -> int:
         """Count its pods that the plan acts on."""

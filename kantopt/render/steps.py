@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from kantopt.errors import UsageError
 from kantopt.render.targets import Asked
+from kantopt.schema.actions import PlanAction, in_waves
 from kantopt.schema.jobs import Job, PodSet
-from kantopt.schema.plan import Binding, Eviction, Move, Plan
+from kantopt.schema.plan import Binding, Eviction, Plan
 
 HOSTNAME = "kubernetes.io/hostname"
 
@@ -43,17 +44,11 @@ class Actions:
         self.after = {wave.id: wave.after for wave in plan.waves}
         self._plan = plan
 
-    def __iter__(self) -> Iterator[tuple[int, Binding | Eviction | Move]]:
-        """Yield wave and action, in the plan's order of waves."""
-        plan = self._plan
-        found: dict[str, Binding | Eviction | Move] = {}
-        for items in (plan.assignments, plan.evictions, plan.moves):
-            found |= {item.id: item for item in items}
-        for wave in plan.waves:
-            for identity in wave.actions:
-                yield wave.id, found[identity]
+    def __iter__(self) -> Iterator[tuple[int, PlanAction]]:
+        """Wave and action, in the plan's order of waves."""
+        return in_waves(self._plan)
 
-    def pod_set(self, action: Binding | Eviction | Move) -> PodSet | None:
+    def pod_set(self, action: PlanAction) -> PodSet | None:
         """Find the pod set that an action is of."""
         job = self.jobs.get(action.job)
         sets = () if job is None else job.pod_sets
@@ -65,14 +60,14 @@ def namespace_of(job: str) -> str:
     return job.partition("/")[0]
 
 
-def kind_of(action: Binding | Eviction | Move) -> Kind:
+def kind_of(action: PlanAction) -> Kind:
     """Tell what an action is."""
     if isinstance(action, Binding):
         return "bindings"
     return "evictions" if isinstance(action, Eviction) else "moves"
 
 
-def nameless(action: Binding | Eviction | Move, wave: int) -> list[Step]:
+def nameless(action: PlanAction, wave: int) -> list[Step]:
     """Leave pods to others that the plan counts and does not name."""
     rest = action.count - len(action.pods)
     if rest <= 0:
@@ -82,7 +77,7 @@ def nameless(action: Binding | Eviction | Move, wave: int) -> list[Step]:
     return [left(action, wave, rest, text)]
 
 
-def towards(action: Binding | Eviction | Move) -> str:
+def towards(action: PlanAction) -> str:
     """Say in words where pods go, or what they leave."""
     if isinstance(action, Binding):
         return f"to start on {action.node}"
@@ -91,12 +86,12 @@ def towards(action: Binding | Eviction | Move) -> str:
     return f"to move from {action.from_node} to {action.to_node}"
 
 
-def left(action: Binding | Eviction | Move, wave: int, pods: int, text: str) -> Step:
+def left(action: PlanAction, wave: int, pods: int, text: str) -> Step:
     """Leave pods of an action to others."""
     return Step(wave, kind_of(action), action.job, pods, advice=text, for_job=beneficiary(action))
 
 
-def beneficiary(action: Binding | Eviction | Move) -> str | None:
+def beneficiary(action: PlanAction) -> str | None:
     """Return the job that pods are evicted for."""
     return action.for_job if isinstance(action, Eviction) else None
 

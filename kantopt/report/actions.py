@@ -7,20 +7,19 @@ from collections.abc import Iterator, Sequence
 from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
 from kantopt.report.brief import MOST
 from kantopt.report.names import joined, on_devices, places, priority_words
-from kantopt.report.purposes import Action, purposes
+from kantopt.report.purposes import purposes
 from kantopt.report.units import plural
+from kantopt.schema.actions import PlanAction, actions_of, in_waves
 from kantopt.schema.plan import Binding, Eviction, Move, Plan, Wave
 
 
 def action_lines(plan: Plan) -> str:
     """One line per action, in the order of the waves: ``bind JOB/PODSET NODE xN``."""
-    actions = _by_id(plan)
     lines = []
-    for wave in plan.waves:
-        for action in (actions[identity] for identity in wave.actions):
-            kind, source, target = _parts(action)
-            where = " ".join(place for place in (source, target) if place)
-            lines.append(f"{kind} {action.job}/{action.pod_set} {where} x{action.count}")
+    for _, action in in_waves(plan):
+        kind, source, target = _parts(action)
+        where = " ".join(place for place in (source, target) if place)
+        lines.append(f"{kind} {action.job}/{action.pod_set} {where} x{action.count}")
     return in_lines(lines)
 
 
@@ -30,11 +29,11 @@ def actions_table(plan: Plan, most: int | None = MOST) -> Iterator[Block]:
     These are the ones that disturb, evictions before moves, of the highest priorities and on the
     most pods.
     """
-    by_id, why = _by_id(plan), purposes(plan)
+    by_id, why = actions_of(plan), purposes(plan)
     ranks = priority_words(plan)
     rows: list[tuple[tuple[int, ...], str, int, tuple[str, ...]]] = []
     for wave in plan.waves:
-        groups: dict[tuple[str, str, str], list[Action]] = {}
+        groups: dict[tuple[str, str, str], list[PlanAction]] = {}
         for action in (by_id[identity] for identity in wave.actions):
             kind = "stop-over" if _steps_aside(action) else _parts(action)[0]
             groups.setdefault((kind, action.job, action.pod_set), []).append(action)
@@ -91,7 +90,7 @@ def _briefly_after(wave: Wave) -> str:
 
 def wide_actions_table(plan: Plan) -> Iterator[Table]:
     """Every action with its pods, budgets and devices."""
-    actions, why = _by_id(plan), purposes(plan)
+    actions, why = actions_of(plan), purposes(plan)
     rows = []
     for wave in plan.waves:
         after = _after(wave)
@@ -120,12 +119,7 @@ def wide_actions_table(plan: Plan) -> Iterator[Table]:
         yield Table("ACTIONS", tuple(names.split()), tuple(rows), frozenset({0, 5}))
 
 
-def _by_id(plan: Plan) -> dict[str, Action]:
-    items: tuple[Action, ...] = (*plan.assignments, *plan.evictions, *plan.moves)
-    return {item.id: item for item in items}
-
-
-def _parts(action: Action) -> tuple[str, str, str]:
+def _parts(action: PlanAction) -> tuple[str, str, str]:
     """Kind, place left and place taken of an action."""
     if isinstance(action, Binding):
         kind = "fill" if action.leftover else "bind"
@@ -136,7 +130,7 @@ def _parts(action: Action) -> tuple[str, str, str]:
     return "move", source, on_devices(action.to_node, action.to_devices)
 
 
-def _steps_aside(action: Action) -> bool:
+def _steps_aside(action: PlanAction) -> bool:
     return isinstance(action, Move) and action.stopover
 
 
@@ -167,7 +161,7 @@ def _waves_title(plan: Plan) -> str:
     return f"{title}, at most {chain} one after the other"
 
 
-def _where(kind: str, group: Sequence[Action]) -> str:
+def _where(kind: str, group: Sequence[PlanAction]) -> str:
     """Write where a pod set's pods leave or arrive; of many places the first few."""
     more = f" and {len(group) - _PLACES} more" if len(group) > _PLACES + 1 else ""
     shown = group[:_PLACES] if more else group

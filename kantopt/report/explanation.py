@@ -9,6 +9,7 @@ from kantopt.report.brief import mistyped_blocks, warnings_blocks
 from kantopt.report.names import joined, on_devices, places
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.units import in_unit, plural
+from kantopt.schema.actions import PlanAction, actions_of
 from kantopt.schema.explanation import (
     Conflict,
     ConflictItem,
@@ -99,14 +100,9 @@ def _plan(plan: Steps | None, title: str) -> Iterator[Block]:
 
 def action_rows(plan: Steps) -> Iterator[tuple[int, str, str, int, str]]:
     """Wave, action, pod set, pods and places; the actions of a wave on one pod set together."""
-    items: tuple[Binding | Eviction | Move, ...] = (
-        *plan.assignments,
-        *plan.evictions,
-        *plan.moves,
-    )
-    known = {item.id: item for item in items}
+    known = actions_of(plan)
     for wave in plan.waves:
-        groups: dict[tuple[str, str], list[Binding | Eviction | Move]] = {}
+        groups: dict[tuple[str, str], list[PlanAction]] = {}
         for item in (known[identity] for identity in wave.actions):
             groups.setdefault((_kind(item), f"{item.job}/{item.pod_set}"), []).append(item)
         for (kind, name), group in groups.items():
@@ -118,7 +114,7 @@ def action_rows(plan: Steps) -> Iterator[tuple[int, str, str, int, str]]:
             yield wave.id, kind, name, sum(item.count for item in group), where
 
 
-def _kind(item: Binding | Eviction | Move) -> str:
+def _kind(item: PlanAction) -> str:
     return {Binding: "bind", Eviction: "evict", Move: "move"}[type(item)]
 
 

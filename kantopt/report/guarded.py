@@ -7,24 +7,22 @@ from collections.abc import Sequence
 from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
 from kantopt.report.names import on_devices
 from kantopt.report.units import plural
-from kantopt.schema.plan import Binding, CutStep, Eviction, Move, Plan
+from kantopt.schema.actions import PlanAction, in_waves
+from kantopt.schema.plan import Binding, CutStep, Eviction, Plan
 
 
 def guarded_blocks(plan: Plan, done: Sequence[str], cut: Sequence[CutStep]) -> list[Block]:
     """Lay out a plan step by step: still legal, taken already, or cut and why."""
     why = {step.id: f"{step.rule}: {step.message}" for step in cut}
-    items: tuple[Binding | Eviction | Move, ...] = (*plan.assignments, *plan.evictions, *plan.moves)
-    by_id = {item.id: item for item in items}
     rows: list[tuple[str, ...]] = []
     styles: list[Style] = []
-    for wave in plan.waves:
-        for item in (by_id[identity] for identity in wave.actions):
-            state = "cut" if item.id in why else "done" if item.id in done else "legal"
-            step = step_text(item)
-            name = f"{item.job}/{item.pod_set}"
-            row = (str(wave.id), item.id, step, name, str(item.count), state)
-            rows.append((*row, why.get(item.id, "-")))
-            styles.append({"cut": "bad", "done": "dim", "legal": ""}[state])  # type: ignore[arg-type]
+    for wave, item in in_waves(plan):
+        state = "cut" if item.id in why else "done" if item.id in done else "legal"
+        step = step_text(item)
+        name = f"{item.job}/{item.pod_set}"
+        row = (str(wave), item.id, step, name, str(item.count), state)
+        rows.append((*row, why.get(item.id, "-")))
+        styles.append({"cut": "bad", "done": "dim", "legal": ""}[state])  # type: ignore[arg-type]
     table = Table(
         "STEPS of the plan, as they are today",
         ("WAVE", "ID", "STEP", "JOB/PODSET", "PODS", "TODAY", "WHY"),
@@ -54,7 +52,7 @@ def _headline(steps: int, done: int, cut: int) -> Paragraph:
     return Paragraph(f"LEGAL: {all_of} can still be taken{taken}.", "good")
 
 
-def step_text(item: Binding | Eviction | Move) -> str:
+def step_text(item: PlanAction) -> str:
     """Write what a step does: ``move gpu-1 -> gpu-2``."""
     if isinstance(item, Binding):
         return f"bind to {on_devices(item.node, item.devices)}"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from kantopt.report.blocks import Table
 from kantopt.report.names import priority_words
-from kantopt.report.purposes import Action
+from kantopt.schema.actions import PlanAction
 from kantopt.schema.plan import Binding, Move, Plan
 
 _KINDS = ("bound", "evicted", "moved", "pending")
@@ -47,7 +47,7 @@ def overview(plan: Plan, domains: Mapping[str, str], level: str) -> Iterator[Tab
 
 def _counted(plan: Plan) -> Iterator[tuple[str, str, str, int]]:
     """Kind, job, node where it happens (pods that move leave it) and number of pods."""
-    actions: tuple[Action, ...] = (*plan.assignments, *plan.evictions, *plan.moves)
+    actions: tuple[PlanAction, ...] = (*plan.assignments, *plan.evictions, *plan.moves)
     for action in actions:
         if isinstance(action, Move):
             if not action.stopover:

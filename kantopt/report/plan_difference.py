@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from kantopt.report.blocks import Block, Listing, Paragraph
 from kantopt.report.guarded import step_text
 from kantopt.report.units import plural
-from kantopt.schema.plan import Binding, Eviction, Move, Plan
+from kantopt.schema.actions import actions_of
+from kantopt.schema.plan import Plan
 
 _Steps = dict[str, Counter[str]]
 """Steps in words, with the number of pods, by what they are about."""
@@ -121,8 +122,7 @@ def _steps(plan: Plan) -> _Steps:
 
 
 def _all_steps(plan: Plan) -> Iterator[tuple[str, str, int]]:
-    items: tuple[Binding | Eviction | Move, ...] = (*plan.evictions, *plan.moves, *plan.assignments)
-    for item in items:
+    for item in actions_of(plan).values():
         subject, step = f"{item.job}/{item.pod_set}", step_text(item)
         for pod in item.pods:
             yield f"{subject} {pod.name}", step, 1

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kantopt.report.tiers import tier_label
-from kantopt.schema.plan import Binding, Eviction, Goal, Move, Plan
+from kantopt.schema.plan import Binding, Goal, Move, Plan
 
-Action = Binding | Eviction | Move
 _OF_PODS = ("unplaced", "displaced", "evictions", "moves", "disruption_cost", "migration_cost")
 """Metrics that do not gain by a pod's place, but by who runs or by leaving pods alone."""
 _NAMED = 2

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning.actions import action_of, items_of
+from kantopt.planning.actions import action_of
 from kantopt.planning.guard import Guarded, guard
 from kantopt.planning.judge import judge_plan
 from kantopt.planning.options import Options
@@ -21,6 +21,7 @@ from kantopt.planning.question import Question
 from kantopt.planning.still_there import StillThere
 from kantopt.problem.actions import Wave
 from kantopt.problem.cluster import Spot
+from kantopt.schema.actions import actions_of
 from kantopt.schema.model import Rule
 from kantopt.schema.plan import Plan
 from kantopt.verify.replay import replay
@@ -87,7 +88,7 @@ def longest(question: Question, plan: Plan) -> int:
     required = tuple(name for name in plan.model.required if name in known)
     instance = question.instance(plan.model.model_copy(update={"required": required}))
     there = StillThere(question, plan)
-    items = {item.id: item for item in items_of(plan)}
+    items = actions_of(plan)
     actions, idle = {}, set()
     for identity in steps(plan):
         item = items[identity]

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from kantopt.errors import UsageError
-from kantopt.render.kube.fates import Fates, actions_of
+from kantopt.render.kube.fates import Fates
 from kantopt.render.kube.gates import OURS
 from kantopt.render.kubectl import render
 from kantopt.render.targets import Asked
+from kantopt.schema.actions import in_waves
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 from tests.render.api_cluster import Cluster, RefusedError
 from tests.render.api_server import Fault, no_meddling, serving
@@ -148,7 +149,7 @@ def trial(seed: int, folder: Path) -> Trial:
         if rng.random() < 0.8:
             world.prefers.setdefault(move.pods[0].owner_uid, []).append(move.to_node)
     if found.fault == "never ready":
-        world.never_ready = {pod.owner_uid for _, item in actions_of(plan) for pod in item.pods}
+        world.never_ready = {pod.owner_uid for _, item in in_waves(plan) for pod in item.pods}
     meddler = Meddler(found.fault, rng)
     with serving(world, folder, meddler) as config:
         process = subprocess.Popen(
@@ -185,7 +186,7 @@ def faults_of(
         yield f"leaves {sorted(world.cordoned())} cordoned: {ran.err[-300:]}"
     yield from _beyond(world, plan, fates)
     if ran.code == 0:
-        for _, item in actions_of(plan):
+        for _, item in in_waves(plan):
             if fates[item.id].does == "do" and not all(_is_done(world, item, p) for p in item.pods):
                 yield f"says that all is done, and {item.id} is not"
 
@@ -195,7 +196,7 @@ def _beyond(world: Cluster, plan: Plan, fates: Fates) -> Iterator[str]:
     waves: dict[tuple[str, ...], int] = {}
     order = {wave.id: i for i, wave in enumerate(plan.waves)}
     hosts = {node.name: node.hostname for node in plan.nodes}
-    done = [(w, item) for w, item in actions_of(plan) if fates[item.id].does == "do"]
+    done = [(w, item) for w, item in in_waves(plan) if fates[item.id].does == "do"]
     for wave, item in done:
         for pod in item.pods:
             if isinstance(item, Binding):

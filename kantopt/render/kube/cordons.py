@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from kantopt.render.kube.fates import Fates, actions_of
+from kantopt.render.kube.fates import Fates
+from kantopt.schema.actions import in_waves
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
 
@@ -28,7 +29,7 @@ def cordons(plan: Plan, fates: Fates) -> dict[int, Closing]:
     """
     leaves: dict[int, set[str]] = {wave.id: set() for wave in plan.waves}
     comes: dict[int, set[str]] = {wave.id: set() for wave in plan.waves}
-    for wave, item in actions_of(plan):
+    for wave, item in in_waves(plan):
         if fates[item.id].does == "advise":
             continue
         if isinstance(item, Binding):

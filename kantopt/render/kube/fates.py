@@ -10,11 +10,11 @@ from typing import Literal
 from kantopt.errors import UsageError
 from kantopt.render.kube.gates import OURS, check_named, keeps
 from kantopt.render.targets import Asked
+from kantopt.schema.actions import PlanAction, in_waves
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.plan import Binding, Eviction, Move, NodeRef, Plan
 
-Action = Binding | Eviction | Move
-_WORDS: dict[type[Action], str] = {Eviction: "evictions", Move: "moves", Binding: "bindings"}
+_WORDS: dict[type[PlanAction], str] = {Eviction: "evictions", Move: "moves", Binding: "bindings"}
 """As headers count them, in pods."""
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,252}")
 _PATH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,316}")
@@ -47,15 +47,6 @@ def is_safe(text: str) -> bool:
     return _SAFE.fullmatch(text) is not None
 
 
-def actions_of(plan: Plan) -> Iterator[tuple[int, Action]]:
-    """Yield the actions of a plan with their waves, in its order."""
-    items: tuple[Action, ...] = (*plan.assignments, *plan.evictions, *plan.moves)
-    found = {item.id: item for item in items}
-    for wave in plan.waves:
-        for identity in wave.actions:
-            yield wave.id, found[identity]
-
-
 class Fates:
     """Decides about each action of a plan.
 
@@ -77,14 +68,14 @@ class Fates:
         self._plan = plan
         self._asked = asked
         self._nodes = {node.name: node for node in plan.nodes}
-        self._actions = list(actions_of(plan))
+        self._actions = list(in_waves(plan))
         self._fates = {item.id: self._alone(item) for _, item in self._actions}
         self._settle()
 
     def __getitem__(self, identity: str) -> Fate:
         return self._fates[identity]
 
-    def count(self, kind: type[Action], *does: str) -> int:
+    def count(self, kind: type[PlanAction], *does: str) -> int:
         """Count the pods of actions of a kind that have one of some fates."""
         return sum(
             item.count
@@ -138,7 +129,7 @@ class Fates:
             "another target"
         )
 
-    def _alone(self, item: Action) -> Fate:
+    def _alone(self, item: PlanAction) -> Fate:
         """Decide by what the action itself says."""
         if isinstance(item, Move) and item.mode == "live":
             return Fate("advise", "a live migration is no call of the Kubernetes API")
@@ -152,7 +143,7 @@ class Fates:
             return self._restart(item)
         return Fate("do")
 
-    def _unknown(self, item: Action) -> str:
+    def _unknown(self, item: PlanAction) -> str:
         """Say what is not known that keeps a script from acting on the wrong thing."""
         names = [item.job.partition("/")[0]]
         names += [item.from_node, item.to_node] if isinstance(item, Move) else [item.node]
@@ -205,9 +196,9 @@ class Fates:
                     self._fates[item.id] = Fate("advise", why)
                     changed = True
 
-    def _held_up(self) -> Iterator[tuple[Action, str]]:
+    def _held_up(self) -> Iterator[tuple[PlanAction, str]]:
         left = {w: item for w, item in reversed(self._actions) if self._of(item) == "advise"}
-        reached: dict[int, Action] = {}
+        reached: dict[int, PlanAction] = {}
         for wave in self._plan.waves:
             causes = [left.get(before) or reached.get(before) for before in wave.after]
             cause = next((item for item in causes if item is not None), None)
@@ -242,7 +233,7 @@ class Fates:
             if isinstance(item, Binding) and not item.leftover:
                 yield wave, item
 
-    def _of(self, item: Action) -> str:
+    def _of(self, item: PlanAction) -> str:
         return self._fates[item.id].does
 
 

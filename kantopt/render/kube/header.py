@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from kantopt.render.kube.cordons import cordons
-from kantopt.render.kube.fates import Fates, actions_of
+from kantopt.render.kube.fates import Fates
 from kantopt.render.kube.gates import OURS, bypassed
 from kantopt.render.kube.requests import Request
 from kantopt.render.kube.steering import steering_lines
+from kantopt.schema.actions import in_waves
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
 
@@ -45,7 +46,7 @@ def _gates(plan: Plan, fates: Fates) -> list[str]:
     """Say which gates are removed, above all those of quota systems."""
     removed = {
         gate
-        for _, item in actions_of(plan)
+        for _, item in in_waves(plan)
         if isinstance(item, Binding) and fates[item.id].does == "do"
         for pod in item.pods
         for gate in pod.scheduling_gates

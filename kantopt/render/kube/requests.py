@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any, Literal, TypedDict
 from urllib.parse import quote as url_quote
 
-from kantopt.render.kube.fates import Action, Fates, actions_of
+from kantopt.render.kube.fates import Fates
 from kantopt.render.steps import HOSTNAME, namespace_of, towards
+from kantopt.schema.actions import PlanAction, in_waves
 from kantopt.schema.jobs import PodRef, PodSet
 from kantopt.schema.plan import Binding, Move, Plan
 
@@ -82,7 +83,7 @@ def requests_of(plan: Plan, fates: Fates) -> list[Request]:
     """
     pins = Pins(plan)
     found: list[Request] = []
-    for wave, item in actions_of(plan):
+    for wave, item in in_waves(plan):
         fate = fates[item.id]
         if fate.does != "do":
             text = f"{_pods(item)} {towards(item)}: left to you, {fate.why}"
@@ -92,7 +93,7 @@ def requests_of(plan: Plan, fates: Fates) -> list[Request]:
     return found
 
 
-def _requests(item: Action, wave: int, pins: Pins) -> Iterator[Request]:
+def _requests(item: PlanAction, wave: int, pins: Pins) -> Iterator[Request]:
     namespace = namespace_of(item.job)
     for pod in item.pods:
         path = f"/api/v1/namespaces/{_part(namespace)}/pods/{_part(pod.name)}"
@@ -122,7 +123,7 @@ def eviction(namespace: str, pod: PodRef) -> dict[str, Any]:
     }
 
 
-def _pods(item: Action) -> str:
+def _pods(item: PlanAction) -> str:
     names = ", ".join(pod.name for pod in item.pods[:3]) + (", ..." if item.pods[3:] else "")
     pods = "1 pod" if item.count == 1 else f"{item.count} pods"
     return f"{pods} of {item.job} ({item.pod_set}{': ' if names else ''}{names})"

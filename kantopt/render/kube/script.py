@@ -12,11 +12,12 @@ from datetime import datetime
 from importlib.resources import files
 
 from kantopt.render.kube.cordons import cordons
-from kantopt.render.kube.fates import Fates, actions_of, is_safe, pods_known
+from kantopt.render.kube.fates import Fates, is_safe, pods_known
 from kantopt.render.kube.header import header_lines
 from kantopt.render.kube.requests import Pins, Request, as_json
 from kantopt.render.shell import comment, one_line, word
 from kantopt.render.steps import namespace_of
+from kantopt.schema.actions import in_waves
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
 _ABOUT = """\
@@ -77,7 +78,7 @@ def _rows(plan: Plan, fates: Fates) -> Iterator[tuple[str, ...]]:
     left: dict[str, None] = {}
     targets: dict[str, None] = {}
     owners: dict[str, None] = {}
-    for wave, item in actions_of(plan):
+    for wave, item in in_waves(plan):
         does = fates[item.id].does
         if does == "advise":
             continue

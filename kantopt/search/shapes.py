@@ -34,6 +34,8 @@ class PodShape:
     demand: Ints
     asks: tuple[tuple[int, int], ...]
     """Resource and amount of what is asked of the node itself."""
+    takes: tuple[tuple[int, int], ...]
+    """The same of node and devices together."""
     needs: tuple[ClassNeed, ...]
 
 
@@ -62,6 +64,7 @@ class Shapes:
                 request=np.array(requests, dtype=np.int64),
                 demand=np.array(demand, dtype=np.int64),
                 asks=tuple((r, a) for r, a in enumerate(requests) if a),
+                takes=tuple((r, a) for r, a in enumerate(demand) if a),
                 needs=needs,
             )
         return self._known[key]

@@ -225,8 +225,11 @@ class State:
 
     def _apply(self, s: int, spot: Spot, pods: int) -> None:
         podset, shape, n = self.instance.podsets[s], self.shape[s], spot.node
-        self.free[:, n] -= pods * shape.request
-        self.left[:, n] -= pods * shape.demand
+        free, left = self.free, self.left
+        for r, amount in shape.asks:
+            free[r, n] -= pods * amount
+        for r, amount in shape.takes:
+            left[r, n] -= pods * amount
         self._give_devices(s, spot, -pods, self.devices)
         self.quotas.add(self.instance.jobs[podset.job].queue, podset.demand, pods)
         if self.neighbours.concern(s):

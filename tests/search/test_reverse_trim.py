@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from kantopt.clock import Deadline
+from kantopt.problem.cluster import Spot
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import tiers_of
+from kantopt.search import portfolio
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.strategy import Strategy
-from tests.search.helpers import built, where
-from tests.verify.world import Document, job, node, pods, question
+from tests.search.helpers import FOREVER, built, where
+from tests.verify.world import Document, job, node, pods, podset_of, question
 
 TRIM = Strategy.REVERSE_TRIM
 
@@ -71,3 +80,29 @@ def test_nothing_is_moved() -> None:
     placement = built(instance, TRIM, relocate=True)
     assert where(instance, placement, "r") == {}
     assert where(instance, placement, "j") == {"a": 1}
+
+
+def test_a_plan_that_it_finds_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = [
+        running("one", ["a"], 2),
+        running("two", ["b", "b"], 1),
+        job("j", pods(cpu=2), priority=9),
+    ]
+    instance = question([node("a", cpu=2), node("b", cpu=2)], jobs)
+    one, two, pending = (podset_of(instance, name) for name in ("one", "two", "j"))
+    frugal = instance.current.replace({one: {}, pending: {Spot(0): 1}})
+    dear = instance.current.replace({two: {}, pending: {Spot(1): 1}})
+
+    def construct(_: Instance, __: Deadline, how: Strategy, **___: Any) -> Placement:
+        return frugal if how is TRIM else dear
+
+    monkeypatch.setattr(portfolio, "construct", construct)
+    tiers = tiers_of(instance)
+    best = Incumbent(instance, tiers, instance.current)
+
+    def found(placement: Placement, strategy: Strategy) -> None:
+        best.offer(placement, strategy.value)
+
+    portfolio.best_of(instance, FOREVER, (), tiers, found=found, tally=best.tally)
+    assert best.placement is frugal
+    assert best.tally.of("reverse-trim").plans == 1

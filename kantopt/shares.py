@@ -70,6 +70,8 @@ LESS_DISTURBANCE = (1.0, 0.1, 3.0)
 """The same for a smaller disturbance than that of a plan found by heuristics."""
 LEAST_DISTURBANCE_LEFT = 10.0
 """Seconds that must be left to look for one in a question that is not small."""
+PLAN_BESIDE = 0.5
+"""`explain`: for one plan for all that waits, of a small question."""
 NARROWING = 0.6
 """Most seconds for narrowing a conflict of a large question down."""
 CAPACITY_NOW, CAPACITY_ALL = 0.5, 0.6

@@ -1,4 +1,4 @@
-"""Other jobs wait as well: has one its place beside them if it has one alone, and only then?"""
+"""Other jobs wait as well: is one placed in a plan for all of them, and who goes first?"""
 
 from __future__ import annotations
 
@@ -6,120 +6,172 @@ from collections import Counter
 from dataclasses import dataclass
 
 from kantopt.clock import Deadline
+from kantopt.planning.executable import executable
+from kantopt.planning.first_come import first_come
+from kantopt.planning.leftovers import with_leftovers
 from kantopt.planning.options import Options
-from kantopt.planning.question import Question
 from kantopt.planning.run import Run
+from kantopt.planning.tiers import tier_rows
 from kantopt.planning.together import search_together
 from kantopt.planning.words import counted
 from kantopt.problem.aftermath import leftover_question
 from kantopt.problem.cluster import Spot
-from kantopt.problem.focus import is_placed, pending_podsets
+from kantopt.problem.focus import focused, is_placed, pending_podsets
 from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
-from kantopt.schema.model import Model
+from kantopt.schema.model import Metric
 from kantopt.search.cascade import evicts
 from kantopt.search.construct import construct
 from kantopt.search.explain.decide import is_small
 from kantopt.search.strategy import Strategy
+from kantopt.shares import PLAN_BESIDE
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
+from kantopt.verify.waves.groups import apply
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What becomes of a job in a quick plan for all that waits, where that is something else.
+    """What becomes of a job in a plan for all that waits.
 
     Attributes
     ----------
-    note
-        It in words; nothing if the plan does the same as one for the job alone.
+    others
+        Other jobs that wait; without any nothing was asked.
+    placed
+        Whether it is placed; ``None`` if that was not found out in the time.
     leftover
         Whether it fills room that victims of others leave over.
+    ahead
+        Names of the jobs that are placed before it where it is not, the most important first.
     """
 
-    note: str = ""
+    others: int
+    placed: bool | None = None
     leftover: bool = False
+    ahead: tuple[str, ...] = ()
+
+    def note(self, name: str, *, fits: bool) -> str:
+        """Say what a plan for all does otherwise than one for the job alone; nothing if the same.
+
+        Parameters
+        ----------
+        fits
+            Whether the job can be placed alone.
+        """
+        together = f"planned together with {counted(self.others, 'other pending job')}"
+        if self.others and self.placed and self.leftover:
+            how = "in room that is left over of their victims (kantopt plan)"
+        elif self.others and self.placed and not fits:
+            how = f"for what they change (kantopt plan --require {name})"
+            return f"{together} it is placed, {how}"
+        else:
+            return ""
+        return f"{together} it is placed {how}"
 
 
-def beside(
-    question: Question, model: Model, name: str, deadline: Deadline, *, fits: bool
-) -> Beside:
-    """Ask a quick plan for all that waits about a job.
+def waiting_beside(instance: Instance, j: int) -> list[Job]:
+    """Return the other jobs of which pods wait."""
+    return [job for job in instance.jobs if job.index != j and pending_podsets(instance, job.index)]
 
-    Jobs of lower priority are left aside: they are placed after it. Where it stays pending, what is
-    left over of the victims of others is filled as after any plan.
 
-    Parameters
-    ----------
-    fits
-        Whether the job can be placed alone.
+def beside(instance: Instance, j: int, deadline: Deadline) -> Beside:
+    """Ask a plan for all that waits about a job: of a small question one that is searched for.
+
+    Of a large one a quick one, in which jobs of lower priority are left aside: they are placed
+    after it. Where it stays pending, what is left over of the victims of others is filled as after
+    any plan.
     """
-    instance = question.instance(model)
-    j = instance.job_index[name]
-    others = [
-        job for job in instance.jobs if job.index != j and pending_podsets(instance, job.index)
-    ]
-    if not others:
-        return Beside()
+    others = waiting_beside(instance, j)
+    if not others or deadline.over():
+        return Beside(len(others))
+    small = is_small(instance)
+    look = _planned if small else _built
+    placement, final, settled = look(instance, j, deadline)
+    asked = focused(instance, j)
+    if is_placed(asked, j, final):
+        leftover = not is_placed(asked, j, placement)
+        return Beside(len(others), placed=True, leftover=leftover)
+    if not settled:
+        return Beside(len(others))
+    return Beside(len(others), placed=False, ahead=_ahead(instance, j, others, final))
+
+
+_Plan = tuple[Placement, Placement, bool]
+"""Where a plan leads, without and with what fills left-over room; whether what it leaves pending is
+taken for settled."""
+
+
+def _planned(instance: Instance, _: int, deadline: Deadline) -> _Plan:
+    """Plan as ``kantopt plan`` does; settled once it is proved that no more can be placed."""
+    tiers = tiers_of(instance)
+    share = deadline.share(PLAN_BESIDE)
+    run = Run(instance, tiers, Options(workers=1), share, lambda _: None, None)
+    run.construct()
+    search_together(run)
+    placement, waves = executable(run)
+    waves = with_leftovers(run, placement, waves)
+    placement, waves = first_come(instance, placement, waves)
+    values = measure(instance, placement, tiers)
+    before = measure(instance, instance.current, tiers)
+    rows = tier_rows(tiers, before, values, run.incumbent.known)
+    last = max((i for i, tier in enumerate(tiers) if tier.metric is Metric.UNPLACED), default=-1)
+    settled = all(row.status == "OPTIMAL" for row in rows[: last + 1])
+    return placement, apply(instance.current, waves), settled
+
+
+def _built(instance: Instance, j: int, deadline: Deadline) -> _Plan:
+    """Place those who are no less important than a job, quickly."""
     own = instance.jobs[j].priority
-    placement = construct(
-        instance,
-        deadline,
-        Strategy.BEST_FIT,
-        relocate=is_small(instance),
-        least_priority=own,
-    )
-    placed = is_placed(instance, j, placement)
-    if deadline.over() or (placed and fits):
-        return Beside()
-    together = f"planned together with {counted(len(others), 'other pending job')}"
-    if not placed and _fills(instance, placement, j, deadline):
-        text = f"{together} it is placed in room that is left over of their victims (kantopt plan)"
-        return Beside(text, leftover=True)
-    if placed is fits or deadline.over():
-        return Beside()
-    if not fits:
-        if check(instance, placement):
-            return Beside()
-        text = f"{together} it is placed, for what they change (kantopt plan --require {name})"
-        return Beside(text)
-    ahead = sum(
-        1 for job in others if job.priority >= own and is_placed(instance, job.index, placement)
-    )
-    return Beside(
-        f"{together} it stays pending: "
-        f"{counted(ahead, 'job')} of priority {own} or more are placed first (kantopt plan)"
-    )
+    built = construct(instance, deadline, Strategy.BEST_FIT, least_priority=own)
+    placement, _ = first_come(instance, built)
+    if deadline.over() or is_placed(focused(instance, j), j, placement):
+        return placement, placement, not deadline.over()
+    return placement, _filled(instance, placement, own, deadline), not deadline.over()
 
 
-def _fills(instance: Instance, placement: Placement, j: int, deadline: Deadline) -> bool:
-    """Whether a job that a quick plan leaves pending is placed in what such a plan leaves over.
-
-    Asked of the plan of the fast engine, where that takes moments: of one strategy's victims more
-    may be left over.
-    """
-    if is_small(instance):
-        options = Options(engine="fast", workers=1)
-        run = Run(instance, tiers_of(instance), options, deadline, lambda _: None, None)
-        run.construct()
-        search_together(run)
-        placement = run.incumbent.placement
-        if is_placed(instance, j, placement):
-            return False
-    if not (instance.strict and evicts(instance, placement)) or check(instance, placement):
-        return False
+def _filled(instance: Instance, placement: Placement, own: int, deadline: Deadline) -> Placement:
+    """Fill what the victims of a placement leave over, as far as somebody is evicted."""
+    if not (instance.strict and evicts(instance, placement)):
+        return placement
     tiers = tiers_of(instance)
     if measure(instance, placement, tiers) >= measure(instance, instance.current, tiers):
-        return False  # nobody would be evicted
+        return placement  # nobody would be evicted
     question, pending_of = leftover_question(instance, placement)
-    own = instance.jobs[j].priority
     filled = construct(question, deadline, Strategy.BEST_FIT, least_priority=own)
-    if deadline.over() or check(question, filled):
-        return False
+    if check(question, filled):
+        return placement
     changes: dict[int, Counter[Spot]] = {}
     for s, spot, pods in filled.items():
         if s in pending_of:
             known = placement.podsets[pending_of[s]]
             changes.setdefault(pending_of[s], Counter(known))[spot] += pods
-    return is_placed(instance, j, placement.replace(changes))
+    return placement.replace(changes)
+
+
+def _ahead(instance: Instance, j: int, others: list[Job], final: Placement) -> tuple[str, ...]:
+    """Name who of the others is placed, no less important if there are such, and in its way.
+
+    In its way is who takes nodes that it may use, or its queue's quota; if nobody is, all are.
+    """
+    job = instance.jobs[j]
+    usable = {n for podset in pending_podsets(instance, j) for n in podset.allowed}
+    placed = {
+        other.index: {
+            spot.node
+            for podset in pending_podsets(instance, other.index)
+            for spot in final.podsets[podset.index]
+        }
+        for other in others
+    }
+    found = [other for other in others if placed[other.index]]
+    first = [other for other in found if other.priority >= job.priority] or found
+    near = [
+        other
+        for other in first
+        if placed[other.index] & usable or (job.queue is not None and other.queue == job.queue)
+    ]
+    by_priority = sorted(near or first, key=lambda other: (-other.priority, other.index))
+    return tuple(other.name for other in by_priority)

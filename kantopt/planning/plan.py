@@ -122,10 +122,10 @@ def _beside_others(
     from kantopt.planning.beside import beside
 
     deadline = run.ordering
-    asked = together.model_copy(update={"required": ()})
+    asked = question.instance(together)
     for j in sorted(instance.required):
         name = instance.jobs[j].name
-        if pending_podsets(instance, j) and not deadline.over():
-            found = beside(question, asked, name, deadline, fits=False)
-            if found.note:
-                yield f"job {name}: {found.note}"
+        if pending_podsets(instance, j):
+            note = beside(asked, asked.job_index[name], deadline).note(name, fits=False)
+            if note:
+                yield f"job {name}: {note}"

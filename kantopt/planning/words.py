@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kantopt.problem.tiers import Tier
 
 
@@ -14,10 +16,10 @@ _NAMED = 6
 """Names in one sentence, at most: a document has them all in its plan."""
 
 
-def listed(names: list[str]) -> str:
+def listed(names: Sequence[str], most: int = _NAMED) -> str:
     """Join names: ``a``, ``a and b``, ``a, b and c``, or the first ones and how many more."""
-    if len(names) > _NAMED:
-        return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"

@@ -19,6 +19,7 @@ from kantopt.schema.explanation import (
     NodesOfPodSet,
     Remedy,
     Steps,
+    Verdict,
     WhatIf,
 )
 from kantopt.schema.plan import Binding, Eviction, Move
@@ -52,7 +53,7 @@ def explanation_blocks(
         *mistyped_blocks(told.notes),
         *size_blocks(size, wide=wide),
         *_answers(told),
-        *_plan(told.plan, "PLAN, verified step by step"),
+        *_plan(told.plan, f"PLAN{_for_whom(told.verdict)}, verified step by step"),
         *_nodes(told.pod_sets, wide),
         *_what_if(told.what_if),
         *_elsewhere(told.elsewhere, wide),
@@ -65,6 +66,11 @@ def explanation_blocks(
 def explanation_line(told: Explanation) -> str:
     """Return the verdict in a word, for scripts."""
     return f"{told.verdict.status}\n"
+
+
+def _for_whom(verdict: Verdict) -> str:
+    """Tell a plan for the job alone from what a plan for all that waits does."""
+    return " for it alone" if verdict.status == "FITS_ALONE" else ""
 
 
 def _headline(told: Explanation) -> Iterator[Block]:
@@ -84,7 +90,8 @@ def _answers(told: Explanation) -> Iterator[Block]:
     if not answers:
         return
     rows = tuple((answer.question, answer.answer, answer.message) for answer in answers)
-    yield Table("DOES IT FIT?", ("ASKED", "ANSWER", "WHICH MEANS"), rows)
+    alone = " ALONE" if told.verdict.status == "FITS_ALONE" else ""
+    yield Table(f"DOES IT FIT{alone}?", ("ASKED", "ANSWER", "WHICH MEANS"), rows)
 
 
 def _plan(plan: Steps | None, title: str) -> Iterator[Block]:
@@ -170,7 +177,8 @@ def _what_if(change: WhatIf | None) -> Iterator[Block]:
         yield Table("DIFFERENCE", ("WHAT", "AS IT IS", "WITH THE CHANGE"), rows)
     else:
         yield Paragraph("It changes nothing for the job.", "dim")
-    yield from _plan(change.plan, "PLAN with the change, verified step by step")
+    title = f"PLAN{_for_whom(change.verdict)} with the change, verified step by step"
+    yield from _plan(change.plan, title)
 
 
 def _labelled(row: Difference) -> str:
@@ -252,9 +260,27 @@ _NAMES = 6
 
 
 def _remedies(remedies: tuple[Remedy, ...]) -> Iterator[Block]:
-    if remedies:
+    """What helps; beside what else waits as well, where that was asked and is not so of all."""
+    if not remedies:
+        return
+    each = ", each enough by itself" if len(remedies) > 1 else ""
+    if all(item.together == "placed" for item in remedies):
         rows = tuple((item.message, item.cost, item.edit or "-") for item in remedies)
-        title = "REMEDIES, tried and verified"
-        if len(remedies) > 1:
-            title = "REMEDIES, each enough by itself, tried and verified"
+        title = f"REMEDIES{each}, tried and verified"
         yield Table(title, ("DO THIS", "COST", "TRY IT: --what-if"), rows)
+        return
+    longer = tuple(
+        (item.message, item.cost, _together(item), item.edit or "-") for item in remedies
+    )
+    title = f"REMEDIES for it alone{each}, tried and verified"
+    columns = ("DO THIS", "COST", "BESIDE ALL THAT WAITS", "TRY IT: --what-if")
+    yield Table(title, columns, longer)
+
+
+def _together(remedy: Remedy) -> str:
+    """What becomes of the job with a remedy in a plan for all that waits."""
+    if remedy.together == "placed":
+        return "placed"
+    if remedy.together == "open":
+        return "not asked"
+    return f"waits behind {plural(len(remedy.behind), 'job')}" if remedy.behind else "waits"

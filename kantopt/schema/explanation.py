@@ -13,6 +13,7 @@ Status = Literal[
     "FITS_NOW",
     "FITS_AFTER_MOVING",
     "FITS_AFTER_PREEMPTING",
+    "FITS_ALONE",
     "WAITS",
     "OVER_QUOTA",
     "OVER_LIMIT",
@@ -64,14 +65,21 @@ class Verdict(Part):
     """The answer in one word and one sentence."""
 
     status: Status = Field(
-        description="FITS_NOW; FITS_AFTER_MOVING; FITS_AFTER_PREEMPTING; WAITS: only when "
-        "something that runs ends; OVER_QUOTA; OVER_LIMIT: of evictions or moves in the model; "
-        "NEVER: not even on the empty cluster; OPEN: not decided in the time; RUNS: all pods run"
+        description="FITS_NOW; FITS_AFTER_MOVING; FITS_AFTER_PREEMPTING; FITS_ALONE: one of "
+        "these for itself, but a plan for all that waits leaves it pending, or none was made in "
+        "the time; WAITS: only when something that runs ends; OVER_QUOTA; OVER_LIMIT: of evictions "
+        "or moves in the model; NEVER: not even on the empty cluster; OPEN: not decided in the "
+        "time; RUNS: all pods run"
     )
     message: str = Field(description="the verdict in words")
+    behind: tuple[str, ...] = Field(
+        default=(),
+        description="of FITS_ALONE, jobs that wait as well and that a plan for all of them places "
+        "first, NAMESPACE/NAME, the most important first",
+    )
     proved: bool = Field(
-        description="whether all of it is proved: what it says can be done by a verified plan, "
-        "what it says cannot be done by a search to the end"
+        description="whether all is proved that it says of the job alone: what it says can be "
+        "done by a verified plan, what it says cannot be done by a search to the end"
     )
     answers: tuple[Answer, ...] = Field(default=(), description="the questions that it rests on")
 
@@ -151,6 +159,15 @@ class Remedy(Part):
         default=False, description="whether no smaller change of this kind is enough, provably"
     )
     plan: Steps = Field(description="the plan that places the job once the change is made")
+    together: Literal["placed", "waits", "open"] = Field(
+        default="placed",
+        description="what becomes of the job in a plan for all that waits once the change is made; "
+        "placed, too, if nothing else waits; waits: the change is enough for the job alone; open: "
+        "not found out in the time",
+    )
+    behind: tuple[str, ...] = Field(
+        default=(), description="jobs that such a plan places first if the job waits"
+    )
 
 
 class Difference(Part):

@@ -20,7 +20,7 @@ from tests.explain.planted import fails, follows
 from tests.generate import random_documents
 
 FOREVER = Deadline(None)
-FITS = ("FITS_NOW", "FITS_AFTER_MOVING", "FITS_AFTER_PREEMPTING")
+FITS = ("FITS_NOW", "FITS_AFTER_MOVING", "FITS_AFTER_PREEMPTING", "FITS_ALONE")
 
 
 def question_of_seed(seed: int) -> Question:

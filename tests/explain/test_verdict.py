@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from kantopt.errors import BadDataError, UsageError
+from kantopt.planning.beside import Beside
 from kantopt.planning.explain import verdict as verdicts
+from kantopt.planning.explain.together import beside_others
 from kantopt.problem.focus import focused
+from kantopt.report.explanation import explanation_blocks
 from kantopt.schema.explanation import Explanation
 from kantopt.search.explain.decide import Decision
 from tests.explain.helpers import asked, explained, model_of
@@ -139,11 +142,72 @@ def test_jobs_that_the_model_requires_are_not_asked_about() -> None:
 def test_who_fits_alone_may_wait_beside_others() -> None:
     jobs = [job(f"p{i}", pods(gpu=8), priority=9) for i in range(4)]
     told = verdict([*jobs, job("j", pods(gpu=8), priority=1)])
-    assert told.verdict.status == "FITS_NOW"
-    assert told.notes == (
-        "planned together with 4 other pending jobs it stays pending: 4 jobs of priority 1 or "
-        "more are placed first (kantopt plan)",
+    assert told.verdict.status == "FITS_ALONE"
+    assert told.verdict.message == (
+        "FITS ALONE, WAITS behind 4 jobs: default/p0, default/p1, default/p2 and 1 more; alone its "
+        "pod has room as it stands."
     )
+    assert told.verdict.behind == tuple(f"default/p{i}" for i in range(4))
+    assert told.notes == ("to place it before others that wait: kantopt plan --require default/j",)
+
+
+def test_among_equals_who_has_waited_longest_waits_behind_nobody() -> None:
+    def waits(name: str, day: int) -> Document:
+        return job(name, pods(gpu=8), creationTime=f"2025-12-{day:02d}T00:00:00Z")
+
+    jobs = [waits(f"p{i}", 10 + i) for i in range(4)]
+    assert verdict([*jobs, waits("j", 1)]).verdict.status == "FITS_NOW"
+    told = verdict([*jobs, waits("j", 20)])
+    assert (told.verdict.status, len(told.verdict.behind)) == ("FITS_ALONE", 4)
+
+
+def test_who_waits_behind_takes_other_nodes_or_is_not_named() -> None:
+    nodes = [*RACKS, node("x", gpu=8, labels={"pool": "x"})]
+    jobs = [job(f"p{i}", pods(gpu=8), priority=9) for i in range(4)]
+    only = pods(gpu=8, nodeSelector={"pool": "x"})
+    told = verdict([*jobs, job("first", only, priority=9), job("j", only, priority=1)], nodes)
+    assert told.verdict.behind == ("default/first",)
+
+
+def test_without_the_time_to_plan_for_all_a_verdict_speaks_of_the_job_alone() -> None:
+    jobs = [job(f"p{i}", pods(gpu=8), priority=9) for i in range(4)]
+    question = asked(RACKS, [*jobs, job("j", pods(gpu=8), priority=1)])
+    told = explained(question).verdict
+    alone = told.model_copy(
+        update={"status": "FITS_NOW", "message": "FITS NOW: its pod has room as it stands."}
+    )
+    assert beside_others(alone, Beside(others=4)).message == (
+        "FITS ALONE, beside 4 other pending jobs is open; alone its pod has room as it stands."
+    )
+    assert beside_others(alone, Beside(others=0)) is alone
+
+
+def test_what_if_says_whether_a_change_is_enough_beside_others() -> None:
+    """With one node more the job has room beside the others; with a quota more it has not."""
+    jobs = [job(f"p{i}", pods(gpu=8), priority=9) for i in range(4)]
+    question = asked(RACKS, [*jobs, job("j", pods(gpu=8), priority=1)])
+    for edit, status in (
+        ("add-nodes=n0:1", "FITS_NOW"),
+        ("remove=default/p0", "FITS_NOW"),
+        ("priority=default/j:10", "FITS_NOW"),
+        ("set=default/j:gpu=4", "FITS_ALONE"),
+    ):
+        change = explained(question, edits=(edit.replace(":gpu=", f":{GPU}="),)).what_if
+        assert change is not None
+        assert change.verdict.status == status, edit
+
+
+def test_a_remedy_that_is_enough_for_the_job_alone_is_told_from_one_beside_others() -> None:
+    runs = [job(f"r{i}", pods(gpu=8, on=[f"n{i}"]), priority=5) for i in range(4)]
+    first = job("first", pods(gpu=8), priority=5, creationTime="2025-12-01T00:00:00Z")
+    told = verdict([*runs, first, job("j", pods(gpu=8), priority=5)])
+    said = {remedy.kind: (remedy.together, remedy.behind) for remedy in told.remedies}
+    assert said["add-nodes"] == ("waits", ("default/first",))
+    assert said["raise-priority"] == ("placed", ())
+    assert "waits behind 1 job" in "".join(map(str, explanation_blocks(told)))
+    told = verdict([*runs, job("j", pods(gpu=8), priority=5)])
+    assert {remedy.together for remedy in told.remedies} == {"placed"}
+    assert "BESIDE ALL" not in "".join(map(str, explanation_blocks(told)))
 
 
 def test_one_victim_is_the_least_only_where_no_lesser_one_is_to_be_had() -> None:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from kantopt.planning.explain.edits import edited
 from kantopt.planning.options import Engine
 from kantopt.planning.question import Question
-from kantopt.problem.focus import runs_enough
+from kantopt.problem.focus import focused, is_placed, runs_enough
 from kantopt.problem.instance import Instance
 from kantopt.schema.dump import canonical_digest
-from kantopt.schema.explanation import Explanation
+from kantopt.schema.explanation import Explanation, Remedy
 from kantopt.schema.model import Rule
 from kantopt.verify.rules import check
 from tests.generate import random_documents
@@ -28,7 +28,8 @@ LEFT_OVER = 10
 """One of so many questions is about left-over room."""
 REPEATED = 5
 """Of so many questions one is asked twice in the same way."""
-FITS = ("FITS_NOW", "FITS_AFTER_MOVING", "FITS_AFTER_PREEMPTING")
+ALONE = "FITS_ALONE"
+FITS = ("FITS_NOW", "FITS_AFTER_MOVING", "FITS_AFTER_PREEMPTING", ALONE)
 
 
 @dataclass
@@ -139,8 +140,9 @@ class Trial:
             self.outcome.beside.append(f"{required.by}, explain says {told.verdict.status}")
         self.verdict(told, wanted, room, enough)
         self.left_over(told, wanted)
+        self.together(told)
         for remedy in told.remedies:
-            self.remedy(name, remedy.edit, remedy.kind)
+            self.remedy(name, remedy)
 
     def legal(self, found: Found, asked: Instance) -> None:
         """A plan of a question is one of any question that allows more."""
@@ -155,7 +157,9 @@ class Trial:
     def verdict(self, told: Explanation, wanted: list[Said], room: Said, enough: bool) -> None:
         """The verdict in one word, beside what the commands do."""
         status = told.verdict.status
-        if self.question.model is None and status == "FITS_NOW":
+        gently = [each.question for each in told.verdict.answers if each.answer == "yes"]
+        now, moving = "as it stands" in gently, "after moves" in gently
+        if self.question.model is None and now:
             for one in wanted:
                 assert one.plan is not None
                 summary = one.plan.summary
@@ -164,7 +168,7 @@ class Trial:
         assert room.plan is not None
         proved = room.plan.solver.engine != "fast"
         missed = proved and any(goal.missed_by for goal in room.plan.goals)
-        if not enough and status in FITS[:2] and missed:
+        if not enough and (now or moving) and missed:
             self.fault(f"{room.by}: missed, explain says {status}")
         for said in self.said[:3]:
             assert said.plan is not None
@@ -191,8 +195,39 @@ class Trial:
             if one.impossible and said is not told.leftover:
                 self.fault(f"{one.by}: left-over room told: {said}, by explain: {told.leftover}")
 
-    def remedy(self, name: str, edit: str, kind: str) -> None:
-        """A remedy, applied, makes every command place the job."""
+    def together(self, told: Explanation) -> None:
+        """Who fits has a place in plans for all that waits, or is told that others go first.
+
+        Only what all plans do refutes a verdict: of plans that are equally good one may place the
+        job and another not.
+        """
+        status = told.verdict.status
+        if status not in FITS:
+            return
+        plans = [said for said in self.said[: len(ENGINES)] if said.found is not None]
+        placed = [self.places(said, told.job) for said in plans]
+        if not any(placed) and status != ALONE:
+            self.fault(f"explain: {told.job} {status}, no plan for all places it")
+        if all(placed) and status == ALONE:
+            self.fault(f"explain: {told.verdict.message}, all plans place it")
+        if (status == ALONE) is not ("FITS ALONE" in told.verdict.message.split(";")[0]):
+            self.fault(f"explain: {status}, in words {told.verdict.message}")
+        for name in told.verdict.behind:
+            first = [any(b.job == name for b in s.plan.assignments) for s in plans if s.plan]
+            if not any(first):
+                self.fault(f"explain: {told.job} waits behind {name}, which no plan places")
+
+    def places(self, said: Said, name: str) -> bool:
+        """Whether a plan for all places a job, as far as an explanation asks about it."""
+        assert said.found is not None
+        placement = said.found.placement(said.asked)
+        assert placement is not None, said.by
+        job = said.asked.job_index[name]
+        return is_placed(focused(said.asked, job), job, placement)
+
+    def remedy(self, name: str, remedy: Remedy) -> None:
+        """A remedy, applied, makes every command place the job, that for all as it is told."""
+        edit, kind = remedy.edit, remedy.kind
         model = ask.explaining(self.question)
         changed, other = edited(self.question, model, edit.split())
         changed = replace(changed, model=None if self.question.model is None else other)
@@ -202,6 +237,11 @@ class Trial:
         again = ask.explained(changed, name)
         if again.verdict.status not in FITS and again.verdict.status != "RUNS":
             self.fault(f"{by}: explain {name} says {again.verdict.status}")
+        self.outcome.counts[f"remedies: {remedy.together}"] += 1
+        if again.verdict.status in FITS:
+            waits = again.verdict.status == ALONE
+            if remedy.together != ("waits" if waits else "placed"):
+                self.fault(f"{by}: beside others {remedy.together}, then {again.verdict.message}")
         one = ask.plan_for(changed, name, "exact")
         self.outcome.counts["remedies"] += 1
         if one.impossible or _missing(one):

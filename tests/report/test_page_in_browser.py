@@ -231,7 +231,7 @@ def test_a_certificate_has_its_bounds_what_it_assumes_and_the_better_plan(
 
 def test_an_explanation_opens_on_its_job(driver: WebDriver, pages: Path) -> None:
     for _ in opened(driver, pages / "explained.html"):
-        assert texts(driver, "h1")[0].startswith("FITS NOW")
+        assert texts(driver, "h1")[0].startswith("FITS ")
         assert found(driver, "#seek")[0].get_property("value") == "research/vision"
         assert texts(driver, ".found-words") == ["1 job with 2 pods on 2 nodes"]
         assert len(found(driver, ".node.found")) == 2

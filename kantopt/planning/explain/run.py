@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
-from kantopt.planning.beside import beside
 from kantopt.planning.explain.conflict import Wording, classes_of
 from kantopt.planning.explain.nodes import histogram, untolerated_taint
 from kantopt.planning.explain.remedies.find import find_remedies
 from kantopt.planning.explain.remedies.workshop import Workshop
 from kantopt.planning.explain.running import Whereabouts, runs_message
+from kantopt.planning.explain.together import FITS, Together, beside_others
 from kantopt.planning.explain.trial import alone
 from kantopt.planning.explain.verdict import Ladder, climb, question_name
 from kantopt.planning.explain.what_if import Side, side_of, what_if
@@ -88,20 +89,13 @@ def explain(
     """
     name = find_job(question, name)
     own = alone(question, name)
+    together = Together(question, model, name, deadline)
     model = model.model_copy(update={"required": ()})  # asked about is this job, not others
     instance = own.instance(model)
     _refuse_if_left_out(own, instance, name)
     told = _first(own, instance, instance.job_index[name])
     parts = _pending if told.pending_pods else _runs
-    for more in parts(own, model, instance, told, deadline, tuple(edits)):
-        told = more
-        yield told
-    if told.verdict.status not in ("RUNS", "NEVER", "OPEN") and not deadline.over():
-        fits = told.plan is not None
-        joint = beside(question, model, name, deadline, fits=fits)
-        if joint.note:
-            notes = (*told.notes, joint.note)
-            yield told.model_copy(update={"notes": notes, "leftover": joint.leftover})
+    yield from parts(together, instance, told, deadline, tuple(edits))
 
 
 def _refuse_if_left_out(question: Question, instance: Instance, name: str) -> None:
@@ -115,8 +109,7 @@ def _refuse_if_left_out(question: Question, instance: Instance, name: str) -> No
 
 
 def _runs(
-    question: Question,
-    model: Model,
+    together: Together,
     instance: Instance,
     told: Explanation,
     deadline: Deadline,
@@ -125,10 +118,11 @@ def _runs(
     """Explain a job of which all pods run."""
     if edits:
         before = Side(instance, told.verdict, (), Decision(), None)
-        change = what_if(question, model, told.job, edits, before, deadline)
+        change = what_if(together.question, together.model, told.job, edits, before, deadline)
         told = told.model_copy(update={"what_if": change})
     yield told
-    for parts in Whereabouts(question, model, told.job, deadline).elsewhere():
+    question = alone(together.question, told.job)
+    for parts in Whereabouts(question, instance.model, told.job, deadline).elsewhere():
         message = runs_message(instance, told.job, parts)
         verdict = told.verdict.model_copy(update={"message": message})
         told = told.model_copy(update={"elsewhere": parts, "verdict": verdict})
@@ -136,14 +130,14 @@ def _runs(
 
 
 def _pending(
-    question: Question,
-    model: Model,
+    together: Together,
     instance: Instance,
     told: Explanation,
     deadline: Deadline,
     edits: tuple[str, ...],
 ) -> Iterator[Explanation]:
     """Explain a job of which pods are pending."""
+    question, model = alone(together.question, told.job), instance.model
     j = instance.job_index[told.job]
     asked = focused(instance, j)
     survey = Survey(asked, untolerated_taint(question, instance))
@@ -157,12 +151,18 @@ def _pending(
     ladder = None
     for ladder in climb(asked, j, deadline):
         plan = steps_of(question, instance, ladder.decision.placement, ladder.decision.waves)
-        told = told.model_copy(update={"verdict": ladder.verdict, "plan": plan})
+        verdict = beside_others(ladder.verdict, together.unasked)
+        told = told.model_copy(update={"verdict": verdict, "plan": plan})
         yield told
     assert ladder is not None
+    fits = ladder.verdict.status in FITS
+    if fits:
+        told = _beside(told, ladder.verdict, together)
+        yield told
     if edits:
-        before = side_of(question, instance, ladder, nodes)
-        change = what_if(question, model, told.job, edits, before, deadline)
+        compared = replace(ladder, verdict=told.verdict)
+        before = side_of(question, instance, compared, nodes)
+        change = what_if(together.question, together.model, told.job, edits, before, deadline)
         told = told.model_copy(update={"what_if": change})
         yield told
     if ladder.refused is not None:
@@ -173,8 +173,27 @@ def _pending(
     if ladder.verdict.status != "FITS_NOW":
         workshop = Workshop(question, model, asked, j, places, ladder, deadline)
         for remedies in find_remedies(workshop):
-            told = told.model_copy(update={"remedies": remedies})
+            told = told.model_copy(update={"remedies": together.opened(remedies)})
             yield told
+    if not fits and ladder.verdict.status not in ("NEVER", "OPEN"):
+        told = _beside(told, ladder.verdict, together)
+        yield told
+    for i, remedy in enumerate(told.remedies):
+        remedies = (*told.remedies[:i], together.tried(remedy), *told.remedies[i + 1 :])
+        told = told.model_copy(update={"remedies": remedies})
+        yield told
+
+
+def _beside(told: Explanation, alone: Verdict, together: Together) -> Explanation:
+    """Hold the verdict about a job alone against a plan for all that waits."""
+    found = together.found
+    verdict = beside_others(alone, found)
+    note = found.note(told.job, fits=alone.status in FITS)
+    if found.placed is False and alone.status in FITS:
+        note = f"to place it before others that wait: kantopt plan --require {told.job}"
+    notes = (*told.notes, note) if note else told.notes
+    update = {"verdict": verdict, "notes": notes, "leftover": found.leftover}
+    return told.model_copy(update=update)
 
 
 def _conflict(

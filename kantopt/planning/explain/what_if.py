@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
 from kantopt.planning.explain.edits import edited
 from kantopt.planning.explain.nodes import histogram, untolerated_taint
+from kantopt.planning.explain.together import Together, beside_others
+from kantopt.planning.explain.trial import alone
 from kantopt.planning.explain.verdict import Ladder, climb
 from kantopt.planning.question import Question
 from kantopt.planning.steps import steps_of
@@ -60,6 +62,13 @@ def what_if(
 ) -> WhatIf:
     """Try changes out and compare.
 
+    Parameters
+    ----------
+    question
+        The documents, with all jobs.
+    before
+        Things as they are.
+
     Raises
     ------
     UsageError
@@ -67,14 +76,17 @@ def what_if(
     BadDataError
         If the documents contradict each other with it.
     """
-    question, model = edited(question, model, edits)
-    instance = question.instance(model)
+    whole, model = edited(question, model, edits)
+    question = alone(whole, name)
+    instance = question.instance(model.model_copy(update={"required": ()}))
     if name not in instance.job_index:
         raise UsageError(f"--what-if: found {' '.join(edits)}, expected changes that leave {name}")
     j = instance.job_index[name]
     asked = focused(instance, j)
     if pending_podsets(instance, j):
         *_, ladder = climb(asked, j, deadline)
+        found = Together(whole, model, name, deadline).found
+        ladder = replace(ladder, verdict=beside_others(ladder.verdict, found))
         survey = Survey(asked, untolerated_taint(question, instance))
         wanted = wanted_pods(asked, j)
         nodes = [histogram(asked, survey.places(s, pods)) for s, pods in wanted.items()]

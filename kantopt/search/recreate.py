@@ -101,8 +101,8 @@ class _Kind:
 class _Room:
     """What a node has left within a trial.
 
-    Plain lists: a step of the state takes seven times as long as one here, of which a second has
-    some hundred thousand. Only what is kept of a trial becomes steps.
+    Plain lists, since a step of the state counts for all rules and a trial needs few of them. Only
+    what is kept of a trial becomes steps.
     """
 
     __slots__ = ("devices", "free", "gpus", "n")

@@ -103,6 +103,8 @@ def test_a_node_that_is_drained_meanwhile_ends_a_run_which_goes_on_later(slurm: 
     assert f"not done  job {story.gang} runs on n[1-4]" in said
     assert slurm.job(story.gang)["Priority"] != "0"
     slurm.run("scontrol", "update", "NodeName=n3", "State=RESUME")
+    state = ("sinfo", "--noheader", "--nodes=n3", "--format=%T")
+    slurm.wait(lambda: "*" not in slurm.run(*state), lambda: "n3 to answer")  # idle* until it does
     done = follow(slurm, path)
     assert done.returncode == 0, done.stdout
     check_end(slurm, story, "CANCELLED")

@@ -46,12 +46,15 @@ class Beside:
         Whether it fills room that victims of others leave over.
     ahead
         Names of the jobs that are placed before it where it is not, the most important first.
+    quick
+        Whether the plan is one of the fast path, of which a search may find a better one.
     """
 
     others: int
     placed: bool | None = None
     leftover: bool = False
     ahead: tuple[str, ...] = ()
+    quick: bool = False
 
     def note(self, name: str, *, fits: bool) -> str:
         """Say what a plan for all does otherwise than one for the job alone; nothing if the same.
@@ -96,7 +99,8 @@ def beside(instance: Instance, j: int, deadline: Deadline) -> Beside:
         return Beside(len(others), placed=True, leftover=leftover)
     if not settled:
         return Beside(len(others))
-    return Beside(len(others), placed=False, ahead=_ahead(instance, j, others, final))
+    ahead = _ahead(instance, j, others, final)
+    return Beside(len(others), placed=False, ahead=ahead, quick=not small)
 
 
 _Plan = tuple[Placement, Placement, bool]
@@ -113,7 +117,7 @@ def _planned(instance: Instance, _: int, deadline: Deadline) -> _Plan:
     search_together(run)
     placement, waves = executable(run)
     waves = with_leftovers(run, placement, waves)
-    placement, waves = first_come(instance, placement, waves)
+    placement, waves = run.oldest_first(placement, waves)
     values = measure(instance, placement, tiers)
     before = measure(instance, instance.current, tiers)
     rows = tier_rows(tiers, before, values, run.incumbent.known)

@@ -260,12 +260,11 @@ class Run:
         """Gather what the plan document says; ``placement`` is what answers the question."""
         from kantopt.planning.document import Answer
         from kantopt.planning.drained import drain_words
-        from kantopt.planning.first_come import first_come
 
         finder = next(
             (one.by for one in self.incumbent.history if one.placement is placement), "cp-sat"
         )
-        placement, waves = first_come(self.instance, placement, waves, self.last)
+        placement, waves = self.oldest_first(placement, waves)
         known = self.incumbent.known
         rows = tier_rows(
             self.tiers,
@@ -313,6 +312,23 @@ class Run:
             warnings=(*told, *drain_words(self.asked, final)),
             cascade=follows,
         )
+
+    def oldest_first(
+        self, placement: Placement, waves: tuple[Wave, ...]
+    ) -> tuple[Placement, tuple[Wave, ...]]:
+        """Let the oldest of equals have their places, as far as the judge allows."""
+        from kantopt.planning.first_come import first_come
+        from kantopt.verify.replay import replay
+
+        found, order = first_come(self.instance, placement, waves, self.last)
+        if found is placement:
+            return placement, waves
+        faults = (*check(self.instance, found), *replay(self.instance, order)[0])
+        fault = next((each for each in faults if each.rule != Rule.REQUIRED), None)
+        if fault is None:
+            return found, order
+        self.warnings.append(f"who came first among equals was not looked at: {fault}")
+        return placement, waves
 
     def starved(self, *, proved: bool) -> tuple[str, ...]:
         """Say so if the clock ended a run that had the time but not the processor.

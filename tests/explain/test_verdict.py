@@ -182,6 +182,13 @@ def test_without_the_time_to_plan_for_all_a_verdict_speaks_of_the_job_alone() ->
     assert beside_others(alone, Beside(others=0)) is alone
 
 
+def test_a_verdict_that_a_quick_plan_gives_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kantopt.planning.beside.is_small", lambda _: False)
+    jobs = [job(f"p{i}", pods(gpu=8), priority=9) for i in range(4)]
+    told = verdict([*jobs, job("j", pods(gpu=8), priority=1)]).verdict
+    assert told.message.startswith("FITS ALONE, WAITS in a quick plan behind 4 jobs: default/p0, ")
+
+
 def test_what_if_says_whether_a_change_is_enough_beside_others() -> None:
     """With one node more the job has room beside the others; with a quota more it has not."""
     jobs = [job(f"p{i}", pods(gpu=8), priority=9) for i in range(4)]

@@ -148,3 +148,19 @@ def test_what_an_earlier_plan_has_announced_stands() -> None:
     assert first_come(instance, announced, (), announced) == (announced, ())
     swapped, _ = first_come(instance, announced)
     assert [swapped.placed(s) for s in (0, 1)] == [1, 0]
+
+
+def test_an_exchange_that_the_judge_refuses_is_not_made_and_that_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def both_at_once(_: Any, placement: Placement, waves: Any, __: Any) -> tuple[Placement, Any]:
+        return Placement(({Spot(0): 1}, {Spot(0): 1})), waves
+
+    monkeypatch.setattr("kantopt.planning.first_come.first_come", both_at_once)
+    nodes = [{"name": "n", "allocatable": {GPU: 1}}]
+    plan = planned(question(nodes, [], [one_gpu("a", 1), one_gpu("b", 2)]), "fast").plan
+    assert [bind.job for bind in plan.assignments] == ["default/a"]
+    assert any(
+        text.startswith("who came first among equals was not looked at: ") and "2 of 1" in text
+        for text in plan.warnings
+    ), plan.warnings

@@ -81,13 +81,16 @@ def beside_others(verdict: Verdict, found: Beside) -> Verdict:
     if verdict.status not in FITS or not found.others or found.placed:
         return verdict
     alone = verdict.message.partition(": ")[2]
+    others = counted(found.others, "other pending job")
+    quick = "quick " if found.quick else ""
     if found.placed is None:
-        head = f"beside {counted(found.others, 'other pending job')} is open"
+        head = f"beside {others} is open"
     elif found.ahead:
         names = listed(found.ahead, _NAMED)
-        head = f"WAITS behind {counted(len(found.ahead), 'job')}: {names}"
+        where = f"in a {quick}plan " if quick else ""
+        head = f"WAITS {where}behind {counted(len(found.ahead), 'job')}: {names}"
     else:
-        head = f"WAITS in a plan for it and {counted(found.others, 'other pending job')}"
+        head = f"WAITS in a {quick}plan for it and {others}"
     message = f"FITS ALONE, {head}; alone {alone}"
     update = {"status": "FITS_ALONE", "message": message, "behind": found.ahead}
     return verdict.model_copy(update=update)

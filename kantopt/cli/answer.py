@@ -34,6 +34,7 @@ def write_plan(
     plan: "Plan", result: "Result | None", question: "Question", run: Run, shown: Shown
 ) -> None:
     """Write a plan as it was asked for; without a result it is that of the run before."""
+    shown = shown.of(question)
 
     def laid_out(form: opt.Form, to_file: bool) -> str:
         from kantopt.report.actions import action_lines
@@ -55,9 +56,8 @@ def write_plan(
                 further=run.blocks(plan),
                 domains=domains,
                 level=level,
+                source=shown.source,
             )
-        from kantopt.cli.screen import on_screen
-
         blocks = []
         if result is not None:
             size = size_read(question)
@@ -65,7 +65,7 @@ def write_plan(
             blocks = plan_blocks(
                 plan, wide=wide, size=size, domains=domains, level=level, notes=question.notes
             )
-        return on_screen([*blocks, *run.blocks(plan)], shown.color, to_file=to_file)
+        return shown.on_screen([*blocks, *run.blocks(plan)], to_file=to_file)
 
     shown.write(plan, laid_out)
     if not shown.in_table:

@@ -131,7 +131,7 @@ def capacity(
         settings = settings if workers is None else replace(settings, workers=workers)
         progress.reach("planning")
         found = count(question, chosen, wanted, moves, settings, deadline, progress.tell)
-    shown.answer(
+    shown.of(question).answer(
         found,
         found.warnings,
         question.notes,

@@ -143,7 +143,7 @@ def certify(
         if counter_example is not None and better is not None:
             emit(dumped(better.plan, format_of(None, counter_example, "yaml")), counter_example)
         certificate = result.certificate
-        shown.answer(
+        shown.of(question).answer(
             certificate,
             certificate.warnings,
             question.notes,

@@ -89,7 +89,7 @@ def explain(
         chosen = chosen_model(question, model)
         told = explain_apart(question, chosen, name, deadline, what_if or ())
     as_it_stands = replace(question, plan=None)
-    shown.answer(
+    shown.of(question).answer(
         told,
         told.notes,
         question.notes,

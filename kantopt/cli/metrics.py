@@ -57,10 +57,9 @@ def metrics(
         report = report_metrics(question, chosen, slots)
 
     def laid_out(_: opt.Form, to_file: bool) -> str:
-        from kantopt.cli.screen import on_screen
         from kantopt.report.metrics import metrics_blocks
 
-        return on_screen(metrics_blocks(report), color, to_file=to_file)
+        return shown.of(question).on_screen(metrics_blocks(report), to_file=to_file)
 
     shown.write(report, laid_out)
     if not (quiet or shown.in_table):

@@ -168,7 +168,7 @@ def plan(
                     question, chosen, wanted, clear, settings, deadline, progress.reach, solver
                 )
                 progress.end(f"{len(prices.prices)} domains")
-                shown.answer(prices, prices.warnings, question.notes)
+                shown.of(question).answer(prices, prices.warnings, question.notes)
                 code = _prices_code(prices, detailed=detailed_exitcode)
                 return code if stop.signal is None else 128 + stop.signal
             options = {**asdict(settings), "time_limit": time_limit, "deterministic": deterministic}

@@ -135,8 +135,11 @@ def _page(files: list[str], how: "Import") -> tuple[str, tuple[str, ...]]:
 
     question = read_question(files, how)
     picture, notes = picture_of(question, judging_model(question, None)), question.notes
+    source = "" if question.read_as is None else question.read_as.source
     if question.plan is None:
-        return cluster_page(picture, notes), notes
+        return cluster_page(picture, notes, source=source), notes
     domains, level = domains_read(question)
-    page = answer_page(question.plan, picture, notes=notes, domains=domains, level=level)
+    page = answer_page(
+        question.plan, picture, notes=notes, source=source, domains=domains, level=level
+    )
     return page, notes

@@ -1,5 +1,6 @@
 """``kantopt show``."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -32,6 +33,7 @@ def show(
     """
     from kantopt.errors import BadDataError, Problem
     from kantopt.report.layouts import LAYOUTS
+    from kantopt.report.words import source_of
     from kantopt.schema.consistency import check_documents
     from kantopt.schema.files import load_raw
     from kantopt.schema.published import PUBLISHED
@@ -45,5 +47,5 @@ def show(
     document = validate(raws[0], document_class(raws[0], kinds))
     if problems := check_documents([(raws[0], document)]):
         raise BadDataError(problems)
-    shown.answer(document)
+    replace(shown, source=source_of(document)).answer(document)
     return 0

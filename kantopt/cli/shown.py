@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from kantopt.cli.options import Colour, Form
@@ -11,6 +11,7 @@ from kantopt.cli.output import STDOUT, LogForm, check_output_file, complain, dum
 
 if TYPE_CHECKING:
     from kantopt.planning.question import Question
+    from kantopt.report.blocks import Block
     from kantopt.report.size import Size
     from kantopt.schema.base import Part
     from kantopt.schema.picture import Picture
@@ -25,6 +26,20 @@ class Shown:
     color: Colour
     quiet: bool
     log_form: LogForm = "text"
+    source: str = ""
+    """What the cluster was read from, for the words of tables; as ``readAs`` of a plan."""
+
+    def of(self, question: Question) -> Shown:
+        """Return the same for an answer about a question that has been read."""
+        read_as = question.read_as
+        return self if read_as is None else replace(self, source=read_as.source)
+
+    def on_screen(self, blocks: Sequence[Block], *, to_file: bool) -> str:
+        """Render blocks for stdout, or plainly for a file, in the words of the source."""
+        from kantopt.cli.screen import on_screen
+        from kantopt.report.words import blocks_in_words_of
+
+        return on_screen(blocks_in_words_of(self.source, blocks), self.color, to_file=to_file)
 
     @property
     def in_table(self) -> bool:
@@ -98,12 +113,12 @@ class Shown:
                 from kantopt.report.pages import answer_page
 
                 drawn = picture() if picture is not None else None
-                return answer_page(document, drawn, seek=seek, notes=notes, **about)
-            from kantopt.cli.screen import on_screen
-
+                return answer_page(
+                    document, drawn, seek=seek, notes=notes, source=self.source, **about
+                )
             noted = {"notes": notes} if warnings else {}
             blocks = blocks_of(document, wide=form == "wide", **noted, **about)
-            return on_screen(blocks, self.color, to_file=to_file)
+            return self.on_screen(blocks, to_file=to_file)
 
         self.write(document, laid_out)
         if not self.in_table:
@@ -115,8 +130,10 @@ class Shown:
             return
         if self.log_form == "text":
             from kantopt.report.brief import notes_in_a_line
+            from kantopt.report.words import in_words_of
 
             warnings = notes_in_a_line(warnings, notes)
+            warnings = [in_words_of(self.source, text) for text in warnings]
         complain("warning", warnings, self.log_form)
 
 

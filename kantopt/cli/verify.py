@@ -93,7 +93,7 @@ def verify(
 
                 check_snapshot_age(question, max_snapshot_age, utc_now())
             rest = guard(question, given, "the plan")
-        _write_rest(rest, shown)
+        _write_rest(rest, shown.of(question))
         return 12 if rest.cut else 0
     if max_snapshot_age is not None:
         raise UsageError("verify: --max-snapshot-age is for --against")
@@ -121,9 +121,7 @@ def _write(verdict: "Verdict", shown: Shown) -> None:
 
         if form == "name":
             return finding_lines(verdict)
-        from kantopt.cli.screen import on_screen
-
-        return on_screen(verdict_blocks(verdict), shown.color, to_file=to_file)
+        return shown.on_screen(verdict_blocks(verdict), to_file=to_file)
 
     shown.write(verdict, laid_out)
     if not (shown.quiet or shown.in_table):
@@ -138,10 +136,7 @@ def _write_rest(rest: "Guarded", shown: Shown) -> None:
 
         if form == "name":
             return cut_lines(rest.cut)
-        from kantopt.cli.screen import on_screen
-
-        blocks = guarded_blocks(rest.given, rest.done, rest.cut)
-        return on_screen(blocks, shown.color, to_file=to_file)
+        return shown.on_screen(guarded_blocks(rest.given, rest.done, rest.cut), to_file=to_file)
 
     shown.write(rest.plan, laid_out)
     if not shown.quiet:

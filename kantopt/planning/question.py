@@ -209,9 +209,14 @@ def _as_before(how: Import, plans: Sequence[Plan]) -> tuple[Import, bool]:
 
 
 def _read_as(how: Import, foreign: Sequence[RawDocument]) -> ReadAs:
-    if not foreign or is_slurm(foreign[0].data):
-        return ReadAs(source="slurm" if foreign else "kantopt")
-    return ReadAs(source="kubernetes", gated=how.gated, pending=how.pending, topology=how.levels)
+    if not foreign:
+        return ReadAs(source="kantopt")
+    return ReadAs(
+        source="slurm" if is_slurm(foreign[0].data) else "kubernetes",
+        gated=how.gated,
+        pending=how.pending,
+        topology=how.levels,
+    )
 
 
 def _causes(names: Iterable[str]) -> tuple[Liftable, ...]:

@@ -11,7 +11,7 @@ import io
 import itertools
 import os
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -66,8 +66,13 @@ def render(blocks: Sequence[Block], screen: Screen) -> str:
 
 def _printable(block: Block) -> Block:
     """Names are anything that a document holds; a terminal must not obey them."""
+    return with_texts(block, escaped)
+
+
+def with_texts(block: Block, change: Callable[[str], str]) -> Block:
+    """Return a block in which each text is changed."""
     texts = {
-        each.name: _escaped_all(getattr(block, each.name))
+        each.name: _changed(getattr(block, each.name), change)
         for each in fields(block)
         if each.name not in _OURS
     }
@@ -78,9 +83,11 @@ _OURS = ("style", "styles", "indent", "right")
 """Fields of blocks that hold no text of documents."""
 
 
-def _escaped_all(texts: Any) -> Any:
-    """Escape a text, or all texts of a tuple however deep."""
-    return escaped(texts) if isinstance(texts, str) else tuple(map(_escaped_all, texts))
+def _changed(texts: Any, change: Callable[[str], str]) -> Any:
+    """Change a text, or all texts of a tuple however deep."""
+    if isinstance(texts, str):
+        return change(texts)
+    return tuple(_changed(text, change) for text in texts)
 
 
 def in_lines(texts: Iterable[str]) -> str:

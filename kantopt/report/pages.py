@@ -25,6 +25,7 @@ def answer_page(
     seek: str = "",
     notes: Sequence[str] = (),
     further: Sequence[Block] = (),
+    source: str = "",
     **about: Any,
 ) -> str:
     """Write an answer of a kind that ``LAYOUTS`` has as a page.
@@ -42,11 +43,15 @@ def answer_page(
         What was noted when the cluster was read.
     further
         Blocks that the caller has to add.
+    source
+        What the cluster was read from, for the words.
     about
         What the layout takes beside the document; for plans, domains and level alone.
     """
     if isinstance(document, Plan):
-        return _page("plan", picture, *plan_sections(document, **about), notes, further)
+        return _page(
+            "plan", picture, *plan_sections(document, **about), notes, further, source=source
+        )
     blocks = blocks_of(document, wide=True, **about)
     drawings: Sequence[str] = ()
     if isinstance(document, Simulation):
@@ -62,14 +67,15 @@ def answer_page(
         further,
         drawings=drawings,
         of="the better plan" if better else "",
+        source=source,
         seek=seek,
     )
 
 
-def cluster_page(picture: Picture, notes: Sequence[str] = ()) -> str:
+def cluster_page(picture: Picture, notes: Sequence[str] = (), *, source: str = "") -> str:
     """Write the page of a cluster as it stands: what is on it, and who waits why."""
     pending = list(pending_table(picture.waiting, None))
-    return _page("the cluster", picture, _as_it_stands(picture), pending, notes)
+    return _page("the cluster", picture, _as_it_stands(picture), pending, notes, source=source)
 
 
 def _page(
@@ -82,6 +88,7 @@ def _page(
     drawings: Sequence[str] = (),
     of: str = "",
     seek: str = "",
+    source: str = "",
 ) -> str:
     fault: tuple[Block, ...] = ()
     name = ""
@@ -100,6 +107,7 @@ def _page(
         drawings=drawings,
         of=of,
         seek=seek,
+        source=source,
     )
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.cli.conftest import ROOT, Cli
 from tests.formats.cluster_objects import Object, node, pod
 
 HELD = [{"name": "kantopt/hold"}]
 LEVEL = "example.org/row"
+FIXTURES = ROOT / "tests/formats/fixtures"
 
 
 def cluster(**of_the_gated: Any) -> list[Object]:
@@ -49,6 +50,18 @@ def test_a_plan_says_how_its_input_was_read() -> None:
         "pending": ["default/held"],
         "topology": [LEVEL],
     }
+
+
+def test_a_plan_for_slurm_says_so_and_jobs_that_were_held_are_there_again(cli: Cli) -> None:
+    held = sorted(map(str, (FIXTURES / "slurm/gpus-22.05-text").iterdir()))
+    options = ("--gated", "--pending", "root/*", "--engine", "fast")
+    assert cli("plan", *held, *options, "-O", "slurm.json", "-q").code == 0
+    plan = json.loads(Path("slurm.json").read_text())
+    assert plan["metadata"]["readAs"] == {"source": "slurm", "gated": True, "pending": ["root/*"]}
+    assert [item["job"] for item in plan["assignments"]] == ["root/22", "root/22"]
+    assert cli("verify", *held, "slurm.json").code == 0
+    rest = cli("verify", *(x for name in held for x in ("--against", name)), "slurm.json")
+    assert rest.code == 0, rest.out + rest.err
 
 
 def test_a_plan_of_native_documents_says_so(cli: Cli) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from kantopt.report.blocks import Block, Paragraph, Table, escaped
 from kantopt.report.page.columns import picture_columns
 from kantopt.report.picture import in_use
+from kantopt.report.words import blocks_in_words_of, in_words_of
 from kantopt.schema.picture import Picture
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def page(
     drawings: Sequence[str] = (),
     of: str = "",
     seek: str = "",
+    source: str = "",
 ) -> str:
     """Write a page.
 
@@ -57,13 +59,17 @@ def page(
         What the map shows, where that is not plain.
     seek
         What the map's search is for when the page opens.
+    source
+        What the cluster was read from: the page is in its words.
     """
+    lead, rest = blocks_in_words_of(source, lead), blocks_in_words_of(source, rest)
     heads = [block for block in lead if isinstance(block, Paragraph)]
     first = heads[0] if heads else Paragraph(what)
     tables = [block for block in (*lead, *rest) if isinstance(block, Table)]
     data = {
-        "picture": None if picture is None else picture_columns(picture),
+        "picture": None if picture is None else picture_columns(picture, source),
         "seek": escaped(seek),
+        "pod": in_words_of(source, "pod"),
         "tables": [_further_rows(table) for table in tables],
     }
     style, script = _text_of("page.css"), "\n".join(map(_text_of, _SCRIPTS))

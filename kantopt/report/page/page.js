@@ -41,7 +41,7 @@ function map(model) {
   function words() {
     if (view.wave === 0) return "Before the plan";
     const { id, after, bound, moved, evicted } = model.waves[view.wave - 1];
-    const done = [[bound, "bound"], [moved, "moved"], [evicted, "evicted"]].filter(([pods]) => pods).map(([pods, what]) => `${plural(pods, "pod")} ${what}`);
+    const done = [[bound, "bound"], [moved, "moved"], [evicted, "evicted"]].filter(([pods]) => pods).map(([pods, what]) => `${plural(pods, given.pod)} ${what}`);
     const waits = after.length ? `, waits for ${after.length > 6 ? plural(after.length, "wave") : after.join(", ")}` : "";
     const place = view.wave === last ? "After the plan" : `After ${view.wave} of ${plural(last, "wave")}`;
     return `${place}. Wave ${id}: ${done.join(", ") || "moves within nodes"}${waits}`;

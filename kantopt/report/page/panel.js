@@ -19,9 +19,9 @@ function search(model, text, wave) {
     }
   }
   const words = [];
-  if (jobs.size) words.push(`${plural(jobs.size, "job")} with ${plural(pods, "pod")} on ${plural(holding.size, "node")}`);
+  if (jobs.size) words.push(`${plural(jobs.size, "job")} with ${plural(pods, given.pod)} on ${plural(holding.size, "node")}`);
   const waits = [...jobs].filter((job) => job.waits);
-  if (waits.length) words.push(jobs.size === 1 ? `${waits[0].waits.pods} of ${waits[0].waits.wanted} pods wait` : `${waits.length} of them wait`);
+  if (waits.length) words.push(jobs.size === 1 ? `${waits[0].waits.pods} of ${waits[0].waits.wanted} ${given.pod}s wait` : `${waits.length} of them wait`);
   if (named.size) words.push(`${plural(named.size, "node")} of that name, kind or state`);
   return { jobs, nodes, named, words: words.join("; ") || "nothing has that in its name" };
 }
@@ -42,7 +42,7 @@ function ofNode(model, node, view, act) {
   return [
     make("h3", {}, make("b", {}, node.name)),
     make("p", { class: "dim" }, [pathOf(node.domain), node.kind].filter(Boolean).join(" · ")),
-    node.marks.length ? make("p", { class: "bad" }, `Closed to pods: ${node.marks.join(", ")}`) : null,
+    node.marks.length ? make("p", { class: "bad" }, `Closed to ${given.pod}s: ${node.marks.join(", ")}`) : null,
     make("ul", {}, ...held.map(([resource, r]) => make("li", {}, `${number(usedOf(node, r, view.wave), resource)} of ${amountOf(node.offers[r], resource)} in use`))),
     rows.length ? listed(rows) : make("p", { class: "dim" }, "Nothing runs here."),
   ];
@@ -56,8 +56,8 @@ function ofJob(model, job, view, act) {
   return [
     make("h3", {}, make("b", {}, job.name)),
     make("p", { class: "dim" }, `priority ${job.priority}`),
-    job.waits ? make("p", { class: "warn" }, `${job.waits.pods} of ${job.waits.wanted} pods wait: ${job.waits.why}`) : null,
-    rows.length ? listed(rows) : make("p", { class: "dim" }, "None of its pods runs at this moment."),
+    job.waits ? make("p", { class: "warn" }, `${job.waits.pods} of ${job.waits.wanted} ${given.pod}s wait: ${job.waits.why}`) : null,
+    rows.length ? listed(rows) : make("p", { class: "dim" }, `None of its ${given.pod}s runs at this moment.`),
   ];
 }
 

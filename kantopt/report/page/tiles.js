@@ -44,7 +44,7 @@ function tile(model, domain, view, act) {
   const shares = domain.nodes.map((node) => shareOf(model, node, view)).filter((share) => share !== null);
   const mean = shares.length ? percent(shares.reduce((a, b) => a + Math.min(b, 1), 0) / shares.length) : "-";
   const words = [plural(domain.nodes.length, "node"), fill(model, domain.nodes, view) + " in use"];
-  if (marked) words.push(`${marked} closed to pods`);
+  if (marked) words.push(`${marked} closed to ${given.pod}s`);
   if (found) words.push(`${found} found`);
   return make(
     "button",

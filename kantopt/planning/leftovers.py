@@ -12,7 +12,6 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Rule
 from kantopt.search.cascade import evicts
 from kantopt.verify.replay import replay
-from kantopt.verify.rules import check
 
 if TYPE_CHECKING:
     from kantopt.planning.run import Run
@@ -32,17 +31,15 @@ def with_leftovers(run: Run, placement: Placement, waves: tuple[Wave, ...]) -> t
     if deadline.cuts():
         return waves
     from kantopt.problem.aftermath import leftover_question
-    from kantopt.search.portfolio import best_of
+    from kantopt.search.engine.incumbent import Incumbent
+    from kantopt.search.portfolio import run_portfolio
 
     question, pending_of = leftover_question(instance, placement)
-    filled, _ = best_of(
-        question, deadline, run.options.strategies, tiers_of(question), seed=run.options.seed
-    )
-    if check(question, filled):
-        return waves
+    best = Incumbent(question, tiers_of(question), question.current)
+    run_portfolio(best, deadline, run.options.strategies, seed=run.options.seed)
     binds = [
         Action("", "bind", pending_of[s], pods, None, spot, leftover=True)
-        for s, spot, pods in filled.items()
+        for s, spot, pods in best.placement.items()
         if s in pending_of
     ]
     if not binds:

@@ -27,7 +27,7 @@ from kantopt.schema.hints import did_you_mean, one_of
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.prices import Price, PriceList, PriorityVictims
 from kantopt.search.engine.incumbent import Incumbent
-from kantopt.search.portfolio import best_of
+from kantopt.search.portfolio import run_portfolio
 from kantopt.search.sequence import sequence
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
 from kantopt.shares import PRICES_FIRST, WRITING_PRICES
@@ -171,8 +171,7 @@ def _price(rows: list[_Row], options: Options, deadline: Deadline) -> None:
             return
         share = ending.share(1 / (len(rows) - i))
         strategies = options.strategies or _STRATEGIES
-        placement, strategy = best_of(row.instance, share, strategies, row.tiers, seed=options.seed)
-        row.incumbent.offer(placement, strategy.value)
+        run_portfolio(row.incumbent, share, strategies, seed=options.seed)
 
 
 def _prove(

@@ -25,7 +25,7 @@ from kantopt.schema import plan as docs
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Tally, Technique
-from kantopt.search.portfolio import best_of
+from kantopt.search.portfolio import run_portfolio
 from kantopt.search.schedule import (
     BESIDE,
     LAST,
@@ -33,7 +33,7 @@ from kantopt.search.schedule import (
     SQUEAKY_WHEEL,
     techniques,
 )
-from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
+from kantopt.search.strategy import DEFAULT_PORTFOLIO
 from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.unplaced import never_placed
 from kantopt.verify.rules import check, check_standing
@@ -160,7 +160,8 @@ class Run:
 
             searched = incumbent.searched
             placement = construct(searched, deadline, strategy, relocate=True, start=last)
-            self._take(placement, strategy)
+            incumbent.offer(placement, strategy.value)
+            self.strategy = strategy.value
 
     def construct(self) -> None:
         """Find a plan fast."""
@@ -170,24 +171,25 @@ class Run:
         if not strategies and (short or self._left_to_repair()):
             strategies = DEFAULT_PORTFOLIO[:1]
         began = elapsed()
-        placement, strategy = best_of(
-            self.incumbent.searched,
-            deadline,
-            strategies,
-            self.tiers,
-            seed=self.options.seed,
-            found=self._take,
-            tally=self.incumbent.tally,
-        )
+        best = self.incumbent
+        # Beside an earlier plan: its moves may be used up, so that others begin afresh.
+        fresh = best
+        if self.last is not None:
+            fresh = Incumbent(self.instance, self.tiers, self.instance.current, tally=best.tally)
+        made = run_portfolio(fresh, deadline, strategies, seed=self.options.seed)
         self.cut = deadline.cuts()
-        self._take(placement, strategy)
-        self._tidy(placement, deadline)
+        constructed = fresh.placement
+        if fresh is best or best.offer(constructed, fresh.best.by) or not self.strategy:
+            self.strategy = made.value
+        if len(best.history) == 1:
+            self._tell()
+        self._tidy(constructed, deadline)
         come_nearer(self.incumbent, self.last, deadline.share(shares.RETURNING))
         if self.options.engine == "fast":
             self._regroup(deadline)
         from kantopt.search.cascade import evicts
 
-        if evicts(self.instance, placement):
+        if evicts(self.instance, constructed):
             # What the victims would do next takes about as long again, and what fills their room.
             self.reserve += min(2 * (elapsed() - began), 0.1 * self.deadline.remaining())
 
@@ -199,14 +201,6 @@ class Run:
         from kantopt.search.repair.improve import suffices
 
         return suffices(instance, self.tiers)
-
-    def _take(self, placement: Placement, strategy: Strategy) -> None:
-        """Take a placement of the fast path."""
-        better = self.incumbent.offer(placement, strategy.value)
-        if not (better or self.strategy):
-            self._tell()
-        if better or not self.strategy:
-            self.strategy = strategy.value
 
     def _tidy(self, fresh: Placement, deadline: Deadline) -> None:
         """Move pods for goals that are not reached yet.

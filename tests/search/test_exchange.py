@@ -15,8 +15,9 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.extends import load_model
 from kantopt.search.construct import construct
+from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.exchange import exchange, most_that_add_up
-from kantopt.search.portfolio import best_of
+from kantopt.search.portfolio import run_portfolio
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
@@ -55,8 +56,9 @@ def test_four_small_jobs_take_the_nodes_of_a_large_one() -> None:
 def test_the_portfolio_exchanges() -> None:
     jobs = [gang("large", 4), *(gang(f"small-{k}", 2) for k in range(2))]
     instance = question(FOUR_NODES, jobs, objectives=OBJECTIVES)
-    placement, _ = best_of(instance, FOREVER, (), tiers_of(instance))
-    assert where(instance, placement, "large") == {}
+    best = Incumbent(instance, tiers_of(instance), instance.current)
+    run_portfolio(best, FOREVER, ())
+    assert where(instance, best.placement, "large") == {}
 
 
 @pytest.mark.parametrize("why", ["it must be placed", "it matters more"])

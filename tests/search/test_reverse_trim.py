@@ -99,10 +99,6 @@ def test_a_plan_that_it_finds_counts_once(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(portfolio, "construct", construct)
     tiers = tiers_of(instance)
     best = Incumbent(instance, tiers, instance.current)
-
-    def found(placement: Placement, strategy: Strategy) -> None:
-        best.offer(placement, strategy.value)
-
-    portfolio.best_of(instance, FOREVER, (), tiers, found=found, tally=best.tally)
+    portfolio.run_portfolio(best, FOREVER, ())
     assert best.placement is frugal
     assert best.tally.of("reverse-trim").plans == 1

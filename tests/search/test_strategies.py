@@ -15,7 +15,8 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric
 from kantopt.schema.zone import StrategyName
-from kantopt.search.portfolio import best_of
+from kantopt.search.engine.incumbent import Incumbent
+from kantopt.search.portfolio import run_portfolio
 from kantopt.search.state import State, rooms
 from kantopt.search.stranded import Stranded
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
@@ -217,10 +218,11 @@ def test_the_portfolio_keeps_the_best_and_stops_at_the_bound() -> None:
     spread = built(instance, Strategy.LEAST_ALLOCATED)
     assert measure(instance, spread, tiers)[-1] == 1
     chosen = (Strategy.LEAST_ALLOCATED, Strategy.BEST_FIT, Strategy.FGD, Strategy.LOOKAHEAD)
-    placement, strategy = best_of(instance, FOREVER, chosen, tiers)
-    assert strategy is Strategy.BEST_FIT
-    assert measure(instance, placement, tiers) == (0, 0, 0)
-    assert best_of(instance, FOREVER, (), tiers)[1] in DEFAULT_PORTFOLIO
+    best = Incumbent(instance, tiers, instance.current)
+    assert run_portfolio(best, FOREVER, chosen) is Strategy.BEST_FIT
+    assert best.values == (0, 0, 0)
+    another = Incumbent(instance, tiers, instance.current)
+    assert run_portfolio(another, FOREVER, ()) in DEFAULT_PORTFOLIO
 
 
 def test_gpu_resources_count_whatever_they_are_called() -> None:

@@ -14,6 +14,9 @@ from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.known import Bound
 from kantopt.search.told import Begun, Found, LeftOut, Note
 
+WORK_PER_SECOND = 0.05
+"""Deterministic seconds per second of the time limit: few enough that the clock rarely decides."""
+
 
 @dataclass(frozen=True, slots=True)
 class Started:
@@ -71,10 +74,16 @@ def search_task(
     options: Options,
     until: Deadline,
     workers: int,
-    work: float | None = None,
     forbidden: Sequence[Placement] = (),
+    part: float = 1.0,
 ) -> SearchTask:
-    """Ask for a better placement than the incumbent, and for bounds."""
+    """Ask for a better placement than the incumbent, and for bounds.
+
+    Where the clock does not decide, the limit of work is that of the whole run, or a part of it.
+    """
+    work = None
+    if until.deterministic and until.asked is not None:
+        work = until.asked * WORK_PER_SECOND * part
     return SearchTask(
         instance=incumbent.searched,
         tiers=incumbent.tiers,

@@ -194,9 +194,9 @@ def _prove(
             if deadline.over():
                 return
             share = until.share(1 / (len(queue) - i))
-            process.begin(
-                search_task(row.incumbent, options, share, options.workers), row.incumbent
-            )
+            part = 1 / len(queue)
+            task = search_task(row.incumbent, options, share, options.workers, part=part)
+            process.begin(task, row.incumbent)
             process.wait(deadline, "last word")  # what comes after it is about the next one
             row.impossible = process.infeasible and bool(row.incumbent.missing)
             row.warnings += [f"{row.domain}: {text}" for text in process.warnings]

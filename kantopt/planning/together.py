@@ -18,9 +18,6 @@ from kantopt.search.schedule import BESIDE, REPAIR
 if TYPE_CHECKING:
     from kantopt.planning.run import Run
 
-WORK_PER_SECOND = 0.05
-"""Deterministic seconds per second of the time limit: few enough that the clock rarely decides."""
-
 
 def until_last_word(deadline: Deadline) -> Deadline:
     """Return when an exact search is to stop so that its last word comes in time."""
@@ -62,8 +59,7 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
         beside = _moves_first(run, deadline)
     if not (late or incumbent.optimal or options.engine == "fast"):
         workers = options.workers - 1 if beside else options.workers
-        until, work = until_last_word(deadline), _work(deadline)
-        task = search_task(incumbent, options, until, workers, work, forbidden)
+        task = search_task(incumbent, options, until_last_word(deadline), workers, forbidden)
         with run.solver or SolverProcess() as process:
             run.solver = None  # used up
             process.begin(task, incumbent)
@@ -104,13 +100,6 @@ def _moves_first(run: Run, deadline: Deadline) -> bool:
         return True
     _chains(run, deadline if counted else deadline.share(shares.CHAINS_BEFORE))
     return False
-
-
-def _work(deadline: Deadline) -> float | None:
-    """Deterministic seconds that the exact search may spend; ``None`` if the clock decides."""
-    if not deadline.deterministic or deadline.asked is None:
-        return None
-    return deadline.asked * WORK_PER_SECOND
 
 
 def _get_ready_to_end(run: Run) -> None:

@@ -9,15 +9,18 @@ import pytest
 
 from kantopt.clock import Deadline, Stop, elapsed
 from kantopt.errors import UsageError
+from kantopt.planning.messages import WORK_PER_SECOND, SearchTask
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.prices import price_list
 from kantopt.planning.question import Question
+from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.wanted import model_for, wanted_job
 from kantopt.report.blocks import Screen, render
 from kantopt.report.prices import price_blocks, price_lines
 from kantopt.schema.extends import load_model
 from kantopt.schema.prices import PriceList
+from kantopt.search.engine.incumbent import Incumbent
 from tests.oracle import best
 from tests.questions import question
 
@@ -106,6 +109,24 @@ def test_one_domain_can_be_asked_for_and_the_fast_engine_proves_nothing() -> Non
     (price,) = priced("rack=r2", engine="fast").prices
     assert (price.domain, price.status) == ("r2", "FEASIBLE")
     assert [each.pods for each in price.victims] == [1]
+
+
+def test_the_proofs_of_a_deterministic_run_share_its_work_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So that none of them is ended by the clock."""
+    begin, work = SolverProcess.begin, []
+
+    def noted(process: SolverProcess, task: SearchTask, incumbent: Incumbent) -> None:
+        work.append(task.work)
+        begin(process, task, incumbent)
+
+    monkeypatch.setattr(SolverProcess, "begin", noted)
+    deadline = Deadline(elapsed() + 30.0, deterministic=True)
+    assert deadline.at is not None
+    found = price_list(racks(), load_model("preemption"), JOB, "rack", Options(), deadline)
+    assert work == [pytest.approx(deadline.at * WORK_PER_SECOND / len(work))] * len(work) != []
+    assert [price.status for price in found.prices] == [each.status for each in priced().prices]
 
 
 @pytest.mark.parametrize("place", ["racks", "rack=r9", "host"])

@@ -138,7 +138,7 @@ class JobsReader:
         whole = self.is_whole(record)
         if piece.state != "pending" or piece.chosen:
             return self._standing_podsets(piece, standing, whole)
-        shape = wanted(record, whole=whole)
+        shape = wanted(record, whole=whole, offers=self._offers(record))
         if whole:
             shape = replace(shape, amounts=self._at_least(shape.amounts, record))
         required = sorted(set(record.hosts("ReqNodeList")))
@@ -200,15 +200,19 @@ class JobsReader:
 
     def _at_least(self, amounts: Amounts, record: Record) -> Amounts:
         """Raise what a job asks for to what each node that it may get offers anyway."""
-        around = self._around
-        hosts = {host for name in partitions_of(record) for host in around.members.get(name, ())}
-        offers = [around.offered[host] for host in hosts if host in around.offered]
+        offers = self._offers(record)
         floor = {
             key: min(offer.get(key, 0) for offer in offers) for offer in offers[:1] for key in offer
         }
         raised = {key: max(amounts.get(key, 0), floor.get(key, 0)) for key in {*amounts, *floor}}
         raised[GPU] = max(raised.get(GPU, 0), sum(raised[key] for key in types_of(raised)))
         return {key: amount for key, amount in sorted(raised.items()) if amount}
+
+    def _offers(self, record: Record) -> list[Amounts]:
+        """Return what each node of a job's partitions offers."""
+        around = self._around
+        hosts = {host for name in partitions_of(record) for host in around.members.get(name, ())}
+        return [around.offered[host] for host in hosts if host in around.offered]
 
     def _podset(
         self,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kantopt.formats.slurm.records import Record
@@ -30,11 +31,12 @@ def is_exclusive(record: Record) -> bool:
     return record.text("OverSubscribe").upper() in ("NO", "USER", "MCS", "TOPO")
 
 
-def wanted(record: Record, *, whole: bool) -> Shape:
+def wanted(record: Record, *, whole: bool, offers: Sequence[Amounts] = ()) -> Shape:
     """Return what a job that waits asks for.
 
     A job that says how many tasks it has and not on how many nodes they lie is split by tasks,
-    which may share nodes; any other by nodes.
+    which may share nodes; any other by nodes. GPUs of a job that names no number of nodes, and that
+    no node holds alone, lie on the fewest nodes that hold them in equal parts.
 
     Parameters
     ----------
@@ -42,6 +44,8 @@ def wanted(record: Record, *, whole: bool) -> Shape:
         The job.
     whole
         Whether it takes whole nodes.
+    offers
+        What each node of its partitions offers.
     """
     tasks = max(record.number("NumTasks"), 1)
     total = _tres(record, "ReqTRES", "TRES")
@@ -55,6 +59,8 @@ def wanted(record: Record, *, whole: bool) -> Shape:
     split = high is None and low == 1 and tasks > 1 and not (whole or required or each_node)
     if split and not _tasks_per_node(record) and _divides(_gres(record, "TresPerJob"), tasks):
         return _by_task(record, total, tasks, cpus)
+    if high is None and low == 1:
+        low = _fewest(_gres(record, "TresPerJob"), offers)
     per_node = -(-cpus // low)
     amounts = {name: n for name, n in share(total, low).items() if name != "cpu"}
     amounts |= share({k: n for k, n in total.items() if k == "memory"}, counted or low)
@@ -80,6 +86,17 @@ def _nodes(record: Record, tasks: int) -> tuple[int, int | None, int]:
         per_node = _tasks_per_node(record)
         low = min(low, max(counted, -(-tasks // per_node) if per_node else 1))
     return low, high, counted
+
+
+def _fewest(total: Amounts, offers: Sequence[Amounts]) -> int:
+    """Return on how many nodes an amount lies in equal parts; 1 if no number of them holds it."""
+    whole = math.gcd(*total.values())
+    for parts in range(1, min(whole, len(offers)) + 1):
+        part = {name: amount // parts for name, amount in total.items()}
+        holding = (all(offer.get(name, 0) >= n for name, n in part.items()) for offer in offers)
+        if whole % parts == 0 and sum(holding) >= parts:
+            return parts
+    return 1
 
 
 def _sockets(record: Record) -> int:

@@ -104,6 +104,29 @@ def test_options_of_a_submission_are_amounts_of_each_pod(
     assert (podset.count, amounts(podset)) == (count, wants), options
 
 
+@pytest.mark.parametrize(
+    ("gpus", "count", "each"),
+    [(8, 1, 8), (12, 2, 6), (16, 2, 8), (32, 4, 8), (17, 1, 17), (40, 1, 40)],
+    ids=str,
+)
+def test_gpus_that_no_node_holds_alone_lie_on_the_fewest_nodes_in_equal_parts(
+    gpus: int, count: int, each: int
+) -> None:
+    # --gpus, without --nodes, on nodes of eight
+    fields = "NumNodes=1 NumCPUs=1 NumTasks=1 CPUs/Task=1 MinMemoryNode=4G TRES=cpu=1,node=1"
+    (podset,) = job_of(f"{fields} TresPerJob=gres:gpu:{gpus}").pod_sets
+    assert (podset.count, podset.min_count) == (count, None)
+    assert amounts(podset) == {"cpu": 1, "memory": "4Gi", "nvidia.com/gpu": each}
+    assert bool(podset.pod_anti_affinity) == (count > 1)
+    (podset,) = job_of(f"{fields} TresPerJob=gres:gpu:h100:{gpus}").pod_sets
+    assert (podset.count, amounts(podset)["gres/gpu:h100"]) == (count, each)
+
+
+def test_gpus_of_a_job_that_names_its_nodes_lie_on_these() -> None:
+    (podset,) = job_of("NumNodes=1-1 NumCPUs=1 NumTasks=1 TresPerJob=gres:gpu:16").pod_sets
+    assert (podset.count, amounts(podset)["nvidia.com/gpu"]) == (1, 16)
+
+
 def test_the_fewest_nodes_are_those_of_the_tres_where_slurm_expects_to_give_more() -> None:
     # --nodes=2-3, when Slurm has looked at it once
     job = job_of(

@@ -26,7 +26,7 @@ def render(
         ),
     ],
     to: Annotated[
-        Literal[TargetName, "svg", "html"],
+        Literal[TargetName, "kai", "svg", "html"],
         typer.Option(
             "--to",
             help="Who is to follow the plan, or svg: a picture, html: a page.",
@@ -76,17 +76,20 @@ def render(
 ) -> int:
     """Turn a plan into what others follow, a picture or a page.
 
-    kubectl: evictions with uid and resourceVersion, patches of gated pods with tests that fail
-    if the plan is stale; with --shell a script that checks, waits, and says what it cannot do
+    kubectl: evictions with uid and resourceVersion, patches of gated pods with tests that fail if
+    the plan is stale; with --shell a script that checks, waits, and says what it cannot do
     (docs/with-kubernetes.md). koordinator, kueue, volcano: YAML documents, wave by wave, with
-    comments on what they enforce and what is left to you. slurm: a shell script of scontrol
-    calls that checks before it acts, waits in between, and goes on where it was ended. svg: the
-    nodes by topology domain, what runs on them, what leaves and what arrives, before and after
-    the plan. html: one file to open in a browser, with a map from wave to wave, objectives and
-    bounds, actions, and who waits why. Changes nothing itself.
+    comments on what they enforce and what is left to you. slurm: a shell script of scontrol calls
+    that checks before it acts, waits in between, and goes on where it was ended. svg: the nodes
+    by topology domain, what runs on them, what leaves and what arrives, before and after the
+    plan. kai: an error that says what to use instead. html: one file to open in a browser, with a
+    map from wave to wave, objectives and bounds, actions, and who waits why. Changes nothing
+    itself.
     """
     from kantopt.cli.progress import Progress
 
+    if to == "kai":
+        raise UsageError(_NOT_FOR_KAI)
     check_output_file(output_file, files)
     asked = Asked(shell, tuple(gate or ()), wave, evict_anyway, admission, flavor, kueue_api)
     taken = frozenset() if to == "svg" or to == "html" else TARGETS[to].takes
@@ -104,6 +107,13 @@ def render(
     if not quiet:
         complain("warning", notes)
     return 0
+
+
+_NOT_FOR_KAI = (
+    "--to kai: found a scheduler that takes no places from outside (its BindRequests are its own), "
+    "expected --to kubectl: KAI keeps to the node selector that this adds to gated pods "
+    "(docs/with-kai.md)"
+)
 
 
 def _plan(files: list[str]) -> "Plan":

@@ -81,7 +81,7 @@ class JobsReader:
         wish = dict(gang.wish)
         if ref is not None and ref.dialect is Dialect.KAI and not wish:
             wish = level_wish(first)
-        wish |= self._tier(gang)
+        wish |= self._tier(gang) | self._within(gang, first)
         own = {repr(sorted(fields["wish"].items())) for fields in sets}
         if len(sets) > 1 and len(own) == 1 and len({fields["role"] for fields in sets}) == 1:
             # What a selector tells apart is still one role, and its closeness is the whole's.
@@ -256,17 +256,20 @@ class JobsReader:
             return {}
         return {"required" if gang.tier_is_hard else "preferred": level}
 
+    def _within(self, gang: Gang, first: Pod) -> Wish:
+        """Return the finest of several levels: its domains lie in those of the others."""
+        found = [level for key in gang.within if (level := self._known(key, first)) is not None]
+        names = [level.name for level in self.levels.topology.levels]
+        return {"required": max(found, key=names.index)} if found else {}
+
     def _request(self, wish: Wish, count: int, first: Pod) -> TopologyRequest | None:
         """Make a topology request of the levels that the cluster has."""
         fields: dict[str, Any] = {}
         for field, value in wish.items():
             if field == "pod_set_slice_size":
                 continue
-            level = self._level(str(value))
-            if level is None:
-                text = "levels that jobs ask for and the topology lacks are left out"
-                self._notes.add(text, f"{value} of {first.full_name}")
-            else:
+            level = self._known(str(value), first)
+            if level is not None:
                 fields[field] = level
         size = int(wish.get("pod_set_slice_size", 1))
         if "pod_set_slice_required_topology" in fields:
@@ -280,10 +283,15 @@ class JobsReader:
                 fields["pod_set_slice_size"] = size
         return TopologyRequest(**fields) if fields else None
 
-    def _level(self, wanted: str) -> str | None:
+    def _known(self, wanted: str, first: Pod) -> str | None:
+        """Return the name of a level that a job asks for; one that is not there is noted."""
         if wanted == HOSTNAME:
             self.levels = with_hostname(self.levels)
-        return self.levels.name(wanted)
+        level = self.levels.name(wanted)
+        if level is None:
+            text = "levels that jobs ask for and the topology lacks are left out"
+            self._notes.add(text, f"{wanted} of {first.full_name}")
+        return level
 
 
 def unused(name: str, taken: Iterable[str]) -> str:

@@ -29,6 +29,8 @@ class Gang:
     role_min: dict[str, int] = field(default_factory=dict)
     wish: Wish = field(default_factory=dict)
     role_wish: dict[str, Wish] = field(default_factory=dict)
+    within: tuple[str, ...] = ()
+    """Levels of each of which one domain is to hold all pods."""
     tier: int | str | None = None
     """Volcano's highest tier, whose level only its HyperNodes tell."""
     tier_is_hard: bool = False
@@ -167,13 +169,13 @@ def _number(pods: Sequence[Pod], annotation: str) -> int | None:
 
 def _native(spec: View) -> Gang:
     policy = spec.at("schedulingPolicy")
-    keys = [item.text("key") for item in spec.at("schedulingConstraints").list("topology")]
+    constraints = spec.at("schedulingConstraints").list("topology")
     minimum = 0
     if "gang" in policy:
         minimum = bounded(policy.at("gang").integer("minCount", 0) or 1)
     return Gang(
         min_count=minimum,
-        wish={"required": keys[0]} if keys else {},
+        within=tuple(item.name("key") for item in constraints),
         priority=spec.integer("priority"),
         priority_class=spec.text("priorityClassName"),
         preemption_policy=spec.choice("preemptionPolicy", POLICIES, "") or None,

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kantopt.formats.kubernetes_nodes import read_selector
+from kantopt.errors import Problem
+from kantopt.formats.kubernetes_nodes import read_selector, read_term
 from kantopt.formats.pods import Pod
 from kantopt.formats.view import View
+from kantopt.schema.eligibility import affinity_matches
 from kantopt.schema.selection import selector_matches
+from kantopt.schema.snapshot import Node
 
 OURS = "kantopt/reservation"
 """Label of reservations that a plan makes (``render/koordinator.py``); the next makes others."""
 _AFFINITY = "scheduling.koordinator.sh/reservation-affinity"
+_TERMS = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def is_owner(pod: Pod, reservation: View) -> bool:
@@ -53,15 +57,23 @@ def wants_one(pod: Pod) -> bool:
 def admits(pod: Pod, reservation: View) -> bool:
     """Whether a reservation is one of those that a pod asks for; most ask for none.
 
-    One that lists terms asks for none that is known: only names and labels are compared.
+    It is known by name and by labels, and meets one of the terms, where there are any.
     """
     wish = _wish(pod)
     name, selector = wish.get("name"), wish.get("reservationSelector") or {}
-    if not {*wish} <= {"name", "reservationSelector", "tolerations"}:
+    if not {*wish} <= {"name", "reservationSelector", "tolerations", _TERMS}:
         return False
-    labels = reservation.at("metadata").words("labels")
-    return name in (None, "", reservation.at("metadata").text("name")) and (
-        isinstance(selector, dict) and all(labels.get(key) == v for key, v in selector.items())
+    problems: list[Problem] = []
+    required = View(wish, "", (), problems).at(_TERMS)
+    terms = [read_term(term) for term in required.list("reservationSelectorTerms")]
+    if problems or (_TERMS in wish and not terms):
+        return False
+    own = reservation.at("metadata")
+    place = Node.model_construct(name=own.text("name"), labels=own.words("labels"))
+    return name in (None, "", place.name) and (
+        isinstance(selector, dict)
+        and all(place.labels.get(key) == v for key, v in selector.items())
+        and affinity_matches(terms, place)
     )
 
 

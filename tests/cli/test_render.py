@@ -44,6 +44,13 @@ def test_what_is_only_advised_is_counted_when_a_plan_is_rendered(files: Path, cl
         assert "warning: " in cli("render", "plan.json", "--to", target).err, target
 
 
+def test_for_kai_it_is_said_that_patches_of_gated_pods_are_what_it_keeps_to(cli: Cli) -> None:
+    done = cli("render", "plan.json", "--to", "kai")
+    assert (done.code, done.out) == (64, "")
+    assert "BindRequests" in done.err
+    assert "--to kubectl" in done.err
+
+
 def test_a_plan_that_is_enforced_as_a_whole_is_rendered_without_a_word(
     files: Path, cli: Cli
 ) -> None:

@@ -35,6 +35,29 @@ def test_native_groups_carry_topology_disruption_mode_and_priority() -> None:
     assert (found.pod_sets[0].count, found.pod_sets[0].min_count) == (3, 2)
 
 
+def test_of_several_levels_of_a_native_group_the_finest_holds_it_and_unknown_ones_are_told() -> (
+    None
+):
+    zone = "topology.kubernetes.io/zone"
+    nodes = [node(f"n{i}", {zone: "z", RACK: f"r{i % 2}"}) for i in range(4)]
+    pod_of_it = pod("p", schedulingGroup={"podGroupName": "g"})
+    for keys, level in (
+        ([zone, RACK], "rack"),
+        ([RACK, zone], "rack"),
+        ([RACK, "kubernetes.io/hostname"], "hostname"),
+        (["example.org/row", zone], "zone"),
+    ):
+        constraints = {"topology": [{"key": key} for key in keys]}
+        spec = {"schedulingPolicy": {"gang": {"minCount": 1}}, "schedulingConstraints": constraints}
+        group = thing("scheduling.k8s.io/v1beta1", "PodGroup", "g", **spec)
+        imported = read(*nodes, group, pod_of_it)
+        request = imported.pending.jobs[0].topology_request
+        assert request is not None
+        assert request.required == level
+        told = [line for line in imported.notes if "example.org/row of default/p" in line]
+        assert bool(told) == ("example.org/row" in keys)
+
+
 def test_a_native_group_without_gang_policy_lets_every_pod_stand_for_itself() -> None:
     group = thing("scheduling.k8s.io/v1beta1", "PodGroup", "g", schedulingPolicy={"basic": {}})
     found = only(group, pod("p", schedulingGroup={"podGroupName": "g"}))

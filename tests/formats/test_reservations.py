@@ -19,6 +19,7 @@ from kantopt.schema.raw import RawDocument
 from tests.formats.cluster_objects import Imported, Object, job, node, noted, pod, read, thing
 
 OWNERS = [{"labelSelector": {"matchLabels": {"app": "x"}}}]
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 AFFINITY = "scheduling.koordinator.sh/reservation-affinity"
 
 
@@ -193,13 +194,34 @@ def test_who_asks_for_reservations_gets_one_of_these_or_is_left_out() -> None:
         item["metadata"]["labels"] = {"for": "x"}
         return read(node("a"), node("b"), item, owner("p", annotations={AFFINITY: text}))
 
-    for wish in ({"name": "r"}, {"reservationSelector": {"for": "x"}}):
+    def terms(*listed: Any) -> Object:
+        return {REQUIRED: {"reservationSelectorTerms": list(listed)}}
+
+    def labelled(value: str) -> Object:
+        return {"matchExpressions": [{"key": "for", "operator": "In", "values": [value]}]}
+
+    named = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["r"]}]}
+    for wish in (
+        {"name": "r"},
+        {"reservationSelector": {"for": "x"}},
+        terms(labelled("x")),
+        terms(labelled("y"), named),
+        terms({**labelled("x"), **named}),
+        {"reservationSelector": {"for": "x"}, **terms(labelled("x"))},
+    ):
         assert standing(asking(wish)) == {"p": ("a", 4000, True)}
     for wish in (
         {"name": "s"},
         {"reservationSelector": {"for": "y"}},
         "no json",
         {"terms": []},
+        terms(),
+        terms({}),
+        terms(labelled("y")),
+        terms({**labelled("y"), **named}),
+        terms("x"),
+        {REQUIRED: []},
+        {"name": "s", **terms(labelled("x"))},
         "[" * 10**5,
     ):
         imported = asking(wish)

@@ -28,7 +28,7 @@ from kantopt.formats.slurm.quotas import quotas
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.reservations import Reservations
 from kantopt.formats.slurm.states import held, state_of
-from kantopt.formats.slurm.topology import Levels
+from kantopt.formats.slurm.topologies import PARTS, Topologies
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.jobs import Job, JobList
 from kantopt.schema.quantity import to_base
@@ -107,8 +107,8 @@ class _Import:
         records, notes = self._records, self._notes
         moment = records.moment()
         partitions = Partitions(records.of("PartitionName"), records.of("NodeName"))
-        switches = records.of("SwitchName", "BlockName", "AggregatedBlock", "BlockSizes")
-        levels = Levels(switches)
+        parts = records.of(*PARTS)
+        levels = Topologies(records.of("TopologyName"), parts, partitions, notes)
         for name in partitions.sharing:
             notes.add(
                 "partitions that let jobs share CPUs (OverSubscribe): all count in full", name

@@ -9,11 +9,17 @@ from kantopt.errors import Problem
 from kantopt.formats.slurm.json_records import read_json
 from kantopt.formats.slurm.records import Record, later, span_seconds
 from kantopt.formats.slurm.text import read_text
+from kantopt.formats.slurm.topologies import PARTS
 from kantopt.formats.slurm.topology import yaml_records
 from kantopt.schema.raw import SLURM_RECORDS, SLURM_TEXT, SLURM_TOPOLOGIES, RawDocument
 
 _JOINED = ("Partitions", "State")
 """Fields of a node of which each record may tell a part: ``sinfo`` lists it once per partition."""
+_NAMED_BY = {
+    "JobId": ("ArrayTaskId", "HetJobOffset"),
+    **dict.fromkeys(PARTS, ("Topology",)),
+}
+"""What tells records of one name apart."""
 _MOMENTS = ("SubmitTime", "LastSchedEval", "LastBusyTime", "SlurmdStartTime", "Moment")
 
 
@@ -57,7 +63,7 @@ class Records:
 
     def _add(self, record: Record) -> None:
         kind = record.kind
-        parts = (kind, "ArrayTaskId", "HetJobOffset") if kind == "JobId" else (kind,)
+        parts = (kind, *_NAMED_BY.get(kind, ()))
         key = tuple(record.fields.get(part, "") for part in parts)
         found = self._by_kind.setdefault(kind, {})
         before = found.get(key)

@@ -53,7 +53,7 @@ _JOB: Names = {
     "HetJobOffset": ("het_job_offset",),
     "SegmentSize": ("segment_size",),
     "OverSubscribe": ("shared",),
-    "SwitchCount": ("required_switches",),
+    "SwitchCount": ("required_switches", "minimum_switches"),
     "ClusterName": ("cluster",),
 }
 _JOB_TIMES = {
@@ -224,6 +224,7 @@ def _partition(item: dict[str, Any], file: str, problems: list[Problem]) -> Iter
         fields["OverSubscribe"] = at("maximums", "oversubscribe", "flags")
         fields["PriorityTier"] = at("priority", "tier")
         fields["State"] = at("partition", "state")
+        fields["Topology"] = at("topology")
     yield Record("PartitionName", fields, file, problems)
 
 

@@ -1,18 +1,16 @@
 """Switches and blocks into topology levels: the leaf of a tree and what is above, blocks.
 
-A domain of each level is known by a label of its nodes. A node that hangs above the lowest switches
+A node that hangs above the lowest switches
 is, in the levels below, in a domain of its own switch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kantopt.errors import Problem
-from kantopt.formats.slurm.names import LEVEL
 from kantopt.formats.slurm.records import Record
-from kantopt.schema.snapshot import Node, Topology, TopologyLevel
 
 LEAF = "leaf"
 """Level of the switches that nodes hang on."""
@@ -21,7 +19,7 @@ BLOCK = "block"
 
 
 class Levels:
-    """The levels of a cluster and the labels of its nodes.
+    """The levels of a topology and the domains of its nodes.
 
     Parameters
     ----------
@@ -45,22 +43,13 @@ class Levels:
                 self._wider_blocks(blocks, wider)
 
     @property
-    def finest(self) -> str | None:
-        """Name of the finest level."""
-        return self._names[0] if self._names else None
+    def names(self) -> Sequence[str]:
+        """Names of the levels, fine to coarse."""
+        return self._names
 
-    @property
-    def topology(self) -> Topology:
-        """The levels, coarse to fine."""
-        levels = [TopologyLevel(name=n, node_label=f"{LEVEL}{n}") for n in reversed(self._names)]
-        return Topology(levels=tuple(levels))
-
-    def onto(self, node: Node) -> Node:
-        """Return a node with the labels of its domains."""
-        found = self._labels.get(node.name)
-        if not found:
-            return node
-        return node.model_copy(update={"labels": dict(sorted({**node.labels, **found}.items()))})
+    def of(self, host: str) -> Mapping[str, str]:
+        """Return the domain of a node by level; of levels that it is not in, none."""
+        return self._labels.get(host, {})
 
     def _tree(self, switches: Mapping[str, Record]) -> None:
         children = {name: record.hosts("Switches") for name, record in switches.items()}
@@ -83,7 +72,7 @@ class Levels:
             last, labels = name, {}
             for height, level in enumerate(self._names):
                 last = path.get(height, last)
-                labels[f"{LEVEL}{level}"] = last
+                labels[level] = last
             for host in record.hosts("Nodes"):
                 self._labels[host] = labels
 
@@ -112,9 +101,9 @@ class Levels:
         wider = [count // base for count in counts[1:] if base and count % base == 0]
         self._names = [BLOCK, *(f"blocks-{count}" for count in wider)]
         for index, record in enumerate(blocks):
-            labels = {f"{LEVEL}{BLOCK}": names[index]}
+            labels = {BLOCK: names[index]}
             for count in wider:
-                labels[f"{LEVEL}blocks-{count}"] = names[index - index % count]
+                labels[f"blocks-{count}"] = names[index - index % count]
             for host in record.hosts("Nodes"):
                 self._labels[host] = dict(labels)
 
@@ -131,30 +120,39 @@ class Levels:
                 if record.number("BlockSize") != size or not members:
                     continue
                 for host in record.hosts("Nodes"):
-                    self._labels.setdefault(host, {})[f"{LEVEL}{level}"] = members[0]
+                    self._labels.setdefault(host, {})[level] = members[0]
 
 
 def yaml_records(items: Any, file: str, problems: list[Problem]) -> list[Record]:
-    """Read the list of a topology.yaml; of several topologies the default of the cluster."""
-    chosen = next((item for item in items if item.get("cluster_default") is True), items[0])
+    """Read the list of a topology.yaml: a head for each topology, and its parts, which name it."""
     found: list[Record] = []
+    for item in items:
+        name = str(item["topology"])
+        default = "1" if item.get("cluster_default") is True else ""
+        head = {"TopologyName": name, "Default": default}
+        found.append(Record("TopologyName", head, file, problems))
+        found += _yaml_parts(item, {"Topology": name}, file, problems)
+    return found
+
+
+def _yaml_parts(
+    item: Mapping[str, Any], of: Mapping[str, str], file: str, problems: list[Problem]
+) -> Iterator[Record]:
     for key, kind, rows in (("tree", "SwitchName", "switches"), ("block", "BlockName", "blocks")):
-        part = chosen.get(key)
+        part = item.get(key)
         if not isinstance(part, dict):
             continue
         sizes = part.get("block_sizes")
         if isinstance(sizes, list):
             text = ",".join(str(size) for size in sizes)
-            found.append(Record("BlockSizes", {"BlockSizes": text}, file, problems))
+            yield Record("BlockSizes", {"BlockSizes": text, **of}, file, problems)
         listed = part.get(rows)
         for index, row in enumerate(listed if isinstance(listed, list) else ()):
             if not isinstance(row, dict):
                 place = f"{key}.{rows}[{index}]"
                 problems.append(Problem(file, place, repr(row), "a mapping"))
                 continue
-            name = row.get("switch") or row.get("block")
-            fields = {kind: str(name or "")}
+            fields = {kind: str(row.get("switch") or row.get("block") or "")}
             fields |= {"Nodes": str(row.get("nodes") or "")}
             fields |= {"Switches": str(row.get("children") or "")}
-            found.append(Record(kind, fields, file, problems))
-    return found
+            yield Record(kind, {**fields, **of}, file, problems)

@@ -208,6 +208,81 @@ def test_blocks_are_the_same_from_the_configuration_and_from_what_slurm_shows() 
     assert one == other
 
 
+TOPOLOGIES = """\
+- topology: tree
+  cluster_default: true
+  tree:
+    switches:
+    - {switch: s1, nodes: "n[1-2]"}
+    - {switch: s2, nodes: "n[3-4]"}
+    - {switch: top, children: "s[1-2]"}
+- topology: blocks
+  block:
+    block_sizes: [2]
+    blocks:
+    - {block: s1, nodes: "n[5-6]"}
+    - {block: b2, nodes: "n[7-8]"}
+- topology: none
+  flat: true
+"""
+
+
+def in_topologies(partitions: str) -> Imported:
+    bare = NODE.replace(" Partitions=main", "")
+    nodes = "".join(bare.replace("n1", f"n{k}") for k in range(1, 11))
+    return import_slurm(
+        [
+            *parse_documents(TOPOLOGIES.encode(), "topology.yaml"),
+            *parse_documents((nodes + partitions).encode(), "dump.txt"),
+        ]
+    )
+
+
+def test_a_node_is_in_the_topology_of_its_partition_on_the_levels_of_the_default() -> None:
+    imported = in_topologies(
+        "PartitionName=main Nodes=n[1-4]\n"
+        "PartitionName=gpu Nodes=n[5-8] Topology=blocks\n"
+        "PartitionName=rest Nodes=n[9-10] Topology=none\n"
+    )
+    assert [level.name for level in imported.snapshot.topology.levels] == ["switch-1", "leaf"]
+    domains = {
+        node.name: tuple(node.labels[f"topology.slurm/{level}"] for level in ("switch-1", "leaf"))
+        for node in imported.snapshot.nodes
+    }
+    assert domains == {
+        **dict.fromkeys(("n1", "n2"), ("top", "s1")),
+        **dict.fromkeys(("n3", "n4"), ("top", "s2")),
+        **dict.fromkeys(("n5", "n6"), ("blocks/s1", "blocks/s1")),
+        **dict.fromkeys(("n7", "n8"), ("blocks/b2", "blocks/b2")),
+        **dict.fromkeys(("n9", "n10"), ("none/flat", "none/flat")),
+    }
+    assert not [line for line in imported.notes if "topologies" in line]
+
+
+def test_a_node_whose_partitions_have_several_topologies_is_in_the_default_which_is_told() -> None:
+    imported = in_topologies(
+        "PartitionName=all Nodes=n[1-10]\nPartitionName=gpu Nodes=n[1-2] Topology=blocks\n"
+    )
+    assert imported.snapshot.nodes[0].labels["topology.slurm/leaf"] == "s1"
+    assert any("several topologies" in line and "2 (n1, ...)" in line for line in imported.notes)
+
+
+def test_json_of_25_11_names_the_topology_of_a_partition() -> None:
+    partition = {
+        "name": "gpu",
+        "nodes": {"configured": "n1"},
+        "topology": "blocks",
+        "partition": {"state": ["UP"]},
+    }
+    raws = [
+        *parse_documents(TOPOLOGIES.replace("n[5-6]", "n1").encode(), "topology.yaml"),
+        *parse_documents(NODE.encode(), "nodes.txt"),
+        RawDocument("partitions.json", 0, {"partitions": [partition], "errors": []}),
+    ]
+    (node,) = import_slurm(raws).snapshot.nodes
+    assert node.labels["topology.slurm/leaf"] == "blocks/s1"
+
+
 def test_of_several_topologies_of_a_file_the_default_counts() -> None:
     text = """\
 - topology: topo1

@@ -24,6 +24,8 @@ from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.snapshot import Node
 
 GROUP = "scheduling.koordinator.sh"
+KIND = "Reservation"
+"""Kind of what a pod that holds reserved room belongs to."""
 _PHASES = ("", "Pending", "Available", "Waiting", "Succeeded", "Failed")
 _LOOKS_AT_OTHERS = (
     "host_ports",
@@ -76,7 +78,7 @@ def with_reservations(
     notes
         Takes what holds nothing, and who waits without.
     """
-    views = objects.of(GROUP, "Reservation")
+    views = objects.of(GROUP, KIND)
     if not views and not any(wants_one(member.pod) for member in members):
         return list(members)
     by_name = {node.name: node for node in nodes}
@@ -252,7 +254,8 @@ def _holder(room: _Room, notes: Notes) -> Pod:
     pod = read_pod(_named(room.view, bare), _NOBODY, notes)
     requests = {r: from_base(r, n) for r, n in sorted(room.left.items()) if n}
     shape = {**pod.shape, "requests": requests}
-    return replace(pod, node=room.node.name, shape=shape, stays=("reserved",))
+    ref = pod.ref.model_copy(update={"owner_kind": KIND, "owner_uid": pod.ref.uid})
+    return replace(pod, ref=ref, node=room.node.name, shape=shape, stays=("reserved",))
 
 
 def _named(reservation: View, template: View) -> View:

@@ -14,7 +14,7 @@ from kantopt.formats.exports import EXPORTS, ExportName
 from kantopt.formats.kubernetes import flatten, import_kubernetes
 from kantopt.formats.written.export import GIVEN_NAMES
 from kantopt.formats.written.gangs import labels_of
-from kantopt.formats.written.native import ANNOTATED
+from kantopt.formats.written.native import ANNOTATED, OWNERLESS
 from kantopt.planning.convert import convert
 from kantopt.schema.jobs import (
     Job,
@@ -36,7 +36,7 @@ LEVELS = [
 ]
 
 
-FORM = {"levels are told by no object", GIVEN_NAMES, ANNOTATED}
+FORM = {"levels are told by no object", GIVEN_NAMES, ANNOTATED, OWNERLESS}
 """What is told of the form, of which the documents know nothing."""
 WORDS = ("required", "preferred")
 ROLES = {"podSets", "podSets.name"}
@@ -346,3 +346,18 @@ def test_gangs_of_koordinator_change_their_form_and_are_named() -> None:
     base = snapshot_of(nodes=[{"name": "n", "allocatable": {"cpu": 4, "pods": 10}}])
     notes = EXPORTS["koordinator"].write(base, [job, JOB.model_copy(update={"name": "free"})])[1]
     assert f"{ANNOTATED}: 1 (default/j)" in notes
+
+
+def test_reserved_room_is_written_as_a_reservation_and_not_as_the_pod_that_holds_it() -> None:
+    case = next(path for path in CASES if name_of(path) == "koordinator/reservation")
+    imported = convert("kubernetes", [str(case)])
+    text, notes = EXPORTS["koordinator"].write(imported.snapshot, imported.pending.jobs)
+    (held,) = imported.snapshot.jobs
+    objects = parse_yaml(text, "list")[0]["items"]
+    assert not [item for item in objects if item["kind"] == "Pod"]
+    (made,) = [item for item in objects if item["kind"] == "Reservation"]
+    assert (made["metadata"]["name"], made["status"]["phase"]) == (held.name, "Available")
+    assert made["status"]["nodeName"] == held.pod_sets[0].assignments[0].node
+    again = import_kubernetes(objects, file="again", levels=labels_of(imported.snapshot))
+    assert again.snapshot.jobs == imported.snapshot.jobs
+    assert f"{OWNERLESS}: 1 (default/{held.name})" in notes

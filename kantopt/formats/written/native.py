@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kantopt.formats.reservations import GROUP, KIND
 from kantopt.formats.written.gangs import is_gang, label_of, minima
-from kantopt.formats.written.plain import Data, thing
+from kantopt.formats.written.plain import Data, identity, thing
 from kantopt.formats.written.pods import Marks
 from kantopt.formats.written.system import System, Words
-from kantopt.schema.jobs import Job
+from kantopt.schema.jobs import Job, PodSet
 from kantopt.schema.snapshot import ClusterSnapshot
 
 
@@ -46,7 +47,30 @@ ANNOTATED = "gangs are told by annotations of their pods, not by a PodGroup"
 """What a note says of Koordinator's."""
 
 
+OWNERLESS = "reservations are written without their owners, whom no document tells"
+"""What a note says of Koordinator's."""
+
+
+def _reservation(job: Job, role: PodSet, node: str) -> Data:
+    """Return the Reservation of which a job's only pod holds what is left."""
+    made = thing(f"{GROUP}/v1alpha1", KIND, job.name)
+    ref = role.assignments[0].pods[0]
+    made["metadata"] |= identity(ref.uid, ref.resource_version)
+    if job.creation_time:
+        made["metadata"]["creationTimestamp"] = job.creation_time
+    amounts = {name: str(n) for name, n in role.requests.items() if name != "pods"}
+    box = {"name": "main", "image": "pause", "resources": {"requests": amounts}}
+    template = {"metadata": {"namespace": job.namespace}, "spec": {"containers": [box]}}
+    made["spec"] = {"template": template, "owners": [], "ttl": "0"}
+    made["status"] = {"phase": "Available", "nodeName": node, "allocatable": amounts}
+    return made
+
+
 def _koordinator(snapshot: ClusterSnapshot, job: Job) -> Words:
+    places = job.pod_sets[0].assignments
+    if places and places[0].pods and places[0].pods[0].owner_kind == KIND:
+        held = _reservation(job, job.pod_sets[0], places[0].node)
+        return Words([held], remark=OWNERLESS, has_pods=False)
     if not is_gang(job):
         return Words()
     prefix = "gang.scheduling.koordinator.sh"

@@ -11,7 +11,8 @@ from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
-from kantopt.search.chains.chain import settle
+from kantopt.search.chains import rooms
+from kantopt.search.chains.chain import put, settle
 from kantopt.search.chains.gather import gather
 from kantopt.search.chains.improve import improve as chains
 from kantopt.search.chains.packing import Packing
@@ -61,6 +62,25 @@ def test_a_chain_longer_than_the_limit_on_moves_is_not_begun() -> None:
     for most, moves in ((2, 0), (3, 3)):
         instance = staircase(3, limits={"moves": most})
         assert measure(instance, improved(instance), tiers_of(instance))[-1] == moves
+
+
+def test_a_chain_that_is_taken_back_finds_pods_where_they_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each node has slots for the groups on it, and more of them when another group comes."""
+    monkeypatch.setattr(rooms, "SLOTS", 1)
+    names = ("a", "b", "c")
+    nodes = [*(node(name, cpu=2, labels={"pool": "x"}) for name in names), node("d", cpu=1)]
+    full = [job(f"on-{name}", pods(count=2, on=[name, name])) for name in names]
+    instance = ask(nodes, [*full, job("new", pods(nodeSelector={"pool": "x"}))])
+    tiers = tiers_of(instance)
+    scope = scope_of(instance, instance.current)
+    packing = Packing(scope, tiers, measure(instance, instance.current, tiers), 0)
+    packing.limited, before = True, packing.snapshot()
+    monkeypatch.setattr(Packing, "broken", lambda _: 1)  # no chain is good enough
+    (waits,) = filter(packing.waits, range(packing.count))
+    assert not put(packing, waits, 0.0)
+    assert packing.snapshot() == before
 
 
 def test_of_two_chains_the_one_through_a_pod_that_has_moved_already_is_taken() -> None:

@@ -49,6 +49,7 @@ def _place_for(packing: Packing, g: int, noise: float, barred: Iterable[int]) ->
 
 def _chain(packing: Packing, g: int, noise: float) -> bool:
     """Look for a short chain that ends where there is room, cheap steps first."""
+    packing.spare_slots()  # a chain that is taken back has to find the slots where they were
     reach = packing.reach(g)
     steps = reach.of(g, LONGEST)
     if steps is None or steps == 0:

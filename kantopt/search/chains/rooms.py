@@ -10,6 +10,8 @@ from kantopt.search.shapes import Ints, Mask
 
 Floats = NDArray[np.float64]
 
+SLOTS = 4
+"""Of each node at first."""
 _EMPTY = -(2**61)
 """What a slot without pods offers: less than nothing, whatever is added."""
 
@@ -42,7 +44,7 @@ class Rooms:
         self.home = [group.home for group in groups]
         self.on: list[dict[int, int]] = [{} for _ in groups]
         """Pods of each group by node."""
-        self._lay_out(4)
+        self._lay_out(SLOTS)
 
     def _build_masks(self) -> None:
         groups = self.scope.groups
@@ -79,14 +81,22 @@ class Rooms:
         self._spare = [
             list(range((n + 1) * width - 1, n * width - 1, -1)) for n in range(self.nodes)
         ]
+        self._full = 0
+        """Nodes without a spare slot."""
         self._slot_admits = None if self._admits is None else self._admits.repeat(width, axis=1)
         for g, spots in enumerate(self.on):
             for n, pods in spots.items():
                 self._open(g, n)
                 self.leaves_home[self.slot[n][g]] = pods <= self.home[g].get(n, 0)
 
+    def spare_slots(self) -> None:
+        """Have a spare slot on each node: a pod of another group can come without a new layout."""
+        if self._full:
+            self._lay_out(self.width + 2)
+
     def _open(self, g: int, n: int) -> int:
         index = self._spare[n].pop()
+        self._full += not self._spare[n]
         self.slot[n][g] = index
         self.group_at[index] = g
         self.offer[:, index] = self.free[:, n] + self._column[g]
@@ -117,6 +127,7 @@ class Rooms:
             self.leaves_home[index] = pods <= here
         else:
             del self.on[g][n], self.slot[n][g]
+            self._full -= not self._spare[n]
             self._spare[n].append(index)
             self.offer[:, index] = _EMPTY
             self.group_at[index] = self.count

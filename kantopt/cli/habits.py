@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -244,7 +244,8 @@ class Run:
                 "gone": len(difference.gone),
                 "changed": len(difference.changed),
             }
-            tell_news("difference", {"reused": self.reused, **counts})
+            steps = {key: value for key, value in asdict(difference).items() if key in counts}
+            tell_news("difference", {"reused": self.reused, **counts, "steps": steps})
         elif not in_table:
             line = "the last plan still stands" if self.reused else difference_line(difference)
             complain("note", [line])

@@ -199,3 +199,18 @@ def test_the_log_tells_of_warnings_and_of_the_difference(cli: Cli) -> None:
         "gone": 0,
         "changed": 0,
     }
+    assert told["steps"] == {"new": [], "gone": [], "changed": []}
+
+
+def test_the_log_has_each_difference_that_the_table_has(cli: Cli) -> None:
+    cli(*PLAN, *KEPT)
+    Path("jobs.yaml").write_text(
+        Path("jobs.yaml").read_text().replace("name: llm-8", "name: llm-9")
+    )
+    done = cli(*PLAN, *KEPT, "--log-format", "json", "-o", "wide")
+    told = json.loads(done.err.splitlines()[-1])
+    assert told["new"] == len(told["steps"]["new"]) > 0
+    assert told["gone"] == len(told["steps"]["gone"]) > 0
+    for mark, key in (("+", "new"), ("-", "gone")):
+        for line in told["steps"][key]:
+            assert f"  {mark} {line}" in done.out.splitlines()

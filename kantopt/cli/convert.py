@@ -64,8 +64,8 @@ def convert(
     output: Annotated[
         Form | None,
         opt.output_as(
-            "JSON is read two to three times as fast: take it for large inputs. wide: with --to, a "
-            "line for each thing that comes out different.",
+            "JSON is read two to three times as fast: take it for large inputs. With --to, what "
+            "comes out different: wide: a line for each thing; json, yaml: a document, beside -O.",
             default="yaml",
         ),
     ] = None,
@@ -129,14 +129,17 @@ def _export(
     from kantopt.cli.progress import Progress
     from kantopt.planning.convert import SOURCES, export
 
-    if output not in (None, "wide"):
-        raise UsageError(f"--output: found --to {to}, whose form is its own; expected wide or none")
+    if output in ("json", "yaml") and output_file is None:
+        expected = "-O FILE beside it: for what --to writes, and this for what comes out different"
+        raise UsageError(f"--output: found {output} with --to {to}, expected {expected}")
     read = next((known for known in SOURCES if known == source), None)
     if source is not None and read is None:
         raise UsageError(f"--from {source}: found a trace, expected {one_of(SOURCES)} with --to")
     with Progress(verbose=verbose, quiet=quiet):
-        text, notes = export(to, files, read, how, each=output == "wide")
-    emit(text, output_file)
-    if not quiet:
-        complain("note", notes)
+        exported = export(to, files, read, how)
+    emit(exported.text, output_file)
+    if output == "json" or output == "yaml":
+        emit(dumped(exported.report(to), output))
+    elif not quiet:
+        complain("note", exported.lines(each=output == "wide"))
     return 0

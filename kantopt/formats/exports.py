@@ -27,23 +27,16 @@ class Export:
     function: str
     """``module:function`` that writes."""
 
-    def write(
-        self, snapshot: ClusterSnapshot, jobs: Sequence[Job], *, each: bool = False
-    ) -> tuple[str, tuple[str, ...]]:
-        """Write documents; returns the text, and what it leaves out or changes.
-
-        That is a line for each kind of thing, with its count and the first names, or (``each``)
-        one for each name.
-        """
+    def write(self, snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> tuple[str, Notes]:
+        """Write documents; returns the text, and what it leaves out or changes."""
         module, _, name = self.function.partition(":")
         function: Callable[[ClusterSnapshot, Sequence[Job]], tuple[str, Notes]]
         function = getattr(import_module(module), name)
-        text, notes = function(snapshot, jobs)
-        return text, notes.each() if each else notes.lines(_NAMES)
+        return function(snapshot, jobs)
 
 
-_NAMES = 3
-"""How many names a line has."""
+NAMES = 3
+"""How many names a line about what is left out or changed has."""
 _OBJECTS = "kantopt.formats.written.export"
 
 EXPORTS: dict[ExportName, Export] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -207,6 +207,11 @@ class Notes:
             names = f" ({', '.join(found)})" if found else ""
             lines.append(f"{text}: {count}{names}")
         return tuple(lines)
+
+    def rows(self) -> Iterator[tuple[str, int, tuple[str, ...]]]:
+        """Yield each kind of thing with its count and all its names, in order."""
+        for text, count in self._counts.items():
+            yield text, count, tuple(self._names.get(text, ()))
 
     def each(self) -> tuple[str, ...]:
         """Return one line per name, with its count if it is not 1, after what they are."""

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from kantopt.errors import BadDataError, Problem, UsageError
-from kantopt.formats.exports import EXPORTS, ExportName
+from kantopt.formats.exports import EXPORTS, NAMES, ExportName
+from kantopt.formats.objects import Notes
 from kantopt.planning.question import Import, read_question
+from kantopt.schema.base import API_VERSION
 from kantopt.schema.files import label_of, load_raw, read_text
 from kantopt.schema.jobs import JobList
 from kantopt.schema.json_text import parse_json
 from kantopt.schema.raw import is_kubernetes, is_slurm
+from kantopt.schema.reports import Conversion, Difference
 from kantopt.schema.snapshot import ClusterSnapshot
 
 Source = Literal["kubernetes", "openb", "slurm", "vm-rescheduling"]
@@ -63,14 +66,40 @@ def convert(source: Source, paths: Sequence[str], how: Import | None = None) -> 
     return Converted(*read_vm_rescheduling(_json(*texts[0]), file=texts[0][0]))
 
 
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """Files as another system has them."""
+
+    text: str
+    notes: tuple[str, ...]
+    """What reading left out or assumed."""
+    told: Notes
+    """What is written otherwise, or not at all."""
+
+    def lines(self, *, each: bool = False) -> tuple[str, ...]:
+        """Say all that in lines: for each kind of thing, or (``each``) for each name."""
+        return (*self.notes, *(self.told.each() if each else self.told.lines(NAMES)))
+
+    def report(self, to: ExportName) -> Conversion:
+        """Say the same as a document."""
+        return Conversion(
+            api_version=API_VERSION,
+            kind="Conversion",
+            to=to,
+            notes=self.notes,
+            differences=tuple(
+                Difference(text=text, count=count, names=names)
+                for text, count, names in self.told.rows()
+            ),
+        )
+
+
 def export(
     to: ExportName,
     paths: Sequence[str],
     source: Source | None = None,
     how: Import | None = None,
-    *,
-    each: bool = False,
-) -> tuple[str, tuple[str, ...]]:
+) -> Exported:
     """Write files as another system has them.
 
     Parameters
@@ -82,13 +111,6 @@ def export(
         jobs, told by content.
     source, how
         As for :func:`convert`.
-    each
-        Whether all names of what is written otherwise are listed, one a line.
-
-    Returns
-    -------
-    text, notes
-        The text, and a line for each kind of thing that is left out or assumed.
 
     Raises
     ------
@@ -101,8 +123,8 @@ def export(
     else:
         question = read_question(paths, how or Import())
         snapshot, jobs, notes = question.snapshot, question.pending, question.notes
-    text, more = EXPORTS[to].write(snapshot, jobs, each=each)
-    return text, (*notes, *more)
+    text, told = EXPORTS[to].write(snapshot, jobs)
+    return Exported(text, notes, told)
 
 
 def _json(file: str, text: str) -> dict[str, Any]:

@@ -53,10 +53,10 @@ class _Acts:
         if kinds == {"bindings"}:
             nodes = [action.node for action in self.actions if isinstance(action, Binding)]
             if len(set(nodes)) < self.pods():
-                return "two of its pods share a node"
+                return "two of its tasks share a node"
             return ""
         if self.pods() < _running(job):
-            return f"it leaves as a whole, {_running(job)} pods"
+            return f"it leaves as a whole, {_running(job)} tasks"
         moves = [action for action in self.actions if isinstance(action, Move)]
         if any(move.mode == "live" for move in moves):
             return "Slurm moves nobody live"
@@ -190,7 +190,7 @@ def _text(
         "# what it would do. It goes on where a run before it was ended; --help tells the rest.",
     ]
     for name, reason in advised.items():
-        said = "; ".join(f"{a.count} pods {towards(a)}" for a in acts[name].actions)
+        said = "; ".join(f"{a.count} tasks {towards(a)}" for a in acts[name].actions)
         head.append(comment(f"Only advised: {name}, {said}: {reason}."))
     jobs = sorted({line.split()[2] for line in lines})
     steps = sorted({int(line.split()[0]) for line in lines})

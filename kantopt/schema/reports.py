@@ -97,3 +97,23 @@ class Verdict(Part):
         default=(), description="what it claims from a search, which only a search could check"
     )
     notes: tuple[str, ...] = Field(default=(), description="what the reader should know")
+
+
+class Difference(Part):
+    """A kind of thing that comes out different, or not at all."""
+
+    text: str = Field(description="what it is: mostly a field and what is lost of it")
+    count: Count = Field(description="how often")
+    names: tuple[str, ...] = Field(default=(), description="whose it is, each once")
+
+
+class Conversion(Part):
+    """What ``convert --to`` had to say otherwise."""
+
+    api_version: ApiVersion = Field(description="version of this form")
+    kind: Literal["Conversion"] = Field(description="Conversion")
+    to: str = Field(description="the system whose words were used")
+    notes: tuple[str, ...] = Field(default=(), description="what reading left out or assumed")
+    differences: tuple[Difference, ...] = Field(
+        default=(), description="what is not the same when the text is read again"
+    )

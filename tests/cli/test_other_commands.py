@@ -116,6 +116,16 @@ def test_the_way_back_names_all_that_comes_out_different_if_asked(cli: Cli) -> N
     assert [f"{lost}n-{i}\n" in every for i in range(5)] == [True] * 5
     for words in (("--to", "kueue", "-o", "yaml"), ("--from", "kubernetes", "-o", "wide")):
         assert cli("convert", "native.json", *words).code == 64
+    done = cli("convert", "--to", "kueue", "native.json", "-O", "k.yaml", "-o", "json")
+    assert (done.code, done.err) == (0, "")
+    told = json.loads(done.out)
+    assert (told["kind"], told["to"]) == ("Conversion", "kueue")
+    assert {
+        "text": "nodes.price: not told, or not all of it",
+        "count": 5,
+        "names": [f"n-{i}" for i in range(5)],
+    } in told["differences"]
+    assert "kind: List" in Path("k.yaml").read_text()
 
 
 def test_vm_rescheduling_takes_one_json_file(cli: Cli) -> None:

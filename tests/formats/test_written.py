@@ -75,14 +75,14 @@ def read(system: str, text: str, levels: list[str]) -> tuple[ClusterSnapshot, Jo
 def came_back(system: ExportName, snapshot: ClusterSnapshot, jobs: tuple[Job, ...]) -> None:
     """What is written loses no more than it may; from then on nothing is lost."""
     text, notes = EXPORTS[system].write(snapshot, jobs)
-    lost = {line.partition(":")[0] for line in notes} - FORM
+    lost = {line.partition(":")[0] for line in notes.lines()} - FORM
     lost = {path.removeprefix("jobs.").removeprefix("pending.") for path in lost}
     # What may not be evicted is never moved either.
     assert lost <= {*MAY_LOSE[system], "podSets.movable"}
     first, pending = read(system, text, labels_of(snapshot))
     text, notes = EXPORTS[system].write(first, pending.jobs)
     assert read(system, text, labels_of(first)) == (first, pending)
-    assert {line.partition(":")[0] for line in notes} <= FORM - {GIVEN_NAMES}
+    assert {line.partition(":")[0] for line in notes.lines()} <= FORM - {GIVEN_NAMES}
 
 
 NAMES = st.sampled_from(["a", "b", "train", "web-1"])
@@ -203,7 +203,7 @@ def test_of_what_a_system_shows_all_comes_back_or_is_told(case: Path) -> None:
     system = OWN.get(case.parent.name) or next(n for n in SYSTEMS if n == case.parent.name)
     imported = convert("kubernetes", [str(case)])
     _, notes = EXPORTS[system].write(imported.snapshot, imported.pending.jobs)
-    lost = {line.partition(":")[0] for line in notes} - FORM
+    lost = {line.partition(":")[0] for line in notes.lines()} - FORM
     assert lost == CHANGED.get(name_of(case), set())
 
 
@@ -216,7 +216,7 @@ def told(system: ExportName, job: Job, **fields: Any) -> list[str]:
     base = ClusterSnapshot(
         api_version="kantopt/v1alpha1", kind="ClusterSnapshot", nodes=(NODE,), **fields
     )
-    found = [line.partition(":")[0] for line in EXPORTS[system].write(base, [job])[1]]
+    found = [line.partition(":")[0] for line in EXPORTS[system].write(base, [job])[1].lines(3)]
     return [line for line in found if line not in FORM]
 
 
@@ -230,7 +230,7 @@ def test_of_what_is_plain_nothing_is_lost(system: ExportName) -> None:
         nodes=(NODE.model_copy(update={"taints": (taint,)}),),
     )
     job = JOB.model_copy(update={"pod_sets": (kept,)})
-    assert EXPORTS[system].write(base, [job])[1] == (f"{GIVEN_NAMES}: 2 (default/j, ...)",)
+    assert EXPORTS[system].write(base, [job])[1].lines(3) == (f"{GIVEN_NAMES}: 2 (default/j, ...)",)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -322,7 +322,8 @@ def test_kueue_keeps_a_leader_and_its_workers_together() -> None:
 def test_what_comes_out_different_is_counted_with_the_first_names_and_in_full_one_by_one() -> None:
     jobs = [JOB.model_copy(update={"name": f"j{i}", "max_moves": 1}) for i in range(5)]
     base = snapshot_of()
-    lines, each = (EXPORTS["kubernetes"].write(base, jobs, each=e)[1] for e in (False, True))
+    told = EXPORTS["kubernetes"].write(base, jobs)[1]
+    lines, each = told.lines(3), told.each()
     names = "(default/j0, default/j1, default/j2, ...)"
     lost = "pending.maxMoves: not told, or not all of it"
     assert lines == (f"{GIVEN_NAMES}: 10 {names}", f"{lost}: 5 {names}")
@@ -337,14 +338,18 @@ def test_pods_that_have_names_keep_them_and_nothing_is_said() -> None:
     role = JOB.pod_sets[0].model_copy(update={"pods": refs})
     base = snapshot_of(nodes=[{"name": "n", "allocatable": {"cpu": 4, "pods": 10}}])
     job = JOB.model_copy(update={"pod_sets": (role,)})
-    assert EXPORTS["volcano"].write(base, [job])[1] == ()
+    assert EXPORTS["volcano"].write(base, [job])[1].lines(3) == ()
 
 
 def test_gangs_of_koordinator_change_their_form_and_are_named() -> None:
     gang = JOB.pod_sets[0].model_copy(update={"min_count": None})
     job = JOB.model_copy(update={"pod_sets": (gang,)})
     base = snapshot_of(nodes=[{"name": "n", "allocatable": {"cpu": 4, "pods": 10}}])
-    notes = EXPORTS["koordinator"].write(base, [job, JOB.model_copy(update={"name": "free"})])[1]
+    notes = (
+        EXPORTS["koordinator"]
+        .write(base, [job, JOB.model_copy(update={"name": "free"})])[1]
+        .lines(3)
+    )
     assert f"{ANNOTATED}: 1 (default/j)" in notes
 
 
@@ -360,4 +365,4 @@ def test_reserved_room_is_written_as_a_reservation_and_not_as_the_pod_that_holds
     assert made["status"]["nodeName"] == held.pod_sets[0].assignments[0].node
     again = import_kubernetes(objects, file="again", levels=labels_of(imported.snapshot))
     assert again.snapshot.jobs == imported.snapshot.jobs
-    assert f"{OWNERLESS}: 1 (default/{held.name})" in notes
+    assert f"{OWNERLESS}: 1 (default/{held.name})" in notes.lines()

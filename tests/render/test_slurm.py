@@ -67,10 +67,10 @@ def test_who_moves_leaves_and_comes_back() -> None:
     [
         (make_plan([job("5", uid="")], [binds("5", "n1")]), "does not know its id"),
         (make_plan([job("x;y")], [binds("x;y", "n1")]), "does not know its id"),
-        (make_plan([job("5", 2)], [[bind("a/5", "n1", count=2)]]), "two of its pods share a node"),
+        (make_plan([job("5", 2)], [[bind("a/5", "n1", count=2)]]), "two of its tasks share a node"),
         (
             make_plan([job("5", nodes=["n1", "n2"])], [[evict("a/5", "n1", count=1)]]),
-            "it leaves as a whole, 2 pods",
+            "it leaves as a whole, 2 tasks",
         ),
         (
             make_plan(

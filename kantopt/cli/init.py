@@ -1,6 +1,8 @@
 """``kantopt init``."""
 
 import os
+import re
+from datetime import datetime, timedelta
 from typing import Annotated
 
 import typer
@@ -11,6 +13,9 @@ from kantopt.errors import CannotCreateError
 
 FILES = {"snapshot.yaml": "cluster.yaml", "jobs.yaml": "jobs.yaml"}
 """What is copied, under which name."""
+_TAKEN = datetime.fromisoformat("2026-09-01T03:00:00Z")
+"""Moment of the snapshot as it is shipped."""
+_TIME = re.compile(r'"(\d{4}-\d\d-\d\dT[\d:]+Z)"')
 
 
 def init(
@@ -22,8 +27,10 @@ def init(
 ) -> int:
     """Write a commented example to begin with: a cluster and jobs.
 
-    Overwrites nothing. Exit codes: 0 written, 73 cannot create (something is there already).
+    The snapshot is of now, for runs that refuse old ones. Overwrites nothing. Exit codes: 0
+    written, 73 cannot create (something is there already).
     """
+    from kantopt.clock import utc_now
     from kantopt.schema.extends import shipped_folder
     from kantopt.schema.writing import write_atomic
 
@@ -36,15 +43,23 @@ def init(
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise CannotCreateError(f"{folder}: cannot be made: {reason}") from None
+    since = utc_now() - _TAKEN
     for name, path in paths.items():
         lines = (shipped_folder("instances/quickstart") / name).read_text("utf-8").splitlines(True)
         # Where the schema lies is another place here; `kantopt schema` prints it.
         text = "".join(line for line in lines if not line.startswith("# yaml-language-server"))
         for old, new in FILES.items():
             text = text.replace(old, new)
+        text = _TIME.sub(lambda found: _later(found[1], since), text)
         write_atomic(path, text.encode())
     emit("".join(f"{path}\n" for path in paths.values()))
     if not quiet:
         command = f"kantopt plan {' '.join(paths.values())}"
         complain("note", [f"next: {command}", "all fields: kantopt schema KIND"])
     return 0
+
+
+def _later(written: str, by: timedelta) -> str:
+    from kantopt.clock import rfc3339
+
+    return f'"{rfc3339(datetime.fromisoformat(written) + by)}"'

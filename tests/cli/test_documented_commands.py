@@ -193,6 +193,23 @@ def test_commands_run_as_they_stand(
     assert not failed, "\n".join(failed)
 
 
+def test_the_example_of_init_is_taken_by_the_scheduled_run_and_by_kubectl(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli("init").code == 0
+    for line in (
+        next(each for each in lines_of("docs/cron.md") if "--max-snapshot-age" in each),
+        *BEFORE["docs/report-page.md"],
+        next(each for each in lines_of("README.md") if "--to kubectl --shell" in each),
+    ):
+        done = run(line.replace("cluster.json", "cluster.yaml"), tmp_path, cli)
+        assert done.code in good(line), f"{line}\n{done.err}"
+    script = (tmp_path / "plan.sh").read_text(encoding="utf-8")
+    assert "llm-next-0" in script
+    assert "backfill-0" in script
+
+
 def test_what_is_not_run_is_there_and_most_is_run() -> None:
     lines = [(name, line) for name in DOCUMENTS for line in lines_of(name)]
     for form in NOT_RUN:

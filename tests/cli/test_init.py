@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,21 @@ def test_what_it_writes_can_be_planned(cli: Cli) -> None:
     planned = cli("plan", *paths, "--engine", "fast")
     assert planned.code == 0
     assert planned.out.startswith("Place ")
+
+
+def test_the_cluster_is_of_now_and_else_the_same_each_time(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = []
+    for moment in ("2026-09-01T03:00:00Z", "2027-01-15T10:30:07Z"):
+        monkeypatch.setenv("KANTOPT_NOW", moment)
+        assert cli("init", moment).code == 0
+        assert f'capturedAt: "{moment}"' in Path(moment, "cluster.yaml").read_text()
+        texts.append(Path(moment, "jobs.yaml").read_text())
+    then, now = texts
+    assert 'creationTime: "2026-08-31T22:00:00Z"' in then
+    assert 'creationTime: "2027-01-15T05:30:07Z"' in now
+    assert re.sub(r'"20[^"]+"', "", then) == re.sub(r'"20[^"]+"', "", now)
 
 
 def test_it_overwrites_nothing(cli: Cli) -> None:

@@ -159,7 +159,7 @@ def test_emptying_nodes_takes_the_pods_of_the_emptiest() -> None:
 
 
 def test_a_metric_without_arithmetic_has_the_bound_0() -> None:
-    instance = question([node("a", gpu=8)], [job("r", pods(gpu=1, on=["a"]))])
+    instance = question([node("a", gpu=8)], [job("r", pods(gpu=8, on=["a"]))])
     for metric in (Metric.FRAGMENTED_NODES, Metric.EVICTIONS, Metric.MOVES):
         tiers = tiers_of(question([node("a")], [job("r", pods(on=["a"]))], objectives=[metric]))
         assert bounds(instance, tiers, [9] * len(tiers)) == (0,) * len(tiers)

@@ -72,10 +72,47 @@ def test_a_node_of_a_pod_that_stays_is_never_empty() -> None:
     assert bounds(instance, tiers_of(instance), (9,)) == (1,)
 
 
-@pytest.mark.parametrize(("moves", "bound", "left"), [(0, 3, 3), (1, 1, 1), (2, 0, 1)])
-def test_a_move_changes_two_nodes(moves: int, bound: int, left: int) -> None:
+@pytest.mark.parametrize(("moves", "bound"), [(0, 3), (1, 1)])
+def test_a_move_changes_two_nodes(moves: int, bound: int) -> None:
     """From 3, 2 and 1 of 4 GPUs one move makes 4, 2 and 0."""
-    assert found("fragmented_nodes", moves) == (bound, left)
+    assert found("fragmented_nodes", moves) == (bound, bound)
+
+
+@pytest.mark.parametrize("more", [(), (job("whole", pods(gpu=4)),)])
+def test_six_gpus_fill_no_nodes_of_four(more: tuple[Document, ...]) -> None:
+    """However many pods move, and whether or not one comes that fills a node by itself."""
+    assert found("fragmented_nodes", 9, *more) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "jobs", "limits"),
+    [
+        ([*NODES[:2], node("c", cpu=9, gpu=3)], [], {}),
+        (NODES, [job("two", pods(gpu=2))], {}),
+        (
+            [*NODES, node("over", cpu=9, gpu=4)],
+            [job("o", pods(gpu=6, on=["over"])), job("p", pods(gpu=2, on=["b"]))],
+            {},
+        ),
+        (
+            [*NODES, node("shut", cpu=9, gpu=4, unschedulable=True)],
+            [job("s", pods(gpu=2, on=["shut"])), job("t", pods(gpu=1, on=["shut"]))],
+            {},
+        ),
+        (NODES, [job("first", pods(gpu=4), priority=9)], {"evictions": None}),
+    ],
+    ids=["other sizes", "one that waits", "overfull", "on a cordoned node", "evicted"],
+)
+def test_what_fills_no_nodes_now_may_with_more_or_less(
+    nodes: list[Document], jobs: list[Document], limits: dict[str, Any]
+) -> None:
+    instance = question(
+        nodes,
+        [*running(), *jobs],
+        objectives=["fragmented_nodes"],
+        limits={"evictions": 0, "moves": 9, **limits},
+    )
+    assert bounds(instance, tiers_of(instance), (9,)) == (0,)
 
 
 def test_a_pod_that_waits_may_change_one_more() -> None:

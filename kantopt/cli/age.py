@@ -24,13 +24,15 @@ def check_snapshot_age(question: Question, most_seconds: float, now: datetime) -
     """
     from kantopt.report.units import duration
 
-    found = "nothing"
+    found, place = "nothing", "metadata.capturedAt"
+    if question.imported:
+        found, place = "no time in any object", ""
     taken = question.snapshot.metadata.captured_at
     if taken is not None:
         age = (now - datetime.fromisoformat(taken)).total_seconds()
         if abs(age) <= most_seconds:
             return
         found = f"{taken}, {duration(abs(age))} {'ago' if age > 0 else 'from now'}"
+        found += ", as the newest time in it" if question.imported else ""
     expected = f"a moment at most {duration(most_seconds)} before {rfc3339(now)}"
-    where = "the newest time in it" if question.imported else "metadata.capturedAt"
-    raise BadDataError([Problem(question.source, where, found, expected)])
+    raise BadDataError([Problem(question.source, place, found, expected)])

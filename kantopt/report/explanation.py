@@ -57,7 +57,7 @@ def explanation_blocks(
         *_nodes(told.pod_sets, wide),
         *_what_if(told.what_if),
         *_elsewhere(told.elsewhere, wide),
-        *_conflict(told.conflict),
+        *_conflict(told.conflict, wide),
         *_remedies(told.remedies),
         *warnings_blocks(told.notes, notes, wide=wide),
     ]
@@ -212,14 +212,37 @@ def _elsewhere(parts: tuple[Elsewhere, ...], wide: bool) -> Iterator[Block]:
             yield Table("OTHER PLACES, best first", columns, others, frozenset({3, 4}))
 
 
-def _conflict(conflict: Conflict | None) -> Iterator[Block]:
+def _conflict(conflict: Conflict | None, wide: bool) -> Iterator[Block]:
     """The rules that leave no place, and how much of that is proved."""
     if conflict is None:
         return
-    rows = tuple((item.rule, _subject(item), item.message) for item in conflict.items)
+    items = conflict.items if wide else tuple(_in_short(conflict))
+    rows = tuple((item.rule, _subject(item, wide), item.message) for item in items)
     title = f"CONFLICT: why it does not fit {conflict.question}"
     yield Table(title, ("RULE", "SUBJECT", "AMOUNT"), rows)
     yield Paragraph(_minimality(conflict), "dim")
+
+
+def _in_short(conflict: Conflict) -> Iterator[ConflictItem]:
+    """Of each rule the lines about most nodes and jobs, and what else it holds for in one."""
+    for rule in conflict.rules:
+        items = [item for item in conflict.items if item.rule == rule]
+        if len(items) <= _LINES:
+            yield from items
+            continue
+        items.sort(key=lambda item: -len(item.nodes) - len(item.jobs))
+        yield from items[: _LINES - 1]
+        rest = items[_LINES - 1 :]
+        nodes = tuple(dict.fromkeys(name for item in rest for name in item.nodes))
+        jobs = tuple(dict.fromkeys(name for item in rest for name in item.jobs))
+        what = plural(len(nodes), "node") if nodes else plural(len(jobs), "job")
+        yield ConflictItem(
+            rule=rule,
+            subject=what if nodes or jobs else ", ".join(item.subject for item in rest),
+            message=f"{len(rest)} lines more: -o wide",
+            nodes=nodes,
+            jobs=jobs,
+        )
 
 
 def _minimality(conflict: Conflict) -> str:
@@ -240,23 +263,29 @@ def _minimality(conflict: Conflict) -> str:
     return f"{text}. Whether each of them is needed was not proved."
 
 
-def _subject(item: ConflictItem) -> str:
+def _subject(item: ConflictItem, wide: bool) -> str:
     """Subject with the names that it stands for, if it says only their number."""
     if len(item.nodes) > 1:
-        return f"{item.subject}: {joined(item.nodes)}"
+        return f"{item.subject}: {_few(item.nodes, wide)}"
     if len(item.jobs) > 1 and not item.subject.startswith("job "):
-        return f"{item.subject}: {_few(item.jobs)}"
+        return f"{item.subject}: {_few(item.jobs, wide)}"
     return item.subject
 
 
-def _few(names: tuple[str, ...]) -> str:
-    """Names, but no more than a line of them: a document has them all."""
-    shown = joined(names[:_NAMES])
-    return shown if len(names) <= _NAMES else f"{shown} and {len(names) - _NAMES} more"
+def _few(names: tuple[str, ...], wide: bool) -> str:
+    """Names, but no more than a line of them."""
+    text = joined(names)
+    if wide or len(text) <= _WIDTH:
+        return text
+    return f"{joined(names[:_NAMES])} and {len(names) - _NAMES} more"
 
 
+_LINES = 3
+"""Lines of a conflict about one rule."""
 _NAMES = 6
-"""Jobs that are named in a table."""
+"""Nodes or jobs that are named where all names are too long."""
+_WIDTH = 60
+"""Characters of names that are not too long."""
 
 
 def _remedies(remedies: tuple[Remedy, ...]) -> Iterator[Block]:

@@ -116,16 +116,28 @@ def test_a_snapshot_of_unknown_age_is_refused(cli: Cli) -> None:
     )
 
 
-def test_of_a_dump_the_newest_time_is_too_old(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has no capturedAt that anybody could mend."""
+@pytest.mark.parametrize(
+    ("times", "found"),
+    [
+        (
+            {"creationTimestamp": "2026-09-01T03:00:00Z"},
+            "2026-09-01T03:00:00Z, 16m ago, as the newest time in it",
+        ),
+        ({}, "no time in any object"),
+    ],
+)
+def test_of_a_dump_the_newest_time_is_too_old_or_missing(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, times: dict[str, str], found: str
+) -> None:
+    """It has no capturedAt that anybody could mend, and no line where a time should stand."""
     at(monkeypatch, "03:16")
     dump = Path("dump.json")
-    created = {"name": "n1", "creationTimestamp": "2026-09-01T03:00:00Z"}
-    node = {"apiVersion": "v1", "kind": "Node", "metadata": created}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1", **times}}
     dump.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node]}))
     done = cli("plan", str(dump), "--max-snapshot-age", "15m")
     assert done.code == 65
-    assert "dump.json: the newest time in it: found 2026-09-01T03:00:00Z, 16m ago" in done.err
+    expected = "expected a moment at most 15m before 2026-09-01T03:16:00Z\n"
+    assert f"dump.json: found {found}, {expected}" in done.err
 
 
 @pytest.mark.parametrize("told", ["soon", "2026-09-01", "2026-09-01T03:00:00"])

@@ -22,6 +22,8 @@ from kantopt.verify.step import Loads
 
 _MANY = 8
 """Kinds of shortages that are listed one by one."""
+_NAMED = 3
+"""Neighbours that a message names; all of them are among its jobs."""
 
 
 def classes_of(places: Places) -> tuple[tuple[int, ...], ...]:
@@ -291,7 +293,7 @@ class Wording:
             near = question.affinities[index]
             podset = question.podsets[near.owner]
             others = tuple(sorted({question.podsets[s].job for s in near.anchors} - {podset.job}))
-            names = ", ".join(question.jobs[i].name for i in others)
+            names = self._named(others)
             like = ["one of its own"] if near.founds else []
             whom = " or ".join([*like, *([names] if names else [])]) or "a pod that is nowhere"
             text = f"only beside {whom} in one {' and '.join(near.keys)}"
@@ -300,7 +302,7 @@ class Wording:
             podset = question.podsets[term.owner]
             others = tuple(sorted({question.podsets[s].job for s in term.others} - {podset.job}))
             own = "at most 1 of its pods" if term.owner in term.others else ""
-            names = ", ".join(question.jobs[i].name for i in others)
+            names = self._named(others)
             apart = f"0 pods beside {names}" if names else ""
             text = f"{' and '.join(part for part in (own, apart) if part)} in one {term.key}"
         job = question.jobs[podset.job]
@@ -310,6 +312,11 @@ class Wording:
             message=text,
             jobs=(job.name, *(question.jobs[i].name for i in others)),
         )
+
+    def _named(self, jobs: tuple[int, ...]) -> str:
+        names = ", ".join(self.question.jobs[j].name for j in jobs[:_NAMED])
+        more = len(jobs) - _NAMED
+        return f"{names} and {counted(more, 'job')} more" if more > 0 else names
 
     def _budgets(self, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:
         budgets = self.question.budgets

@@ -1,0 +1,79 @@
+"""An explanation on a screen: short, and nobody who is in the way is lost."""
+
+from __future__ import annotations
+
+import re
+
+from kantopt.report.blocks import Screen, render
+from kantopt.report.explanation import explanation_blocks
+from kantopt.schema.base import API_VERSION
+from kantopt.schema.explanation import Conflict, ConflictItem, Explanation, Verdict
+from kantopt.schema.plan import SnapshotRef
+
+
+def lines(*items: ConflictItem, wide: bool = False) -> list[str]:
+    """Lines of the table of a conflict."""
+    told = Explanation(
+        api_version=API_VERSION,
+        kind="Explanation",
+        snapshot=SnapshotRef(digest="sha256:0"),
+        job="default/own",
+        priority=0,
+        pending_pods=1,
+        running_pods=0,
+        verdict=Verdict(status="NEVER", message="NEVER", proved=True),
+        conflict=Conflict(
+            question="on an empty cluster",
+            rules=tuple(dict.fromkeys(item.rule for item in items)),
+            items=items,
+            minimal_rules=True,
+            minimal_items=True,
+            proved=True,
+        ),
+        complete=True,
+    )
+    text = render(explanation_blocks(told, wide=wide), Screen()).splitlines()
+    first = next(i for i, line in enumerate(text) if line.startswith("RULE"))
+    return [line for line in text[first + 1 :] if not line.startswith("Proved")]
+
+
+def short_of(first: int, last: int, gpus: int) -> ConflictItem:
+    """Nodes by their numbers that would hold so many GPUs."""
+    nodes = tuple(f"gpu-{i:02d}" for i in range(first, last + 1))
+    what = f"{len(nodes)} nodes" if len(nodes) > 1 else f"node {nodes[0]}"
+    text = f"{gpus} of 8 GPUs"
+    return ConflictItem(rule="capacity", subject=what, message=text, nodes=nodes)
+
+
+def test_lines_beyond_three_of_a_rule_are_one_that_names_all_their_nodes() -> None:
+    parts = (short_of(1, 1, 9), short_of(2, 2, 10), short_of(3, 9, 11), short_of(10, 12, 12))
+    gang = ConflictItem(rule="gang", subject="job default/own", message="at least 2 of 2 pods")
+    assert [re.split("  +", line) for line in lines(*parts, gang)] == [
+        ["capacity", "7 nodes: gpu-[03-09]", "11 of 8 GPUs"],
+        ["capacity", "3 nodes: gpu-[10-12]", "12 of 8 GPUs"],
+        ["capacity", "2 nodes: gpu-[01-02]", "2 lines more: -o wide"],
+        ["gang", "job default/own", "at least 2 of 2 pods"],
+    ]
+    assert len(lines(*parts, gang, wide=True)) == 5
+    assert len(lines(*parts[:3])) == 3
+
+
+def test_what_names_no_nodes_and_no_jobs_keeps_its_subjects() -> None:
+    limits = [
+        ConflictItem(rule="limits", subject=name, message="at most 0")
+        for name in ("evictions", "moves", "moves per job", "moves per node")
+    ]
+    assert re.split("  +", lines(*limits)[-1]) == [
+        "limits",
+        "moves per job, moves per node",
+        "2 lines more: -o wide",
+    ]
+
+
+def test_names_that_fill_a_line_are_counted_unless_wide() -> None:
+    odd = tuple(f"node-{i:04d}" for i in range(1, 80, 2))
+    item = ConflictItem(rule="capacity", subject="40 nodes", message="9 of 8 GPUs", nodes=odd)
+    (line,) = lines(item)
+    assert "40 nodes: node-[0001,0003,0005,0007,0009,0011] and 34 more" in line
+    (line,) = lines(item, wide=True)
+    assert "0079" in line

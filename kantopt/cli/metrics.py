@@ -8,7 +8,7 @@ from kantopt.cli import options as opt
 from kantopt.cli.output import complain
 from kantopt.cli.shown import asked_for
 
-Form = Literal["table", "json", "yaml"]
+Form = Literal["table", "json", "yaml", "html"]
 
 
 def metrics(
@@ -44,6 +44,7 @@ def metrics(
     Needs no solver.
     """
     from kantopt.cli.progress import Progress
+    from kantopt.planning.pictures import picture_of
     from kantopt.planning.question import judging_model, read_question
     from kantopt.planning.report_metrics import Slot, report_metrics
 
@@ -56,10 +57,16 @@ def metrics(
         slots = [Slot(size, slot_resource, slot_devices) for size in slot or ()]
         report = report_metrics(question, chosen, slots)
 
-    def laid_out(_: opt.Form, to_file: bool) -> str:
+    def laid_out(form: opt.Form, to_file: bool) -> str:
         from kantopt.report.metrics import metrics_blocks
 
-        return shown.of(question).on_screen(metrics_blocks(report), to_file=to_file)
+        return shown.of(question).laid_out(
+            "metrics",
+            metrics_blocks(report),
+            form,
+            to_file=to_file,
+            picture=lambda: picture_of(question, chosen),
+        )
 
     shown.write(report, laid_out)
     if not (quiet or shown.in_table):

@@ -41,6 +41,22 @@ class Shown:
 
         return on_screen(blocks_in_words_of(self.source, blocks), self.color, to_file=to_file)
 
+    def laid_out(
+        self,
+        what: str,
+        blocks: Sequence[Block],
+        form: Form,
+        *,
+        to_file: bool,
+        picture: Callable[[], Picture] | None = None,
+    ) -> str:
+        """Render blocks of an answer as a page, with the map if there is one, or as a table."""
+        if form != "html":
+            return self.on_screen(blocks, to_file=to_file)
+        from kantopt.report.pages import blocks_page
+
+        return blocks_page(what, blocks, picture and picture(), source=self.source)
+
     @property
     def in_table(self) -> bool:
         """Whether standard output gets the table, which says all that there is to say."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kantopt.planning.guard import Guarded
     from kantopt.schema.reports import Verdict
 
-Form = Literal["table", "json", "yaml", "name"]
+Form = Literal["table", "json", "yaml", "name", "html"]
 
 
 def verify(
@@ -121,7 +121,7 @@ def _write(verdict: "Verdict", shown: Shown) -> None:
 
         if form == "name":
             return finding_lines(verdict)
-        return shown.on_screen(verdict_blocks(verdict), to_file=to_file)
+        return shown.laid_out("verdict", verdict_blocks(verdict), form, to_file=to_file)
 
     shown.write(verdict, laid_out)
     if not (shown.quiet or shown.in_table):
@@ -136,7 +136,8 @@ def _write_rest(rest: "Guarded", shown: Shown) -> None:
 
         if form == "name":
             return cut_lines(rest.cut)
-        return shown.on_screen(guarded_blocks(rest.given, rest.done, rest.cut), to_file=to_file)
+        blocks = guarded_blocks(rest.given, rest.done, rest.cut)
+        return shown.laid_out("the plan today", blocks, form, to_file=to_file)
 
     shown.write(rest.plan, laid_out)
     if not shown.quiet:

@@ -56,20 +56,36 @@ def answer_page(
     drawings: Sequence[str] = ()
     if isinstance(document, Simulation):
         drawings = tuple(simulation_pictures(document).values())
-    cut = _behind_the_first_table(blocks)
     better = isinstance(document, Certificate) and document.counter_example is not None
-    return _page(
+    return blocks_page(
         type(document).__name__.lower(),
+        blocks,
         picture,
-        blocks[:cut],
-        blocks[cut:],
-        notes,
-        further,
+        notes=notes,
+        further=further,
         drawings=drawings,
         of="the better plan" if better else "",
         source=source,
         seek=seek,
     )
+
+
+def blocks_page(
+    what: str, blocks: Sequence[Block], picture: Picture | None = None, **about: Any
+) -> str:
+    """Write blocks as a page, the map behind what the answer is worth.
+
+    Parameters
+    ----------
+    what
+        What the blocks are, in a word.
+    blocks, picture
+        The answer, and the cluster that it is of.
+    about
+        As of :func:`answer_page`.
+    """
+    cut = _behind_the_first_table(blocks)
+    return _page(what, picture, blocks[:cut], blocks[cut:], **about)
 
 
 def cluster_page(picture: Picture, notes: Sequence[str] = (), *, source: str = "") -> str:
@@ -83,7 +99,7 @@ def _page(
     picture: Picture | None,
     lead: Sequence[Block],
     rest: Sequence[Block],
-    notes: Sequence[str],
+    notes: Sequence[str] = (),
     further: Sequence[Block] = (),
     drawings: Sequence[str] = (),
     of: str = "",

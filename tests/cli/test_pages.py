@@ -68,3 +68,25 @@ def test_an_answer_that_was_kept_is_shown_as_a_page(cli: Cli) -> None:
     page = cli("show", "plan.yaml", "-o", "html").out
     assert "ACTIONS" in page
     assert data_of(page)["picture"] is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "words", "nodes"),
+    [
+        (("metrics", "snap.yaml", "jobs.yaml"), "Metrics of prod-a as it is", 3),
+        (("verify", "snap.yaml"), "SOUND: no rule is broken", 0),
+        (("verify", "--against", "snap.yaml", "plan.yaml"), "can still be taken", 0),
+    ],
+)
+def test_measures_and_verdicts_are_pages_as_well(
+    cli: Cli, asked: tuple[str, ...], words: str, nodes: int
+) -> None:
+    assert cli("plan", "snap.yaml", "jobs.yaml", "--engine", "fast", "-O", "plan.yaml").code == 0
+    done = cli(*asked, "-O", "answer.html")
+    page = Path("answer.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert words in done.out
+    assert words in page
+    picture = data_of(page)["picture"]
+    assert (len(picture["nodes"]["name"]) if picture else 0) == nodes
+    assert cli(*asked, "-o", "html").out == page

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import signal
 
-from tests.slurm.cluster import Slurm
+from tests.slurm.cluster import GPUS, Slurm
 from tests.slurm.story import (
     Story,
     begin,
     follow,
     interrupt,
+    place,
     reservations,
     script,
     state_of,
@@ -50,6 +51,20 @@ def test_the_plan_is_what_runs(slurm: Slurm) -> None:
     again = follow(slurm, path)
     assert (again.returncode, again.stdout.splitlines()[1:]) == (0, ["Done."])
     check_end(slurm, story)
+
+
+def test_gpus_without_a_number_of_nodes_start_on_the_nodes_of_the_plan(slurm: Slurm) -> None:
+    # One node is free on each leaf, and two of one are wanted: who runs on n1 has to go to n8.
+    place(slurm, "stays", ["n2", "n3", "n5", "n6", "n7"])
+    mover = place(slurm, "mover", ["n1"])
+    wide = slurm.submit(
+        "wide", f"--gpus={2 * GPUS}", "--cpus-per-gpu=2", "--mem=1G", "--switches=1"
+    )
+    slurm.wait(lambda: slurm.job(wide)["Reason"] != "None", lambda: slurm.run("squeue"))
+    done = follow(slurm, script(slurm, "--engine", "fast"))
+    assert done.returncode == 0, done.stdout
+    assert (slurm.job(wide)["JobState"], slurm.hosts(wide)) == ("RUNNING", ["n1", "n4"])
+    assert slurm.hosts(mover) == ["n8"]
 
 
 def test_a_job_that_started_meanwhile_makes_a_plan_stale(slurm: Slurm) -> None:

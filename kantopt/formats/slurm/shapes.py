@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +35,7 @@ def wanted(record: Record, *, whole: bool, offers: Sequence[Amounts] = ()) -> Sh
 
     A job that says how many tasks it has and not on how many nodes they lie is split by tasks,
     which may share nodes; any other by nodes. GPUs of a job that names no number of nodes, and that
-    no node holds alone, lie on the fewest nodes that hold them in equal parts.
+    no node holds alone, lie on the fewest nodes that hold them in equal parts, rounded up.
 
     Parameters
     ----------
@@ -89,12 +88,11 @@ def _nodes(record: Record, tasks: int) -> tuple[int, int | None, int]:
 
 
 def _fewest(total: Amounts, offers: Sequence[Amounts]) -> int:
-    """Return on how many nodes an amount lies in equal parts; 1 if no number of them holds it."""
-    whole = math.gcd(*total.values())
-    for parts in range(1, min(whole, len(offers)) + 1):
-        part = {name: amount // parts for name, amount in total.items()}
+    """Return the fewest nodes that hold an amount in equal parts; 1 if no number of them does."""
+    for parts in range(1, len(offers) + 1 if total else 1):
+        part = share(total, parts)
         holding = (all(offer.get(name, 0) >= n for name, n in part.items()) for offer in offers)
-        if whole % parts == 0 and sum(holding) >= parts:
+        if sum(holding) >= parts:
             return parts
     return 1
 

@@ -106,7 +106,7 @@ def test_options_of_a_submission_are_amounts_of_each_pod(
 
 @pytest.mark.parametrize(
     ("gpus", "count", "each"),
-    [(8, 1, 8), (12, 2, 6), (16, 2, 8), (32, 4, 8), (17, 1, 17), (40, 1, 40)],
+    [(8, 1, 8), (12, 2, 6), (16, 2, 8), (17, 3, 6), (32, 4, 8), (40, 1, 40)],
     ids=str,
 )
 def test_gpus_that_no_node_holds_alone_lie_on_the_fewest_nodes_in_equal_parts(

@@ -10,8 +10,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from kantopt.problem.apart import sets_apart
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import Job, PodSet
+from kantopt.problem.job import AntiAffinity, Job, PodSet
 from kantopt.schema.model import Rule
 
 
@@ -30,12 +31,18 @@ class Freedom:
         Running pods that could be moved, and evicted, by pod set; 0 of pending ones.
     tied
         Pod sets whose places matter to other pods: by topology asked for, affinity or spread.
+    apart
+        Terms of anti-affinity that are a matter of room: of each set a node holds one pod.
+    tied_otherwise
+        Pod sets whose places matter to other pods by anything else.
     """
 
     binds: tuple[int, ...]
     moves: tuple[int, ...]
     evictions: tuple[int, ...]
     tied: frozenset[int]
+    apart: frozenset[AntiAffinity]
+    tied_otherwise: frozenset[int]
     _instance: Instance
     _rules: frozenset[Rule]
     _gone: tuple[int, ...]
@@ -98,11 +105,15 @@ def _freedom_of(instance: Instance, rules: frozenset[Rule] | None) -> Freedom:
     podsets = instance.podsets
     binds = tuple(amounts.bound(podset) for podset in podsets)
     gone = tuple(amounts.gone(podset) for podset in podsets)
+    apart = sets_apart(instance, rules)
+    otherwise = _tied(instance, rules, apart)
     return Freedom(
         binds=binds,
         moves=tuple(amounts.moved(podset) for podset in podsets),
         evictions=amounts.evicted(binds, gone),
-        tied=_tied(instance, rules),
+        tied=otherwise | {s for term in apart for s in term.others},
+        apart=apart,
+        tied_otherwise=otherwise,
         _instance=instance,
         _rules=rules,
         _gone=gone,
@@ -203,11 +214,15 @@ class _Amounts:
         return found
 
 
-def _tied(instance: Instance, rules: frozenset[Rule]) -> frozenset[int]:
+def _tied(
+    instance: Instance, rules: frozenset[Rule], apart: frozenset[AntiAffinity]
+) -> frozenset[int]:
+    """Return whose places matter to others, but for these terms."""
     found: set[int] = set()
     if Rule.ANTI_AFFINITY in rules:
         for term in instance.anti_affinities:
-            found |= {term.owner, *term.others}
+            if term not in apart:
+                found |= {term.owner, *term.others}
     if Rule.SPREAD in rules:
         for spread in instance.spreads:
             found |= {spread.owner, *spread.counted}

@@ -11,7 +11,7 @@ from ortools.sat.python import cp_model
 from kantopt.cp.model import PlacementModel
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
-from tests.verify.world import job, node, pods, question
+from tests.verify.world import HOST, job, node, pods, question
 
 PLACEMENT_FIRST = ({"unplaced": {"unit": "pod"}}, {"evictions": {"by": "all"}}, "moves")
 TIER_BY_TIER = ({"each_priority": [{"unplaced": {"unit": "pod"}}, "disruption_cost"]},)
@@ -25,12 +25,13 @@ ORDERS = (PLACEMENT_FIRST, TIER_BY_TIER, MOVES_FIRST)
 MEMORY = "memory"
 
 
-def crowded(seed: int, objectives: Sequence[Any] | None = None) -> Instance:
+def crowded(seed: int, objectives: Sequence[Any] | None = None, *, apart: float = 0.0) -> Instance:
     """Two to four nodes nearly as large as all pods together; some pods run, some wait.
 
-    Some may not move, some may not be evicted, some may not run everywhere.
+    Some may not move, some may not be evicted, some may not run everywhere; of a share of the jobs
+    a node holds one pod.
     """
-    rng = random.Random(seed)
+    rng, keeps = random.Random(seed), random.Random(seed)
     names = [f"n{k}" for k in range(rng.randint(2, 4))]
     sizes = [
         (rng.randint(1, 4), rng.randint(1, 3), rng.randint(2, 9), rng.randint(2, 9))
@@ -52,14 +53,19 @@ def crowded(seed: int, objectives: Sequence[Any] | None = None) -> Instance:
     for i, (priority, count, cpu, memory) in enumerate(sizes):
         on = []
         waiting = rng.random() < 0.35
+        alone = keeps.random() < apart
         for _ in range(0 if waiting else rng.randint(1, count)):
             fits = [x for x in names if left[x][0] >= cpu and left[x][1] >= memory]
+            fits = [x for x in fits if not (alone and x in on)]
             if fits:
                 x = rng.choice(fits)
                 left[x] = [left[x][0] - cpu, left[x][1] - memory]
                 on.append(x)
         podset = pods(count=count, cpu=cpu, on=on, minCount=0)
         podset["requests"][MEMORY] = memory
+        if alone:
+            selector = {"matchLabels": {"job": f"j{i}"}}
+            podset["podAntiAffinity"] = [{"topologyKey": HOST, "labelSelector": selector}]
         if rng.random() < 0.15:
             podset["movable"] = False
         if rng.random() < 0.1:

@@ -20,7 +20,7 @@ from kantopt.search.chains.scope import scope_of
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.search.helpers import searching, where
-from tests.verify.world import job, node, placed, pods, question
+from tests.verify.world import HOST, job, node, placed, pods, question
 
 improve = searching(chains)
 
@@ -62,6 +62,32 @@ def test_a_chain_longer_than_the_limit_on_moves_is_not_begun() -> None:
     for most, moves in ((2, 0), (3, 3)):
         instance = staircase(3, limits={"moves": most})
         assert measure(instance, improved(instance), tiers_of(instance))[-1] == moves
+
+
+def service(name: str, on: list[str], **more: Any) -> Any:
+    """Replicas of which a node holds one."""
+    away = [{"topologyKey": HOST, "labelSelector": {"matchLabels": {"job": name}}}]
+    return job(name, pods(count=len(on), on=on, podAntiAffinity=away), **more)
+
+
+def test_replicas_that_keep_apart_step_aside_to_a_node_without_one() -> None:
+    """On a one of them makes room; on d there is one already, so it goes to c."""
+    rest = job("rest", pods(count=5, on=["a", "b", "b", "c", "c"]), movable=False)
+    left = ask(
+        [node("a", cpu=2), node("b", cpu=3), node("c", cpu=3), node("d", cpu=4)],
+        [service("s", ["a", "b", "d"]), rest, job("new", pods(nodeSelector={HOST: "a"}))],
+    )
+    found = improved(left)
+    assert where(left, found, "new") == {"a": 1}
+    assert where(left, found, "s") == {"b": 1, "c": 1, "d": 1}
+
+
+def test_replicas_that_keep_apart_stay_where_every_other_node_has_one() -> None:
+    nodes = [node("a", cpu=1), node("b", cpu=9), node("c", cpu=9)]
+    instance = ask(
+        nodes, [service("s", ["a", "b", "c"]), job("new", pods(nodeSelector={HOST: "a"}))]
+    )
+    assert where(instance, improved(instance), "new") == {}
 
 
 def test_a_chain_that_is_taken_back_finds_pods_where_they_were(

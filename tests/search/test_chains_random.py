@@ -122,7 +122,7 @@ def test_the_key_that_is_kept_up_to_date_is_what_the_judge_measures(seeds: range
                 settle(packing, loose, 0.3, None, lambda: False)
             after = scope.placement(packing.snapshot())
             assert packing.value()[1:] == measure(instance, after, tiers)
-            assert not check(instance, after, (Rule.CAPACITY, Rule.ELIGIBILITY))
+            assert not check(instance, after, (Rule.CAPACITY, Rule.ELIGIBILITY, Rule.ANTI_AFFINITY))
             if check(instance, after, (Rule.LIMITS, Rule.QUOTA, Rule.DISRUPTION)):
                 assert packing.broken()
 

@@ -26,7 +26,7 @@ from tests.campaign import some
 from tests.generate import random_instance
 from tests.search.columns import MOVES_FIRST, PLACEMENT_FIRST, crowded, least
 from tests.search.helpers import searching
-from tests.verify.world import GPU, job, node, pods, question
+from tests.verify.world import GPU, HOST, job, node, pods, question
 
 improve = searching(chains)
 
@@ -74,11 +74,12 @@ def constructed(instance: Instance) -> Placement:
     return construct(instance, Deadline(None), Strategy.BEST_FIT)
 
 
+@pytest.mark.parametrize("apart", [0.0, 0.6])
 @pytest.mark.parametrize("block", some(range(BLOCKS)))
-def test_no_bound_is_above_the_optimum(block: int) -> None:
+def test_no_bound_is_above_the_optimum(block: int, apart: float) -> None:
     told = closed = 0
     for seed in range(block, 30 * BLOCKS, BLOCKS):
-        instance = crowded(seed)
+        instance = crowded(seed, apart=apart)
         for start in (constructed(instance), instance.current):
             if check(instance, start):
                 continue
@@ -164,6 +165,23 @@ def test_pods_that_may_change_unseen_make_it_silent() -> None:
     assert not silent(mover())
     gpu = pods(cpu=1, gpu=1, on=[("b", 0)])
     assert silent(mover(job("train", gpu)))
+
+
+def test_one_of_a_service_that_may_change_unseen_makes_it_silent() -> None:
+    """A node holds one of its pods; without the one with a GPU there would be room for another."""
+    away = [{"topologyKey": HOST, "labelSelector": {"matchLabels": {"job": "s"}}}]
+    roles = (("cpu", {"on": ["a"]}), ("gpu", {"gpu": 1, "on": [("b", 0)]}))
+    for held, silence in ((False, True), (True, False)):
+        fixed = {"movable": False, "preemptible": False} if held else {}
+        podsets = [
+            pods(name, cpu=int(name == "cpu"), podAntiAffinity=away, **more)
+            for name, more in (roles[0], (roles[1][0], {**roles[1][1], **fixed}))
+        ]
+        nodes = [node("a", cpu=2), node("b", cpu=1, gpu=1)]
+        instance = question(nodes, [job("s", *podsets), job("new", pods(cpu=2))])
+        scope = scope_of(instance, instance.current)
+        assert len(scope.apart) == 1
+        assert holds_for_all(instance, scope) != silence
 
 
 def test_pods_that_nothing_may_change_do_not() -> None:

@@ -38,6 +38,7 @@ class Rooms:
         self.least_ask: Ints = self.ask.min(axis=0)
         self.free: Ints = np.array(scope.room, dtype=np.int64).reshape(self.resources, self.nodes)
         self.scale: Floats = 1.0 / np.maximum(1, np.where(self.free < 2**59, self.free, 0).sum(1))
+        self.scale[len(scope.resources) :] = 0.0  # where one pod is at most, none is fuller
         self.weight: Floats = 1.0 / np.maximum(1.0, self.ask.mean(axis=0))
         """Per resource, what makes its amounts comparable: pods of mean size."""
         self._build_masks()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from kantopt.problem.cluster import Spot
@@ -26,7 +27,7 @@ class Group:
     podsets: tuple[int, ...]
     """Running before pending."""
     request: tuple[int, ...]
-    """Of the resources that can run short; see :class:`Scope`."""
+    """Of the resources that can run short, then of the sets that keep apart; see :class:`Scope`."""
     size: float
     """Share of the cluster's room, the largest over the resources."""
     running: int
@@ -54,9 +55,14 @@ class Scope:
     start: Placement
     groups: tuple[Group, ...]
     room: tuple[tuple[int, ...], ...]
-    """Per resource and node: capacity less what all other pods take."""
+    """Per resource and node: capacity less what all other pods take.
+
+    Then for each set of pods of which a node holds one: 1 less those that are no group's.
+    """
     resources: tuple[int, ...]
     """Those that can run short, in the order of requests and room."""
+    apart: tuple[frozenset[int], ...]
+    """The sets that keep apart, in the order of what follows the resources there."""
 
     def like(self, other: Scope) -> bool:
         """Whether the same groups have the same room, wherever their pods are."""
@@ -114,11 +120,35 @@ def scope_of(instance: Instance, start: Placement) -> Scope:
         tuple(_room(instance, loads, n, r) for n in range(len(instance.nodes))) for r in kept
     )
     total = [sum(x for x in row if x < NO_LIMIT) or 1 for row in room]
+    sets = {(term.key, term.others): frozenset(term.others) for term in free.apart}
+    apart = {key: podsets for key, podsets in sorted(sets.items()) if podsets & active}
+    rows = tuple(_room_apart(instance, start, key, apart[key, s] - active) for key, s in apart)
     groups = tuple(
-        _group(instance, start, job, podsets, kept, total, free, fixed=job.index in fixed)
+        _group(
+            instance,
+            start,
+            job,
+            podsets,
+            kept,
+            total,
+            [int(podsets[0] in those) for those in apart.values()],
+            free,
+            fixed=job.index in fixed,
+        )
         for job, role, podsets in roles
     )
-    return Scope(instance, start, groups, room, tuple(kept))
+    return Scope(instance, start, groups, (*room, *rows), tuple(kept), tuple(apart.values()))
+
+
+def _room_apart(
+    instance: Instance, start: Placement, key: str, others: Collection[int]
+) -> tuple[int, ...]:
+    """Per node, whether a pod of a set may come beside those of it that stay where they are."""
+    taken = {spot.node for s in others for spot in start.podsets[s]}
+    return tuple(
+        NO_LIMIT if instance.label_domain(n, key) is None else int(n not in taken)
+        for n in range(len(instance.nodes))
+    )
 
 
 def _without(placement: Placement, podsets: set[int]) -> Placement:
@@ -163,7 +193,7 @@ def _parts(
         podset = instance.podsets[s]
         spots = (*podset.current, *start.podsets[s])
         if not (
-            s in free.tied
+            s in free.tied_otherwise
             or podset.devices
             or free.fixed(s)
             or instance.on_held(podset)
@@ -182,6 +212,7 @@ def _group(
     podsets: tuple[int, ...],
     kept: list[int],
     total: list[int],
+    apart: list[int],
     free: Freedom,
     *,
     fixed: bool,
@@ -211,7 +242,7 @@ def _group(
     return Group(
         job=job.index,
         podsets=podsets,
-        request=request,
+        request=(*request, *apart),
         size=max((x / t for x, t in zip(request, total, strict=True)), default=0.0),
         running=running,
         home={spot.node: pods for spot, pods in sorted(first.current.items())},

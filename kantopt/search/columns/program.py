@@ -138,7 +138,9 @@ def holds_for_all(instance: Instance, scope: Scope) -> bool:
     for podset in instance.podsets:
         if podset.index in inside:
             continue
-        takes = scope.start.placed(podset.index) and any(podset.demand[r] for r in scope.resources)
+        placed = scope.start.placed(podset.index)
+        takes = placed and any(podset.demand[r] for r in scope.resources)
+        takes = takes or any(podset.index in those for those in scope.apart)
         if takes and not may.fixed(podset.index):
             return False
     halves = [role for job in instance.jobs for role in job.roles if len(role.podsets) == 2]

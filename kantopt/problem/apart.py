@@ -1,0 +1,51 @@
+"""Pods of which a node holds one at most: anti-affinity that is a matter of room, like a resource.
+
+So it is where all pods of a set keep away from each other on a node: replicas of a service, mostly.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+
+from kantopt.problem.instance import Instance
+from kantopt.problem.job import AntiAffinity
+from kantopt.problem.placement import Placement
+from kantopt.schema.model import Rule
+
+
+def sets_apart(instance: Instance, rules: Collection[Rule]) -> frozenset[AntiAffinity]:
+    """Return the terms that say no more than that: one for each owner of the pods.
+
+    A node without the label of a term holds any number. Sets of which a node holds more now are
+    left out: what runs may stay there.
+    """
+    if Rule.ANTI_AFFINITY not in rules:
+        return frozenset()
+    owners: dict[tuple[str, tuple[int, ...]], list[AntiAffinity]] = defaultdict(list)
+    for term in instance.anti_affinities:
+        owners[term.key, term.others].append(term)
+    found: set[AntiAffinity] = set()
+    for (key, others), terms in owners.items():
+        whole = {term.owner for term in terms} == set(others)
+        if whole and _of_nodes(instance, key) and _hold(instance, instance.current, others):
+            found.update(terms)
+    return frozenset(found)
+
+
+def _of_nodes(instance: Instance, key: str) -> bool:
+    """Whether each domain of a key is one node."""
+    nodes = range(len(instance.nodes))
+    domains = [d for n in nodes if (d := instance.label_domain(n, key)) is not None]
+    return len(domains) == len(set(domains))
+
+
+def _hold(instance: Instance, placement: Placement, podsets: Collection[int]) -> bool:
+    """Whether no node has two of some pods."""
+    seen: set[int] = set()
+    for s in podsets:
+        for spot, pods in placement.podsets[s].items():
+            if pods > 1 or spot.node in seen:
+                return False
+            seen.add(spot.node)
+    return True

@@ -9,20 +9,21 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from kantopt.errors import UsageError
 from kantopt.report.blocks import Block, Paragraph, Table
 from kantopt.schema.model import Model
 from kantopt.search.schedule import techniques
-from scripts.bench import gangs, golden, openb, priority_matters
+from scripts.bench import apart, busy, gangs, golden, openb, priority_matters
+from scripts.bench.busy_cluster import busy_cluster
 from scripts.bench.case import Case, Documents
 from scripts.bench.features.compared import ratio
 from scripts.bench.features.stated import Stated
 from scripts.bench.features.suite import BASE, BASES, RUN, Base, chosen_names
 from scripts.bench.figures import grouped, share
 from scripts.bench.grid import Grid, seeds_of
-from scripts.bench.models import MakeModel
+from scripts.bench.models import MakeModel, shipped
 from scripts.bench.row import Row
 
 SUITE = "ablation"
@@ -50,12 +51,24 @@ def _shares(grid: Grid) -> list[Case]:
     return openb.cases(grid.data)
 
 
+def _apart(grid: Grid) -> list[Case]:
+    seeds = seeds_of(grid.seeds, grid.data)
+    return [apart.apart(case) for case in priority_matters.cases((32,), (8,), (4,), (100,), seeds)]
+
+
+def _everyday(grid: Grid) -> list[Case]:
+    seeds = range(grid.seeds)
+    return [Case(busy.SUITE, f"everyday-{s}", s, {}, partial(busy_cluster, s)) for s in seeds]
+
+
 _OF = {
     **BASES,
     priority_matters.SUITE: replace(BASES[priority_matters.SUITE], cases=_packing),
     gangs.SUITE: replace(BASES[gangs.SUITE], cases=_gangs),
     openb.SUITE: replace(BASES[openb.SUITE], cases=_shares),
     golden.SUITE: Base(lambda _: golden.cases(), golden.model),
+    apart.SUITE: Base(_apart, BASES[priority_matters.SUITE].model),
+    busy.SUITE: Base(_everyday, shipped("mixed", counts=False)),
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 from kantopt.problem.tiers import tiers_of
 from kantopt.verify.metrics import bounds
 from tests.oracle import best
-from tests.verify.world import Document, job, node, pods, question
+from tests.verify.world import GPU, Document, job, node, pods, question
 
 NODES = [node(name, cpu=9, gpu=4) for name in "abc"]
 
@@ -19,7 +19,7 @@ def running() -> list[Document]:
     return [job(f"r{i}", pods(gpu=1, on=[n])) for i, n in enumerate("aaabbc")]
 
 
-def found(objective: str, moves: int, *more: Any, **limits: int) -> tuple[int, int]:
+def found(objective: str | Document, moves: int, *more: Any, **limits: int) -> tuple[int, int]:
     """Bound and optimum of the last tier."""
     instance = question(
         NODES,
@@ -82,6 +82,13 @@ def test_a_move_changes_two_nodes(moves: int, bound: int) -> None:
 def test_six_gpus_fill_no_nodes_of_four(more: tuple[Document, ...]) -> None:
     """However many pods move, and whether or not one comes that fills a node by itself."""
     assert found("fragmented_nodes", 9, *more) == (1, 1)
+
+
+@pytest.mark.parametrize(("large", "stranded"), [(4, 2000), (3, 0)])
+def test_a_rest_strands_what_it_must_however_it_is_split(large: int, stranded: int) -> None:
+    """Six of twelve are free: one node has two of four, or two have three each."""
+    mix = [{"requests": {GPU: large}, "count": 1}, {"requests": {GPU: 1}, "count": 2}]
+    assert found({"stranded_gpus": {"mix": mix}}, 9) == (stranded, stranded)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from kantopt.problem.mix import Shape
 from kantopt.problem.tiers import Tier
 from kantopt.schema.quantity import gpu_milli
 from kantopt.verify.step import Step
+from kantopt.verify.whole_nodes import rest_of
 
 
 def gpu_weights(resources: Sequence[str]) -> tuple[int, ...]:
@@ -160,5 +161,43 @@ def measure_stranded_gpus(tier: Tier, step: Step) -> int:
 
 
 def bound_stranded_gpus(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
-    """Return 0: at best every free GPU is of use to every shape."""
-    return 0
+    """What a rest of free GPUs that makes no whole nodes strands at least, split as one likes.
+
+    Shortest paths over remainders: a step is a node with so much free, which is of no use to
+    shapes that ask for more.
+    """
+    rest = rest_of(instance, tier, above)
+    if rest is None or rest.most // rest.grain > _STEPS:
+        return 0
+    weights = gpu_weights(instance.resources)
+    asks = [(shape.weight, _asked(shape, weights)) for shape in tier.mix]
+    size = rest.unit // rest.grain
+    steps: dict[int, int] = {}
+    for free in range(rest.grain, rest.most + 1, rest.grain):
+        stranded = free * sum(weight for weight, ask in asks if ask > free)
+        step = free // rest.grain % size
+        steps[step] = min(stranded, steps.get(step, stranded))
+    least, open_ends = {0: 0}, {0}
+    while open_ends:
+        here = min(open_ends, key=lambda end: least[end])
+        open_ends.remove(here)
+        for step, stranded in steps.items():
+            there, cost = (here + step) % size, least[here] + stranded
+            if there not in least or cost < least[there]:
+                least[there] = cost
+                open_ends.add(there)
+    return least[rest.free // rest.grain]
+
+
+_STEPS = 64
+"""Most amounts free on a node that are looked at one by one."""
+
+
+def _asked(shape: Shape, weights: Sequence[int]) -> int:
+    """Milli-GPU below which no node has room for a shape; its needs may share devices."""
+    needs = [need.count * _weighed(weights, need.request) for need in shape.devices]
+    return _weighed(weights, shape.requests) + max(needs, default=0)
+
+
+def _weighed(weights: Sequence[int], amounts: Sequence[int]) -> int:
+    return sum(weight * amount for weight, amount in zip(weights, amounts, strict=True))

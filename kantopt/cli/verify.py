@@ -1,6 +1,6 @@
 """``kantopt verify``."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,8 +12,6 @@ from kantopt.errors import UsageError
 if TYPE_CHECKING:
     from kantopt.planning.guard import Guarded
     from kantopt.schema.reports import Verdict
-
-Form = Literal["table", "json", "yaml", "name", "html"]
 
 
 def verify(
@@ -55,7 +53,10 @@ def verify(
     gated: opt.Gated = False,
     pending: opt.Pending = None,
     topology: opt.Levels = None,
-    output: Annotated[Form | None, opt.output_as("name: a line per finding.")] = None,
+    output: Annotated[
+        opt.Form | None,
+        opt.output_as("wide: with --against, every step; name: a line per finding."),
+    ] = None,
     output_file: Annotated[
         str | None, opt.document_to("the verdict, with --against the plan that is left")
     ] = None,
@@ -136,7 +137,8 @@ def _write_rest(rest: "Guarded", shown: Shown) -> None:
 
         if form == "name":
             return cut_lines(rest.cut)
-        blocks = guarded_blocks(rest.given, rest.done, rest.cut)
+        wide = form in ("wide", "html")
+        blocks = guarded_blocks(rest.given, rest.done, rest.cut, wide=wide)
         return shown.laid_out("the plan today", blocks, form, to_file=to_file)
 
     shown.write(rest.plan, laid_out)

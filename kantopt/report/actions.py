@@ -66,14 +66,15 @@ def actions_table(plan: Plan, most: int | None = MOST) -> Iterator[Block]:
         tuple(_STYLES.get(row[2], "") for row in shown),
     )
     if first is not None:
-        yield _rest([(kind, pods) for matters, kind, pods, _ in rows if matters not in first])
+        yield and_more([(kind, pods) for matters, kind, pods, _ in rows if matters not in first])
 
 
 _LEAST = {"move": 1, "stop-over": 1, "bind": 2, "fill": 3}
 _STYLES: dict[str, Style] = {"evict": "bad", "move": "warn", "stop-over": "warn", "bind": "good"}
 
 
-def _rest(rows: Sequence[tuple[str, int]]) -> Paragraph:
+def and_more(rows: Sequence[tuple[str, int]]) -> Paragraph:
+    """Count the actions that a table leaves out, each a kind and its pods."""
     counts: dict[str, list[int]] = {}
     for kind, pods in rows:
         counts.setdefault(kind, []).append(pods)

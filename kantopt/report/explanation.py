@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from kantopt.report.actions import and_more
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
-from kantopt.report.brief import mistyped_blocks, warnings_blocks
+from kantopt.report.brief import MOST, mistyped_blocks, warnings_blocks
 from kantopt.report.names import joined, on_devices, places
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.units import in_unit, plural
@@ -45,7 +46,7 @@ def explanation_blocks(
         return [
             *_headline(told),
             *mistyped_blocks(told.notes),
-            *_what_if(told.what_if),
+            *_what_if(told.what_if, wide),
             *notes_blocks,
         ]
     return [
@@ -53,12 +54,12 @@ def explanation_blocks(
         *mistyped_blocks(told.notes),
         *size_blocks(size, wide=wide),
         *_answers(told),
-        *_plan(told.plan, f"PLAN{_for_whom(told.verdict)}, verified step by step"),
+        *_plan(told.plan, f"PLAN{_for_whom(told.verdict)}, verified step by step", wide),
         *_nodes(told.pod_sets, wide),
-        *_what_if(told.what_if),
+        *_what_if(told.what_if, wide),
         *_elsewhere(told.elsewhere, wide),
         *_conflict(told.conflict, wide),
-        *_remedies(told.remedies),
+        *_remedies(told.remedies, wide),
         *warnings_blocks(told.notes, notes, wide=wide),
     ]
 
@@ -94,15 +95,22 @@ def _answers(told: Explanation) -> Iterator[Block]:
     yield Table(f"DOES IT FIT{alone}?", ("ASKED", "ANSWER", "WHICH MEANS"), rows)
 
 
-def _plan(plan: Steps | None, title: str) -> Iterator[Block]:
+def _plan(plan: Steps | None, title: str, wide: bool) -> Iterator[Block]:
+    """What is done, wave by wave; of much, where the job starts and the first of the rest."""
     if plan is None:
         return
-    rows = tuple(
-        (str(wave), kind, f"{name}", str(pods), where)
-        for wave, kind, name, pods, where in action_rows(plan)
+    rows = list(action_rows(plan))
+    others = [row for row in rows if row[1] != "bind"]
+    left = [] if wide else others[max(0, MOST - (len(rows) - len(others))) :]
+    cells = tuple(
+        (str(wave), kind, name, str(pods), where)
+        for wave, kind, name, pods, where in rows
+        if (wave, kind, name, pods, where) not in left
     )
     columns = ("WAVE", "ACTION", "JOB/PODSET", "PODS", "NODES")
-    yield Table(title, columns, rows, frozenset({0, 3}))
+    yield Table(title, columns, cells, frozenset({0, 3}))
+    if left:
+        yield and_more([(kind, pods) for _, kind, _, pods, _ in left])
 
 
 def action_rows(plan: Steps) -> Iterator[tuple[int, str, str, int, str]]:
@@ -164,7 +172,7 @@ def _nodes(
     yield Table(title, columns, tuple(rows), frozenset({1}))
 
 
-def _what_if(change: WhatIf | None) -> Iterator[Block]:
+def _what_if(change: WhatIf | None, wide: bool) -> Iterator[Block]:
     """What a change would bring."""
     if change is None:
         return
@@ -178,7 +186,7 @@ def _what_if(change: WhatIf | None) -> Iterator[Block]:
     else:
         yield Paragraph("It changes nothing for the job.", "dim")
     title = f"PLAN{_for_whom(change.verdict)} with the change, verified step by step"
-    yield from _plan(change.plan, title)
+    yield from _plan(change.plan, title, wide)
 
 
 def _labelled(row: Difference) -> str:
@@ -286,24 +294,31 @@ _NAMES = 6
 """Nodes or jobs that are named where all names are too long."""
 _WIDTH = 60
 """Characters of names that are not too long."""
+_EDIT = 120
+"""Characters of a change that is shown."""
 
 
-def _remedies(remedies: tuple[Remedy, ...]) -> Iterator[Block]:
+def _remedies(remedies: tuple[Remedy, ...], wide: bool) -> Iterator[Block]:
     """What helps; beside what else waits as well, where that was asked and is not so of all."""
     if not remedies:
         return
     each = ", each enough by itself" if len(remedies) > 1 else ""
     if all(item.together == "placed" for item in remedies):
-        rows = tuple((item.message, item.cost, item.edit or "-") for item in remedies)
+        rows = tuple((item.message, item.cost, _edit(item, wide)) for item in remedies)
         title = f"REMEDIES{each}, tried and verified"
         yield Table(title, ("DO THIS", "COST", "TRY IT: --what-if"), rows)
         return
     longer = tuple(
-        (item.message, item.cost, _together(item), item.edit or "-") for item in remedies
+        (item.message, item.cost, _together(item), _edit(item, wide)) for item in remedies
     )
     title = f"REMEDIES for it alone{each}, tried and verified"
     columns = ("DO THIS", "COST", "BESIDE ALL THAT WAITS", "TRY IT: --what-if")
     yield Table(title, columns, longer)
+
+
+def _edit(remedy: Remedy, wide: bool) -> str:
+    """The change as it is tried out, unless it fills lines."""
+    return (remedy.edit or "-") if wide or len(remedy.edit) <= _EDIT else "-o wide shows it"
 
 
 def _together(remedy: Remedy) -> str:

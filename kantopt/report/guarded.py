@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
@@ -10,27 +11,43 @@ from kantopt.report.units import plural
 from kantopt.schema.actions import PlanAction, in_waves
 from kantopt.schema.plan import Binding, CutStep, Eviction, Plan
 
+_STYLES: dict[str, Style] = {"cut": "bad", "done": "dim", "legal": ""}
+_MOST = 30
+"""Steps that a table shows, unless it is wide."""
 
-def guarded_blocks(plan: Plan, done: Sequence[str], cut: Sequence[CutStep]) -> list[Block]:
-    """Lay out a plan step by step: still legal, taken already, or cut and why."""
+
+def guarded_blocks(
+    plan: Plan, done: Sequence[str], cut: Sequence[CutStep], *, wide: bool = False
+) -> list[Block]:
+    """Lay out a plan step by step: still legal, taken already, or cut and why.
+
+    Of many steps the first are shown, those that are cut before others.
+    """
     why = {step.id: f"{step.rule}: {step.message}" for step in cut}
     rows: list[tuple[str, ...]] = []
-    styles: list[Style] = []
     for wave, item in in_waves(plan):
         state = "cut" if item.id in why else "done" if item.id in done else "legal"
         step = step_text(item)
         name = f"{item.job}/{item.pod_set}"
         row = (str(wave), item.id, step, name, str(item.count), state)
         rows.append((*row, why.get(item.id, "-")))
-        styles.append({"cut": "bad", "done": "dim", "legal": ""}[state])  # type: ignore[arg-type]
+    blocks: list[Block] = [_headline(len(rows), len(done), len(cut))]
+    if not rows:
+        return blocks
+    first = sorted(range(len(rows)), key=lambda i: (rows[i][5] != "cut", i))
+    shown = [rows[i] for i in sorted(first if wide else first[:_MOST])]
     table = Table(
         "STEPS of the plan, as they are today",
         ("WAVE", "ID", "STEP", "JOB/PODSET", "PODS", "TODAY", "WHY"),
-        tuple(rows),
+        tuple(shown),
         frozenset({0, 4}),
-        tuple(styles),
+        tuple(_STYLES[row[5]] for row in shown),
     )
-    return [_headline(len(rows), len(done), len(cut)), *([table] if rows else [])]
+    blocks.append(table)
+    if left := Counter(row[5] for row in rows) - Counter(row[5] for row in shown):
+        states = ", ".join(f"{number} {state}" for state, number in sorted(left.items()))
+        blocks.append(Paragraph(f"and {left.total()} more: {states} (-o wide lists all)", "dim"))
+    return blocks
 
 
 def cut_lines(cut: Sequence[CutStep]) -> str:

@@ -15,7 +15,7 @@ class Amount(Part):
     """A number, and the whole that it is a part of."""
 
     value: int = Field(description="the number, in the unit of its figure")
-    of: Count | None = Field(default=None, description="the whole, if it is a part of one")
+    of: int | None = Field(default=None, ge=0, description="the whole, if it is a part of one")
 
     @property
     def ratio(self) -> float | None:

@@ -124,3 +124,23 @@ def test_a_plan_names_the_budgets_it_uses_and_another_one_makes_it_untrue(cli: C
     done = cli("verify", "today.yaml", "jobs.yaml", "plan.json", "-o", "name")
     assert done.code == 12
     assert done.out == f"claims: budgets {named['name']}: stated uid one, found uid two\n"
+
+
+def test_of_many_steps_those_that_are_cut_come_first_and_wide_has_all(cli: Cli) -> None:
+    nodes = "".join(
+        f"- {{name: n{i:02d}, allocatable: {{cpu: 1, nvidia.com/gpu: 8}}}}\n" for i in range(40)
+    )
+    head = "apiVersion: kantopt/v1alpha1\nkind: ClusterSnapshot\nnodes:\n"
+    Path("many.yaml").write_text(head + nodes)
+    jobs = "apiVersion: kantopt/v1alpha1\nkind: JobList\njobs:\n- name: j\n  podSets:\n"
+    jobs += "  - {count: 40, minCount: 0, requests: {cpu: 1}}\n"
+    Path("forty.yaml").write_text(jobs)
+    assert cli("plan", "many.yaml", "forty.yaml", "--engine", "fast", "-O", "p.json").code == 0
+    Path("many.yaml").write_text(head + nodes.replace("n39,", "n39, unschedulable: true,"))
+    asked = ("verify", "--against", "many.yaml", "p.json", "forty.yaml")
+    done = cli(*asked)
+    assert done.code == 12
+    assert sum(" bind to n" in line for line in done.out.splitlines()) == 30
+    assert "bind to n39" in done.out
+    assert "and 10 more: 10 legal (-o wide lists all)" in done.out
+    assert cli(*asked, "-o", "wide").out.count(" bind to n") == 40

@@ -158,3 +158,11 @@ def test_the_published_fragment_rate_is_reproduced(tmp_path: Path, cli: Cli) -> 
     slots = next(line for line in done.out.splitlines() if line.startswith("free slots"))
     assert rate.split()[-1] == "0.9770"
     assert "2/87 slots" in slots
+
+
+def test_more_than_ten_thousand_gpus_are_measured(cli: Cli, tmp_path: Path) -> None:
+    text = SPREAD_OUT.replace("nvidia.com/gpu: 8}", "nvidia.com/gpu: 4000}")
+    (tmp_path / "large.yaml").write_text(text)
+    done = cli("metrics", str(tmp_path / "large.yaml"))
+    assert (done.code, done.err) == (0, "")
+    assert "8/16000 GPUs" in done.out

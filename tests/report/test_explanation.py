@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from kantopt.report.blocks import Screen, render
 from kantopt.report.explanation import explanation_blocks
 from kantopt.schema.base import API_VERSION
-from kantopt.schema.explanation import Conflict, ConflictItem, Explanation, Verdict
-from kantopt.schema.plan import SnapshotRef
+from kantopt.schema.explanation import (
+    Conflict,
+    ConflictItem,
+    Explanation,
+    Remedy,
+    Steps,
+    Verdict,
+)
+from kantopt.schema.plan import Binding, Move, SnapshotRef, Wave
 
 
-def lines(*items: ConflictItem, wide: bool = False) -> list[str]:
-    """Lines of the table of a conflict."""
-    told = Explanation(
+def told(*items: ConflictItem, **more: Any) -> Explanation:
+    """Make an explanation with a conflict."""
+    return Explanation(
         api_version=API_VERSION,
         kind="Explanation",
         snapshot=SnapshotRef(digest="sha256:0"),
@@ -31,8 +39,17 @@ def lines(*items: ConflictItem, wide: bool = False) -> list[str]:
             proved=True,
         ),
         complete=True,
+        **more,
     )
-    text = render(explanation_blocks(told, wide=wide), Screen()).splitlines()
+
+
+def text_of(explanation: Explanation, *, wide: bool = False) -> list[str]:
+    return render(explanation_blocks(explanation, wide=wide), Screen()).splitlines()
+
+
+def lines(*items: ConflictItem, wide: bool = False) -> list[str]:
+    """Lines of the table of a conflict."""
+    text = text_of(told(*items), wide=wide)
     first = next(i for i, line in enumerate(text) if line.startswith("RULE"))
     return [line for line in text[first + 1 :] if not line.startswith("Proved")]
 
@@ -77,3 +94,29 @@ def test_names_that_fill_a_line_are_counted_unless_wide() -> None:
     assert "40 nodes: node-[0001,0003,0005,0007,0009,0011] and 34 more" in line
     (line,) = lines(item, wide=True)
     assert "0079" in line
+
+
+def test_of_a_long_plan_the_job_itself_and_the_first_moves_are_shown() -> None:
+    there: dict[str, Any] = {"pod_set": "main", "count": 1, "from_node": "a", "to_node": "b"}
+    moves = tuple(
+        Move(id=f"m{i}", job=f"default/r{i:02d}", mode="restart", **there) for i in range(30)
+    )
+    own = Binding(id="b1", job="default/own", pod_set="main", node="a", count=1)
+    waves = (
+        Wave(id=1, actions=tuple(m.id for m in moves)),
+        Wave(id=2, after=(1,), actions=("b1",)),
+    )
+    plan = Steps(
+        placed_pods=1, evicted_pods=0, moved_pods=30, assignments=(own,), moves=moves, waves=waves
+    )
+    edit = " ".join(f"remove=default/r{i:02d}" for i in range(30))
+    remedy = Remedy(kind="end", message="wait", cost="time", edit=edit, plan=plan)
+    explanation = told(plan=plan, remedies=(remedy,))
+    short, wide = text_of(explanation), text_of(explanation, wide=True)
+    assert sum(" move " in line and "->" in line for line in short) == 9
+    assert any("bind" in line and "default/own/main" in line for line in short)
+    assert "and 21 more: 21 move (21 pods) (-o wide lists all)" in short
+    assert not any(edit in line for line in short)
+    assert any(line.endswith("-o wide shows it") for line in short)
+    assert sum(" move " in line and "->" in line for line in wide) == 30
+    assert any(edit in line for line in wide)

@@ -1,5 +1,6 @@
 """``kantopt verify``."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -75,6 +76,7 @@ def verify(
     bad data, 66 missing input.
     """
     from kantopt.cli.progress import Progress
+    from kantopt.report.words import source_of
 
     inputs = (*files, certificate, *(after or ()), *(against or ()))
     shown = asked_for(output, output_file, color, quiet=quiet, inputs=inputs)
@@ -112,7 +114,7 @@ def verify(
 
         with progress:
             verdict = judge(files, model, how)
-    _write(verdict, shown)
+    _write(verdict, replace(shown, source=source_of(verdict)))
     return 12 if verdict.findings else 0
 
 

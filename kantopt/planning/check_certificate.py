@@ -125,7 +125,8 @@ def _checked(
         judge = _Judge(certificate, question, shown)
         findings = list(judge.findings())
         unchecked = judge.unchecked
-    return verdict_of("certificate", findings, (), question.notes, unchecked, certificate)
+    notes, read_as = question.notes, question.read_as
+    return verdict_of("certificate", findings, (), notes, unchecked, certificate, read_as=read_as)
 
 
 def _certificate(path: str) -> tuple[RawDocument, Certificate]:

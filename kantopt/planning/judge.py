@@ -23,6 +23,7 @@ from kantopt.schema.files import load_raw
 from kantopt.schema.model import Model, Rule
 from kantopt.schema.plan import Plan, Standing
 from kantopt.schema.raw import RawDocument, is_foreign
+from kantopt.schema.read_as import ReadAs
 from kantopt.schema.reports import Verdict
 from kantopt.schema.validation import validate_all
 from kantopt.verify.replay import replay
@@ -65,7 +66,8 @@ def judge_question(
         instance = question.instance(_model(question, model) or load_model("mixed"))
         standing = check_standing(instance)
         note = "no plan among the files: the snapshot is judged as it stands"
-        return verdict_of("snapshot", (), standing, (*question.notes, note))
+        notes = (*question.notes, note)
+        return verdict_of("snapshot", (), standing, notes, read_as=question.read_as)
     return judge_plan(question, question.plan, _model(question, model), label)
 
 
@@ -77,6 +79,7 @@ def verdict_of(
     unchecked: Sequence[str] = (),
     certificate: Certificate | None = None,
     spared: Sequence[Standing] = (),
+    read_as: ReadAs | None = None,
 ) -> Verdict:
     """Write a verdict down; of a certificate with what that says."""
     return Verdict.model_validate(
@@ -89,6 +92,7 @@ def verdict_of(
             "pre_existing": tuple(_standing(violation) for violation in standing),
             "unchecked": tuple(unchecked),
             "notes": tuple(notes),
+            "read_as": read_as,
             "certified": None if certificate is None else certificate.verdict,
             "certified_as": None if certificate is None else certificate.subject.judged,
         }
@@ -159,7 +163,7 @@ def judge_plan(question: Question, plan: Plan, model: Model | None, label: str) 
             Standing(rule="actions", subject=problem.path, message=_found(problem))
             for problem in problems
         ]
-        return verdict_of("plan", findings, standing, notes)
+        return verdict_of("plan", findings, standing, notes, read_as=question.read_as)
     violations, final = replay(instance, waves)
     asked_for = without_leftovers(final, waves)
     for violation in dict.fromkeys(violations):
@@ -172,7 +176,9 @@ def judge_plan(question: Question, plan: Plan, model: Model | None, label: str) 
     findings += false_names(question, plan)
     unchecked = tuple(unchecked_claims(own_instance, plan))
     spared = _spared(instance, asked_for)
-    return verdict_of("plan", findings, standing, notes, unchecked, spared=spared)
+    return verdict_of(
+        "plan", findings, standing, notes, unchecked, spared=spared, read_as=question.read_as
+    )
 
 
 def _spared(instance: Instance, final: Placement) -> list[Standing]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from kantopt.report.blocks import Block, with_texts
 from kantopt.schema.base import Part
 from kantopt.schema.plan import Plan
+from kantopt.schema.reports import Verdict
 
 SLURM = {
     "pod set": "component",
@@ -46,8 +47,11 @@ def blocks_in_words_of(source: str, blocks: Sequence[Block]) -> list[Block]:
 
 
 def source_of(document: Part) -> str:
-    """Tell what a document says it was made of: a plan remembers it, others do not."""
-    read_as = document.metadata.read_as if isinstance(document, Plan) else None
+    """Tell what a document says it was made of: a plan, what speaks of one, a verdict."""
+    plan = getattr(document, "plan", document)
+    read_as = plan.metadata.read_as if isinstance(plan, Plan) else None
+    if isinstance(document, Verdict):
+        read_as = document.read_as
     return "" if read_as is None else read_as.source
 
 

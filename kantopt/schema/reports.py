@@ -9,6 +9,7 @@ from pydantic import Field
 from kantopt.schema.base import ApiVersion, Count, Metadata, Part
 from kantopt.schema.certificate import JudgedAs, Judgement
 from kantopt.schema.plan import Standing
+from kantopt.schema.read_as import ReadAs
 
 
 class Amount(Part):
@@ -97,6 +98,9 @@ class Verdict(Part):
         default=(), description="what it claims from a search, which only a search could check"
     )
     notes: tuple[str, ...] = Field(default=(), description="what the reader should know")
+    read_as: ReadAs | None = Field(
+        default=None, description="how the cluster was read; none: only documents were judged"
+    )
 
 
 class Difference(Part):

@@ -20,6 +20,8 @@ OURS = re.compile(r"\bpods?\b|\bpod ?sets?\b|nvidia|cordoned", re.IGNORECASE)
         ["explain", "root/18", "-o", "wide", "--time-limit", "5"],
         ["capacity", "--pods", "2", "--gpus", "8", "--time-limit", "5"],
         ["metrics"],
+        ["certify", "-o", "wide", "--time-limit", "5"],
+        ["verify"],
     ],
     ids=lambda command: command[0],
 )

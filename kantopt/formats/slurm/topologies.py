@@ -84,13 +84,15 @@ class Topologies:
             yield level, f"{topology}/{last}"
 
     def _of(self, host: str) -> str:
-        """Name the topology of a node: of several the default, else the first by name."""
+        """Name the topology of a node: of several that have it the default, else the first."""
         if len(self._levels) == 1:
             return self._default
         records = (self._partitions.by_name.get(name) for name in self._partitions.of(host))
         told = {record.text("Topology") or self._default for record in records if record}
-        found = sorted(told & {*self._levels}) or [self._default]
-        if len(found) > 1:
+        known = sorted(told & {*self._levels}) or [self._default]
+        having = [name for name in known if self._levels[name].of(host)]
+        if len(having) > 1:
             text = "nodes whose partitions have several topologies are in one of these"
             self._notes.add(text, host)
+        found = having or known
         return self._default if self._default in found else found[0]

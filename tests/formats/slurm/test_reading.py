@@ -227,12 +227,12 @@ TOPOLOGIES = """\
 """
 
 
-def in_topologies(partitions: str) -> Imported:
+def in_topologies(partitions: str, topologies: str = TOPOLOGIES) -> Imported:
     bare = NODE.replace(" Partitions=main", "")
     nodes = "".join(bare.replace("n1", f"n{k}") for k in range(1, 11))
     return import_slurm(
         [
-            *parse_documents(TOPOLOGIES.encode(), "topology.yaml"),
+            *parse_documents(topologies.encode(), "topology.yaml"),
             *parse_documents((nodes + partitions).encode(), "dump.txt"),
         ]
     )
@@ -260,9 +260,12 @@ def test_a_node_is_in_the_topology_of_its_partition_on_the_levels_of_the_default
 
 
 def test_a_node_whose_partitions_have_several_topologies_is_in_the_default_which_is_told() -> None:
-    imported = in_topologies(
-        "PartitionName=all Nodes=n[1-10]\nPartitionName=gpu Nodes=n[1-2] Topology=blocks\n"
-    )
+    partitions = "PartitionName=all Nodes=n[1-10]\nPartitionName=gpu Nodes=n[1-6] Topology=blocks\n"
+    imported = in_topologies(partitions)
+    leaves = [node.labels.get("topology.slurm/leaf") for node in imported.snapshot.nodes]
+    assert leaves == ["s1", "s1", "s2", "s2", "blocks/s1", "blocks/s1", None, None, None, None]
+    assert not any("several topologies" in line for line in imported.notes)
+    imported = in_topologies(partitions, TOPOLOGIES.replace("n[5-6]", "n[1-2]"))
     assert imported.snapshot.nodes[0].labels["topology.slurm/leaf"] == "s1"
     assert any("several topologies" in line and "2 (n1, ...)" in line for line in imported.notes)
 

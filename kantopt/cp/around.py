@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kantopt.problem.job import PodSet
-from kantopt.problem.placement import Placement
+from kantopt.problem.placement import Placement, Spots
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,12 @@ class Around:
         spots = self.placement.podsets[podset.index]
         return podset.count - sum(k for spot, k in spots.items() if spot.node not in self.nodes)
 
-    def arrived(self, podset: PodSet) -> tuple[dict[int, int], dict[tuple[int, int], int]]:
-        """Pods that arrive on other nodes, and how many of them occupy each device."""
+    def arrived(self, came: Spots) -> tuple[dict[int, int], dict[tuple[int, int], int]]:
+        """Of pods of a pod set that arrive, those on other nodes, and who occupies each device."""
         pods: dict[int, int] = {}
         use: dict[tuple[int, int], int] = {}
-        for spot, k in self.placement.podsets[podset.index].items():
-            new = k - min(k, podset.current.get(spot, 0))
-            if new and spot.node not in self.nodes:
+        for spot, new in came.items():
+            if spot.node not in self.nodes:
                 pods[spot.node] = pods.get(spot.node, 0) + new
                 for d in spot.devices:
                     use[spot.node, d] = use.get((spot.node, d), 0) + new

@@ -20,6 +20,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
+from kantopt.verify.step import Step
 
 _WORK = 1.0
 """Most work to complete a hint, in deterministic seconds."""
@@ -76,22 +77,20 @@ class PlacementModel:
     def assignment(self, placement: Placement) -> list[tuple[IntVar, int]] | None:
         """Return the counts that say a placement; ``None`` if the model has no way to say it."""
         m = self.variables
+        came = Step(self.instance, self.instance.current, placement).arrivals
         values: list[tuple[IntVar, int]] = []
         for podset in self.instance.podsets:
             s, spots = podset.index, placement.podsets[podset.index]
             arrive: dict[int, int] = {}
             use: dict[tuple[int, int], int] = {}
-            for spot, pods in spots.items():
-                new = pods - min(pods, podset.current.get(spot, 0))
-                if new:
-                    arrive[spot.node] = arrive.get(spot.node, 0) + new
-                    for d in spot.devices:
-                        use[spot.node, d] = use.get((spot.node, d), 0) + new
+            for spot, new in came[s].items():
+                arrive[spot.node] = arrive.get(spot.node, 0) + new
+                for d in spot.devices:
+                    use[spot.node, d] = use.get((spot.node, d), 0) + new
             if not (arrive.keys() <= m.arrive[s].keys() and use.keys() <= m.use[s].keys()):
                 return None
             values += [
-                (var, min(spots.get(spot, 0), podset.current[spot]))
-                for spot, var in m.stay[s].items()
+                (var, spots.get(spot, 0) - came[s].get(spot, 0)) for spot, var in m.stay[s].items()
             ]
             values += [(var, arrive.get(n, 0)) for n, var in m.arrive[s].items()]
             values += [(var, use.get(key, 0)) for key, var in m.use[s].items()]

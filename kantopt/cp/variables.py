@@ -59,6 +59,7 @@ class Variables:
         self.may = freedom_of(instance, rules)
         self.moves = moves
         self.around = around
+        self._came = Step(instance, instance.current, around.placement).arrivals if around else ()
         self.cp = CpModel()
         self.stay: list[dict[Spot, IntVar]] = []
         self.arrive: list[dict[int, IntVar]] = []
@@ -75,6 +76,8 @@ class Variables:
                     self._fixed.add(podset.index, spot, pods)
         for podset in instance.podsets:
             self._add(podset)
+        for j in sorted(instance.together):
+            self._restart_together(j)
         self.unit = request_units(instance)
         self._loads: dict[tuple[int, ...], LinearExprT] = {}
         self.on_node = self._by_node()
@@ -129,16 +132,24 @@ class Variables:
             total = [*arrive.values(), *self.stay[s].values()]
             cp.add(LinearExpr.sum(total) <= podset.count)
 
+    def _restart_together(self, j: int) -> None:
+        """If pods of a job move, none stays: who ends where it was arrives there."""
+        running, pods = self.instance.running_of(j), self.instance.running_pods(j)
+        moved: Terms = [(self.arrived(s), 1) for s in running if self.arrive[s]]
+        if moved:
+            stays = weighted([(var, 1) for s in running for var in self.stay[s].values()])
+            self.cp.add(stays <= pods * (1 - self.positive(("all", j), weighted(moved), pods)))
+
     def _stays(self, podset: PodSet, spot: Spot, pods: int) -> tuple[int, int]:
         """Fewest and most pods that stay on a spot."""
         if self.around is not None and spot.node not in self.around.nodes:
-            pods = min(pods, self.around.placement.podsets[podset.index].get(spot, 0))
-            return pods, pods
+            there = self.around.placement.podsets[podset.index].get(spot, 0)
+            return (there - self._came[podset.index].get(spot, 0),) * 2
         return (pods if self.may.fixed(podset.index) else 0), pods
 
     def _hold(self, around: Around, podset: PodSet) -> None:
         s = podset.index
-        pods, use = around.arrived(podset)
+        pods, use = around.arrived(self._came[s])
         for n, k in pods.items():
             self.arrive[s][n] = self.cp.new_int_var(k, k, f"arrive[{s},{n}]")
             for need in podset.devices:

@@ -50,7 +50,10 @@ class Restarts:
             left = [self._left(uid) for kind, uid in owners if kind == "Job"]
             moves = min((n for n in left if n is not None), default=None)
             self._counts["backoff-limit"] += moves is not None and moves < movable
-        slow = any(kind == "StatefulSet" and self._ordered(uid) for kind, uid in owners)
+        one_by_one = not any(pod.unit for pod in pods)  # else all of them are made anew at once
+        slow = one_by_one and any(
+            kind == "StatefulSet" and self._ordered(uid) for kind, uid in owners
+        )
         if "ordered-ready" not in self._lifted and movable > 1 and slow:
             at_once = 1
             self._counts["ordered-ready"] += 1

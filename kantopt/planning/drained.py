@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement
@@ -67,4 +68,36 @@ def _why(instance: Instance, state: State, podset: PodSet) -> str:
             return f"under {len(budgets)} disruption budgets, which bear nothing"
         if any(budget.allowed == 0 for budget in budgets):
             return f"disruption budget {budgets[0].name} allows 0"
+    if podset.job in instance.together:
+        return _why_together(instance, podset.job)
     return Causes(state, podset.index).counts
+
+
+def _why_together(instance: Instance, j: int) -> str:
+    """Say what keeps a job that restarts as a whole: a pod that may not, a limit, or the room."""
+    pods, job = instance.running_pods(j), instance.jobs[j]
+    said = f"all {pods} pods of the job restart together"
+    running = instance.running_of(j)
+    for s in running:
+        if not may_leave(instance, instance.podsets[s]):
+            return f"{said}, and {instance.podsets[s].name} is not movable"
+    if freedom_of(instance).moves[running[0]]:
+        return f"{said}: no room for all of them elsewhere was found"
+    budgets = sorted({b for s in running for b in instance.podsets[s].budgets})
+    for b in budgets if instance.on(Rule.DISRUPTION) else ():
+        budget = instance.budgets[b]
+        held = sum(instance.podsets[s].count for s in running if s in budget.podsets)
+        if held > budget.allowed:
+            return f"{said}, disruption budget {budget.name} allows {budget.allowed} of {held}"
+    limits = instance.model.limits
+    bounds = (
+        *(limits.moves, limits.moves_per_namespace, limits.moves_per_wave),
+        *(job.most_moves, job.moves_at_once),
+    )
+    most = min((n for n in bounds if n is not None), default=pods)
+    if most < pods:
+        return f"{said}, {most} may move"
+    away = sorted({spot.node for s in running for spot in instance.podsets[s].current})
+    unready = [instance.nodes[n].name for n in away if n in instance.held]
+    where = f"{unready[0]} is not ready" if unready else "not all of them may move"
+    return f"{said}, and {where}"

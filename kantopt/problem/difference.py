@@ -11,6 +11,7 @@ from kantopt.problem.actions import Action
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
+from kantopt.problem.together import restarted
 
 Kind = Literal["bind", "evict", "move"]
 
@@ -49,19 +50,24 @@ def difference(instance: Instance, placement: Placement) -> Difference:
     """Return what takes the snapshot's placement to another.
 
     Pods of a pod set that leave and pods that arrive are paired into moves; those that leave
-    beyond are evicted.
+    beyond are evicted. Where a job restarts as a whole, pods that end where they were are moves
+    that lead nowhere else.
     """
     evictions, moves, binds = [], [], []
+    whole = restarted(instance, instance.current, placement)
     for podset in instance.podsets:
         s, after = podset.index, placement.podsets[podset.index]
         if not podset.running:
             binds += [Change(s, None, spot, after[spot]) for spot in sorted(after)]
             continue
         before = podset.current
-        if after is before:
+        if after is before and s not in whole:
             continue
         leave = [x for x in sorted(before) for _ in range(before[x] - after.get(x, 0))]
         arrive = [x for x in sorted(after) for _ in range(after[x] - before.get(x, 0))]
+        if s in whole:
+            stays = {x: min(before[x], after.get(x, 0)) for x in sorted(before)}
+            moves += [Change(s, x, x, 1) for x, pods in stays.items() for _ in range(pods)]
         moves += [Change(s, x, y, 1) for x, y in zip(leave, arrive, strict=False)]
         evictions += [
             Change(s, spot, None, pods)

@@ -6,6 +6,7 @@ plans do.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,6 +30,8 @@ class Freedom:
         Pods that could be bound, by pod set; 0 of running ones.
     moves, evictions
         Running pods that could be moved, and evicted, by pod set; 0 of pending ones.
+    steps
+        Of the moves those that leave other pods of the job alone: 0 where all restart together.
     tied
         Pod sets whose places matter to other pods: by topology asked for, affinity or spread.
     apart
@@ -40,6 +43,7 @@ class Freedom:
     binds: tuple[int, ...]
     moves: tuple[int, ...]
     evictions: tuple[int, ...]
+    steps: tuple[int, ...]
     tied: frozenset[int]
     apart: frozenset[AntiAffinity]
     tied_otherwise: frozenset[int]
@@ -107,13 +111,19 @@ def _freedom_of(instance: Instance, rules: frozenset[Rule] | None) -> Freedom:
     gone = tuple(amounts.gone(podset) for podset in podsets)
     apart = sets_apart(instance, rules)
     otherwise = _tied(instance, rules, apart)
+    moves = [amounts.moved(podset) for podset in podsets]
+    for j in instance.together:
+        if not amounts.restarts(j, moves):
+            for s in instance.running_of(j):
+                moves[s] = 0
     return Freedom(
         binds=binds,
-        moves=tuple(amounts.moved(podset) for podset in podsets),
+        moves=tuple(moves),
         evictions=amounts.evicted(binds, gone),
         tied=otherwise | {s for term in apart for s in term.others},
         apart=apart,
         tied_otherwise=otherwise,
+        steps=tuple(0 if p.job in instance.together else moves[p.index] for p in podsets),
         _instance=instance,
         _rules=rules,
         _gone=gone,
@@ -150,6 +160,27 @@ class _Amounts:
             return 0
         limits = (self.limits.moves, self.limits.moves_per_namespace, job.most_moves)
         return min((most, *(limit for limit in limits if limit is not None)))
+
+    def restarts(self, j: int, moves: Sequence[int]) -> bool:
+        """Whether all running pods of a job could move at once."""
+        instance, running = self.instance, self.instance.running_of(j)
+        job, pods = instance.jobs[j], instance.running_pods(j)
+        if any(moves[s] < instance.podsets[s].count for s in running):
+            return False
+        if Rule.DISRUPTION in self.rules:
+            away = Counter[int]()
+            for s in running:
+                for b in instance.podsets[s].budgets:
+                    away[b] += instance.podsets[s].count
+            if any(k > instance.budgets[b].allowed for b, k in away.items()):
+                return False
+        if self.limits is None:
+            return True
+        limits = (
+            *(self.limits.moves, self.limits.moves_per_namespace, self.limits.moves_per_wave),
+            *(job.most_moves, job.moves_at_once),
+        )
+        return all(limit is None or pods <= limit for limit in limits)
 
     def gone(self, podset: PodSet) -> int:
         if not podset.running or (Rule.PINNED in self.rules and not podset.preemptible):

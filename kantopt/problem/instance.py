@@ -125,6 +125,25 @@ class Instance:
         found |= {s for near in self.affinities for s in (near.owner, *near.anchors)}
         return frozenset(found)
 
+    @cached_property
+    def together(self) -> frozenset[int]:
+        """Jobs of which one pod that moves by a restart takes all running ones along (R13)."""
+        if not self.on(Rule.GANG_VICTIMS):
+            return frozenset()
+        return frozenset(
+            job.index
+            for job in self.jobs
+            if job.all_victims and job.move_mode == "restart" and self.running_pods(job.index) > 1
+        )
+
+    def running_of(self, j: int) -> tuple[int, ...]:
+        """Return the running pod sets of a job."""
+        return tuple(s for s in self.jobs[j].podsets if self.podsets[s].running)
+
+    def running_pods(self, j: int) -> int:
+        """Return how many pods of a job run."""
+        return sum(self.podsets[s].count for s in self.running_of(j))
+
     def on(self, rule: Rule) -> bool:
         """Whether a rule holds in this model."""
         return getattr(self.model.rules, rule.value, "required") != "off"

@@ -84,6 +84,8 @@ def _why_not(action: PlanAction, pod_set: PodSet | None, gone: bool) -> str:
         return ""
     if isinstance(action, Move) and action.mode == "live":
         return "Koordinator moves no pod live"
+    if isinstance(action, Move) and action.from_node == action.to_node:
+        return "it comes back to its node, where a reservation would need its room twice"
     if gone:
         return "its name and uid are another's after the move before"
     if pod_set is None:

@@ -35,7 +35,7 @@ def actions_table(plan: Plan, most: int | None = MOST) -> Iterator[Block]:
     for wave in plan.waves:
         groups: dict[tuple[str, str, str], list[PlanAction]] = {}
         for action in (by_id[identity] for identity in wave.actions):
-            kind = "stop-over" if _steps_aside(action) else _parts(action)[0]
+            kind = _kind(action)
             groups.setdefault((kind, action.job, action.pod_set), []).append(action)
         for (kind, job, pod_set), group in groups.items():
             pods = sum(action.count for action in group)
@@ -69,8 +69,14 @@ def actions_table(plan: Plan, most: int | None = MOST) -> Iterator[Block]:
         yield and_more([(kind, pods) for matters, kind, pods, _ in rows if matters not in first])
 
 
-_LEAST = {"move": 1, "stop-over": 1, "bind": 2, "fill": 3}
-_STYLES: dict[str, Style] = {"evict": "bad", "move": "warn", "stop-over": "warn", "bind": "good"}
+_LEAST = {"move": 1, "restart": 1, "stop-over": 1, "bind": 2, "fill": 3}
+_STYLES: dict[str, Style] = {
+    "evict": "bad",
+    "move": "warn",
+    "restart": "warn",
+    "stop-over": "warn",
+    "bind": "good",
+}
 
 
 def and_more(rows: Sequence[tuple[str, int]]) -> Paragraph:
@@ -98,7 +104,7 @@ def wide_actions_table(plan: Plan) -> Iterator[Table]:
         for action in (actions[identity] for identity in wave.actions):
             kind, source, target = _parts(action)
             if isinstance(action, Move):
-                kind = f"{'stop-over' if action.stopover else 'move'} ({action.mode})"
+                kind = f"{_kind(action)} ({action.mode})"
             budgets = () if isinstance(action, Binding) else action.budgets
             rows.append(
                 (
@@ -131,8 +137,12 @@ def _parts(action: PlanAction) -> tuple[str, str, str]:
     return "move", source, on_devices(action.to_node, action.to_devices)
 
 
-def _steps_aside(action: PlanAction) -> bool:
-    return isinstance(action, Move) and action.stopover
+def _kind(action: PlanAction) -> str:
+    """Say what happens to pods; moves that stop over, or lead nowhere else, have their own word."""
+    kind, source, target = _parts(action)
+    if isinstance(action, Move) and action.stopover:
+        return "stop-over"
+    return "restart" if kind == "move" and source == target else kind
 
 
 def _after(wave: Wave) -> str:

@@ -312,7 +312,9 @@ class Job(Part):
         default=None, description="most pods of the job that are on the move at any one time"
     )
     disruption_mode: Literal["single", "all"] = Field(
-        default="single", description="all: evicting one pod evicts the whole job"
+        default="single",
+        description="all: evicting one pod evicts the whole job, and restarting one elsewhere "
+        "restarts all",
     )
     disruption_cost: Count = Field(
         default=1, description="cost of evicting one pod, or the whole job with disruptionMode all"

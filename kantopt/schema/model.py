@@ -114,7 +114,8 @@ class Rules(ModelPart):
     pinned: Switch = Field(default="required", description="preemptible and movable are honoured")
     disruption: Switch = Field(default="required", description="disruption budgets are kept")
     gang_victims: Switch = Field(
-        default="required", description="disruptionMode all: the whole job is evicted or none of it"
+        default="required",
+        description="disruptionMode all: the whole job is evicted, or restarted, or none of it",
     )
     affinity: Switch = Field(default="required", description="required pod affinity")
 

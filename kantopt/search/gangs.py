@@ -142,13 +142,14 @@ class Placer:
     def place_some(self, j: int, s: int, pods: int, within: Mask | None) -> bool:
         """Place a number of pods of a job that is no gang, all or none of them."""
         role = self.state.instance.podsets[s].role
-        mark = self.state.mark()
-        want = Want(s, role, pods, pods)
-        for masks in islice(self._regions(j, [want], within), _MOST_REGIONS):
-            if self._share_out(j, want, pods, masks[role]) == pods and self._legal(j):
-                return True
-            self.state.undo(mark)
-        return False
+        return self._try(j, [Want(s, role, pods, pods)], within)
+
+    def place_running(self, j: int, *, within: Mask) -> bool:
+        """Place all pods of a running job that are nowhere, all or none of them."""
+        state, podsets = self.state, self.state.instance.podsets
+        short = {s: self._count(s) - state.placed[s] for s in state.instance.running_of(j)}
+        wants = [Want(s, podsets[s].role, k, k) for s, k in short.items() if k]
+        return self._try(j, wants, within)
 
     def _count(self, s: int) -> int:
         return self.state.instance.podsets[s].count

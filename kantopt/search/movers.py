@@ -29,7 +29,7 @@ class Movers:
         sliced = {need.job for need in instance.topology_needs if need.slice_level is not None}
         rigid = sliced if instance.on(Rule.SLICES) else ()
         self.movable = [
-            self._free.moves[podset.index] > 0 and not podset.daemon and podset.job not in rigid
+            self._free.steps[podset.index] > 0 and not podset.daemon and podset.job not in rigid
             for podset in instance.podsets
         ]
         """Of each pod set, whether its pods may move one by one."""

@@ -14,7 +14,8 @@ _Key = tuple[str, object]
 class Pace:
     """Running pods that are not where they were, kept up to date; says what may still move.
 
-    Of jobs, namespaces and nodes only those are counted that have a limit.
+    Of jobs, namespaces and nodes only those are counted that have a limit. Pods that come back to
+    where they were, as all of their job restart, are not: of those only the judge knows.
 
     Attributes
     ----------

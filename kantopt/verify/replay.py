@@ -17,6 +17,7 @@ from kantopt.verify.waves.order import Order
 from kantopt.verify.waves.pods import judge_pods, judge_stopovers
 from kantopt.verify.waves.rooms import judge_rooms
 from kantopt.verify.waves.shares import judge_budgets, judge_moves_at_once, judge_quotas
+from kantopt.verify.waves.together import judge_together
 
 _BUT_PRIORITY = tuple(rule for rule in Rule if rule not in (Rule.PRIORITY, Rule.REQUIRED))
 
@@ -29,6 +30,7 @@ ON_THE_WAY: tuple[tuple[tuple[Rule, ...], Judge], ...] = (
     ((Rule.ANTI_AFFINITY, Rule.SPREAD), judge_neighbours),
     ((Rule.AFFINITY,), judge_affinity),
     ((Rule.DISRUPTION,), judge_budgets),
+    ((Rule.GANG_VICTIMS,), judge_together),
     ((Rule.LIMITS,), judge_moves_at_once),
 )
 """Who judges what in every state on the way; a node that admits a pod admits it in all of them."""

@@ -10,6 +10,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, Role
 from kantopt.problem.placement import Placement, Spots
+from kantopt.problem.together import restarted
 
 _NOTHING: Spots = {}
 
@@ -134,7 +135,8 @@ class Step:
     def changed(self) -> tuple[int, ...]:
         """Pod sets of which pods arrive or leave, at most."""
         both = zip(self.before.podsets, self.after.podsets, strict=True)
-        return tuple(s for s, (old, new) in enumerate(both) if new is not old)
+        found = {s for s, (old, new) in enumerate(both) if new is not old}
+        return tuple(sorted(found | self.restarted))
 
     @cached_property
     def changed_jobs(self) -> tuple[Job, ...]:
@@ -143,19 +145,24 @@ class Step:
         return tuple(self.instance.jobs[j] for j in sorted({podsets[s].job for s in self.changed}))
 
     @cached_property
+    def restarted(self) -> frozenset[int]:
+        """Pod sets of jobs that restart as a whole: all their pods leave, and all arrive."""
+        return restarted(self.instance, self.before, self.after)
+
+    @cached_property
     def arrivals(self) -> tuple[Spots, ...]:
-        """Pods per spot that are there after and were not before; indexed by pod set."""
+        """Pods per spot that come there, as they were not there before; indexed by pod set."""
         return self._more(self.before, self.after)
 
     @cached_property
     def departures(self) -> tuple[Spots, ...]:
-        """Pods per spot that were there before and are gone; indexed by pod set."""
+        """Pods per spot that leave it; indexed by pod set."""
         return self._more(self.after, self.before)
 
     def _more(self, fewer: Placement, more: Placement) -> tuple[Spots, ...]:
         found: list[Spots] = [_NOTHING] * len(more.podsets)
         for s in self.changed:
-            few = fewer.podsets[s]
+            few = _NOTHING if s in self.restarted else fewer.podsets[s]
             found[s] = {
                 x: k - few.get(x, 0) for x, k in more.podsets[s].items() if k > few.get(x, 0)
             }

@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.conftest import Cli
 from tests.formats.cluster_objects import node, pod
+from tests.formats.test_units import group
 
 SNAPSHOT = """\
 apiVersion: kantopt/v1alpha1
@@ -133,3 +134,68 @@ def test_a_plan_remembers_which_causes_it_has_lifted(cli: Cli) -> None:
     wrong = cli("drain", "a", "-f", "dump.json", "--disturb", "kubesystem")
     assert wrong.code == 64
     assert "did you mean kube-system?" in wrong.err
+
+
+def budget(selected: dict[str, str], allowed: int) -> dict[str, Any]:
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "two", "namespace": "default", "generation": 1},
+        "spec": {"selector": {"matchLabels": selected}},
+        "status": {"disruptionsAllowed": allowed, "observedGeneration": 1},
+    }
+
+
+def dump_of(*objects: dict[str, Any]) -> None:
+    Path("snap.yaml").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+
+
+GROUP = [
+    {**each, "spec": {**each["spec"], "nodeName": on}}
+    for each, on in zip(group(0), ("n1", "n2", "n2"), strict=True)
+]
+
+
+@pytest.mark.parametrize("engine", ["auto", "fast"])
+def test_a_group_of_a_leader_worker_set_moves_whole_off_a_drained_node(
+    cli: Cli, engine: str
+) -> None:
+    dump_of(*(node(name) for name in ("n1", "n2", "n3")), *GROUP, pod("web", on="n1"))
+    plan = plan_of(cli, "n1", "--engine", engine)
+    assert plan["summary"]["movedPods"] == 4
+    (wave,) = plan["waves"]
+    group_moves = [m for m in plan["moves"] if m["job"] == "default/serve-0"]
+    assert {m["id"] for m in group_moves} <= set(wave["actions"])
+    assert sum(m["count"] for m in group_moves) == 3
+    assert "n1" not in {m["toNode"] for m in plan["moves"]}
+    said = cli("show", "plan.json").out
+    assert "restart  default/serve-0/main" in said
+
+
+@pytest.mark.parametrize(
+    ("more", "options", "why"),
+    [
+        ([node("n2", cpu="2")], [], "no room for all of them elsewhere was found"),
+        ([node("n2")], ["--max-moves", "2"], "2 may move"),
+        ([node("n2")], ["--limit", "movesPerWave=1"], "1 may move"),
+        (
+            [node("n2"), budget({"app": "serve"}, 2)],
+            [],
+            "disruption budget default/two allows 2 of 3",
+        ),
+    ],
+    ids=str,
+)
+def test_what_keeps_a_group_is_said_of_all_its_pods(
+    cli: Cli, more: list[dict[str, Any]], options: list[str], why: str
+) -> None:
+    pods = [
+        {**each, "metadata": {**each["metadata"], "labels": {**labels, "app": "serve"}}}
+        for each in GROUP
+        for labels in [each["metadata"]["labels"]]
+    ]
+    dump_of(node("n1"), *more, *pods)
+    plan = plan_of(cli, "n1", *options, code=3)
+    assert "moves" not in plan
+    said = "stays on n1: default/serve-0/main, all 3 pods of the job restart together"
+    assert any(text.startswith(said) and text.endswith(why) for text in plan["warnings"])

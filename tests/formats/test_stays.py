@@ -32,7 +32,6 @@ def kept(*objects: dict[str, Any], **options: Any) -> tuple[bool, bool]:
         ("no-controller", True, {"metadata": UNOWNED}),
         ("annotated", True, {"annotations": {SAFE: "on-completion"}}),
         ("annotated", True, {"annotations": {PREFER: "true"}}),
-        ("group", False, {"labels": LWS}),
         ("group", False, {"labels": {"ray.io/node-type": "head"}, "owner": "RayCluster/r"}),
         ("group", False, {"owner": "PyTorchJob/p", "restartPolicy": "Never"}),
         ("group", False, {"owner": "Job/j", "labels": TAS}),
@@ -56,6 +55,7 @@ def test_a_cause_keeps_a_pod_is_told_and_can_be_lifted(
     "fields",
     [
         {"priority": 1_999_999_999},
+        {"labels": LWS},
         {"owner": "PyTorchJob/p", "restartPolicy": "OnFailure"},
         {"owner": "Job/j", "restartPolicy": "Never"},
         {"labels": {"ray.io/node-type": "worker"}, "owner": "RayCluster/r"},

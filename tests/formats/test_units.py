@@ -60,7 +60,8 @@ def test_a_group_of_a_leader_worker_set_is_one_job_that_goes_as_a_whole() -> Non
     assert jobs_of(*group(0), *group(1)) == {"serve-0": "all", "serve-1": "all"}
     snapshot = read(node("a"), *group(0)).snapshot
     (found,) = snapshot.jobs
-    assert (found.preemptible, found.movable) == (True, False)
+    assert (found.preemptible, found.movable) == (True, True)
+    assert found.max_moves_at_once is None  # all are made anew at once, not one by one
     assert without(snapshot, 1)
     assert without(snapshot, 3) == []
 
@@ -74,3 +75,5 @@ def test_a_training_job_that_is_never_restarted_ends_as_a_whole() -> None:
     for policy, mode in (("Never", "all"), ("OnFailure", "single")):
         pods = [pod(f"w{i}", on="a", owner="PyTorchJob/p", restartPolicy=policy) for i in range(2)]
         assert jobs_of(*pods) == {"p": mode}
+        (found,) = read(node("a"), *pods).snapshot.jobs
+        assert found.movable is (policy == "OnFailure")

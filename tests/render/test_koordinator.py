@@ -116,6 +116,14 @@ def test_a_pod_that_was_moved_has_another_name_when_it_goes_on() -> None:
     assert "1 of 2 moves. 1 left to you" in text
 
 
+def test_a_pod_that_comes_back_to_its_node_is_reserved_no_second_room() -> None:
+    moves = [move("team-b/x", "n1", "n1", POD), move("team-b/x", "n1", "n2", OTHER)]
+    text = render(make_plan([JOB], [moves]), Asked()).text
+    (job,) = documents(text)
+    assert job["spec"]["podRef"]["name"] == OTHER.name
+    assert "1 of 2 moves. 1 left to you" in text
+
+
 def test_evictions_for_what_cannot_be_bound_are_refused_unless_wanted() -> None:
     waves = [[evict("team-b/y", "n1", OTHER, heir="team-b/x")], [bind("team-b/x", "n1", count=1)]]
     plan = make_plan([JOB], waves)

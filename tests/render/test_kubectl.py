@@ -163,6 +163,16 @@ def test_a_pod_that_nobody_makes_anew_elsewhere_is_not_restarted(kind: str) -> N
     assert note["verb"] == "note"
 
 
+def test_a_group_that_is_made_anew_with_other_owners_is_left_to_the_reader() -> None:
+    pod = VICTIM.model_copy(update={"owner_kind": "StatefulSet"})
+    for mode, verb in (("all", "note"), ("single", "create")):
+        fields = {"disruption_mode": mode, "pod_sets": (PodSet(count=1),)}
+        made = plan(
+            [move("team-b/x", "n1", "n2", pod)], jobs=(Job(name="x", namespace="team-b", **fields),)
+        )
+        assert render_kubectl(made, ANYWAY)[0]["verb"] == verb
+
+
 def test_a_live_move_is_nobodys_eviction() -> None:
     (note,) = render_kubectl(plan([move("team-b/x", "n1", "n2", VICTIM, mode="live")]), ANYWAY)
     assert "a live migration is no call of the Kubernetes API" in note["message"]

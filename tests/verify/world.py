@@ -71,6 +71,7 @@ def question(
     required: Sequence[str] = (),
     zone: Document | None = None,
     last_plan: Sequence[Document] = (),
+    drain: Sequence[str] = (),
     **snapshot: Any,
 ) -> Instance:
     """A question about some nodes and jobs; levels are block and rack."""
@@ -96,6 +97,7 @@ def question(
             "required": list(required),
             "zone": zone,
             "lastPlan": list(last_plan),
+            "drain": list(drain),
         },
     ]
     raw = [RawDocument("test", i, {**head, **part}) for i, part in enumerate(parts)]

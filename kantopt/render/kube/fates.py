@@ -68,6 +68,9 @@ class Fates:
         self._plan = plan
         self._asked = asked
         self._nodes = {node.name: node for node in plan.nodes}
+        self._together = {
+            f"{job.namespace}/{job.name}" for job in plan.jobs if job.disruption_mode == "all"
+        }
         self._actions = list(in_waves(plan))
         self._fates = {item.id: self._alone(item) for _, item in self._actions}
         self._settle()
@@ -181,6 +184,8 @@ class Fates:
             why = "nothing makes its pods come back where they should"
             return Fate("advise", why, "--evict-anyway restarts them all the same")
         for pod in item.pods:
+            if item.job in self._together and pod.owner_kind == "StatefulSet":
+                return Fate("advise", "its group is made anew as a whole, with other owners")
             why = _REMADE.get(pod.owner_kind if pod.owner_uid else "", "")
             if why:
                 return Fate("advise", why)

@@ -194,6 +194,7 @@ def _parts(
         spots = (*podset.current, *start.podsets[s])
         if not (
             s in free.tied_otherwise
+            or (podset.running and podset.job in instance.together)
             or podset.devices
             or free.fixed(s)
             or instance.on_held(podset)

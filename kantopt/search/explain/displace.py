@@ -111,7 +111,7 @@ class Displacing:
 
     def _mode(self, podset: PodSet) -> bool | None:
         """Whether pods are evicted (true), moved (false) or must stay (nothing)."""
-        moves = self._may.moves[podset.index] > 0
+        moves = self._may.steps[podset.index] > 0
         if self.moves_first and moves:
             return False
         if self._may.gives_way(podset.index, self.j):

@@ -122,7 +122,8 @@ def taken(instance: Instance, s: int, spot: Spot) -> Iterator[tuple[Key, int]]:
 def units_of(instance: Instance, changes: Difference) -> list[Unit]:
     """Split changes into units: evictions, then moves, then binds.
 
-    A gang is bound in one wave, and evicted in one; pods whose closeness ties them move together.
+    A gang is bound in one wave, and evicted in one; pods whose closeness ties them move together,
+    and so do those of a job that restarts as a whole.
     """
     tied = {need.job for need in group_needs(instance)}
     together: dict[tuple[str, int], list[Change]] = {}
@@ -130,7 +131,9 @@ def units_of(instance: Instance, changes: Difference) -> list[Unit]:
     for change in (*changes.evictions, *changes.moves, *changes.binds):
         job = instance.job_of(change.podset)
         whole = job.index in tied
-        if change.kind != "move":
+        if change.kind == "move":
+            whole = whole or job.index in instance.together
+        else:
             whole = whole or (instance.on(Rule.GANG) and job.is_gang) or job.all_victims
         if not whole:
             units.append((change,))

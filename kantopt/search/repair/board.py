@@ -27,7 +27,7 @@ def restless(instance: Instance) -> list[bool]:
     return [
         podset.index not in free.tied
         and not instance.on_held(podset)
-        and (free.moves[podset.index] > 0 or free.binds[podset.index] > 0)
+        and (free.steps[podset.index] > 0 or free.binds[podset.index] > 0)
         and (podset.running or _alone(instance.job_of(podset.index)))
         for podset in instance.podsets
     ]

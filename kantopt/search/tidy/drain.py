@@ -1,4 +1,7 @@
-"""Best fit decreasing: pods off the nodes to be emptied, the largest first, into the fullest."""
+"""Best fit decreasing: pods off the nodes to be emptied, the largest first, into the fullest.
+
+Before them the jobs that go together, the largest first.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import numpy as np
 
 from kantopt.problem.placement import Placement
 from kantopt.search.movers import Movers
+from kantopt.search.restarts import Restarts
 from kantopt.search.state import State
 from kantopt.search.tidy.targets import Fullest
 
@@ -17,14 +21,27 @@ class Drain:
 
     def __init__(self, state: State) -> None:
         self.state, self.movers = state, Movers(state)
+        self._restarts = Restarts(state)
         self._fullest = Fullest(state, self.movers)
+        self._mask = np.ones(state.size, dtype=np.bool_)
+        self._mask[sorted(state.instance.drained)] = False
 
-    def run(self, over: Callable[[], bool]) -> Placement:
-        """Move each pod that another node takes; return the placement then."""
-        state = self.state
+    def restart(self, over: Callable[[], bool], found: Callable[[Placement], bool]) -> None:
+        """Restart elsewhere each job that goes together, if that is ``found`` to be legal."""
+        state, drained = self.state, self.state.instance.drained
+        jobs = [j for j in self._restarts.jobs if self._restarts.nodes(j) & drained]
+        jobs.sort(key=lambda j: (-state.instance.running_pods(j), j))
+        for j in jobs:
+            mark = state.mark()
+            if over():
+                return
+            if self._restarts.move(j, self._mask) and not found(state.placement()):
+                state.undo(mark)
+
+    def run(self, over: Callable[[], bool]) -> list[int]:
+        """Move each pod that another node takes; return where each move ends in the journal."""
+        state, marks = self.state, list[int]()
         drained = state.instance.drained
-        mask = np.ones(state.size, dtype=np.bool_)
-        mask[sorted(drained)] = False
         pods = [
             (s, spot)
             for s, spots in enumerate(state.spots)
@@ -37,5 +54,6 @@ class Drain:
         for s, spot in pods:
             if over():
                 break
-            self._fullest.move(s, spot, mask)
-        return state.placement()
+            if self._fullest.move(s, spot, self._mask) is not None:
+                marks.append(state.mark())
+        return marks

@@ -67,18 +67,22 @@ def _drain(
     found: Callable[[Placement], bool],
 ) -> None:
     drain = Drain(State(instance, start))
-    placement = drain.run(deadline.cuts)
-    _legal_part(drain.state, placement, found)
+    drain.restart(deadline.cuts, found)
+    begin = drain.state.mark()
+    _legal_part(drain.state, begin, drain.run(deadline.cuts), found)
 
 
-def _legal_part(state: State, placement: Placement, found: Callable[[Placement], bool]) -> None:
+def _legal_part(
+    state: State, begin: int, marks: list[int], found: Callable[[Placement], bool]
+) -> None:
     """Take moves back, the latest half of them each time, until what is left is legal.
 
-    Supposes that what is illegal stays so with more moves.
+    Supposes that what is illegal stays so with more moves. ``begin`` is before the first of them,
+    and ``marks`` where each ends.
     """
-    while not found(placement) and state.mark():
-        state.undo(state.mark() // 4 * 2)
-        placement = state.placement()
+    while not found(state.placement()) and marks:
+        del marks[len(marks) // 2 :]
+        state.undo(marks[-1] if marks else begin)
 
 
 def _fit(
@@ -124,8 +128,8 @@ def _gain(
         return  # what is free would not be counted
     value = measure(instance, start, (tier,))[0]
     gains = Gains(State(instance, start), tier, deadline.cuts)
-    placement = gains.run(deadline.cuts, value if tier.target is not None else None)
-    _legal_part(gains.state, placement, found)
+    gains.run(deadline.cuts, value if tier.target is not None else None)
+    _legal_part(gains.state, 0, list(range(2, gains.state.mark() + 1, 2)), found)
 
 
 def _vacate(
@@ -141,12 +145,8 @@ def _vacate(
     vacation = Vacation(state, tiers)
     pods = sum(podset.count for podset in instance.podsets if podset.running)
     for i in range(max(1, min(RESTARTS, MOST_CELLS // (1 + pods * len(instance.nodes))))):
-        placement = vacation.run(deadline.cuts, rng if i else None)
-        while not found(placement) and vacation.marks:
-            # Supposes that what is illegal stays so with more groups.
-            del vacation.marks[len(vacation.marks) // 2 :]
-            state.undo(vacation.marks[-1] if vacation.marks else 0)
-            placement = state.placement()
+        vacation.run(deadline.cuts, rng if i else None)
+        _legal_part(state, 0, vacation.marks, found)
         state.undo(0)
         if deadline.cuts():
             return

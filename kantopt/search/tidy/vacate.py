@@ -10,10 +10,10 @@ import numpy as np
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.counted import counted
-from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.search.movers import Movers
+from kantopt.search.restarts import Restarts
 from kantopt.search.shapes import Mask
 from kantopt.search.state import State
 from kantopt.search.tidy.targets import Fullest
@@ -31,7 +31,11 @@ class Group:
 
     nodes: tuple[int, ...]
     pods: tuple[tuple[int, Spot], ...]
-    """Pod set and spot of each, the largest first."""
+    """Pod set and spot of each that moves by itself, the largest first."""
+    jobs: tuple[int, ...]
+    """Those that go together, with pods here."""
+    moves: int
+    """Pods that move if all leave."""
 
 
 class Vacation:
@@ -47,6 +51,7 @@ class Vacation:
 
     def __init__(self, state: State, tiers: tuple[Tier, ...]) -> None:
         self.state, self.movers, self._tiers = state, Movers(state), tiers
+        self._restarts = Restarts(state)
         self.marks: list[int] = []
         """Where the moves of each group that was emptied end."""
         instance = state.instance
@@ -58,13 +63,14 @@ class Vacation:
             for spot, pods in state.spots[podset.index].items():
                 self._pods_on[spot.node].append((podset.index, spot, pods))
                 held = spot.node in instance.held
-                if held or not self.movers.movable[podset.index]:
+                whole = podset.job in self._restarts.jobs
+                if held or not (whole or self.movers.movable[podset.index]):
                     self._stuck[spot.node] = True
         self._used: Mask = np.array([bool(pods) for pods in self._pods_on], dtype=np.bool_)
         self._fullest = Fullest(state, self.movers)
 
-    def run(self, over: Callable[[], bool], rng: random.Random | None = None) -> Placement:
-        """Empty as many groups as the targets of the tiers ask for; return the placement then.
+    def run(self, over: Callable[[], bool], rng: random.Random | None = None) -> None:
+        """Empty as many groups as the targets of the tiers ask for; ``marks`` says which moves.
 
         ``rng`` varies the order in which groups are tried that take about as many moves.
         """
@@ -79,15 +85,13 @@ class Vacation:
             order = [group for group in self._groups(group_of, used) if fees[group.nodes[0]]]
             noise = {id(group): 0.0 if rng is None else rng.random() for group in order}
             order.sort(
-                key=lambda group: (
-                    len(group.pods) / fees[group.nodes[0]] * (1 + 0.5 * noise[id(group)])
-                )
+                key=lambda group: group.moves / fees[group.nodes[0]] * (1 + 0.5 * noise[id(group)])
             )
             for group in order:
                 if over() or in_use <= enough:
                     break
                 nodes = list(group.nodes)
-                if arrived[nodes].any() or not self._fits_limit(len(group.pods)):
+                if arrived[nodes].any() or not self._fits_limit(group.moves):
                     continue
                 gain = fees[nodes[0]]
                 taken = self._empty(group, self._open_to(tier, group_of, used))
@@ -99,7 +103,6 @@ class Vacation:
                     used[taken] = True
                     used[nodes] = False
                     in_use -= gain
-        return self.state.placement()
 
     def _exchange(
         self,
@@ -139,8 +142,12 @@ class Vacation:
             if self._stuck[nodes].any():
                 continue
             pods = [(s, spot) for n in nodes for s, spot, k in self._pods_on[n] for _ in range(k)]
+            instance = self.state.instance
+            jobs = {instance.podsets[s].job for s, _ in pods} & self._restarts.jobs
+            pods = [pod for pod in pods if instance.podsets[pod[0]].job not in jobs]
             pods.sort(key=lambda pod: (-self._fullest.size(pod[0]), pod))
-            yield Group(tuple(nodes), tuple(pods))
+            moves = len(pods) + sum(map(instance.running_pods, jobs))
+            yield Group(tuple(nodes), tuple(pods), tuple(sorted(jobs)), moves)
 
     def _fits_limit(self, pods: int) -> bool:
         left = self.movers.left()
@@ -157,10 +164,20 @@ class Vacation:
         return mask
 
     def _empty(self, group: Group, admitted: Mask) -> list[int] | None:
-        """Move all pods of a group elsewhere, and say where; if one finds no place, none moves."""
+        """Move all pods of a group elsewhere, and say where; if one finds no place, none moves.
+
+        Where the other pods of a job that goes together were is among these nodes: nothing may
+        be moved there for a second time.
+        """
         mask = admitted.copy()
         mask[list(group.nodes)] = False
-        mark, taken = self.state.mark(), []
+        mark, taken = self.state.mark(), list[int]()
+        for j in group.jobs:
+            others = self._restarts.nodes(j).difference(group.nodes)
+            if not self._restarts.move(j, mask):
+                self.state.undo(mark)
+                return None
+            taken += others | self._restarts.nodes(j)
         for s, source in group.pods:
             n = self._fullest.move(s, source, mask)
             if n is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from kantopt.schema.model import Rule
@@ -17,8 +18,8 @@ def check_disruption(step: Step) -> Iterator[Violation]:
     """A budget bears its evictions and, one at a time, its restarts; two budgets bear nothing.
 
     An eviction never gives its slot back; a restart does as soon as the pod is ready again, so a
-    budget that allows one disruption bears any number of them in a row. The Eviction API refuses
-    a pod that two budgets select.
+    budget that allows one disruption bears any number of them in a row, but no more of them at
+    once: pods that restart together. The Eviction API refuses a pod that two budgets select.
     """
     instance = step.instance
     for budget in instance.budgets:
@@ -29,6 +30,15 @@ def check_disruption(step: Step) -> Iterator[Violation]:
             )
         elif budget.allowed == 0 and (moved := sum(restarts(step, s) for s in budget.podsets)):
             yield Violation(Rule.DISRUPTION, f"budget {budget.name}", f"{moved} of 0 restarts")
+        together = Counter[int]()
+        for s in step.restarted.intersection(budget.podsets):
+            together[instance.podsets[s].job] += step.moved(s)
+        for j, moved in sorted(together.items()):
+            if moved > budget.allowed > 0:
+                text = (
+                    f"{moved} of {budget.allowed} restarts at once of job {instance.jobs[j].name}"
+                )
+                yield Violation(Rule.DISRUPTION, f"budget {budget.name}", text)
     for podset in (instance.podsets[s] for s in step.changed):
         disrupted = step.evicted(podset.index) + restarts(step, podset.index)
         if podset.running and len(podset.budgets) > 1 and disrupted:

@@ -35,6 +35,10 @@ def check_limits(step: Step) -> Iterator[Violation]:
     yield from beyond(namespaces, limits.moves_per_namespace)
     yield from beyond(arrivals, limits.arrivals_per_node)
     yield from beyond(departures, limits.departures_per_node)
+    for j in sorted(instance.together & moves.keys()):
+        job = instance.jobs[j]
+        for most in (limits.moves_per_wave, job.moves_at_once):
+            yield from beyond({f"job {job.name}: moves at once": moves[j]}, most)
 
 
 def beyond_jobs(instance: Instance, moves: Mapping[int, int], what: str) -> Iterator[Violation]:

@@ -92,7 +92,8 @@ def _with_victims_kept(step: Step, priority: int) -> Placement:
         job = step.instance.job_of(s)
         before, after = step.before.podsets[s], step.after.podsets[s]
         if job.may_preempt and job.priority > priority:
-            after = {spot: min(k, before.get(spot, 0)) for spot, k in after.items()}
+            came = step.arrivals[s]
+            after = {spot: k - came.get(spot, 0) for spot, k in after.items()}
         if job.priority >= priority and step.evicted(s):
             after = {x: max(before.get(x, 0), after.get(x, 0)) for x in {**before, **after}}
         changes[s] = after

@@ -1,0 +1,112 @@
+"""Jobs that go together, moved as one: brute force, the exact search and the fast path agree."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from kantopt.clock import Deadline
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import tiers_of
+from kantopt.search.sequence import sequence
+from kantopt.search.tidy.improve import tidy
+from kantopt.verify.metrics import measure
+from kantopt.verify.rules import check
+from tests.campaign import some
+from tests.oracle import best
+from tests.solved import solved
+from tests.verify.world import Document, job, node, pods, question
+
+SEEDS = 240
+BLOCKS = 8
+
+
+def drained_question(seed: int) -> Instance:
+    """A node to be emptied, or nodes to be freed, of jobs of which most go together."""
+    rng = random.Random(seed)
+    names = "abcd"[: rng.randint(3, 4)]
+    nodes: list[Document] = [node(n, cpu=rng.randint(3, 6), rack=f"x/{n < 'c'}") for n in names]
+    room = {n["name"]: n["allocatable"]["cpu"] for n in nodes}
+    jobs: list[Document] = []
+    for k in range(rng.randint(1, 3)):
+        roles: list[Document] = []
+        for role in range(rng.randint(1, 2)):
+            cpu, on = rng.randint(1, 3), list[str]()
+            for _ in range(rng.randint(1, 2)):
+                free = [n for n in names if room[n] >= cpu]
+                if free:
+                    on.append(rng.choice(free))
+                    room[on[-1]] -= cpu
+            if on:
+                close: dict[str, Any] = {}
+                if rng.random() < 0.2 and len({n < "c" for n in on}) == 1:
+                    close = {"topologyRequest": {"required": "rack"}}
+                roles.append(pods(f"p{role}", count=len(on), minCount=0, cpu=cpu, on=on, **close))
+        mode = "all" if rng.random() < 0.8 else "single"
+        more: dict[str, Any] = {"maxMoves": rng.randint(1, 3)} if rng.random() < 0.1 else {}
+        if roles:
+            jobs.append(job(f"j{k}", *roles, disruptionMode=mode, priority=k, **more))
+    budgets = [
+        {"name": "b", "selector": {"matchLabels": {"job": "j0"}}, "disruptionsAllowed": 2}
+    ] * (rng.random() < 0.3)
+    if rng.random() < 0.3:
+        jobs.append(job("new", pods(cpu=rng.randint(2, 4)), priority=9))
+    goal = rng.choice(("undrained", "nodes_in_use"))
+    cordoned = rng.choice(names) if rng.random() < 0.2 else ""
+    for each in nodes:
+        each["unschedulable"] = each["name"] == cordoned
+    return question(
+        nodes,
+        jobs,
+        objectives=["unplaced", goal, "disruption_cost", "moves"],
+        limits={"moves": rng.randint(2, 4)} if rng.random() < 0.3 else {},
+        podDisruptionBudgets=budgets,
+        drain=["a"] if goal == "undrained" else [],
+    )
+
+
+def tidied(instance: Instance) -> list[Placement]:
+    found = [instance.current]
+
+    def take(placement: Placement) -> bool:
+        legal = not check(instance, placement)
+        if legal:
+            found.append(placement)
+        return legal
+
+    tidy(instance, instance.current, tiers_of(instance), Deadline(None), 0, take)
+    return found
+
+
+@pytest.mark.parametrize("block", some(range(BLOCKS)))
+def test_the_exact_search_proves_what_brute_force_finds(block: int) -> None:
+    for seed in range(block, SEEDS, BLOCKS):
+        instance = drained_question(seed)
+        tiers = tiers_of(instance)
+        expected, _ = best(instance)
+        outcome = solved(instance, tiers)
+        assert outcome.placement is not None
+        assert not check(instance, outcome.placement), f"seed {seed}"
+        assert measure(instance, outcome.placement, tiers) == expected, f"seed {seed}"
+        assert outcome.bounds == expected, f"seed {seed}"
+
+
+def test_the_fast_path_moves_them_whole_and_mostly_as_well_as_can_be() -> None:
+    asked = reached = ordered = moved = 0
+    for seed in range(SEEDS):
+        instance = drained_question(seed)
+        goal = (tiers_of(instance)[-3],)
+        found = min(tidied(instance), key=lambda p: measure(instance, p, goal))
+        least = solved(instance, goal)
+        assert least.placement is not None
+        before = measure(instance, instance.current, goal)
+        if least.bounds < before:
+            asked += 1
+            reached += measure(instance, found, goal) == least.bounds
+        moved += found is not instance.current
+        ordered += found is not instance.current and sequence(instance, found) is not None
+    assert ordered == moved
+    assert reached >= 0.7 * asked > 0

@@ -29,8 +29,9 @@ SLURM = {
 """What Slurm says instead, in the singular; a task is what of a job is on one node together."""
 _VOCABULARIES = {"slurm": SLURM}
 
-_NAME = r"\w./-"
-"""Characters behind which a word is part of a name, such as ``team/pod``."""
+_BEFORE, _BEHIND = r"\w./:=-", r"[\w/=-]|\.\w"
+"""What a word stands beside that is part of a name, such as ``team/pod``, or of what somebody is to
+type, such as ``uncordon=n1``."""
 
 
 def in_words_of(source: str, text: str) -> str:
@@ -57,7 +58,7 @@ def source_of(document: Part) -> str:
 
 def _spoken(text: str, words: dict[str, str]) -> str:
     longest = sorted(words, key=len, reverse=True)
-    pattern = rf"(?<![{_NAME}])(JOB/)?({'|'.join(map(re.escape, longest))})(s?)(?![\w/-]|\.\w)"
+    pattern = rf"(?<![{_BEFORE}])(JOB/)?({'|'.join(map(re.escape, longest))})(s?)(?!{_BEHIND})"
 
     def other(found: re.Match[str]) -> str:
         word = words[found[2].lower()] + found[3].lower()

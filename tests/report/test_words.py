@@ -36,6 +36,16 @@ def test_names_in_which_such_a_word_stands_are_left_alone(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "edit",
+    ["uncordon=n7", "taint=n1", "job:nvidia.com/gpu=8", "request=nvidia.com/gpu:4", "pods=2"],
+)
+def test_what_somebody_is_to_type_is_left_alone(edit: str) -> None:
+    assert in_words_of("slurm", f"try --what-if {edit}, then pods fit") == (
+        f"try --what-if {edit}, then tasks fit"
+    )
+
+
 def test_all_texts_of_blocks_are_said_so() -> None:
     table = Table("PODS", ("PODS", "WHY"), (("1", "a pod"),), frozenset({0}), ("warn",))
     blocks = [Paragraph("2 pods", "good", 2), table, Listing("BY POD", ("pods wait",))]

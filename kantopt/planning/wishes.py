@@ -272,7 +272,7 @@ def drained(goals: Sequence[str], nodes: Sequence[str]) -> tuple[str, ...]:
             if not named:
                 expected = "the name of a node, or a pattern"
                 hint = meant_or_some(pattern, nodes, "nodes")
-                raise BadDataError([Problem(f"--goal {text}", "", quote(pattern), expected, hint)])
+                raise BadDataError([Problem("drain", "", quote(pattern), expected, hint)])
             found += named
     return tuple(dict.fromkeys(found))
 

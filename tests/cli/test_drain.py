@@ -199,3 +199,9 @@ def test_what_keeps_a_group_is_said_of_all_its_pods(
     assert "moves" not in plan
     said = "stays on n1: default/serve-0/main, all 3 pods of the job restart together"
     assert any(text.startswith(said) and text.endswith(why) for text in plan["warnings"])
+
+
+def test_a_node_that_is_not_there_is_named_by_the_command_that_was_given(cli: Cli) -> None:
+    done = cli("drain", "n9", "-f", "snap.yaml")
+    assert done.code == 65
+    assert done.err.startswith('kantopt: error: drain: found "n9", expected the name of a node')

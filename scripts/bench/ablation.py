@@ -15,9 +15,10 @@ from kantopt.errors import UsageError
 from kantopt.report.blocks import Block, Paragraph, Table
 from kantopt.schema.model import Model
 from kantopt.search.schedule import techniques
-from scripts.bench import apart, busy, gangs, golden, openb, priority_matters
+from scripts.bench import apart, busy, gangs, golden, openb, pooled, preemption, priority_matters
 from scripts.bench.busy_cluster import busy_cluster
 from scripts.bench.case import Case, Documents
+from scripts.bench.crowded import KINDS, Crowd, crowded
 from scripts.bench.features.compared import ratio
 from scripts.bench.features.stated import Stated
 from scripts.bench.features.suite import BASE, BASES, RUN, Base, chosen_names
@@ -56,6 +57,25 @@ def _apart(grid: Grid) -> list[Case]:
     return [apart.apart(case) for case in priority_matters.cases((32,), (8,), (4,), (100,), seeds)]
 
 
+def _pools(grid: Grid) -> list[Case]:
+    seeds = seeds_of(4 * grid.seeds, grid.data)
+    found = priority_matters.cases((16,), (8,), (4,), (95,), seeds)
+    return [pooled.pooled(found[k : k + 4]) for k in range(0, len(found), 4)]
+
+
+def _crowds(grid: Grid) -> list[Case]:
+    crowds = [
+        Crowd(nodes, kind, seed)
+        for nodes in grid.nodes or preemption.NODES
+        for kind in KINDS
+        for seed in range(grid.seeds)
+    ]
+    return [
+        Case(preemption.SUITE, f"{c.kind}-n{c.nodes}", c.seed, {}, partial(crowded, c))
+        for c in crowds
+    ]
+
+
 def _everyday(grid: Grid) -> list[Case]:
     seeds = range(grid.seeds)
     return [Case(busy.SUITE, f"everyday-{s}", s, {}, partial(busy_cluster, s)) for s in seeds]
@@ -68,6 +88,8 @@ _OF = {
     openb.SUITE: replace(BASES[openb.SUITE], cases=_shares),
     golden.SUITE: Base(lambda _: golden.cases(), golden.model),
     apart.SUITE: Base(_apart, BASES[priority_matters.SUITE].model),
+    pooled.SUITE: Base(_pools, BASES[priority_matters.SUITE].model),
+    preemption.SUITE: Base(_crowds, lambda _: preemption.preemption_model()),
     busy.SUITE: Base(_everyday, shipped("mixed", counts=False)),
 }
 

@@ -141,7 +141,13 @@ def remarks(rows: Iterable[Row]) -> list[str]:
         if row.called and row.verified != "yes":
             reason = row.note or f"exit code {row.exit_code}"
             found.append(f"{name}: {'no plan' if not row.verified else 'illegal'}: {reason}")
+        elif any(words in row.note for words in _BROKE_DOWN):
+            found.append(f"{name}: {row.note}")
     return found
+
+
+_BROKE_DOWN = ("technique failed", "the search by", "the solver failed")
+"""What a plan says of a search that it had to do without."""
 
 
 Setting = tuple[float, str, str]

@@ -65,6 +65,12 @@ def test_what_must_not_happen_is_said() -> None:
     assert "no plan: exit code -9" in said[2]
 
 
+def test_a_search_that_broke_down_is_said_though_there_is_a_plan() -> None:
+    note = "warning: the search by ejection-chains failed: IndexError: list index out of range"
+    (said,) = remarks([row(note=note), row(note="warning: the time limit ended the search")])
+    assert said.endswith(note)
+
+
 @pytest.mark.parametrize(
     ("ours", "verdict"),
     [

@@ -24,6 +24,7 @@ from kantopt.schema.plan import Plan
 from kantopt.schema.policy import Policy
 from kantopt.schema.raw import RawDocument, is_foreign, is_slurm
 from kantopt.schema.read_as import ReadAs
+from kantopt.schema.replicas import names_of, replicated
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.stays import LIFTABLE, Liftable
 from kantopt.schema.trace import Trace
@@ -155,15 +156,17 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         raise BadDataError(problems)
     plan = next((doc for _, doc in pairs if isinstance(doc, Plan)), None)
     snapshot = snapshots[0][1]
+    if any(job.replicas is not None for job in snapshot.jobs):
+        snapshot = snapshot.model_copy(update={"jobs": replicated(snapshot.jobs)})
     lists = [doc for _, doc in pairs if isinstance(doc, JobList)]
     notes = (*notes, *doubts(snapshot, lists, imported=bool(foreign)))
-    pending += [job for _, doc in pairs if isinstance(doc, JobList) for job in doc.jobs]
+    pending += replicated(job for listed in lists for job in listed.jobs)
     if plan is not None:
         known = {(job.namespace, job.name) for job in (*snapshot.jobs, *pending)}
         # One that ran when the plan was made and is gone since is no pending job.
         pending += [
             job
-            for job in plan.jobs
+            for job in replicated(plan.jobs)
             if (job.namespace, job.name) not in known
             and not any(podset.assignments for podset in job.pod_sets)
         ]
@@ -326,12 +329,12 @@ def _repeated(listed: Sequence[tuple[str, Sequence[Job]]]) -> Iterator[Problem]:
     first: dict[str, tuple[int, str]] = {}
     for number, (label, jobs) in enumerate(listed):
         for i, job in enumerate(jobs):
-            name = f"{job.namespace}/{job.name}"
-            where = number, f"{label}: jobs[{i}]"
-            before, place = first.setdefault(name, where)
-            if before != number:
-                found = f"the job {quote(name)} again"
-                yield Problem(label, f"jobs[{i}].name", found, f"it once, as in {place}")
+            for name in names_of(job):
+                where = number, f"{label}: jobs[{i}]"
+                before, place = first.setdefault(name, where)
+                if before != number:
+                    found = f"the job {quote(name)} again"
+                    yield Problem(label, f"jobs[{i}].name", found, f"it once, as in {place}")
 
 
 def _single(

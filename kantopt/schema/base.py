@@ -104,6 +104,7 @@ Duration = Annotated[
 ]
 Count = Annotated[int, Field(ge=0, le=10_000_000)]
 PositiveCount = Annotated[int, Field(ge=1, le=10_000_000)]
+Replicas = Annotated[int, Field(ge=0, le=10_000)]
 
 
 class Metadata(Part):

@@ -23,7 +23,7 @@ from kantopt.schema.plan import Plan
 from kantopt.schema.quantity import is_price, parse_quantity
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.snapshot import ClusterSnapshot, Node, PodDisruptionBudget, Queue
-from kantopt.schema.trace import Trace
+from kantopt.schema.trace import Trace, TraceJob
 from kantopt.schema.windows import check_schedule
 
 __all__ = [
@@ -72,6 +72,7 @@ def check_trace(doc: Trace, snapshot: ClusterSnapshot | None, file: str) -> list
                 problems.append(Problem(file, path, "pods that run", expected))
         if not duration_seconds(job.duration):
             problems.append(Problem(file, f"jobs[{i}].duration", "0s", "some time"))
+        problems += _check_scale(job, file, f"jobs[{i}]")
     if snapshot is not None:
         names = {node.name: None for node in snapshot.nodes}
         running = {f"{job.namespace}/{job.name}": None for job in snapshot.jobs}
@@ -85,6 +86,16 @@ def check_trace(doc: Trace, snapshot: ClusterSnapshot | None, file: str) -> list
                 expected = f"a {what} of the snapshot"
                 problems.append(Problem(file, path, found, expected, did_you_mean(name, known)))
     return problems
+
+
+def _check_scale(job: TraceJob, file: str, path: str) -> Iterator[Problem]:
+    if job.scale and job.replicas is None:
+        yield Problem(file, f"{path}.replicas", "nothing", "a number, since scale changes it")
+    before = "0s"
+    for i, step in enumerate(job.scale):
+        if duration_seconds(step.after) <= duration_seconds(before):
+            yield Problem(file, f"{path}.scale[{i}].after", step.after, f"more than {before}")
+        before = step.after
 
 
 def check_snapshot(doc: ClusterSnapshot, file: str) -> list[Problem]:

@@ -10,6 +10,7 @@ from kantopt.schema.base import Expression
 from kantopt.schema.hints import did_you_mean, one_of, path_text, quote
 from kantopt.schema.jobs import Job, PodSet, TopologyRequest
 from kantopt.schema.quantity import parse_quantity, to_base, whole_number
+from kantopt.schema.replicas import names_of
 from kantopt.schema.snapshot import ClusterSnapshot
 
 
@@ -29,8 +30,9 @@ def check_jobs(
         Where the jobs stand, for the messages (``prod.yaml``, ``jobs``).
     """
     known = _Known(snapshot)
-    names = [f"{job.namespace}/{job.name}" for job in jobs]
-    problems = list(repeats(names, file, [f"{prefix}[{i}].name" for i in range(len(jobs))], "job"))
+    places = [(name, f"{prefix}[{i}].name") for i, job in enumerate(jobs) for name in names_of(job)]
+    names = [name for name, _ in places]
+    problems = list(repeats(names, file, [place for _, place in places], "job"))
     for i, job in enumerate(jobs):
         problems += _check_job(job, known, file, f"{prefix}[{i}]")
     return problems
@@ -156,6 +158,8 @@ def _check_job(job: Job, known: _Known, file: str, path: str) -> Iterator[Proble
     if job.topology_request is not None:
         place = f"{path}.topologyRequest"
         yield from _check_topology(job.topology_request, wanted, known, file, place)
+    if job.replicas is not None:
+        yield from _check_replica(job, file, path)
     if len(job.pod_sets) > 1:
         names = [pods.name for pods in job.pod_sets]
         places = [f"{path}.podSets[{i}].name" for i in range(len(names))]
@@ -165,6 +169,21 @@ def _check_job(job: Job, known: _Known, file: str, path: str) -> Iterator[Proble
         yield from _check_pod_set(pods, known, file, place)
         yield from _check_assignments(pods, known, file, place)
         yield from _check_selectors(pods, file, place)
+
+
+def _check_replica(job: Job, file: str, path: str) -> Iterator[Problem]:
+    """Check that a job of replicas leaves nothing open that differs from one to the other."""
+    whole = "none: with replicas each of them starts and goes whole"
+    if job.min_count is not None:
+        yield Problem(file, f"{path}.minCount", str(job.min_count), whole)
+    for i, pods in enumerate(job.pod_sets):
+        place = f"{path}.podSets[{i}]"
+        if pods.min_count is not None and pods.min_count < pods.count:
+            yield Problem(file, f"{place}.minCount", str(pods.min_count), whole)
+        for name, named in (("assignments", pods.assignments), ("pods", pods.pods)):
+            if named:
+                expected = "none: with replicas, write each one that has pods as a job of its own"
+                yield Problem(file, f"{place}.{name}", f"{len(named)} of them", expected)
 
 
 def _check_topology(

@@ -15,6 +15,7 @@ from kantopt.schema.base import (
     Part,
     PositiveCount,
     Quantity,
+    Replicas,
     Timestamp,
 )
 from kantopt.schema.features import Feature
@@ -333,6 +334,12 @@ class Job(Part):
     min_runtime: Duration | None = Field(
         default=None,
         description="pods that have run for less are not evicted; default: the queue's",
+    )
+    replicas: Replicas | None = Field(
+        default=None,
+        description="groups of the pods of all pod sets, each a job NAME-0, NAME-1 ... that starts "
+        "and goes whole, so that roles stay in the ratio of their counts; default: one job, by "
+        "its own name",
     )
     pod_sets: tuple[PodSet, ...] = Field(min_length=1, description="roles of the job")
 

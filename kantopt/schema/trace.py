@@ -4,8 +4,18 @@ from typing import Literal
 
 from pydantic import Field
 
-from kantopt.schema.base import ApiVersion, Duration, Metadata, Name, Part
+from kantopt.schema.base import ApiVersion, Duration, Metadata, Name, Part, Replicas
 from kantopt.schema.jobs import Job
+
+
+class Scaling(Part):
+    """Another number of replicas, since the load of a service has changed."""
+
+    after: Duration = Field(description="when, after the job's arrival")
+    replicas: Replicas = Field(
+        description="replicas from then on: new ones wait as any job that comes, and those that "
+        "came last leave at once"
+    )
 
 
 class TraceJob(Job):
@@ -25,6 +35,11 @@ class TraceJob(Job):
         default=None,
         description="how often it saves its work, which is then not lost when it is disturbed; "
         "default: never",
+    )
+    scale: tuple[Scaling, ...] = Field(
+        default=(),
+        description="changes of replicas, in order of time; each replica runs for duration unless "
+        "it is told to leave before",
     )
 
 

@@ -13,7 +13,7 @@ class Kind(IntEnum):
     END = 0
     """A job is done."""
     ENDING = 1
-    """A job of the snapshot ends."""
+    """A job is told to end."""
     REPAIR = 2
     OUTAGE = 3
     WORKS = 4

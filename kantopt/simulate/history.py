@@ -30,6 +30,8 @@ class JobRecord:
     """First start."""
     ended: int | None = None
     """When it was done; ``None`` if it was not."""
+    withdrawn: int | None = None
+    """When it was told to leave while it waited; ``None`` if it was not."""
     starts: int = 0
     evictions: int = 0
     moves: int = 0

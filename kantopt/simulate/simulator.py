@@ -185,7 +185,7 @@ class Simulator:
                 if self.work[j].running:
                     self._stops(j, "finished")
                 elif j in self.waiting:
-                    self.waiting.remove(j)
+                    self._withdrawn(j)
             case Kind.OUTAGE:
                 for each in self.cluster.fail(j):
                     self._disturbs(each, "failed")
@@ -305,6 +305,13 @@ class Simulator:
         self.work[j].end()
         self.settled += self.world.tasks[j].record is not None
         self._leaves(j)
+
+    def _withdrawn(self, j: int) -> None:
+        self.waiting.remove(j)
+        record = self.world.tasks[j].record
+        if record is not None:
+            self.history.jobs[record].withdrawn = self.now
+            self.settled += 1
 
     def _disturbs(self, j: int, reason: Ended) -> None:
         gpus = self.cluster.gpus(j)

@@ -18,6 +18,7 @@ from kantopt.schema.model import Model
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.trace import Trace
 from kantopt.simulate.history import JobRecord
+from kantopt.simulate.scaled import over_time
 
 SECOND = 1000
 """Milliseconds."""
@@ -61,11 +62,12 @@ class World:
     jobs: tuple[docs.Job, ...]
     """Documents, by number, without places."""
     records: tuple[JobRecord, ...]
-    """Of all jobs of the trace, in its order, as they are before anything has happened."""
+    """Of all jobs of the trace, replicas each by itself, in its order, as they are before anything
+    has happened."""
     outages: tuple[tuple[int, int, int], ...]
     """Node, when it fails, and when it is repaired; those of one node apart from each other."""
     endings: tuple[tuple[int, int], ...]
-    """Job of the snapshot, and when it ends."""
+    """Job that is told to end, of the snapshot or a replica of the trace, and when."""
 
 
 def build_world(
@@ -100,8 +102,9 @@ def build_world(
     """
     assumed = model.assume
     first = considered((*snapshot.jobs, *pending), model.pending, assumed)
-    why = [why_not_placed(job, assumed) for job in trace.jobs]
-    known = [job for job, reason in zip(trace.jobs, why, strict=True) if not reason]
+    coming = [each for job in trace.jobs for each in over_time(job)]
+    why = [why_not_placed(job, assumed) for job, _ in coming]
+    known = [job for (job, _), reason in zip(coming, why, strict=True) if not reason]
     plain = tuple(_plain(job) for job in (*first, *known))
     # What is not modelled has been left aside above, seen as the running pods that it is.
     rules = model.model_copy(
@@ -115,11 +118,13 @@ def build_world(
     )
     numbers = {job.name: job.index for job in instance.jobs}
     indices = [
-        None if reason else numbers[_name(job)] for job, reason in zip(trace.jobs, why, strict=True)
+        None if reason else numbers[_name(job)]
+        for (job, _), reason in zip(coming, why, strict=True)
     ]
     tasks = [Task(None, 0, None, None, "", None, *_gpus(instance, j)) for j in range(len(first))]
     records = []
-    for i, (job, j, reason) in enumerate(zip(trace.jobs, indices, why, strict=True)):
+    endings = _endings(numbers, trace)
+    for i, ((job, leaves), j, reason) in enumerate(zip(coming, indices, why, strict=True)):
         arrival, duration = _ms(job.arrival), _ms(job.duration)
         estimate = duration if job.estimate is None else _ms(job.estimate)
         records.append(
@@ -141,6 +146,8 @@ def build_world(
             tasks.append(
                 Task(i, arrival, duration, estimate, job.user, saves or None, *_gpus(instance, j))
             )
+            if leaves is not None:
+                endings.append((j, leaves * SECOND))
     return World(
         trace=name,
         snapshot=snapshot.model_copy(update={"jobs": ()}),
@@ -151,7 +158,7 @@ def build_world(
         jobs=plain,
         records=tuple(records),
         outages=_outages(instance, trace),
-        endings=_endings(numbers, trace),
+        endings=tuple(endings),
     )
 
 
@@ -220,7 +227,7 @@ def _outages(instance: Instance, trace: Trace) -> tuple[tuple[int, int, int], ..
     return tuple(sorted(found, key=lambda each: (each[1], each[0])))
 
 
-def _endings(numbers: Mapping[str, int], trace: Trace) -> tuple[tuple[int, int], ...]:
+def _endings(numbers: Mapping[str, int], trace: Trace) -> list[tuple[int, int]]:
     bare: dict[str, int] = {}
     for name, j in numbers.items():
         bare.setdefault(name.split("/", 1)[1], j)
@@ -228,7 +235,7 @@ def _endings(numbers: Mapping[str, int], trace: Trace) -> tuple[tuple[int, int],
         (numbers.get(ending.job, bare.get(ending.job)), _ms(ending.after))
         for ending in trace.endings
     ]
-    return tuple((j, at) for j, at in found if j is not None)
+    return [(j, at) for j, at in found if j is not None]
 
 
 def fresh(world: World) -> list[JobRecord]:

@@ -1,4 +1,4 @@
-"""Prefill and decode in a ratio over time: units start, go and come back whole."""
+"""Prefill and decode in a ratio over time: replicas start, go and come back whole."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from kantopt.simulate.simulator import Simulator
 from kantopt.simulate.world import build_world
 
 FOLDER = Path(__file__).parents[2] / "instances" / "role-units"
-HOUR = 3_600_000
-UNITS = {"serving/chat": 2, "serving/chat-3": 1, "serving/chat-4": 1}
-UNIT_GPUS = 8000
-"""Milli-GPU of a unit."""
+HOUR = 3600
+REPLICA_GPUS = 8000
+"""Milli-GPU of one prefill and three decode pods."""
 
 
 def simulated(policy: str) -> History:
@@ -26,26 +25,35 @@ def simulated(policy: str) -> History:
 
 
 @pytest.mark.parametrize(
-    ("policy", "third", "fourth", "batch"),
+    ("policy", "first", "grown", "batch"),
     [
-        # 4 GPUs are free at 1 h, which is no unit: both wait until the batch work is done.
-        ("fifo", 2, 2, 0),
-        ("easy", 2, 2, 0),
-        # Batch work goes for them, and begins anew when a unit has left and 12 GPUs are free.
-        ("preemption", 1, 1, 1),
+        # 4 GPUs are free at 1 h, which is no replica: both wait until the batch work is done.
+        ("fifo", 0, 2 * HOUR, 0),
+        ("easy", 0, 2 * HOUR, 0),
+        # Batch work goes for them, and begins anew when two have left and 16 GPUs are free.
+        ("preemption", 0, 1 * HOUR, 1),
+        # The same as with fifo, but that a cycle takes a second, of the batch work as well.
+        ("kantopt-fast", 1, 2 * HOUR + 2, 0),
     ],
 )
-def test_a_service_grows_and_shrinks_by_whole_units(
-    policy: str, third: int, fourth: int, batch: int
+def test_a_service_grows_and_shrinks_by_whole_replicas(
+    policy: str, first: int, grown: int, batch: int
 ) -> None:
     history = simulated(policy)
     records = {record.name: record for record in history.jobs}
-    assert records["serving/chat"].started == 0
-    assert records["serving/chat-3"].started == third * HOUR
-    assert records["serving/chat-4"].started == fourth * HOUR
+    times = {
+        name.removeprefix("serving/"): (record.started, record.ended)
+        for name, record in records.items()
+    }
+    expected = {
+        "chat-0": (first, first + 8 * HOUR),
+        "chat-1": (first, first + 8 * HOUR),
+        "chat-2": (grown, 6 * HOUR),
+        "chat-3": (grown, 4 * HOUR),
+    }
+    for name, (begin, end) in expected.items():
+        assert times[name] == (1000 * begin, 1000 * end)
     assert records["offline/batch"].evictions == batch
-    for stay in history.stays:
-        name = history.jobs[stay.job].name
-        if name in UNITS:
-            assert stay.gpus == UNITS[name] * UNIT_GPUS
+    stays = [stay for stay in history.stays if "chat" in history.jobs[stay.job].name]
+    assert {stay.gpus for stay in stays} == {REPLICA_GPUS}
     assert history.judged

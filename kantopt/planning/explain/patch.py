@@ -14,6 +14,7 @@ from kantopt.schema.dump import dump_data
 from kantopt.schema.files import load_raw
 from kantopt.schema.jobs import JobList
 from kantopt.schema.raw import RawDocument
+from kantopt.schema.replicas import replicated
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.validation import validate
 
@@ -73,7 +74,8 @@ def _checked(question: Question, snapshot: _Item, pending: Sequence[_Item], path
     problems = check_documents([(raws[0], first), (raws[1], second)])
     if problems:
         raise BadDataError(problems)
-    return replace(question, snapshot=first, pending=second.jobs)
+    first = first.model_copy(update={"jobs": replicated(first.jobs)})
+    return replace(question, snapshot=first, pending=replicated(second.jobs))
 
 
 def _key(item: _Item) -> tuple[str, str]:

@@ -89,8 +89,9 @@ class _Sweep:
         for job in jobs:
             if not job.refused:
                 self._change(job.arrival, owner_of(job), 0, job.gpus)
-                if job.ended is not None:
-                    self._change(job.ended, owner_of(job), 0, -job.gpus)
+                over = job.withdrawn if job.ended is None else job.ended
+                if over is not None:
+                    self._change(over, owner_of(job), 0, -job.gpus)
         for span in window.spans:
             self.free[span.begin] = span.sample.healthy - span.sample.reserved
 

@@ -21,7 +21,8 @@ def waits(window: Window, jobs: Iterable[JobRecord]) -> list[tuple[int, bool]]:
         if job.started is not None and window.by(job.started):
             found.append((job.started - job.arrival, True))
         else:
-            found.append((window.end - job.arrival, False))
+            end = window.end if job.withdrawn is None else min(window.end, job.withdrawn)
+            found.append((end - job.arrival, False))
     return found
 
 

@@ -50,7 +50,8 @@ class Planner(Part):
 
     A cycle looks at the cluster and the first of the queue as they are when it begins; its plan is
     carried out when its time limit has passed, job by job as far as the rules still allow it. Who
-    comes meanwhile waits for the next cycle, and the strategy places nobody. Pods that the plan
+    comes meanwhile waits for the next cycle, and the strategy places nobody but those that evict
+    others by ``preemption`` or ``reclaim``, beside a model that evicts nobody. Pods that the plan
     moves or evicts are those that the model lets go; they go at once.
     """
 

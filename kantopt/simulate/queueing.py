@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, runtime_checkable
 
 from kantopt.errors import UsageError
+from kantopt.schema.extends import load_model
 from kantopt.schema.policy import Policy, Queueing
 from kantopt.simulate.fair_share import FairShare
 from kantopt.simulate.floor import Floor
@@ -85,14 +86,15 @@ class BestEffort(NobodyPasses):
             self._start(floor, j)
 
 
-class Nobody(NobodyPasses):
-    """Nobody starts: the planner does it."""
-
-    def __init__(self) -> None:
-        super().__init__(by_rank)
+class LeftToPlanner(NobodyPasses):
+    """The planner starts who fits; who does not may evict others at once, and starts there."""
 
     def __call__(self, floor: Floor) -> None:
-        """Start nobody."""
+        """Start who may evict others for want of room."""
+        if self._make_room is not None:
+            for j in self._sequence(floor):
+                if not floor.cluster.fits(j):
+                    self._make_room(floor, j)
 
 
 ORDERS: dict[str, Callable[[Queueing], tuple[Order, Sequence]]] = {
@@ -129,11 +131,15 @@ def queueing_of(policy: Policy) -> tuple[Order, Backfill]:
         found = f"true with backfill {queueing.backfill}, which reserves nothing"
         raise UsageError(f"{where}.preemptBackfilled: found {found}, expected easy or conservative")
     order, sequence = ORDERS[queueing.order](queueing)
-    evicts = queueing.preemption or queueing.reclaim
-    if policy.placement.planner is not None:
-        if evicts or queueing.preempt_backfilled:
-            found = "evictions beside placement.planner"
-            raise UsageError(f"{where}: found {found}, expected none: its model says who goes")
-        return order, Nobody()
-    make_room = Evictions(queueing) if evicts else None
+    make_room = Evictions(queueing) if queueing.preemption or queueing.reclaim else None
+    planner = policy.placement.planner
+    if planner is not None:
+        if queueing.preempt_backfilled:
+            expected = "false: with placement.planner nobody has a reservation"
+            raise UsageError(f"{where}.preemptBackfilled: found true, expected {expected}")
+        if make_room is not None and load_model(planner.model).limits.evictions != 0:
+            found = f"evictions beside those of the planner's model {planner.model}"
+            expected = "a model with limits: {evictions: 0}, such as packing, or neither of the two"
+            raise UsageError(f"{where}: found {found}, expected {expected}")
+        return order, LeftToPlanner(sequence, make_room)
     return order, BACKFILLS[queueing.backfill](queueing, sequence, make_room)

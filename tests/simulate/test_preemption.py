@@ -136,6 +136,41 @@ def test_who_borrows_does_not_take_by_priority_what_was_taken_back() -> None:
     assert [each.starts for each in history.jobs[:3]] == [1, 2, 1]
 
 
+def test_a_queue_takes_back_at_once_while_the_planner_places_everybody_else() -> None:
+    course = trace(
+        *(job(f"a{i}", i, 100, 2, queueName="a", priority=9) for i in range(4)),
+        job("b0", 100, 100, 2, queueName="b", priority=0),
+        job("b1", 101, 100, 4, queueName="b", priority=0),
+        job("tick", 170, 1, 9),
+    )
+    planner = {"model": "packing", "timeLimit": "2s", "period": "1m"}
+    how = policy(queueing={"reclaim": True}, placement={"planner": planner}, restartTime="0s")
+    history = simulated(cohort(4, "a", "b"), course, how)
+    # Cycles at 0 s and 1 min place a; b0 does not wait for the next one, b1 would be beyond its
+    # own share: it waits until a have ended.
+    found = starts(history)
+    assert [found[f"a{i}"] for i in range(4)] == [2000, 62_000, 62_000, 62_000]
+    assert found["b0"] == 100_000
+    assert evicted(history) == ["a3"]
+    assert found["b1"] is not None
+    assert found["b1"] >= 162_000
+
+
+def test_every_state_is_legal_where_jobs_evict_others_beside_the_planner() -> None:
+    evictions = cycles = 0
+    for seed in range(24):
+        cluster, _ = drawn(seed)
+        planner = {"model": "packing", "timeLimit": "1s", "period": "20s"}
+        queueing = {"reclaim": True, "preemption": True}
+        how = policy(queueing=queueing, placement={"planner": planner}, restartTime="0s")
+        simulator = Watched(cluster, how, verify_every=1)
+        history = simulator.run()
+        evictions += len(getattr(simulator, "pairs", []))
+        cycles += history.cycles
+    assert evictions > 5
+    assert cycles > 24
+
+
 def test_who_passed_goes_if_the_reserved_job_can_start_without_him() -> None:
     course = trace(
         job("long", 0, 100, 4, estimate="200s"),
@@ -186,7 +221,14 @@ def test_victims_are_less_important_and_quotas_hold_whatever_happens() -> None:
         ({"queueing": {"preemptBackfilled": True}}, "expected easy or conservative"),
         (
             {"queueing": {"preemption": True}, "placement": {"planner": {}}},
-            "found evictions beside placement.planner",
+            "found evictions beside those of the planner's model training",
+        ),
+        (
+            {
+                "queueing": {"backfill": "easy", "preemptBackfilled": True},
+                "placement": {"planner": {}},
+            },
+            "with placement.planner nobody has a reservation",
         ),
     ],
 )

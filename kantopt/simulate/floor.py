@@ -42,6 +42,10 @@ class Floor(Protocol):
         """Who runs, in the order in which they started."""
 
     @property
+    def short(self) -> Mapping[int, None]:
+        """Who runs with fewer pods than it wants."""
+
+    @property
     def work(self) -> list[Work]:
         """What each job has done: ``running``, since when it works ..."""
 

@@ -47,6 +47,17 @@ class Lacks:
             return "closeness"
         return None
 
+    def for_good(self, j: int) -> bool:
+        """Whether a job that waits provably lacks something, whoever else starts beside it.
+
+        More pods leave less room, quota and room in domains; others near, or evenly spread, may be
+        what it waits for.
+        """
+        lack = self.seen(j)
+        if lack == "closeness":
+            return not any(map(self._state.neighbours.concern, self._instance.jobs[j].podsets))
+        return lack is not None
+
     def room_for_more(self, j: int) -> bool:
         """Whether there is room, and quota, for one more pod of a job that runs."""
         return any(

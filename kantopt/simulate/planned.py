@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -13,6 +14,7 @@ from kantopt.schema.duration import duration_seconds
 from kantopt.schema.extends import load_model
 from kantopt.schema.model import Limits
 from kantopt.schema.policy import Defragmentation, Planner
+from kantopt.search.schedule import load
 from kantopt.simulate.carried import Deeds, carry_out, deeds_of
 from kantopt.simulate.events import Calendar, Event, Kind
 from kantopt.simulate.floor import Floor
@@ -45,15 +47,18 @@ class Cycles:
         self._floor, self._calendar, self._moments = floor, calendar, moments
         self._planner = planner
         self._model = load_model(planner.model)
+        limits = self._model.limits
+        self._only_binds = limits.evictions == 0 and limits.moves == 0
         self._options = Options(engine=planner.engine, seed=seed)
+        _get_ready(planner.engine)
         self._limit = duration_seconds(planner.time_limit) * SECOND
         self._period = max(duration_seconds(planner.period) * SECOND, self._limit)
         self.course = Course()
 
     def look(self) -> None:
-        """Enter the next cycle if somebody waits and something has changed since the last."""
-        course = self.course
-        if course.due or course.waves or not self._floor.waiting or course.seen == self._now():
+        """Enter the next cycle if pods wait and something has changed since the last."""
+        course, wanted = self.course, self._floor.waiting or self._floor.short
+        if course.due or course.waves or not wanted or course.seen == self._now():
             return
         at = self._floor.now if course.last is None else course.last + self._period
         self._calendar.add(Event(max(at, self._floor.now), Kind.CYCLE, 0))
@@ -67,8 +72,10 @@ class Cycles:
         floor, course = self._floor, self.course
         course.due, course.last, course.seen = False, floor.now, self._now()
         first = list(islice(floor.waiting, self._planner.most))
-        if not first:
+        if not (first or floor.short):
             return False
+        if self._only_binds and not self._may_bind(first):
+            return True
         question = self._moments.question(floor.now, first)
         model = self._moments.model(self._model, floor.world.model)
         result = make_plan(question, model, self._options, _deadline(self._limit, self._floor.stop))
@@ -76,6 +83,11 @@ class Cycles:
         if course.waves:
             self._calendar.add(Event(floor.now + self._limit, Kind.PLANNED, 0))
         return True
+
+    def _may_bind(self, first: Sequence[int]) -> bool:
+        """Whether any pod may find a place: else the plan is to do nothing, and that is optimal."""
+        lacks, short = self._floor.cluster.lacks, self._floor.short
+        return any(map(lacks.room_for_more, short)) or not all(map(lacks.for_good, first))
 
     def carry_out(self) -> None:
         """Do all that was planned, wave by wave, at once."""
@@ -98,6 +110,7 @@ class Rounds:
         self._floor, self._calendar, self._moments, self._how = floor, calendar, moments, how
         self._model = load_model(how.model)
         self._options = Options(engine=how.engine, seed=seed)
+        _get_ready(how.engine)
         self._limit = duration_seconds(how.time_limit) * SECOND
         self._period = max(SECOND, duration_seconds(how.period) * SECOND)
         self._wave_time = duration_seconds(how.wave_time) * SECOND
@@ -134,6 +147,12 @@ class Rounds:
         carry_out(self._floor, self.course.waves.pop(0))
         if self.course.waves:
             self._calendar.add(Event(self._floor.now + self._wave_time, Kind.WAVE, 0))
+
+
+def _get_ready(engine: str) -> None:
+    """Load the solver here, once: each plan forks a process that would load it anew."""
+    if engine != "fast":
+        load()
 
 
 def _deadline(limit: int, stop: Stop) -> Deadline:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from kantopt.planning.plan import Result, make_plan
+from kantopt.planning.question import Question
 from kantopt.report.blocks import Screen, render
 from kantopt.report.simulation import simulation_blocks
 from kantopt.simulate.figures import figures_of
@@ -159,6 +163,35 @@ def test_the_planner_places_what_waits_when_its_time_is_up_and_nobody_else_does(
     # next, at 2 min.
     assert starts(history) == {"a": 2, "b": 62, "c": 62, "d": 122}
     assert history.cycles == 3
+
+
+def test_the_planner_lets_who_runs_with_fewer_pods_grow_though_nobody_waits() -> None:
+    how = policy(placement={"planner": {"model": "mixed", "timeLimit": "1s", "period": "1m"}})
+    course = trace(job("b", 0, 100, 4), job("a", 1, 500, 4, 2, minCount=1))
+    history = simulated(snapshot(8), course, how)
+    # One pod of a fits at 1 min; b leaves at 101 s, and the next cycle is at 2 min.
+    stays = [(each.begin // 1000, each.gpus) for each in history.stays if each.job == 1]
+    assert sorted(stays) == [(61, 4000), (121, 4000)]
+
+
+def test_a_cycle_in_which_nobody_can_have_a_place_is_not_planned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    planned = []
+
+    def watched(question: Question, *rest: Any) -> Result:
+        planned.append([job.name for job in question.pending])
+        return make_plan(question, *rest)
+
+    monkeypatch.setattr("kantopt.simulate.planned.make_plan", watched)
+    how = policy(placement={"planner": {"model": "packing", "timeLimit": "1s", "period": "1m"}})
+    course = trace(job("a", 0, 200, 6), job("b", 1, 10, 8), job("c", 2, 90, 2), job("d", 90, 9, 4))
+    history = simulated(snapshot(8), course, how)
+    # At 2 min there is no room for b and d beside a and c; at 3 min c has left, and 2 GPUs are
+    # free; at 4 min there is room for one of them.
+    assert planned == [["a"], ["b", "c"], ["b", "d"], ["d"]]
+    assert history.cycles > len(planned)
+    assert starts(history) == {"a": 1, "b": 241, "c": 61, "d": 301}
 
 
 @pytest.mark.parametrize(("saves", "moves"), [(None, 0), ("1s", 1)])

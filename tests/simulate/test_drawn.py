@@ -6,9 +6,10 @@ import pytest
 
 from kantopt.simulate.history import History
 from kantopt.simulate.metrics.window import Window
+from kantopt.simulate.planned import Cycles
 from kantopt.simulate.simulator import Simulator
 from tests.campaign import some
-from tests.simulate.worlds import drawn
+from tests.simulate.worlds import drawn, policy
 
 BLOCKS = some(range(8))
 EACH = 25
@@ -69,6 +70,19 @@ def test_books_balance_where_plans_are_carried_out(block: int) -> None:
     assert judged > 2 * FEW
     assert cycles > 2 * FEW
     assert disturbed > 0
+
+
+def test_what_is_not_planned_would_have_changed_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    planner = {"model": "packing", "timeLimit": "1s", "period": "15s"}
+    how = policy(placement={"planner": planner}, restartTime="5s")
+
+    def histories() -> list[History]:
+        worlds = (drawn(seed)[0] for seed in range(20))
+        return [Simulator(each, how, verify_every=1).run() for each in worlds]
+
+    less = histories()
+    monkeypatch.setattr(Cycles, "_may_bind", lambda *_: True)
+    assert histories() == less
 
 
 @pytest.mark.parametrize("planned", [False, True])

@@ -76,6 +76,19 @@ def test_of_two_racks_the_one_whose_broken_node_takes_the_rest() -> None:
     assert goes(question(nodes, jobs)) == {"b0": 4, "b2": 2}
 
 
+def test_an_elastic_job_begins_in_the_rack_where_all_of_it_has_room() -> None:
+    """The one pod that it needs would fill a node of rack 1, and all others would be in rack 2."""
+    nodes = [gpus("a1", "b/1"), gpus("b1", "b/2"), gpus("b2", "b/2")]
+    jobs = [takes("a1", 7), takes("b1", 2), job("j", pods(count=4, minCount=1, gpu=1))]
+    assert goes(question(nodes, jobs)) == {"b1": 4}
+
+
+def test_an_elastic_job_that_no_rack_holds_begins_where_its_minimum_is_best() -> None:
+    nodes = [gpus("a1", "b/1"), gpus("b1", "b/2")]
+    jobs = [takes("a1", 7), takes("b1", 2), job("j", pods(count=7, minCount=1, gpu=1))]
+    assert goes(question(nodes, jobs)) == {"a1": 1, "b1": 6}
+
+
 def test_a_job_too_large_for_a_rack_uses_as_few_racks_as_possible() -> None:
     nodes = [gpus(f"{r}{i}", f"b/{r}") for r in "123" for i in range(2)]
     jobs = [takes("11", 1), job("j", pods(count=3, gpu=8))]

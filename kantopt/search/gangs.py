@@ -362,14 +362,7 @@ class Placer:
             for own in state.instance.job_of(s).podsets
             for spot in state.spots[own]
         }
-        within = None if mask is self._everywhere else mask
-        all_of_it = state.instance.podsets[s].count - state.placed[s]
-        if pods < all_of_it and not there:
-            # An elastic job begins where it can grow: else it is spread over two groups in the end.
-            whole = groups.shares(s, all_of_it, within, there)
-            if len(whole) == 1 and whole[0][1] == all_of_it:
-                return [(whole[0][0], pods)]
-        return groups.shares(s, pods, within, there)
+        return groups.lasting(s, pods, None if mask is self._everywhere else mask, there)
 
     # -- judging
 

@@ -85,6 +85,18 @@ class Groups:
         """Return the nodes of a group."""
         return self._order[self._starts[group] : self._ends[group]]
 
+    def lasting(self, s: int, pods: int, mask: Mask | None, there: Collection[int]) -> list[Share]:
+        """Share out as :meth:`shares`, but let an elastic job begin where all of it has room.
+
+        Else it is spread over two groups once it has grown.
+        """
+        all_of_it = self.state.instance.podsets[s].count - self.state.placed[s]
+        if pods < all_of_it and not there:
+            whole = self.shares(s, all_of_it, mask, there)
+            if len(whole) == 1 and whole[0][1] == all_of_it:
+                return [(whole[0][0], pods)]
+        return self.shares(s, pods, mask, there)
+
     def shares(self, s: int, pods: int, mask: Mask | None, there: Collection[int]) -> list[Share]:
         """Share pods of a set out over groups: those of the job first, then as few as possible.
 

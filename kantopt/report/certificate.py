@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
-from kantopt.report.brief import warnings_blocks
+from kantopt.report.brief import mistyped_blocks, warnings_blocks
 from kantopt.report.history import history_blocks
 from kantopt.report.not_modelled import left_words, proviso
 from kantopt.report.size import Size, size_blocks
@@ -14,6 +14,7 @@ from kantopt.report.tiers import tier_label, tier_number
 from kantopt.report.units import plural
 from kantopt.report.verdict import line
 from kantopt.schema.certificate import Certificate, CertifiedTier
+from kantopt.schema.hints import UNOFFERED
 from kantopt.schema.model import Rule
 
 
@@ -28,7 +29,8 @@ def certificate_blocks(
 
     ``size`` as of :func:`kantopt.report.terminal.plan_blocks`.
     """
-    blocks: list[Block] = [_verdict(certificate), _subject(certificate)]
+    mistyped = mistyped_blocks(certificate.assumed.left_out)
+    blocks: list[Block] = [_verdict(certificate), *mistyped, _subject(certificate)]
     blocks += size_blocks(size, wide=wide)
     if certificate.findings:
         blocks.append(Listing("FINDINGS", tuple(map(line, certificate.findings)), "bad"))
@@ -47,7 +49,8 @@ def _assumed(certificate: Certificate) -> Listing:
     told = certificate.assumed
     off = [rule.value for rule in Rule if rule.value not in told.modelled]
     rules = "all rules of models/README.md" + (f" but {', '.join(off)}" if off else "")
-    lines = [f"modelled: {rules}", *(f"left out: {text}" for text in told.left_out)]
+    left_out = [text for text in told.left_out if UNOFFERED not in text]  # with the verdict
+    lines = [f"modelled: {rules}", *(f"left out: {text}" for text in left_out)]
     if told.annotations:
         lines.append(f"taken from annotations: {', '.join(told.annotations)}")
     return Listing("ASSUMED", tuple(lines))

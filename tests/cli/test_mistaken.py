@@ -45,6 +45,7 @@ def test_a_resource_that_no_node_offers_is_named_with_the_verdict(files: Path, c
         cli("explain", "snap.yaml", "typo.yaml", "a"),
         cli("capacity", "snap.yaml", "typo.yaml", "a"),
         cli("plan", "snap.yaml", "typo.yaml", "--for", "a", "--clear", "rack"),
+        cli("certify", "snap.yaml", "typo.yaml"),
     ):
         head = answer.out.splitlines()[:6]
         assert told in head, answer.out

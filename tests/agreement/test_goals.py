@@ -195,6 +195,7 @@ def test_checker_and_encoding_agree_on_every_limit() -> None:
             kinds = {re.sub(r"(job|namespace|node) \S+: ", r"\1 ", f.subject) for f in faults}
             broken.update(kinds)
             assert admits(instance, placement, [Rule.LIMITS]) == (not faults), f"seed {seed}"
+    assert broken.pop("job moves at once") >= 1  # few of these jobs restart as a whole
     kinds = {"moves", "evictions", "job moves", "namespace moves"}
     assert broken.keys() == kinds | {"node arrivals", "node departures"}
     assert min(broken.values()) >= 3, broken

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline, elapsed
-from kantopt.planning import together
+from kantopt.planning import messages, together
 from kantopt.planning.executable import executable
 from kantopt.planning.messages import Done
 from kantopt.planning.news import News
@@ -161,7 +161,7 @@ def test_deterministic_runs_give_the_same_bytes_with_a_tier_left_open(
         deadline = Deadline(elapsed() + 1_000.0, deterministic=True)
         return make_plan(hard_question(), model(*PODS_FIRST), options, deadline)
 
-    monkeypatch.setattr(together, "WORK_PER_SECOND", 0.002)
+    monkeypatch.setattr(messages, "WORK_PER_SECOND", 0.002)
     first, second = once(), once()
     assert first.plan.solver.status == "FEASIBLE"
     assert first.plan.solver.reproducible

@@ -17,8 +17,8 @@ from kantopt.schema.model import Rule
 def sets_apart(instance: Instance, rules: Collection[Rule]) -> frozenset[AntiAffinity]:
     """Return the terms that say no more than that: one for each owner of the pods.
 
-    A node without the label of a term holds any number. Sets of which a node holds more now are
-    left out: what runs may stay there.
+    Sets of which a node holds more now are left out: what runs may stay there. So are labels that
+    some nodes do not have: these hold any number.
     """
     if Rule.ANTI_AFFINITY not in rules:
         return frozenset()
@@ -34,10 +34,9 @@ def sets_apart(instance: Instance, rules: Collection[Rule]) -> frozenset[AntiAff
 
 
 def _of_nodes(instance: Instance, key: str) -> bool:
-    """Whether each domain of a key is one node."""
-    nodes = range(len(instance.nodes))
-    domains = [d for n in nodes if (d := instance.label_domain(n, key)) is not None]
-    return len(domains) == len(set(domains))
+    """Whether each node is a domain of its own."""
+    domains = {instance.label_domain(n, key) for n in range(len(instance.nodes))}
+    return None not in domains and len(domains) == len(instance.nodes)
 
 
 def _hold(instance: Instance, placement: Placement, podsets: Collection[int]) -> bool:

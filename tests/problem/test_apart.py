@@ -63,3 +63,10 @@ def test_what_is_more_than_that_ties(on: list[str], term: list[dict[str, Any]]) 
 def test_where_the_rule_is_off_nobody_keeps_apart() -> None:
     instance = ask(service("s", ["a", "b"], podAntiAffinity=away("job", "s")))
     assert sets_apart(instance, RULES - {Rule.ANTI_AFFINITY}) == frozenset()
+
+
+def test_where_a_node_has_no_label_it_holds_any_number() -> None:
+    nodes = [node("a", labels={"host": "a"}), node("b")]
+    term = away("job", "s", "host")
+    instance = question(nodes, [service("s", ["a"], podAntiAffinity=term)])
+    assert sets_apart(instance, RULES) == frozenset()

@@ -148,17 +148,20 @@ def test_patterns_of_counts_make_them_again() -> None:
             )
 
 
-@pytest.mark.parametrize("resources", [1, 2, 3])
-def test_multipliers_and_tables_never_say_too_little(resources: int) -> None:
+@pytest.mark.parametrize(("resources", "apart"), [(1, 0), (2, 0), (3, 0), (2, 30)])
+def test_multipliers_and_tables_never_say_too_little(resources: int, apart: int) -> None:
+    """Of pods that keep apart a node has one: there may be as many such sets as services."""
     rng = random.Random(resources)
     for _ in range(60):
         kinds = rng.randint(1, 5)
         unit = rng.choice((1, 1000, 10**8))
         ask = np.array([[rng.randint(0, 9) * unit for _ in range(kinds)] for _ in range(resources)])
         ask[0] += unit
+        sets = [[rng.randint(0, 1) for _ in range(kinds)] for _ in range(apart)]
+        ask = np.vstack([ask, np.array(sets, dtype=np.int64).reshape(apart, kinds)])
         prices = np.array([rng.randint(1, 1 << 22) for _ in range(kinds)])
         most = np.array([rng.randint(1, 3) for _ in range(kinds)])
-        room = np.array([[rng.randint(5, 25) * unit] for _ in range(resources)])
+        room = np.array([[rng.randint(5, 25) * unit] for _ in range(resources)] + [[1]] * apart)
         multipliers = Multipliers(ask, prices, room)
         table = Table(ask, prices, most, room[:, 0], rng.choice((64, 1 << 12)))
         for first in range(kinds):

@@ -120,9 +120,9 @@ def scope_of(instance: Instance, start: Placement) -> Scope:
         tuple(_room(instance, loads, n, r) for n in range(len(instance.nodes))) for r in kept
     )
     total = [sum(x for x in row if x < NO_LIMIT) or 1 for row in room]
-    sets = {(term.key, term.others): frozenset(term.others) for term in free.apart}
-    apart = {key: podsets for key, podsets in sorted(sets.items()) if podsets & active}
-    rows = tuple(_room_apart(instance, start, key, apart[key, s] - active) for key, s in apart)
+    sets = map(frozenset, sorted({term.others for term in free.apart}))
+    apart = tuple(those for those in sets if those & active)
+    rows = tuple(_room_apart(instance, start, those - active) for those in apart)
     groups = tuple(
         _group(
             instance,
@@ -131,24 +131,19 @@ def scope_of(instance: Instance, start: Placement) -> Scope:
             podsets,
             kept,
             total,
-            [int(podsets[0] in those) for those in apart.values()],
+            [int(podsets[0] in those) for those in apart],
             free,
             fixed=job.index in fixed,
         )
         for job, role, podsets in roles
     )
-    return Scope(instance, start, groups, (*room, *rows), tuple(kept), tuple(apart.values()))
+    return Scope(instance, start, groups, (*room, *rows), tuple(kept), apart)
 
 
-def _room_apart(
-    instance: Instance, start: Placement, key: str, others: Collection[int]
-) -> tuple[int, ...]:
+def _room_apart(instance: Instance, start: Placement, others: Collection[int]) -> tuple[int, ...]:
     """Per node, whether a pod of a set may come beside those of it that stay where they are."""
     taken = {spot.node for s in others for spot in start.podsets[s]}
-    return tuple(
-        NO_LIMIT if instance.label_domain(n, key) is None else int(n not in taken)
-        for n in range(len(instance.nodes))
-    )
+    return tuple(int(n not in taken) for n in range(len(instance.nodes)))
 
 
 def _without(placement: Placement, podsets: set[int]) -> Placement:

@@ -1,7 +1,8 @@
 """What the pods from one place of an order on are worth at most in a room: by a coarse knapsack.
 
 Room is counted in cells of a grid, what a pod takes is rounded down to whole cells: what fits
-together in truth also fits on the grid, so that no worth is underestimated.
+together in truth also fits on the grid, so that no worth is underestimated. That holds as well
+where a resource is left out.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from kantopt.search.shapes import Ints
 
 MOST_ENTRIES = 1 << 23
 """Cells times places up to which the grid is as fine as asked for."""
+COARSE = 8
+"""Cells along a side below which resources are left out of which a node has one at most."""
 
 
 class Table:
@@ -34,6 +37,10 @@ class Table:
     def __init__(self, ask: Ints, worth: Ints, most: Ints, largest: Ints, cells: int) -> None:
         places = len(worth)
         cells = max(64, min(cells, MOST_ENTRIES // (places + 1)))
+        self._counted = np.arange(len(ask))
+        if cells ** (1 / len(ask)) < COARSE and (largest > 1).any():
+            self._counted = np.flatnonzero(largest > 1)
+        ask, largest = ask[self._counted], largest[self._counted]
         side = max(2, round(cells ** (1 / len(ask))))
         self._unit: Ints = largest // side + 1
         shape = tuple((largest // self._unit + 1).tolist())
@@ -57,5 +64,5 @@ class Table:
 
     def most(self, room: Ints, first: Ints | int) -> Ints:
         """Most that pods from place ``first`` of the order on are worth in rooms (R, M); (M,)."""
-        cell = self._strides @ (room // self._unit[:, None])
+        cell = self._strides @ (room[self._counted] // self._unit[:, None])
         return np.asarray(self._rows[first, cell])

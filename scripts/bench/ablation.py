@@ -52,9 +52,10 @@ def _shares(grid: Grid) -> list[Case]:
     return openb.cases(grid.data)
 
 
-def _apart(grid: Grid) -> list[Case]:
+def _apart(suite: str, grid: Grid) -> list[Case]:
     seeds = seeds_of(grid.seeds, grid.data)
-    return [apart.apart(case) for case in priority_matters.cases((32,), (8,), (4,), (100,), seeds)]
+    found = priority_matters.cases((32,), (8,), (4,), (100,), seeds)
+    return [apart.apart(case, suite) for case in found]
 
 
 def _pools(grid: Grid) -> list[Case]:
@@ -87,7 +88,10 @@ _OF = {
     gangs.SUITE: replace(BASES[gangs.SUITE], cases=_gangs),
     openb.SUITE: replace(BASES[openb.SUITE], cases=_shares),
     golden.SUITE: Base(lambda _: golden.cases(), golden.model),
-    apart.SUITE: Base(_apart, BASES[priority_matters.SUITE].model),
+    **{
+        suite: Base(partial(_apart, suite), BASES[priority_matters.SUITE].model)
+        for suite in (apart.NODES, apart.RACKS)
+    },
     pooled.SUITE: Base(_pools, BASES[priority_matters.SUITE].model),
     preemption.SUITE: Base(_crowds, lambda _: preemption.preemption_model()),
     busy.SUITE: Base(_everyday, shipped("mixed", counts=False)),

@@ -1,4 +1,4 @@
-"""Pods by priority of which those of one service keep apart: a node holds one of each."""
+"""Pods by priority of which those of a service keep apart: a node, or a rack, holds one of each."""
 
 from __future__ import annotations
 
@@ -9,28 +9,36 @@ from kantopt.schema.base import LabelSelector
 from kantopt.schema.jobs import Job, PodAntiAffinityTerm
 from scripts.bench.case import Case, Documents
 
-SUITE = "apart"
-_SERVICES = 24
-_SERVICE, _HOSTNAME = "bench.example/service", "kubernetes.io/hostname"
+NODES, RACKS = "apart", "apart-racks"
+_SERVICES, _RACK_NODES = 24, 2
+_SERVICE, _RACK, _HOSTNAME = "bench.example/service", "bench.example/rack", "kubernetes.io/hostname"
 
 
-def apart(case: Case) -> Case:
-    """Return an instance of pods by priority with services: on each node they differ already."""
-    return replace(case, suite=SUITE, make=lambda: _with_services(case.make(), case.seed))
+def apart(case: Case, suite: str) -> Case:
+    """Return an instance of pods by priority with services: where they run they differ already."""
+    key = _HOSTNAME if suite == NODES else _RACK
+    return replace(case, suite=suite, make=lambda: _with_services(case.make(), case.seed, key))
 
 
-def _with_services(documents: Documents, seed: int) -> Documents:
+def _with_services(documents: Documents, seed: int, key: str) -> Documents:
     rng = random.Random(seed)
+    nodes = tuple(
+        node.model_copy(
+            update={"labels": {**node.labels, _HOSTNAME: node.name, _RACK: f"r{i // _RACK_NODES}"}}
+        )
+        for i, node in enumerate(documents.snapshot.nodes)
+    )
+    domain = {node.name: node.labels[key] for node in nodes}
     taken: dict[str, set[str]] = {}
 
     def of_a_service(job: Job) -> Job:
-        nodes = [place.node for podset in job.pod_sets for place in podset.assignments]
-        used = set().union(*(taken.get(node, ()) for node in nodes))
+        places = [place.node for podset in job.pod_sets for place in podset.assignments]
+        used = set().union(*(taken.get(domain[node], ()) for node in places))
         service = rng.choice([name for k in range(_SERVICES) if (name := f"s{k}") not in used])
-        for node in nodes:
-            taken.setdefault(node, set()).add(service)
+        for node in places:
+            taken.setdefault(domain[node], set()).add(service)
         alike = LabelSelector(match_labels={_SERVICE: service})
-        term = PodAntiAffinityTerm(topology_key=_HOSTNAME, label_selector=alike)
+        term = PodAntiAffinityTerm(topology_key=key, label_selector=alike)
         podsets = tuple(
             podset.model_copy(
                 update={
@@ -43,9 +51,5 @@ def _with_services(documents: Documents, seed: int) -> Documents:
         return job.model_copy(update={"pod_sets": podsets})
 
     running = tuple(map(of_a_service, documents.snapshot.jobs))
-    nodes = tuple(
-        node.model_copy(update={"labels": {**node.labels, _HOSTNAME: node.name}})
-        for node in documents.snapshot.nodes
-    )
     snapshot = documents.snapshot.model_copy(update={"jobs": running, "nodes": nodes})
     return Documents(snapshot, tuple(map(of_a_service, documents.pending)), documents.facts)

@@ -13,24 +13,31 @@ from kantopt.problem.job import AntiAffinity
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 
+MOST = 48
+"""Sets, the largest first: each is a row of its own wherever room is counted."""
+
 
 def sets_apart(instance: Instance, rules: Collection[Rule]) -> frozenset[AntiAffinity]:
     """Return the terms that say no more than that: one for each owner of the pods.
 
     Sets of which a node holds more now are left out: what runs may stay there. So are labels that
-    some nodes do not have: these hold any number.
+    some nodes do not have, for these hold any number, and all sets beyond :data:`MOST`.
     """
     if Rule.ANTI_AFFINITY not in rules:
         return frozenset()
     owners: dict[tuple[str, tuple[int, ...]], list[AntiAffinity]] = defaultdict(list)
     for term in instance.anti_affinities:
         owners[term.key, term.others].append(term)
-    found: set[AntiAffinity] = set()
-    for (key, others), terms in owners.items():
-        whole = {term.owner for term in terms} == set(others)
-        if whole and _of_nodes(instance, key) and _hold(instance, instance.current, others):
-            found.update(terms)
-    return frozenset(found)
+    of_nodes = {key: _of_nodes(instance, key) for key in {key for key, _ in owners}}
+    sets = [
+        (key, others)
+        for (key, others), terms in owners.items()
+        if of_nodes[key]
+        and {term.owner for term in terms} == set(others)
+        and _hold(instance, instance.current, others)
+    ]
+    sets.sort(key=lambda each: (-sum(instance.podsets[s].count for s in each[1]), each))
+    return frozenset(term for each in sets[:MOST] for term in owners[each])
 
 
 def _of_nodes(instance: Instance, key: str) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kantopt.problem import apart
 from kantopt.problem.apart import sets_apart
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
@@ -70,3 +71,16 @@ def test_where_a_node_has_no_label_it_holds_any_number() -> None:
     term = away("job", "s", "host")
     instance = question(nodes, [service("s", ["a"], podAntiAffinity=term)])
     assert sets_apart(instance, RULES) == frozenset()
+
+
+def test_of_many_sets_the_largest_are_counted_and_the_others_tie(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(apart, "MOST", 2)
+    instance = ask(
+        service("one", ["a"], podAntiAffinity=away("job", "one")),
+        service("three", ["a", "b", "c"], podAntiAffinity=away("job", "three")),
+        service("two", ["a", "b"], podAntiAffinity=away("job", "two")),
+    )
+    assert {term.others for term in sets_apart(instance, RULES)} == {(1,), (2,)}
+    assert freedom_of(instance).tied_otherwise == {0}

@@ -95,6 +95,8 @@ _RESERVATION: Names = {
     "Users": ("users",),
     "Accounts": ("accounts",),
 }
+_FORCE = 0x8000
+"""Bit of a partition's shares."""
 _RESERVATION_TIMES = {"StartTime": "start_time", "EndTime": "end_time"}
 
 
@@ -183,7 +185,7 @@ def _node(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[
 
 
 def _sinfo(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:
-    """Read a group of like nodes, of which the least of each amount is known."""
+    """Read a group of like nodes, of which the least of each amount is known, and its partition."""
 
     def at(*keys: str) -> Any:
         value: Any = item
@@ -205,6 +207,9 @@ def _sinfo(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator
     }
     for name in names if isinstance(names, list) else ():
         yield Record("NodeName", {"NodeName": _plain(name), **fields}, file, problems)
+    group = item.get("partition")
+    if isinstance(group, dict) and isinstance(group.get("nodes"), dict):
+        yield from _partition(group, file, problems)
 
 
 def _partition(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:
@@ -221,11 +226,27 @@ def _partition(item: dict[str, Any], file: str, problems: list[Problem]) -> Iter
         most = item.get("maximums", {}) if isinstance(item.get("maximums"), dict) else {}
         fields["MaxNodes"] = _plain(most.get("nodes"))
         fields["GraceTime"] = at("grace_time")
-        fields["OverSubscribe"] = at("maximums", "oversubscribe", "flags")
+        fields["OverSubscribe"] = _oversubscribe(most)
         fields["PriorityTier"] = at("priority", "tier")
         fields["State"] = at("partition", "state")
         fields["Topology"] = at("topology")
     yield Record("PartitionName", fields, file, problems)
+
+
+def _oversubscribe(maximums: Mapping[str, Any]) -> str:
+    """Say as text does how jobs of a partition share CPUs.
+
+    Up to 23.02 one number tells it, whose highest bit is FORCE; 0 jobs are EXCLUSIVE.
+    """
+    shares, told = maximums.get("shares"), maximums.get("oversubscribe")
+    parts = told if isinstance(told, dict) else {}
+    force = _plain(parts.get("flags")).upper()
+    jobs = parts.get("jobs")
+    if not isinstance(jobs, int) and isinstance(shares, int):
+        jobs, force = shares & ~_FORCE, "FORCE" if shares & _FORCE else ""
+    if jobs == 0:
+        return "EXCLUSIVE"
+    return force or ("YES" if isinstance(jobs, int) and jobs > 1 else "")
 
 
 def _reservation(item: dict[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:

@@ -286,6 +286,41 @@ def test_json_of_25_11_names_the_topology_of_a_partition() -> None:
     assert node.labels["topology.slurm/leaf"] == "blocks/s1"
 
 
+@pytest.mark.parametrize(
+    ("maximums", "whole", "sharing"),
+    [
+        ({"shares": 0}, True, False),
+        ({"shares": 0x8000 + 4}, False, True),
+        ({"shares": 1, "oversubscribe": {"jobs": 1, "flags": []}}, False, False),
+        ({"shares": 0, "oversubscribe": {"jobs": 0, "flags": []}}, True, False),
+        ({"shares": 4, "oversubscribe": {"jobs": 4, "flags": []}}, False, True),
+        ({"shares": 0x8004, "oversubscribe": {"jobs": 4, "flags": ["force"]}}, False, True),
+    ],
+)
+def test_json_of_a_partition_tells_who_shares_and_who_takes_whole_nodes(
+    maximums: dict[str, object], whole: bool, sharing: bool
+) -> None:
+    partition = {"name": "main", "nodes": {"configured": "n1"}, "maximums": maximums}
+    job = {"job_id": 7, "job_state": ["PENDING"], "partition": "main", "cpus": 1}
+    imported = import_slurm(
+        [
+            *parse_documents(NODE.encode(), "nodes.txt"),
+            RawDocument("partitions.json", 0, {"partitions": [partition], "errors": []}),
+            RawDocument("squeue.json", 0, {"jobs": [job], "errors": []}),
+        ]
+    )
+    (read,) = imported.pending.jobs
+    assert read.pod_sets[0].requests.get("nvidia.com/gpu") == (2 if whole else None)
+    assert any("share CPUs" in note for note in imported.notes) is sharing
+
+
+def test_sinfo_in_json_tells_tiers_and_states_of_partitions() -> None:
+    imported = import_slurm(load_raw([str(path) for path in (FIXTURES / "json-24.05").iterdir()]))
+    priorities = {job.name: job.priority for job in imported.pending.jobs}
+    assert priorities["804"] == 1001
+    assert any("not up are left out: 1 (ml/813)" in note for note in imported.notes)
+
+
 def test_of_several_topologies_of_a_file_the_default_counts() -> None:
     text = """\
 - topology: topo1

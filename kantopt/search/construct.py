@@ -293,10 +293,14 @@ class _Run:
         return Relocation(self.placer)
 
     def _may_relocate(self, j: int) -> bool:
-        """Whether to try moves of other pods: for single pods without devices chains are better."""
+        """Whether to try moves of other pods: for single pods without devices chains are better.
+
+        These move no job that restarts as a whole.
+        """
         job = self.instance.jobs[j]
         devices = any(self.instance.podsets[s].devices for s in job.podsets)
-        return self.relocate and (devices or self.placer.is_gang(j))
+        alone = not (devices or self.placer.is_gang(j))
+        return self.relocate and (not alone or bool(self.instance.together))
 
     def _key(self, j: int) -> tuple[object, ...] | None:
         """Return what decides whether a job fits; jobs with equal keys fit or fail alike."""

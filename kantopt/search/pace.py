@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.search.presolve import binding_namespaces
 
 _Key = tuple[str, object]
+_Count = tuple[int, int, int, int]
+"""Pod set, node, and running pods that came there and that left it."""
 
 
 class Pace:
     """Running pods that are not where they were, kept up to date; says what may still move.
 
-    Of jobs, namespaces and nodes only those are counted that have a limit. Pods that come back to
-    where they were, as all of their job restart, are not: of those only the judge knows.
+    Of jobs, namespaces and nodes only those are counted that have a limit. Where a job restarts as
+    a whole its pods that come back to where they were are counted as well, as the judge does.
 
     Attributes
     ----------
     moves
-        Running pods that are somewhere else now.
+        Running pods that are somewhere else now, or back after a restart.
     """
 
     def __init__(self, instance: Instance) -> None:
@@ -38,9 +41,17 @@ class Pace:
         self._counts: Counter[_Key] = Counter()
         self._over = 0
         """Pods beyond the limits of jobs, namespaces and nodes."""
+        self._together = {j: _Together(instance, j) for j in instance.together}
 
     def count(self, s: int, n: int, arrived: int, left: int) -> None:
         """Take note of running pods that come to a node, or leave one (below 0: the reverse)."""
+        self._add(s, n, arrived, left)
+        together = self._together.get(self._instance.podsets[s].job)
+        if together is not None:
+            for back in together.count(s, n, arrived, left):
+                self._add(*back)
+
+    def _add(self, s: int, n: int, arrived: int, left: int) -> None:
         self.moves += arrived
         if not self._apart:
             return
@@ -81,3 +92,34 @@ class Pace:
     def kept(self) -> bool:
         """Whether no limit is exceeded."""
         return not self._over and (self.most is None or self.moves <= self.most)
+
+
+class _Together:
+    """Which pods of a job that restarts as a whole are where they were (R13)."""
+
+    def __init__(self, instance: Instance, j: int) -> None:
+        self._home = Counter[tuple[int, int]]()
+        for s in instance.running_of(j):
+            for spot, pods in instance.podsets[s].current.items():
+                self._home[s, spot.node] += pods
+        self._came, self._left = Counter[int](), Counter[int]()
+
+    def count(self, s: int, n: int, arrived: int, left: int) -> Iterator[_Count]:
+        """Take note of pods that come and leave; say which come back more, or fewer, than before.
+
+        None comes back unless some pod moves, as when all are evicted.
+        """
+        before = self._restarts()
+        self._came[s] += arrived
+        self._left[s] += left
+        after = self._restarts()
+        if before and not after:
+            yield from ((*where, -pods, -pods) for where, pods in self._home.items())
+        self._home[s, n] -= left
+        if after and not before:
+            yield from ((*where, pods, pods) for where, pods in self._home.items())
+        elif before and after:
+            yield s, n, -left, -left
+
+    def _restarts(self) -> bool:
+        return any(pods and self._left[s] for s, pods in self._came.items())

@@ -1,4 +1,7 @@
-"""Repacking: running pods move out of the way of a job that does not fit, each to another place."""
+"""Repacking: running pods move out of the way of a job that does not fit, each to another place.
+
+Where the pods of a job restart together it moves as one.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,10 @@ from kantopt.schema.model import Rule
 from kantopt.search.fill import fill, room_for
 from kantopt.search.gangs import Placer, Want
 from kantopt.search.movers import Movers
+from kantopt.search.restarts import Restarts
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.slice_rooms import Rooms, nodes_for_slices
-from kantopt.search.state import UNLIMITED, rooms
+from kantopt.search.state import UNLIMITED, Change, rooms
 
 _MOST_REGIONS = 6
 """Domains, or single nodes, that are tried for one job."""
@@ -39,18 +43,18 @@ class Relocation:
         self.placer = placer
         self.state = placer.state
         instance = self.state.instance
-        self._movers = Movers(self.state)
+        self._movers, self._restarts = Movers(self.state), Restarts(self.state)
         self._on_node: list[list[tuple[int, Spot]]] = [[] for _ in instance.nodes]
         """Where pods are that may move, by node."""
         for podset in instance.podsets:
-            if self._movers.movable[podset.index]:
+            if self._movers.movable[podset.index] or podset.job in self._restarts.jobs:
                 for spot in sorted(podset.current):
                     if spot.node not in instance.held:
                         self._on_node[spot.node].append((podset.index, spot))
         self._free = np.zeros_like(self.state.free)
         self._devices = np.zeros_like(self.state.devices)
         self._toll: Ints = np.zeros(self.state.size, dtype=np.int64)
-        """Pods that may still move from each node, and what they hold there."""
+        """Pods that would move were a node cleared, with all that restart with them."""
         self._failed = 0
         self._regions_tried = _MOST_REGIONS
         self._seen = len(self.state.touched)
@@ -70,15 +74,29 @@ class Relocation:
         now = np.sum([room_for(self.state, want.s, want.most) for want in wants], axis=0)
         with self._without():
             could = [room_for(self.state, want.s, want.most) for want in wants]
+        best: tuple[int, list[Change]] | None = None
         for region in self._regions(j, wants, now, could):
             for nodes in self._choices(wants, j, region, now, np.sum(could, axis=0)):
-                mark = self.state.mark()
-                if self._clear(j, region, nodes):
-                    self._failed = 0
+                mark, moves = self.state.mark(), self.state.pace.moves
+                cleared = self._clear(j, region, nodes)
+                self._failed = 0 if cleared else self._failed + 1
+                if cleared and not self._restarts_since(mark):
                     return True
+                moved = self.state.pace.moves - moves
+                if cleared and (best is None or moved < best[0]):
+                    best = moved, self.state.journal[mark:]
                 self.state.undo(mark)
-                self._failed += 1
-        return False
+        for change in best[1] if best else ():
+            self.state.add(*change)
+        return best is not None
+
+    def _restarts_since(self, mark: int) -> bool:
+        """Whether jobs that restart as a whole were touched: others may have fewer pods to move."""
+        instance, jobs = self.state.instance, self._restarts.jobs
+        return bool(jobs) and any(
+            instance.podsets[s].running and instance.podsets[s].job in jobs
+            for s, _, _ in self.state.journal[mark:]
+        )
 
     def look_everywhere(self) -> None:
         """Try many more places from now on, however long it has been in vain."""
@@ -96,8 +114,12 @@ class Relocation:
 
     def rescue(self) -> None:
         """Move evicted pods rather than have them gone, where there is room elsewhere."""
+        everywhere = np.ones(self.state.size, dtype=np.bool_)
         for job in sorted(self.state.instance.jobs, key=lambda job: (-job.priority, job.index)):
             short = [s for s in job.podsets if self._short(s)]
+            if short and job.index in self._restarts.jobs:
+                self._restarts.move(job.index, everywhere)
+                continue
             movers = self._movers
             if not short or not all(movers.movable[s] and movers.untied(s) for s in short):
                 continue
@@ -129,8 +151,14 @@ class Relocation:
             for s, spot in self._on_node[n]
             if (pods := state.spots[s].get(spot, 0))
         ]
-        for _, spot, number in pods:
-            self._toll[spot.node] += number
+        whole = set[tuple[int, int]]()
+        for s, spot, number in pods:
+            j = state.instance.podsets[s].job
+            if j not in self._restarts.jobs:
+                self._toll[spot.node] += number
+            elif (j, spot.node) not in whole:
+                whole.add((j, spot.node))
+                self._toll[spot.node] += state.instance.running_pods(j)
         state.give(pods, self._free, self._devices)
 
     @contextmanager
@@ -209,12 +237,13 @@ class Relocation:
                     return
 
     def _frees(self, n: int, known: dict[tuple[int, int], bool]) -> bool:
-        """Whether each pod that would have to leave a node fits on some node now.
+        """Whether each pod that would have to leave a node by itself fits on some node now.
 
-        ``known`` remembers by shape, and by pod set where others have a say in its place.
+        ``known`` remembers by shape, and by pod set where others have a say in its place. Those
+        that restart together may take the room of each other.
         """
         for s, spot in self._on_node[n]:
-            if not self.state.spots[s].get(spot, 0):
+            if not self.state.spots[s].get(spot, 0) or not self._movers.movable[s]:
                 continue
             untied = self._movers.untied(s)
             key = (self.state.shape[s].index, -1) if untied else (s, n)
@@ -234,7 +263,8 @@ class Relocation:
         mark = state.mark()
         elsewhere = np.ones(state.size, dtype=np.bool_)
         elsewhere[nodes] = False
-        own = {s for s in self._job(j).podsets if not self._movers.untied(s)}
+        movable = self._movers.movable
+        own = {s for s in self._job(j).podsets if not (self._movers.untied(s) and movable[s])}
         # The job's own pods stay where they say in which domain the others have to be.
         lifted = [
             (s, spot, pods)
@@ -253,15 +283,37 @@ class Relocation:
             return False
         # The largest first: they are the hardest to place elsewhere.
         lifted.sort(key=lambda item: (-int(state.shape[item[0]].demand.sum()), item[0], item[1]))
+        if not self._restart([item for item in lifted if not movable[item[0]]], elsewhere):
+            return False
         for s, spot, pods in lifted:
-            back = 0
-            while back < pods and state.has_room(s, spot) and self._admits(s, spot.node):
-                state.add(s, spot, 1)
-                back += 1
+            if not movable[s]:
+                continue
+            back = self._put_back(s, spot, pods)
             within = close.get((s, spot.node), elsewhere)
             if fill(self.placer.scores, s, pods - back, within) < pods - back:
                 return False
         return state.pace.kept() and self._neighbours_hold(mark)
+
+    def _restart(self, lifted: Sequence[Change], elsewhere: Mask) -> bool:
+        """Put back whole jobs of which pods were lifted, or move them, the largest pods first."""
+        podsets, apart = self.state.instance.podsets, dict[int, list[Change]]()
+        for change in lifted:
+            apart.setdefault(podsets[change[0]].job, []).append(change)
+        moving = list[int]()
+        for j, changes in apart.items():
+            mark = self.state.mark()
+            if not all(self._put_back(*change) == change[2] for change in changes):
+                self.state.undo(mark)
+                moving.append(j)
+        return all(self._restarts.move(j, elsewhere) for j in moving)
+
+    def _put_back(self, s: int, spot: Spot, pods: int) -> int:
+        """Put as many lifted pods back where they were as fit."""
+        back = 0
+        while back < pods and self.state.has_room(s, spot) and self._admits(s, spot.node):
+            self.state.add(s, spot, 1)
+            back += 1
+        return back
 
     def _admits(self, s: int, n: int) -> bool:
         """Whether a pod that was lifted offends nobody who came meanwhile if it comes back."""

@@ -33,25 +33,23 @@ class Restarts:
         """Restart a job on some nodes only; where that fails nothing has changed.
 
         Pods on these nodes come back to where they were, or else, where the others then find no
-        place, to anywhere.
+        place, to anywhere. Some, or all, of the pods may have been taken away already.
         """
-        left = self.state.pace.left()
-        if left is not None and self.state.instance.running_pods(j) > left:
-            return False
         return self._moved(j, mask, mask) or self._moved(j, mask, np.zeros_like(mask))
 
     def _moved(self, j: int, mask: Mask, stay: Mask) -> bool:
         state, mark = self.state, self.state.mark()
-        for s in state.instance.running_of(j):
+        running = state.instance.running_of(j)
+        for s in running:
             comes_back = stay & state.allowed(s)
             for spot, pods in sorted(state.spots[s].items()):
                 if not comes_back[spot.node]:
                     state.add(s, spot, -pods)
         if (
-            state.mark() > mark
+            any(state.placed[s] < state.instance.podsets[s].count for s in running)
             and self._placer.place_running(j, within=mask)
             and state.pace.kept()
-            and state.neighbours.holds(state.instance.running_of(j))
+            and state.neighbours.holds(running)
         ):
             return True
         state.undo(mark)

@@ -22,6 +22,7 @@ from kantopt.verify.step import Step
 from tests.campaign import some
 from tests.generate import random_instance
 from tests.questions import model, question
+from tests.search.helpers import where
 from tests.verify import world
 
 PODS = ({"unplaced": {"unit": "pod"}}, "evictions", "moves")
@@ -67,6 +68,41 @@ def test_pods_that_cannot_move_stay() -> None:
     instance = asked.instance(model(*PODS))
     placement, _ = placed(instance)
     assert placement == instance.current
+
+
+def test_a_job_that_restarts_as_a_whole_moves_whole_for_one_that_waits() -> None:
+    """Two pods that restart together, 2 GPUs on each of two nodes; c has room for one of them."""
+    nodes = [node("a", 4), node("b", 4), node("c", 2)]
+    unit = job("unit", 2, 2, {"a": 1, "b": 1}, disruptionMode="all")
+    running = [unit, job("holds", 2, 1, {"b": 1}, movable=False)]
+    asked = question(nodes, running, [job("new", 4, 1, {}, priority=9)])
+    instance = asked.instance(model(*PODS))
+    placement, step = placed(instance)
+    assert where(instance, placement, "unit") == {"b": 1, "c": 1}
+    assert measure(instance, placement, tiers_of(instance)) == (0, 0, 0, 2)
+    assert moves(instance, step) == 2
+    assert sequence(instance, placement) is not None
+
+
+def test_single_pods_move_rather_than_more_that_restart_together() -> None:
+    nodes = [node("a", 4), node("b", 4), node("c", 4)]
+    unit = job("unit", 1, 3, {"a": 1, "c": 2}, disruptionMode="all")
+    single = job("single", 1, 2, {"b": 2})
+    asked = question(nodes, [unit, single], [job("new", 4, 1, {})])
+    instance = asked.instance(model(*PODS))
+    placement, _ = placed(instance)
+    assert measure(instance, placement, tiers_of(instance)) == (0, 0, 2)
+    assert where(instance, placement, "new") == {"b": 1}
+
+
+def test_a_job_of_cpu_pods_has_others_restart_as_a_whole_too() -> None:
+    """Chains, which move single pods for such jobs, leave them alone."""
+    unit = world.job("unit", world.pods(count=2, cpu=2, on=["a", "b"]), disruptionMode="all")
+    nodes = [world.node(name, cpu=4) for name in "ab"]
+    instance = world.question(nodes, [unit, world.job("new", world.pods(cpu=4))])
+    placement, _ = placed(instance)
+    assert where(instance, placement, "new") != {}
+    assert where(instance, placement, "unit") in ({"a": 2}, {"b": 2})
 
 
 def test_no_more_pods_move_than_the_model_allows() -> None:

@@ -53,7 +53,7 @@ def write_plan(
                 plan,
                 picture_of(asked, judging_model(asked, None)),
                 notes=question.notes,
-                further=run.blocks(plan),
+                further=run.blocks(),
                 domains=domains,
                 level=level,
                 source=shown.source,
@@ -65,7 +65,7 @@ def write_plan(
             blocks = plan_blocks(
                 plan, wide=wide, size=size, domains=domains, level=level, notes=question.notes
             )
-        return shown.on_screen([*blocks, *run.blocks(plan)], to_file=to_file)
+        return shown.on_screen([*blocks, *run.blocks()], to_file=to_file)
 
     shown.write(plan, laid_out)
     if not shown.in_table:

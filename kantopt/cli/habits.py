@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -210,44 +210,44 @@ class Run:
 
     def stamped(self, plan: "Plan", *, whole: bool) -> "Plan":
         """Return the plan as it is kept; ``whole``: the run was not ended before its time."""
-        if not (whole and self.question_digest) or plan.solver.status == "UNKNOWN":
+        answers = whole and self.question_digest and plan.solver.status != "UNKNOWN"
+        if not answers and self.last is None:
             return plan
         from kantopt.planning.repeated import stamped
 
+        since = None
+        if self.last is not None:
+            from kantopt.report.plan_difference import plan_difference
+
+            since = plan_difference(self.last, plan)
+        if not answers:
+            return stamped(plan, "", since=since)
         before = self.last.metadata.searches if self.again and self.last is not None else 0
-        return stamped(plan, self.question_digest, before + 1)
+        return stamped(plan, self.question_digest, before + 1, since)
 
-    def blocks(self, plan: "Plan") -> "list[Block]":
-        """Lay out what a table says beside the plan: how it differs from the plan before."""
-        if self.last is None:
+    def blocks(self) -> "list[Block]":
+        """Lay out what a table says beside the plan: that it is the one before, given again."""
+        if self.last is None or not self.reused:
             return []
-        from kantopt.report.plan_difference import (
-            difference_blocks,
-            plan_difference,
-            unchanged_blocks,
-        )
+        from kantopt.report.plan_difference import unchanged_blocks
 
-        if self.reused:
-            return unchanged_blocks(self.last)
-        return difference_blocks(plan_difference(self.last, plan))
+        return unchanged_blocks(self.last)
 
     def tell(self, plan: "Plan", *, in_table: bool) -> None:
         """Say on stderr how the plan differs from the one before, unless a table has said so."""
         if self.last is None:
             return
-        from kantopt.report.plan_difference import difference_line, plan_difference
+        from kantopt.report.plan_difference import difference_line
+        from kantopt.schema.since import SinceLastPlan
 
-        difference = plan_difference(self.last, plan)
+        nothing = SinceLastPlan(last_plan=self.last.metadata.plan_id)
+        since = plan.since_last_plan or nothing
         if self.log_form == "json":
-            counts = {
-                "new": len(difference.new),
-                "gone": len(difference.gone),
-                "changed": len(difference.changed),
-            }
-            steps = {key: value for key, value in asdict(difference).items() if key in counts}
+            steps = since.model_dump(include={"new", "gone", "changed"})
+            counts = {name: len(lines) for name, lines in steps.items()}
             tell_news("difference", {"reused": self.reused, **counts, "steps": steps})
         elif not in_table:
-            line = "the last plan still stands" if self.reused else difference_line(difference)
+            line = "the last plan still stands" if self.reused else difference_line(since)
             complain("note", [line])
 
     def finish(self, plan: "Plan", question: "Question", exit_code: int) -> None:

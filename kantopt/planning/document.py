@@ -24,6 +24,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.memory import copied_bytes
 from kantopt.problem.not_modelled import count_left
 from kantopt.problem.placement import Placement
+from kantopt.schema import cascade as cascades
 from kantopt.schema import plan as docs
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.jobs import PodRef
@@ -148,16 +149,16 @@ def _not_modelled(question: Question, model: Model) -> tuple[docs.NotModelled, .
     )
 
 
-def _cascade(found: Cascade) -> docs.Cascade:
-    return docs.Cascade(
+def _cascade(found: Cascade) -> cascades.Cascade:
+    return cascades.Cascade(
         depth=found.depth,
         complete=found.complete,
         rounds=tuple(
-            docs.CascadeRound(
+            cascades.CascadeRound(
                 returned_pods=each.returned,
                 waiting_pods=each.waiting,
                 evicted=tuple(
-                    docs.Pushed(job=x.job, priority=x.priority, pods=x.pods, for_job=x.by)
+                    cascades.Pushed(job=x.job, priority=x.priority, pods=x.pods, for_job=x.by)
                     for x in each.evicted
                 ),
             )

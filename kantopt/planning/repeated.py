@@ -22,6 +22,7 @@ from kantopt.schema.dump import canonical_digest, dump_data, text_digest
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
+from kantopt.schema.since import SinceLastPlan
 from kantopt.search.known import Bound
 from kantopt.version import __version__
 
@@ -85,12 +86,14 @@ def is_settled(plan: Plan) -> bool:
 
 
 def without_changes(plan: Plan) -> Plan:
-    """Return a plan without what it says of the plan before it, if it says that last of all.
+    """Return a plan without what it says of the plan before it, as an objective last of all.
 
     Where nothing but that was open it is proved optimal. What a model requires may be open as well,
     and no objective tells.
     """
     rows = plan.objectives
+    if plan.since_last_plan is not None:
+        plan = identified(plan.model_copy(update={"since_last_plan": None}))
     if not rows or rows[-1].metric != Metric.CHANGES_TO_PLAN:
         return plan
     update: dict[str, object] = {
@@ -113,11 +116,25 @@ def proved_bounds(plan: Plan, tiers: Sequence[Tier]) -> Iterator[Bound]:
         yield Bound(i, row.bound, tuple(each.value for each in plan.objectives[:i]), row.proved_by)
 
 
-def stamped(plan: Plan, question: str, searches: int = 1) -> Plan:
-    """Return a plan that says which question it answers, and how many runs have searched for it."""
+def stamped(
+    plan: Plan, question: str, searches: int = 1, since: SinceLastPlan | None = None
+) -> Plan:
+    """Return a plan that says which question it answers, and what came before it.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    question
+        Digest of the question; empty if the plan is no answer for the next run.
+    searches
+        How many runs have searched for it.
+    since
+        How it differs from the plan of the run before.
+    """
     update = {"question_digest": question, "searches": searches}
     metadata = plan.metadata.model_copy(update=update)
-    return identified(plan.model_copy(update={"metadata": metadata}))
+    return identified(plan.model_copy(update={"metadata": metadata, "since_last_plan": since}))
 
 
 def refreshed(plan: Plan, question: Question) -> Plan:

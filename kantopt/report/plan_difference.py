@@ -4,45 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kantopt.report.blocks import Block, Listing, Paragraph
 from kantopt.report.guarded import step_text
 from kantopt.report.units import plural
 from kantopt.schema.actions import actions_of
 from kantopt.schema.plan import Plan
+from kantopt.schema.since import Changed, SinceLastPlan
 
 _Steps = dict[str, Counter[str]]
 """Steps in words, with the number of pods, by what they are about."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """Something about which two plans say different things."""
-
-    subject: str
-    was: str
-    now: str
-
-
-@dataclass(frozen=True, slots=True)
-class PlanDifference:
-    """Two plans compared: steps and jobs left pending, each a line in words."""
-
-    new: tuple[str, ...]
-    gone: tuple[str, ...]
-    changed: tuple[Changed, ...]
-    last_plan: str
-    """Identity of the plan before."""
-    last_captured_at: str | None
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether both plans say the same."""
-        return not (self.new or self.gone or self.changed)
-
-
-def plan_difference(last: Plan, plan: Plan) -> PlanDifference:
+def plan_difference(last: Plan, plan: Plan) -> SinceLastPlan:
     """Compare a plan with the one before it.
 
     Steps are told apart by pod where its name is known, else by job, pod set and number. A pod, or
@@ -55,21 +29,21 @@ def plan_difference(last: Plan, plan: Plan) -> PlanDifference:
         was, now = before.get(subject, Counter()), after.get(subject, Counter())
         less, more = _words(was - now), _words(now - was)
         if less and more:
-            changed.append(Changed(subject, less, more))
+            changed.append(Changed(subject=subject, was=less, now=more))
         elif more:
             new.append(f"{subject}: {more}")
         elif less:
             gone.append(f"{subject}: {less}")
-    return PlanDifference(
-        tuple(new),
-        tuple(gone),
-        tuple(changed),
-        last.metadata.plan_id,
-        last.metadata.snapshot.captured_at,
+    return SinceLastPlan(
+        last_plan=last.metadata.plan_id,
+        last_captured_at=last.metadata.snapshot.captured_at,
+        new=tuple(new),
+        gone=tuple(gone),
+        changed=tuple(changed),
     )
 
 
-def difference_blocks(difference: PlanDifference) -> list[Block]:
+def difference_blocks(difference: SinceLastPlan) -> list[Block]:
     """Lay out a difference: a line for each thing that is not as before, then how many are not.
 
     The marks are those of tools that apply plans: ``+`` is new, ``-`` is gone, ``~`` has changed.
@@ -104,12 +78,12 @@ def unchanged_blocks(last: Plan) -> list[Block]:
     return [Paragraph(text, "title"), Paragraph(f"{last.solver.status}. {last.metadata.plan_id}")]
 
 
-def difference_line(difference: PlanDifference) -> str:
+def difference_line(difference: SinceLastPlan) -> str:
     """Write a difference as one line of numbers."""
     return f"since the last plan: {_counted(difference)}"
 
 
-def _counted(difference: PlanDifference) -> str:
+def _counted(difference: SinceLastPlan) -> str:
     new, changed, gone = map(len, (difference.new, difference.changed, difference.gone))
     return f"{new} to add, {changed} to change, {gone} to drop"
 

@@ -12,6 +12,7 @@ from kantopt.report.brief import MOST, first_rows, lines_of, mistyped_blocks, wa
 from kantopt.report.goals import goals_table
 from kantopt.report.headline import headline, quality
 from kantopt.report.overview import overview
+from kantopt.report.plan_difference import difference_blocks
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.tiers import tier_label, tier_number
 from kantopt.report.units import duration, plural, size_bytes
@@ -55,7 +56,7 @@ def plan_blocks(
     blocks += _last(plan, notes, wide)
     if sum(map(lines_of, blocks)) > _SCREEN:
         blocks += [Paragraph(""), quality(plan)]
-    return blocks
+    return [*blocks, *_since(plan)]
 
 
 def plan_sections(
@@ -73,7 +74,7 @@ def plan_sections(
     done += _victims(plan.evictions)
     done += _cascade(plan, True)
     done += pending_table(plan.unplaced, None)
-    return worth, [*done, *_last(plan, (), True)]
+    return worth, [*done, *_last(plan, (), True), *_since(plan)]
 
 
 def _worth(
@@ -91,6 +92,12 @@ def _last(plan: Plan, notes: Collection[str], wide: bool) -> list[Block]:
     """What the reader should know besides."""
     warnings = () if _is_cut(plan) else warnings_blocks(plan.warnings, notes, wide=wide)
     return [*warnings, *_standing(plan, wide)]
+
+
+def _since(plan: Plan) -> list[Block]:
+    """How it differs from the plan of the run before."""
+    since = plan.since_last_plan
+    return [] if since is None else difference_blocks(since)
 
 
 def _is_cut(plan: Plan) -> bool:

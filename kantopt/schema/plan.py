@@ -13,10 +13,12 @@ from kantopt.schema.base import (
     PositiveCount,
     Timestamp,
 )
+from kantopt.schema.cascade import Cascade
 from kantopt.schema.features import Feature
 from kantopt.schema.jobs import Job, PodRef
 from kantopt.schema.model import Model
 from kantopt.schema.read_as import ReadAs
+from kantopt.schema.since import SinceLastPlan
 
 Amount = Annotated[int, Field(ge=0)]
 Status = Literal["OPTIMAL", "FEASIBLE", "INFEASIBLE", "UNKNOWN"]
@@ -312,35 +314,6 @@ class Standing(Part):
     message: str = Field(description="the violation in words")
 
 
-class Pushed(Part):
-    """Pods of one job that a returning victim would push out."""
-
-    job: str = Field(description="NAMESPACE/NAME of the job")
-    priority: int = Field(description="its priority")
-    pods: PositiveCount = Field(description="pods that would be evicted")
-    for_job: str | None = Field(
-        default=None, alias="for", description="victim of the round before that takes the room"
-    )
-
-
-class CascadeRound(Part):
-    """What happens if the victims of the round before, at first the plan's, are queued again."""
-
-    returned_pods: Count = Field(description="pods of these victims that find a place again")
-    waiting_pods: Count = Field(description="pods of these victims that find none")
-    evicted: tuple[Pushed, ...] = Field(default=(), description="whom they would push out")
-
-
-class Cascade(Part):
-    """The plan replayed with its victims in the queue, by the fast path and without moves."""
-
-    depth: Count = Field(description="rounds in which somebody would be pushed out")
-    complete: bool = Field(
-        description="whether the last round pushes nobody out; false if the time ended it"
-    )
-    rounds: tuple[CascadeRound, ...] = Field(default=(), description="one after the other")
-
-
 class Timing(Part):
     """How long a plan takes, as far as its model tells."""
 
@@ -392,6 +365,11 @@ class Plan(Part):
     )
     cut: tuple[CutStep, ...] = Field(
         default=(), description="steps of the plan it was cut from that are not in this one"
+    )
+    since_last_plan: SinceLastPlan | None = Field(
+        default=None,
+        description="how it differs from the plan of the run before; none: there was none that "
+        "can be used, or this is that plan, given again",
     )
     warnings: tuple[str, ...] = Field(default=(), description="what the reader should know")
     model: Model = Field(description="the model, with all that it extends")

@@ -233,6 +233,45 @@ def test_what_is_new_gone_and_changed_is_told(cli: Cli) -> None:
     assert cli(*PLAN[:2], "none.yaml", *KEPT, "-q", "-o", "name").err == ""
 
 
+def test_the_plan_itself_says_what_is_new_gone_and_changed(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = json.loads(cli(*PLAN, *KEPT, "-o", "json").out)
+    assert "sinceLastPlan" not in first
+    Path("jobs.yaml").write_text((JOBS + HELD_JOB).replace("count: 2,", "count: 1,"))
+    done = cli(*PLAN, *KEPT, "-o", "json", "--log-format", "json")
+    since = json.loads(done.out)["sinceLastPlan"]
+    assert since["lastPlan"] == first["metadata"]["planId"]
+    assert since["lastCapturedAt"] == "2026-09-01T03:00:00Z"
+    assert [line.split()[0] for line in since["new"]] == ["default/small/main:"]
+    assert [line.split()[0].rstrip(":") for line in since["gone"]] == [
+        "team-a/llm-8/worker",
+        "team-b/batch-1/worker",
+    ]
+    told = [json.loads(line) for line in done.err.splitlines()]
+    (event,) = [each for each in told if each["event"] == "difference"]
+    assert event["steps"] == {"new": since["new"], "gone": since["gone"], "changed": []}
+    Path("plan.json").write_text(done.out)
+    assert "1 to add, 0 to change, 2 to drop." in cli("show", "plan.json").out
+    assert cli("verify", "snap.yaml", "jobs.yaml", "plan.json").code == 0
+    solve_nothing(monkeypatch)
+    again = json.loads(cli(*PLAN, *KEPT, "-o", "json").out)
+    assert "sinceLastPlan" not in again, "given again, it differs from nothing"
+
+
+def test_a_plan_that_was_ended_early_says_how_it_differs(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = json.loads(cli(*PLAN, *KEPT, "-o", "json").out)
+    monkeypatch.setattr("kantopt.planning.run.SMALL", 0.0)  # as if judging took its time
+    plan = json.loads(cli(*PLAN, *KEPT, "--time-limit", "1ms", "-o", "json").out)
+    assert plan["solver"]["status"] == "UNKNOWN"
+    assert plan["sinceLastPlan"]["lastPlan"] == first["metadata"]["planId"]
+    assert plan["sinceLastPlan"]["gone"]
+    Path("plan.json").write_text(json.dumps(plan))
+    assert cli("verify", "snap.yaml", "jobs.yaml", "plan.json").code == 0
+
+
 HELD_JOB = """\
 - name: small
   podSets:

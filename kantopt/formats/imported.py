@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from kantopt.schema.jobs import JobList
 from kantopt.schema.snapshot import ClusterSnapshot
+
+
+class Aside(NamedTuple):
+    """Pods of one job that wait and were not asked for."""
+
+    priority: int
+    pods: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,3 +28,5 @@ class Imported:
     """Jobs, by the names of those who own their pods; all are NAMESPACE/NAME."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Why pods and jobs are left out that have ended or that gates hold back, by NAMESPACE/NAME."""
+    aside: tuple[Aside, ...] = ()
+    """What was left out as nobody asked for it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -17,7 +17,7 @@ from kantopt.formats.claimed_devices import ClaimedDevices
 from kantopt.formats.disruption import read_budget
 from kantopt.formats.gangs import GangRef, gang_of
 from kantopt.formats.host_ports import sidecars_count
-from kantopt.formats.imported import Imported
+from kantopt.formats.imported import Aside, Imported
 from kantopt.formats.known_as import names_of
 from kantopt.formats.kubernetes_jobs import JobsReader, Member, unused
 from kantopt.formats.kubernetes_nodes import read_node, selector_keys
@@ -28,7 +28,7 @@ from kantopt.formats.moment import newest_moment
 from kantopt.formats.namespaces import Namespaces, cluster_uid
 from kantopt.formats.nominated import with_rooms
 from kantopt.formats.objects import UNREAD, Notes, Objects, flatten
-from kantopt.formats.pod_groups import PodGroups
+from kantopt.formats.pod_groups import Gang, PodGroups
 from kantopt.formats.pods import read_pod
 from kantopt.formats.priorities import Priorities
 from kantopt.formats.reservations import with_reservations
@@ -128,6 +128,8 @@ class _Import:
         self._patterns = pending
         self._matched: set[str] = set()
         self._left_out: dict[str, str] = {}
+        self._aside: list[list[Member]] = []
+        """Of each job the pods that wait and were not asked for."""
         self._known_as: dict[str, set[str]] = {}
         self._notes = Notes()
         self._attachments = Attachments(objects, self._notes)
@@ -193,7 +195,9 @@ class _Import:
         elif not objects.of("", "Pod"):
             lines = (_NO_PODS, *lines)
         known_as = {name: frozenset(jobs) for name, jobs in self._known_as.items()}
-        return Imported(snapshot, pending, lines, known_as, self._left_out)
+        return Imported(
+            snapshot, pending, lines, known_as, self._left_out, tuple(self._left_aside(priorities))
+        )
 
     def check_patterns(self) -> None:
         """Refuse patterns that match nothing: mistyped, they would leave everything out."""
@@ -291,16 +295,22 @@ class _Import:
 
         matching = [not member.pod.node and matches(member) for member in group]
         whole = group[0].gang is not None and any(matching)
-        chosen = [
-            member
-            for member, match in zip(group, matching, strict=True)
-            if member.pod.node or whole or match
-        ]
-        left = sum(member.count for member in group) - sum(member.count for member in chosen)
+        chosen, left = list[Member](), list[Member]()
+        for member, match in zip(group, matching, strict=True):
+            (chosen if member.pod.node or whole or match else left).append(member)
         if left:
             text = "pending pods that were not asked for are left out"
-            self._notes.add(text, f"{group[0].pod.namespace}/{name}", left)
+            count = sum(member.count for member in left)
+            self._notes.add(text, f"{group[0].pod.namespace}/{name}", count)
+            self._aside.append(left)
         return chosen
+
+    def _left_aside(self, priorities: Priorities) -> Iterator[Aside]:
+        groups = PodGroups(self._objects, Notes()) if self._aside else None
+        for members in self._aside:
+            pods, ref = [member.pod for member in members], members[0].gang
+            gang = Gang(min_count=0) if groups is None or ref is None else groups.demands(ref, pods)
+            yield Aside(priorities.of_all(gang, pods), sum(m.count for m in members))
 
     def _note_levels(self, levels: Levels, nodes: Iterable[Node]) -> None:
         wanted: list[str] = []

@@ -120,22 +120,18 @@ class JobsReader:
         )
 
     def _priority(self, gang: Gang, pods: Sequence[Pod]) -> int:
-        """Return the group's own priority where it has one: it beats that of its pods."""
-        own = gang.priority
-        if own is None:
-            own = self._priorities.value(gang.priority_class)
-        if own is not None:
-            return own
-        for pod in pods:
-            name = pod.priority_class
-            if name and pod.priority is None and self._priorities.value(name) is None:
-                text = f"pods of the priority class {name}, which is not in the input, have none"
-                self._notes.add(text, pod.full_name)
-        values = {self._priorities.of(pod) for pod in pods}
-        if len(values) > 1:
-            text = "gangs of pods of several priorities are given the highest"
-            self._notes.add(text, pods[0].full_name)
-        return max(values)
+        if self._priorities.own(gang) is None:
+            for pod in pods:
+                name = pod.priority_class
+                if name and pod.priority is None and self._priorities.value(name) is None:
+                    text = (
+                        f"pods of the priority class {name}, which is not in the input, have none"
+                    )
+                    self._notes.add(text, pod.full_name)
+            if len({self._priorities.of(pod) for pod in pods}) > 1:
+                text = "gangs of pods of several priorities are given the highest"
+                self._notes.add(text, pods[0].full_name)
+        return self._priorities.of_all(gang, pods)
 
     def _pinned(
         self, ref: GangRef | None, gang: Gang, members: Sequence[Member], priority: int

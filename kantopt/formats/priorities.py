@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kantopt.formats.objects import Objects
+from kantopt.formats.pod_groups import Gang
 from kantopt.formats.pods import POLICIES, Pod
 from kantopt.schema.snapshot import PriorityClass
 
@@ -41,3 +44,12 @@ class Priorities:
             return pod.priority
         value = self.value(pod.priority_class)
         return self._default if value is None else value
+
+    def own(self, gang: Gang) -> int | None:
+        """Priority that a group has for itself, if it has one."""
+        return self.value(gang.priority_class) if gang.priority is None else gang.priority
+
+    def of_all(self, gang: Gang, pods: Sequence[Pod]) -> int:
+        """Priority of a group of pods: its own beats theirs, of which the highest counts."""
+        own = self.own(gang)
+        return max(map(self.of, pods)) if own is None else own

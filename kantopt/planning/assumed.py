@@ -22,6 +22,7 @@ def assumed(question: Question, model: Model, plan: Plan, history: History | Non
         modelled=tuple(held),
         left_out=(
             *_not_modelled(plan),
+            *_left_aside(plan),
             *question.notes,
             *(_NOT_IN_A_DUMP if question.imported else ()),
             *(() if history is None else _between(history)),
@@ -43,6 +44,12 @@ def _not_modelled(plan: Plan) -> Iterator[str]:
         what = " and ".join(WORDS[feature] for feature in row.features)
         how = "planned as if they were not" if row.assumed else "neither placed nor disturbed"
         yield f"pods {what}: {row.pending} pending and {row.running} running, {how}"
+
+
+def _left_aside(plan: Plan) -> Iterator[str]:
+    if (aside := plan.left_aside) is not None:
+        who = f"{aside.jobs} pending jobs ({aside.pods} pods) that are not asked about"
+        yield f"{who}, though no less important than one that is"
 
 
 def _between(history: History) -> Iterator[str]:

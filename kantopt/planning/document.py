@@ -15,6 +15,7 @@ from kantopt.planning.identity import (
     snapshot_ref,
     touched_nodes,
 )
+from kantopt.planning.left_aside import no_less_important
 from kantopt.planning.question import Question
 from kantopt.planning.timing import timed
 from kantopt.problem.actions import Action, Wave, without_leftovers
@@ -28,6 +29,7 @@ from kantopt.schema import cascade as cascades
 from kantopt.schema import plan as docs
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.jobs import PodRef
+from kantopt.schema.left import NotModelled
 from kantopt.schema.model import Model
 from kantopt.verify.preemptors import Preemptors, preemptors_of
 from kantopt.verify.step import Step, Violation
@@ -94,6 +96,7 @@ def plan_document(
         budgets=budget_refs(question.snapshot, (*evictions, *moves)),
         unplaced=answer.unplaced,
         not_modelled=_not_modelled(question, instance.model),
+        left_aside=no_less_important(question, instance),
         cascade=None if answer.cascade is None else _cascade(answer.cascade),
         pre_existing=tuple(
             docs.Standing(rule=v.rule, subject=v.subject, message=v.message)
@@ -132,13 +135,13 @@ def documented_actions(
     return tuple(assignments), tuple(evictions), tuple(moves)
 
 
-def _not_modelled(question: Question, model: Model) -> tuple[docs.NotModelled, ...]:
+def _not_modelled(question: Question, model: Model) -> tuple[NotModelled, ...]:
     """Count the pods that the plan says nothing of, and those that it takes something for."""
     asked = (job for job in question.jobs if asked_for(job, model.pending))
     others = (running_only(job) for job in question.jobs if not asked_for(job, model.pending))
     jobs = (*asked, *(job for job in others if job is not None))
     return tuple(
-        docs.NotModelled(
+        NotModelled(
             features=left.features,
             assumed=left.assumed,
             pending=left.pending,

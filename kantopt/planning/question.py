@@ -31,7 +31,7 @@ from kantopt.schema.trace import Trace
 from kantopt.schema.validation import validate_all
 
 if TYPE_CHECKING:
-    from kantopt.formats.imported import Imported
+    from kantopt.formats.imported import Aside, Imported
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,8 @@ class Question:
     """Jobs, by the names of those who own their pods; all are NAMESPACE/NAME."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Why importing left pods and jobs out, by NAMESPACE/NAME."""
+    aside: tuple[Aside, ...] = ()
+    """What importing left out as nobody asked for it."""
     read_as: ReadAs | None = None
     """What a plan remembers of how this was read."""
 
@@ -186,6 +188,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         annotated=annotated,
         known_as={} if read is None else read.known_as,
         left_out={} if read is None else read.left_out,
+        aside=() if read is None else read.aside,
         read_as=_read_as(how, foreign),
     )
 

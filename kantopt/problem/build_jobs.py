@@ -14,6 +14,7 @@ from kantopt.problem.job import DeviceNeed, Job, PodSet, Role, TopologyNeed
 from kantopt.problem.memory import memory_in, migration_mib
 from kantopt.problem.not_modelled import is_left_alone
 from kantopt.problem.preferences import losses_of
+from kantopt.problem.priority_classes import PriorityClasses
 from kantopt.problem.typed_quotas import TypedDemand, typed_quotas
 from kantopt.problem.uses import NodeUses
 from kantopt.problem.zone import belongs, zone_nodes
@@ -57,8 +58,7 @@ class JobsBuilder:
         self._uses = uses
         self._node_index = {node.name: node.index for node in nodes}
         self._queue_index = {queue.name: queue.index for queue in self.queues}
-        self._classes = {cls.name: cls for cls in snapshot.priority_classes}
-        self._default_class = next((c for c in snapshot.priority_classes if c.global_default), None)
+        self._classes = PriorityClasses(snapshot)
         self._places: dict[str, _Places] = {}
         self._typed = TypedDemand(typed_quotas(snapshot), nodes, resources)
         self._zone = model.zone
@@ -73,10 +73,7 @@ class JobsBuilder:
     def add(self, document: docs.Job) -> None:
         """Add one job with its pod sets and topology needs."""
         j = len(self.jobs)
-        cls = self._classes.get(document.priority_class_name, self._default_class)
-        priority = document.priority
-        if priority is None:
-            priority = cls.value if cls else 0
+        cls = self._classes.of(document)
         policy = document.preemption_policy or (cls.preemption_policy if cls else None)
         roles = tuple(
             self._role(j, role, document, podset) for role, podset in enumerate(document.pod_sets)
@@ -89,7 +86,7 @@ class JobsBuilder:
             Job(
                 index=j,
                 name=f"{document.namespace}/{document.name}",
-                priority=priority,
+                priority=self._classes.priority(document),
                 may_preempt=policy != "Never",
                 queue=self._queue_index.get(document.queue_name),
                 roles=roles,

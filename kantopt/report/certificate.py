@@ -69,7 +69,7 @@ def certificate_line(certificate: Certificate) -> str:
 def _verdict(certificate: Certificate) -> Paragraph:
     tiers, better = certificate.tiers, certificate.counter_example
     rows = certificate.plan.not_modelled
-    left = left_words(rows)
+    left = left_words(certificate.plan)
     if certificate.verdict == "ILLEGAL":
         count = plural(len(certificate.findings), "finding")
         return Paragraph(f"ILLEGAL: {count}; how good it is was not looked at.", "bad")

@@ -72,7 +72,7 @@ _MUCH, _SHARE = 20, 0.1
 
 def quality(plan: Plan) -> Paragraph:
     """Say how good the plan is: proved, or which objective is open first, and by how much."""
-    status, left = plan.solver.status, left_words(plan.not_modelled)
+    status, left = plan.solver.status, left_words(plan)
     if status == "UNKNOWN":
         return Paragraph(f"UNKNOWN: the run ended before anything was examined{left}.", "warn")
     if status == "INFEASIBLE":

@@ -1,4 +1,4 @@
-"""Pods that ask for what is not modelled, in the words of a verdict."""
+"""What a plan leaves out, in the words of a verdict: what is not modelled, or not asked about."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from kantopt.report.units import plural
 from kantopt.schema.features import FEATURES, WORDS
-from kantopt.schema.plan import NotModelled
+from kantopt.schema.left import NotModelled
+from kantopt.schema.plan import Plan
 
 
 def proviso(rows: Sequence[NotModelled]) -> str:
@@ -14,8 +15,13 @@ def proviso(rows: Sequence[NotModelled]) -> str:
     return " for what is modelled" if rows else ""
 
 
-def left_words(rows: Sequence[NotModelled]) -> str:
-    """Count such pods, those left alone and those planned all the same; begins with ``; ``."""
+def left_words(plan: Plan) -> str:
+    """Count what is left out; begins with ``; `` if there is any.
+
+    Of pods that ask for what is not modelled those left alone and those planned all the same; of
+    jobs that were not asked about those no less important than one that was.
+    """
+    rows, aside = plan.not_modelled, plan.left_aside
     alone = [row for row in rows if not row.assumed]
     planned = [row for row in rows if row.assumed]
     pending, running = sum(row.pending for row in alone), sum(row.running for row in alone)
@@ -29,6 +35,9 @@ def left_words(rows: Sequence[NotModelled]) -> str:
     total = sum(row.pending + row.running for row in planned)
     if total:
         words += f"; {plural(total, 'pod')} planned all the same: {_kinds(planned)}"
+    if aside is not None:
+        pods = plural(aside.pods, "pod")
+        words += f"; left aside: {plural(aside.jobs, 'job')} ({pods}) no less important"
     return words
 
 

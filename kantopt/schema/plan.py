@@ -14,8 +14,8 @@ from kantopt.schema.base import (
     Timestamp,
 )
 from kantopt.schema.cascade import Cascade
-from kantopt.schema.features import Feature
 from kantopt.schema.jobs import Job, PodRef
+from kantopt.schema.left import LeftAside, NotModelled
 from kantopt.schema.model import Model
 from kantopt.schema.read_as import ReadAs
 from kantopt.schema.since import SinceLastPlan
@@ -294,18 +294,6 @@ class Unplaced(Part):
     message: str = Field(description="the reason in words, with witnesses")
 
 
-class NotModelled(Part):
-    """Pods that ask for what is not modelled: left alone, or planned as if they did not ask."""
-
-    features: tuple[Feature, ...] = Field(min_length=1, description="what they ask for")
-    assumed: bool = Field(
-        description="false: they are left where they are, or left out; true: the model assumes it "
-        "all, and they are planned like others"
-    )
-    pending: Count = Field(description="pending pods, of gangs all that wait with such a pod")
-    running: Count = Field(description="running pods that could be moved or evicted otherwise")
-
-
 class Standing(Part):
     """Something that was wrong before the plan and that the plan does not make worse."""
 
@@ -356,6 +344,9 @@ class Plan(Part):
     unplaced: tuple[Unplaced, ...] = Field(default=(), description="jobs that stay pending")
     not_modelled: tuple[NotModelled, ...] = Field(
         default=(), description="pods that ask for what is not modelled, each counted once"
+    )
+    left_aside: LeftAside | None = Field(
+        default=None, description="what waits and is not asked about; none if all of it is lesser"
     )
     cascade: Cascade | None = Field(
         default=None, description="what the victims would do next; none if nobody is evicted"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from pydantic import ValidationError
 
 from kantopt.errors import BadDataError, Problem, UsageError
-from kantopt.formats.imported import Imported
+from kantopt.formats.imported import Aside, Imported
 from kantopt.formats.objects import Notes
 from kantopt.formats.slurm import names
 from kantopt.formats.slurm.gather import Records
@@ -101,6 +102,8 @@ class _Import:
         self._patterns = patterns
         self._matched: set[str] = set()
         self._held: set[str] = set()
+        self._aside: list[tuple[Piece, ...]] = []
+        """Jobs that wait and were not asked for."""
         self._notes = Notes()
 
     def run(self, chosen: Sequence[str]) -> Imported:
@@ -139,33 +142,32 @@ class _Import:
             topology = Topology(
                 levels=tuple(TopologyLevel(name=label, node_label=label) for label in chosen)
             )
-        reader = JobsReader(
-            Surroundings(
-                policy=policy,
-                reservations=reservations,
-                level=topology.levels[-1].name if topology.levels else None,
-                moment=moment,
-                offered={node.name: _offered(node) for node in nodes},
-                threads={
-                    record.name: record.number("ThreadsPerCore", 1)
-                    for record in records.of("NodeName")
-                },
-                members=partitions.members,
-                exclusive=partitions.exclusive,
-                linear=linear,
-                shared=shared,
-                queues=frozenset(queue.name for queue in queues),
-                ranks=ranked,
-                tiers=tiers,
-                notes=notes,
-            )
+        around = Surroundings(
+            policy=policy,
+            reservations=reservations,
+            level=topology.levels[-1].name if topology.levels else None,
+            moment=moment,
+            offered={node.name: _offered(node) for node in nodes},
+            threads={
+                record.name: record.number("ThreadsPerCore", 1) for record in records.of("NodeName")
+            },
+            members=partitions.members,
+            exclusive=partitions.exclusive,
+            linear=linear,
+            shared=shared,
+            queues=frozenset(queue.name for queue in queues),
+            ranks=ranked,
+            tiers=tiers,
+            notes=notes,
         )
+        reader = JobsReader(around)
         running: list[Job] = []
         waiting: list[Job] = []
         for group in self._asked(pieces):
             job = reader.read(group)
             if job is not None:
                 (waiting if group[0].state == "pending" else running).append(job)
+        aside = tuple(_left_aside(JobsReader(replace(around, notes=Notes())), self._aside))
         lines = notes.lines()
         if not nodes:
             lines = (_NO_NODES, *lines)
@@ -183,6 +185,7 @@ class _Import:
             ),
             JobList(api_version=API_VERSION, kind="JobList", jobs=tuple(waiting)),
             lines,
+            aside=aside,
         )
 
     def check_patterns(self) -> None:
@@ -286,6 +289,12 @@ class _Import:
             else:
                 text = "pending jobs that were not asked for are left out"
                 self._notes.add(text, f"{owner}/{group[0].id}")
+                self._aside.append(group)
+
+
+def _left_aside(reader: JobsReader, groups: Iterable[tuple[Piece, ...]]) -> Iterator[Aside]:
+    for job in filter(None, map(reader.read, groups)):
+        yield Aside(job.priority or 0, sum(podset.count for podset in job.pod_sets))
 
 
 def _with_shares(node: Node) -> Node:

@@ -1,0 +1,32 @@
+"""Jobs that wait beside those that a question asks about, and that may well come first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kantopt.planning.question import Question
+from kantopt.problem.chosen import asked_for
+from kantopt.problem.instance import Instance
+from kantopt.problem.not_modelled import waiting
+from kantopt.problem.priority_classes import PriorityClasses
+from kantopt.schema.left import LeftAside
+
+
+def no_less_important(question: Question, instance: Instance) -> LeftAside | None:
+    """Count the jobs left aside that are no less important than one that is asked about."""
+    asked = {podset.job for podset in instance.podsets if not podset.running}
+    least = min((instance.jobs[j].priority for j in asked), default=None)
+    if least is None:
+        return None
+    pods = [count for priority, count in _others(question, instance) if priority >= least]
+    return LeftAside(jobs=len(pods), pods=sum(pods)) if pods else None
+
+
+def _others(question: Question, instance: Instance) -> Iterator[tuple[int, int]]:
+    """Priority of each job that is not asked about, and its pods that wait."""
+    yield from question.aside
+    patterns, classes = instance.model.pending, PriorityClasses(question.snapshot)
+    for job in () if patterns is None else question.jobs:
+        count = sum(map(waiting, job.pod_sets))
+        if count and not asked_for(job, patterns):
+            yield classes.priority(job), count

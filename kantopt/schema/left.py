@@ -1,0 +1,28 @@
+"""What a plan leaves out: pods that ask for what is not modelled, jobs that nobody asked about."""
+
+from pydantic import Field
+
+from kantopt.schema.base import Count, Part, PositiveCount
+from kantopt.schema.features import Feature
+
+
+class NotModelled(Part):
+    """Pods that ask for what is not modelled: left alone, or planned as if they did not ask."""
+
+    features: tuple[Feature, ...] = Field(min_length=1, description="what they ask for")
+    assumed: bool = Field(
+        description="false: they are left where they are, or left out; true: the model assumes it "
+        "all, and they are planned like others"
+    )
+    pending: Count = Field(description="pending pods, of gangs all that wait with such a pod")
+    running: Count = Field(description="running pods that could be moved or evicted otherwise")
+
+
+class LeftAside(Part):
+    """Pending jobs that the question leaves aside, though they may well be placed first.
+
+    They are no less important than the least important one that it asks about.
+    """
+
+    jobs: PositiveCount = Field(description="jobs that wait and are not asked about")
+    pods: PositiveCount = Field(description="their pods that wait")

@@ -1,0 +1,107 @@
+"""Jobs that wait and are not asked about: those no less important are counted in the verdict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.formats.cluster_objects import node, pod
+
+DOCUMENTS = """\
+apiVersion: kantopt/v1alpha1
+kind: ClusterSnapshot
+metadata: {name: small}
+priorityClasses: [{name: high, value: 1000}, {name: usual, value: 5, globalDefault: true}]
+nodes: [{name: a, allocatable: {cpu: 8, pods: 110}}]
+jobs:
+- {name: half, priority: 9, minCount: 1, podSets: [
+    {count: 3, requests: {cpu: 1}, assignments: [{node: a, count: 1}]}]}
+---
+apiVersion: kantopt/v1alpha1
+kind: JobList
+jobs:
+- {name: asked, priority: 9, podSets: [{count: 1, requests: {cpu: 1}}]}
+- {name: first, priorityClassName: high, podSets: [{count: 4, requests: {cpu: 8}}]}
+- {name: equal, priority: 9, podSets: [{count: 1, requests: {cpu: 1}, notModelled: [claims]}]}
+- {name: lesser, podSets: [{count: 1, requests: {cpu: 1}}]}
+"""
+SAID = "in this order; left aside: 3 jobs (7 pods) no less important."
+
+
+@pytest.fixture
+def small(files: Path) -> str:
+    (files / "small.yaml").write_text(DOCUMENTS)
+    return "small.yaml"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("plan", "--for", "asked"),
+        ("plan", "--pending", "asked"),
+        ("defrag", "--goal", "fit=asked"),
+    ],
+    ids=str,
+)
+def test_who_may_come_first_is_counted_in_the_verdict(
+    cli: Cli, small: str, command: tuple[str, ...]
+) -> None:
+    done = cli(command[0], small, *command[1:], "-O", "plan.json", "--engine", "fast")
+    assert SAID in " ".join(done.out.split())
+    plan = json.loads(Path("plan.json").read_text())
+    assert plan["leftAside"] == {"jobs": 3, "pods": 7}
+    assert cli("verify", small, "plan.json").code == 0
+    certified = " ".join(cli("certify", small, "plan.json").out.split())
+    assert SAID in certified
+    assert "left out: 3 pending jobs (7 pods) that are not asked about" in certified
+
+
+def test_nothing_is_said_where_all_are_asked_about_or_lesser(cli: Cli, small: str) -> None:
+    for command in (
+        ("plan",),
+        ("plan", "--for", "first"),
+        ("plan", "--pending", "*", "--require", "asked"),
+        ("defrag", "--goal", "empty-nodes=+1"),
+    ):
+        done = cli(command[0], small, *command[1:], "-o", "json", "--engine", "fast")
+        assert "leftAside" not in json.loads(done.out)
+
+
+def test_pods_of_a_dump_that_were_not_asked_for_are_counted_alike(cli: Cli, files: Path) -> None:
+    items = [
+        node("a"),
+        pod("asked", priority=5),
+        pod("more", priority=9),
+        pod("equal-0", priority=5, owner="ReplicaSet/r"),
+        pod("equal-1", priority=5, owner="ReplicaSet/r"),
+        pod("less", priority=4),
+    ]
+    (files / "dump.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    )
+    for option, name, counted in (
+        ("--pending", "asked", {"jobs": 2, "pods": 3}),
+        ("--for", "asked", {"jobs": 2, "pods": 3}),
+        ("--pending", "equal-0", {"jobs": 3, "pods": 3}),
+        ("--pending", "more", None),
+    ):
+        pattern = name if option == "--for" else f"default/{name}"
+        done = cli("plan", "dump.json", option, pattern, "-o", "json", "--engine", "fast")
+        assert json.loads(done.out).get("leftAside") == counted, (option, name)
+
+
+def test_jobs_of_slurm_that_were_not_asked_for_are_counted_alike(cli: Cli, files: Path) -> None:
+    waits = "JobState=PENDING Partition=p NumNodes=1-1 NumCPUs=1 NumTasks=1 CPUs/Task=1"
+    (files / "slurm.txt").write_text(
+        "NodeName=a CPUTot=4 RealMemory=1000 State=IDLE Partitions=p\n"
+        "PartitionName=p Nodes=a State=UP\n"
+        f"JobId=1 UserId=u(1) Account=x Priority=5 {waits}\n"
+        f"JobId=2 UserId=u(1) Account=x Priority=7 {waits}\n"
+        f"JobId=3 UserId=u(1) Account=x Priority=4 {waits}\n"
+    )
+    for asked, counted in (("1", {"jobs": 1, "pods": 1}), ("2", None)):
+        done = cli("plan", "slurm.txt", "--pending", f"*/{asked}", "-o", "json", "--engine", "fast")
+        assert json.loads(done.out).get("leftAside") == counted, asked

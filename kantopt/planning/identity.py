@@ -27,6 +27,7 @@ def snapshot_ref(question: Question) -> SnapshotRef:
         digest=canonical_digest(question.snapshot),
         name=metadata.name,
         captured_at=metadata.captured_at,
+        nodes=len(question.snapshot.nodes),
         resource_version=metadata.resource_version,
         cluster_uid=metadata.cluster_uid,
     )

@@ -18,6 +18,8 @@ def action_lines(plan: Plan) -> str:
     lines = []
     for _, action in in_waves(plan):
         kind, source, target = _parts(action)
+        if (named := kind_of(action)) == "restart":
+            kind, source = named, ""
         where = " ".join(place for place in (source, target) if place)
         lines.append(f"{kind} {action.job}/{action.pod_set} {where} x{action.count}")
     return in_lines(lines)
@@ -35,14 +37,14 @@ def actions_table(plan: Plan, most: int | None = MOST) -> Iterator[Block]:
     for wave in plan.waves:
         groups: dict[tuple[str, str, str], list[PlanAction]] = {}
         for action in (by_id[identity] for identity in wave.actions):
-            kind = _kind(action)
+            kind = kind_of(action)
             groups.setdefault((kind, action.job, action.pod_set), []).append(action)
         for (kind, job, pod_set), group in groups.items():
             pods = sum(action.count for action in group)
             reasons = ", ".join(dict.fromkeys(why.get(action.id, "-") for action in group))
             matters = (_LEAST.get(kind, 0), ranks[job][0], -pods, len(rows))
             name = f"{job}/{pod_set}"
-            row = (str(wave.id), _briefly_after(wave), kind, name, str(pods), _where(kind, group))
+            row = (str(wave.id), _briefly_after(wave), kind, name, str(pods), where(kind, group))
             rows.append((matters, kind, pods, (*row, reasons)))
     if not rows:
         return
@@ -69,6 +71,8 @@ def actions_table(plan: Plan, most: int | None = MOST) -> Iterator[Block]:
         yield and_more([(kind, pods) for matters, kind, pods, _ in rows if matters not in first])
 
 
+_PLACES = 6
+"""Nodes named of a pod set's many."""
 _LEAST = {"move": 1, "restart": 1, "stop-over": 1, "bind": 2, "fill": 3}
 _STYLES: dict[str, Style] = {
     "evict": "bad",
@@ -104,7 +108,7 @@ def wide_actions_table(plan: Plan) -> Iterator[Table]:
         for action in (actions[identity] for identity in wave.actions):
             kind, source, target = _parts(action)
             if isinstance(action, Move):
-                kind = f"{_kind(action)} ({action.mode})"
+                kind = f"{kind_of(action)} ({action.mode})"
             budgets = () if isinstance(action, Binding) else action.budgets
             rows.append(
                 (
@@ -137,7 +141,7 @@ def _parts(action: PlanAction) -> tuple[str, str, str]:
     return "move", source, on_devices(action.to_node, action.to_devices)
 
 
-def _kind(action: PlanAction) -> str:
+def kind_of(action: PlanAction) -> str:
     """Say what happens to pods; moves that stop over, or lead nowhere else, have their own word."""
     kind, source, target = _parts(action)
     if isinstance(action, Move) and action.stopover:
@@ -172,10 +176,10 @@ def _waves_title(plan: Plan) -> str:
     return f"{title}, at most {chain} one after the other"
 
 
-def _where(kind: str, group: Sequence[PlanAction]) -> str:
+def where(kind: str, group: Sequence[PlanAction], most: int = _PLACES) -> str:
     """Write where a pod set's pods leave or arrive; of many places the first few."""
-    more = f" and {len(group) - _PLACES} more" if len(group) > _PLACES + 1 else ""
-    shown = group[:_PLACES] if more else group
+    more = f" and {len(group) - most} more" if len(group) > most + 1 else ""
+    shown = group[:most] if more else group
     if kind in ("move", "stop-over"):
         moves = ", ".join(
             f"{source} -> {target}" + (f" x{action.count}" if action.count > 1 else "")
@@ -184,7 +188,3 @@ def _where(kind: str, group: Sequence[PlanAction]) -> str:
         )
         return moves + more
     return places((_parts(a)[1] or _parts(a)[2], a.count) for a in shown) + more
-
-
-_PLACES = 6
-"""Nodes named of a pod set's many."""

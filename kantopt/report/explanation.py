@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from kantopt.report.actions import and_more
+from kantopt.report.actions import and_more, kind_of, where
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
 from kantopt.report.brief import MOST, mistyped_blocks, warnings_blocks
-from kantopt.report.names import joined, on_devices, places
+from kantopt.report.names import joined
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.units import in_unit, plural
 from kantopt.schema.actions import PlanAction, actions_of
@@ -23,7 +23,6 @@ from kantopt.schema.explanation import (
     Verdict,
     WhatIf,
 )
-from kantopt.schema.plan import Binding, Eviction, Move
 
 _STYLES: dict[str, Style] = {
     "FITS_NOW": "good",
@@ -100,7 +99,7 @@ def _plan(plan: Steps | None, title: str, wide: bool) -> Iterator[Block]:
     if plan is None:
         return
     rows = list(action_rows(plan))
-    others = [row for row in rows if row[1] != "bind"]
+    others = [row for row in rows if row[1] not in ("bind", "fill")]
     left = [] if wide else others[max(0, MOST - (len(rows) - len(others))) :]
     cells = tuple(
         (str(wave), kind, name, str(pods), where)
@@ -119,24 +118,10 @@ def action_rows(plan: Steps) -> Iterator[tuple[int, str, str, int, str]]:
     for wave in plan.waves:
         groups: dict[tuple[str, str], list[PlanAction]] = {}
         for item in (known[identity] for identity in wave.actions):
-            groups.setdefault((_kind(item), f"{item.job}/{item.pod_set}"), []).append(item)
+            groups.setdefault((kind_of(item), f"{item.job}/{item.pod_set}"), []).append(item)
         for (kind, name), group in groups.items():
-            where = ", ".join(_moved(item) for item in group if isinstance(item, Move)) or places(
-                (on_devices(item.node, item.devices), item.count)
-                for item in group
-                if not isinstance(item, Move)
-            )
-            yield wave.id, kind, name, sum(item.count for item in group), where
-
-
-def _kind(item: PlanAction) -> str:
-    return {Binding: "bind", Eviction: "evict", Move: "move"}[type(item)]
-
-
-def _moved(item: Move) -> str:
-    source = on_devices(item.from_node, item.from_devices)
-    target = on_devices(item.to_node, item.to_devices)
-    return f"{source} -> {target}" + (f" x{item.count}" if item.count > 1 else "")
+            there = where(kind, group, len(group))
+            yield wave.id, kind, name, sum(item.count for item in group), there
 
 
 def _nodes(

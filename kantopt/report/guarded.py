@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from kantopt.report.actions import kind_of
 from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
 from kantopt.report.names import on_devices
 from kantopt.report.units import plural
@@ -76,4 +77,6 @@ def step_text(item: PlanAction) -> str:
     if isinstance(item, Eviction):
         return f"evict from {on_devices(item.node, item.devices)}"
     source = on_devices(item.from_node, item.from_devices)
+    if kind_of(item) == "restart":
+        return f"restart on {source}"
     return f"move {source} -> {on_devices(item.to_node, item.to_devices)}"

@@ -19,7 +19,8 @@ def left_words(plan: Plan) -> str:
     """Count what is left out; begins with ``; `` if there is any.
 
     Of pods that ask for what is not modelled those left alone and those planned all the same; of
-    jobs that were not asked about those no less important than one that was.
+    jobs that were not asked about those no less important than one that was. Without nodes
+    everything is.
     """
     rows, aside = plan.not_modelled, plan.left_aside
     alone = [row for row in rows if not row.assumed]
@@ -38,6 +39,8 @@ def left_words(plan: Plan) -> str:
     if aside is not None:
         pods = plural(aside.pods, "pod")
         words += f"; left aside: {plural(aside.jobs, 'job')} ({pods}) no less important"
+    if plan.metadata.snapshot.nodes == 0:
+        words += "; the snapshot has no nodes"
     return words
 
 

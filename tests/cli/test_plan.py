@@ -82,8 +82,24 @@ def test_a_snapshot_without_nodes_is_judged_with_a_warning(cli: Cli, command: st
     done = cli(command, "empty.yaml")
     assert done.code == 0
     assert "the snapshot has no nodes" in done.out
+    if command in ("plan", "defrag", "certify"):
+        verdict = next(line for line in done.out.splitlines() if "OPTIMAL: no" in line)
+        assert verdict.endswith("in this order; the snapshot has no nodes.")
     drawn = cli("render", "empty.yaml", "--to", "svg").out
     assert "<title>the cluster: GPUs of each node</title>" in drawn
+
+
+def test_a_job_that_waits_without_nodes_is_told_so(cli: Cli) -> None:
+    head = "apiVersion: kantopt/v1alpha1\nkind: ClusterSnapshot\nnodes: []\n"
+    Path("empty.yaml").write_text(head)
+    done = cli("explain", "empty.yaml", "jobs.yaml", next(iter(_waiting())))
+    assert done.out.startswith("NEVER on this hardware: the snapshot has no nodes.")
+    assert "CONFLICT" not in done.out
+
+
+def _waiting() -> list[str]:
+    jobs = yaml.safe_load(Path("jobs.yaml").read_text())["jobs"]
+    return [job["name"] for job in jobs]
 
 
 def test_an_empty_job_list_leaves_nothing_to_do(cli: Cli) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from kantopt.report.blocks import Screen, render
 from kantopt.report.explanation import explanation_blocks
+from kantopt.report.guarded import step_text
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.explanation import (
     Conflict,
@@ -120,3 +121,19 @@ def test_of_a_long_plan_the_job_itself_and_the_first_moves_are_shown() -> None:
     assert any(line.endswith("-o wide shows it") for line in short)
     assert sum(" move " in line and "->" in line for line in wide) == 30
     assert any(edit in line for line in wide)
+
+
+def test_who_comes_back_to_its_node_restarts() -> None:
+    common: dict[str, Any] = {"pod_set": "main", "job": "default/unit", "mode": "restart"}
+    moves = (
+        Move(id="m0", from_node="a", to_node="c", count=2, **common),
+        Move(id="m1", from_node="b", to_node="b", count=1, **common),
+    )
+    bind = Binding(id="b0", job="default/own", pod_set="main", count=1, node="a")
+    waves = (Wave(id=1, actions=("m0", "m1")), Wave(id=2, after=(1,), actions=("b0",)))
+    counts = {"placed_pods": 1, "evicted_pods": 0, "moved_pods": 3}
+    plan = Steps(assignments=(bind,), moves=moves, waves=waves, **counts)
+    rows = [line.split(None, 4) for line in text_of(told(plan=plan)) if line[:5].strip().isdigit()]
+    assert ["1", "move", "default/unit/main", "2", "a -> c x2"] in rows
+    assert ["1", "restart", "default/unit/main", "1", "b"] in rows
+    assert [step_text(move) for move in moves] == ["move a -> c", "restart on b"]

@@ -165,7 +165,7 @@ def _pending(
         change = what_if(together.question, together.model, told.job, edits, before, deadline)
         told = told.model_copy(update={"what_if": change})
         yield told
-    if ladder.refused is not None:
+    if ladder.refused is not None and asked.nodes:
         conflict = _conflict(ladder, asked, j, places[0], deadline)
         if conflict is not None:
             told = told.model_copy(update={"conflict": conflict})

@@ -103,6 +103,8 @@ def _blocked(
         beside = on_empty(question, j, deadline, spread=False)
         if beside.impossible:
             text = f"NEVER on this hardware: {none} even if nothing else runs."
+            if not question.nodes:
+                text = "NEVER on this hardware: the snapshot has no nodes."
             return Ladder(_verdict("NEVER", text, True, answers), Decision(), refused)
         empty = beside
     else:

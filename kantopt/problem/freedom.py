@@ -36,8 +36,8 @@ class Freedom:
         Pod sets whose places matter to other pods: by topology asked for, affinity or spread.
     apart
         Terms of anti-affinity that are a matter of room: of each set a node holds one pod.
-    tied_otherwise
-        Pod sets whose places matter to other pods by anything else.
+    close
+        Pod sets that are to be near others, and those, but for affinity to pods that stay.
     """
 
     binds: tuple[int, ...]
@@ -46,16 +46,16 @@ class Freedom:
     steps: tuple[int, ...]
     tied: frozenset[int]
     apart: frozenset[AntiAffinity]
-    tied_otherwise: frozenset[int]
+    close: frozenset[int]
     _instance: Instance
     _rules: frozenset[Rule]
+    _stays: frozenset[int]
     _gone: tuple[int, ...]
     """Pods that could be evicted if somebody might have it done, and the job bore it."""
 
     def fixed(self, s: int) -> bool:
         """Whether pods of a running pod set stay where they are, whatever is done."""
-        running = self._instance.podsets[s].running
-        return running and not self.moves[s] and not self.evictions[s]
+        return s in self._stays
 
     def arrives(self, s: int) -> bool:
         """Whether pods of a pod set could arrive somewhere, bound or moved."""
@@ -109,23 +109,28 @@ def _freedom_of(instance: Instance, rules: frozenset[Rule] | None) -> Freedom:
     podsets = instance.podsets
     binds = tuple(amounts.bound(podset) for podset in podsets)
     gone = tuple(amounts.gone(podset) for podset in podsets)
-    apart = sets_apart(instance, rules)
-    otherwise = _tied(instance, rules, apart)
     moves = [amounts.moved(podset) for podset in podsets]
     for j in instance.together:
         if not amounts.restarts(j, moves):
             for s in instance.running_of(j):
                 moves[s] = 0
+    evictions = amounts.evicted(binds, gone)
+    stays = frozenset(
+        podset.index
+        for podset in podsets
+        if podset.running and not moves[podset.index] and not evictions[podset.index]
+    )
     return Freedom(
         binds=binds,
         moves=tuple(moves),
-        evictions=amounts.evicted(binds, gone),
-        tied=otherwise | {s for term in apart for s in term.others},
-        apart=apart,
-        tied_otherwise=otherwise,
+        evictions=evictions,
+        tied=_tied(instance, rules),
+        apart=sets_apart(instance, rules),
+        close=_close(instance, rules, stays),
         steps=tuple(0 if p.job in instance.together else moves[p.index] for p in podsets),
         _instance=instance,
         _rules=rules,
+        _stays=stays,
         _gone=gone,
     )
 
@@ -245,21 +250,25 @@ class _Amounts:
         return found
 
 
-def _tied(
-    instance: Instance, rules: frozenset[Rule], apart: frozenset[AntiAffinity]
-) -> frozenset[int]:
-    """Return whose places matter to others, but for these terms."""
-    found: set[int] = set()
+def _tied(instance: Instance, rules: frozenset[Rule]) -> frozenset[int]:
+    """Return whose places matter to others."""
+    found = set(_close(instance, rules, frozenset()))
     if Rule.ANTI_AFFINITY in rules:
         for term in instance.anti_affinities:
-            if term not in apart:
-                found |= {term.owner, *term.others}
+            found |= {term.owner, *term.others}
     if Rule.SPREAD in rules:
         for spread in instance.spreads:
             found |= {spread.owner, *spread.counted}
+    return frozenset(found)
+
+
+def _close(instance: Instance, rules: frozenset[Rule], stays: frozenset[int]) -> frozenset[int]:
+    """Return who is to be near others by topology, or by affinity to pods some of which leave."""
+    found: set[int] = set()
     if Rule.AFFINITY in rules:
         for near in instance.affinities:
-            found |= {near.owner, *near.anchors}
+            if not (near.anchors and stays.issuperset(near.anchors)):
+                found |= {near.owner, *near.anchors}
     for need in instance.topology_needs:
         roles = instance.jobs[need.job].roles
         found |= {s for i in need.roles for s in roles[i].podsets}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -29,36 +29,59 @@ class LabelDomains:
 
 
 class _Term:
-    """An anti-affinity term with the pods of both sides per domain."""
+    """Anti-affinity of all who keep away from the same pods, with both sides per domain."""
+
+    index: int
 
     def __init__(self, term: AntiAffinity, domains: LabelDomains) -> None:
-        self.owner = term.owner
+        self.owners: set[int] = set()
         self.others = frozenset(term.others)
+        self.inside = term.owner in self.others
+        """Whether owners are among the others, so that a domain holds one of theirs."""
         self.domains = domains
         self.owners_in: dict[int, int] = {}
         self.others_in: dict[int, int] = {}
+        self.arrived_in: dict[int, int] = {}
 
-    def add(self, s: int, domain: int, pods: int) -> None:
-        if s == self.owner:
+    def sides(self, s: int) -> tuple[bool, bool]:
+        """Whether a pod set asks, and whether it is looked at."""
+        return s in self.owners, s in self.others
+
+    def add(self, s: int, n: int, pods: int, *, arrival: bool) -> None:
+        domain = int(self.domains.of[n])
+        if domain < 0:
+            return
+        if s in self.owners:
             self.owners_in[domain] = self.owners_in.get(domain, 0) + pods
         if s in self.others:
             self.others_in[domain] = self.others_in.get(domain, 0) + pods
+        if arrival:
+            self.arrived_in[domain] = self.arrived_in.get(domain, 0) + pods
 
-    def closed_to(self, s: int) -> set[int]:
-        """Domains where a pod of ``s`` may not arrive."""
+    def admits(self, s: int) -> Mask | None:
+        """Nodes on which one more pod of ``s`` keeps the terms; ``None`` if that is all."""
         closed = set()
-        if s == self.owner:
+        if s in self.owners:
             closed |= {d for d, pods in self.others_in.items() if pods}
         if s in self.others:
             closed |= {d for d, pods in self.owners_in.items() if pods}
-        return closed
+        return ~self.domains.nodes_in(closed) if closed else None
+
+    def holds(self) -> bool:
+        """Whether no pods have arrived where others keep away from them, or they from others."""
+        return not any(
+            pods and self.owners_in.get(d, 0) and self.others_in.get(d, 0) > self.inside
+            for d, pods in self.arrived_in.items()
+        )
 
 
 class _Spread:
-    """A spread constraint with the pods that it counts and those that arrived, per domain."""
+    """Spread constraints that say the same, with whom they count and who arrived, per domain."""
+
+    index: int
 
     def __init__(self, spread: Spread, domains: LabelDomains, eligible: Mask) -> None:
-        self.owner = spread.owner
+        self.owners: set[int] = set()
         self.counted = frozenset(spread.counted)
         self.max_skew = spread.max_skew
         self.domains = domains
@@ -71,6 +94,18 @@ class _Spread:
         self.count: Ints = np.zeros(domains.size, dtype=np.int64)
         self.arrived: Ints = np.zeros(domains.size, dtype=np.int64)
 
+    def sides(self, s: int) -> tuple[bool, bool]:
+        return s in self.owners, s in self.counted
+
+    def add(self, s: int, n: int, pods: int, *, arrival: bool) -> None:
+        domain = int(self.domains.of[n])
+        if domain < 0:
+            return
+        if s in self.counted and self.eligible[n]:
+            self.count[domain] += pods
+        if arrival and s in self.owners:
+            self.arrived[domain] += pods
+
     def skew(self) -> Ints:
         """Return by how much each domain exceeds the emptiest."""
         least = int(self.count[self.watched].min()) if self.whole else 0
@@ -80,7 +115,7 @@ class _Spread:
         """Nodes on which one more pod of ``s`` keeps the constraint."""
         skew = self.skew() + (1 if s in self.counted else 0)
         fine = skew <= self.max_skew
-        if s == self.owner:
+        if s in self.owners:
             return self._by_node(fine, outside=False)
         return self._by_node(fine | (self.arrived == 0), outside=True) | ~self.eligible
 
@@ -95,8 +130,11 @@ class _Spread:
 class _Near:
     """An affinity with the pods that it asks to be near, and those that came for it, per domain."""
 
-    def __init__(self, near: Affinity, domains: Sequence[LabelDomains]) -> None:
+    index: int
+
+    def __init__(self, near: Affinity, domains: Sequence[LabelDomains], *, running: bool) -> None:
         self.owner = near.owner
+        self.running = running
         self.anchors = frozenset(near.anchors)
         self.founds = near.founds
         self.domains = domains
@@ -113,6 +151,9 @@ class _Near:
         self.counted = 0
         """Pods to be near on nodes that have any label."""
 
+    def sides(self, s: int) -> tuple[bool, bool]:
+        return s == self.owner, s in self.anchors
+
     def add(self, s: int, n: int, pods: int, *, arrival: bool) -> None:
         own = s == self.owner and arrival
         if s in self.anchors and self.keyed[n]:
@@ -127,10 +168,10 @@ class _Near:
             if own:
                 arrived[d] += pods
 
-    def admits(self, s: int, *, running: bool) -> Mask | None:
+    def admits(self, s: int) -> Mask | None:
         """Nodes on which one more pod of ``s`` keeps the affinity; ``None`` if that is all."""
         if s == self.owner:
-            if self.counted == 0 and self.founds and not running:
+            if self.counted == 0 and self.founds and not self.running:
                 return self.whole
             return self._near()
         if self._founded():
@@ -160,32 +201,59 @@ class _Near:
 
 
 class Neighbours:
-    """Pods counted by the affinities and spread constraints that concern them."""
+    """Pods counted by the affinities and spread constraints that concern them.
 
-    def __init__(self, instance: Instance) -> None:
+    Parameters
+    ----------
+    without
+        Terms of anti-affinity that are counted elsewhere.
+    """
+
+    def __init__(self, instance: Instance, without: Collection[AntiAffinity] = ()) -> None:
         self._instance = instance
         self._keys: dict[str, LabelDomains] = {}
-        self._terms: dict[int, list[_Term]] = {}
-        self._spreads: dict[int, list[_Spread]] = {}
-        self._nears: dict[int, list[_Near]] = {}
+        self._by_podset: dict[int, list[_Term | _Spread | _Near]] = {}
+        self._taken = 0
         if instance.on(Rule.ANTI_AFFINITY):
-            for item in instance.anti_affinities:
-                term = _Term(item, self._domains(item.key))
-                for s in sorted({item.owner, *item.others}):
-                    self._terms.setdefault(s, []).append(term)
+            self._take_terms(term for term in instance.anti_affinities if term not in without)
         if instance.on(Rule.SPREAD):
-            for constraint in instance.spreads:
-                eligible = np.zeros(len(instance.nodes), dtype=np.bool_)
-                eligible[sorted(constraint.over)] = True
-                spread = _Spread(constraint, self._domains(constraint.key), eligible)
-                for s in sorted({constraint.owner, *constraint.counted}):
-                    self._spreads.setdefault(s, []).append(spread)
-
+            self._take_spreads(instance.spreads)
         if instance.on(Rule.AFFINITY):
             for affinity in instance.affinities:
-                near = _Near(affinity, [self._domains(key) for key in affinity.keys])
-                for s in sorted({affinity.owner, *affinity.anchors}):
-                    self._nears.setdefault(s, []).append(near)
+                running = instance.podsets[affinity.owner].running
+                domains = [self._domains(key) for key in affinity.keys]
+                near = _Near(affinity, domains, running=running)
+                self._take(near, {affinity.owner, *affinity.anchors})
+
+    def _take_terms(self, terms: Iterable[AntiAffinity]) -> None:
+        """Count once for all owners that keep away from the same pods."""
+        found: dict[Hashable, _Term] = {}
+        for item in terms:
+            same = item.key, item.others, item.owner in item.others
+            if same not in found:
+                found[same] = _Term(item, self._domains(item.key))
+            found[same].owners.add(item.owner)
+        for term in found.values():
+            self._take(term, term.owners | term.others)
+
+    def _take_spreads(self, spreads: Iterable[Spread]) -> None:
+        """Count once for all owners that ask for the same."""
+        found: dict[Hashable, _Spread] = {}
+        for item in spreads:
+            same = item.key, item.max_skew, item.min_domains, item.counted, item.over
+            if same not in found:
+                eligible = np.zeros(len(self._instance.nodes), dtype=np.bool_)
+                eligible[sorted(item.over)] = True
+                found[same] = _Spread(item, self._domains(item.key), eligible)
+            found[same].owners.add(item.owner)
+        for spread in found.values():
+            self._take(spread, spread.owners | spread.counted)
+
+    def _take(self, each: _Term | _Spread | _Near, podsets: Iterable[int]) -> None:
+        each.index = self._taken
+        self._taken += 1
+        for s in sorted(podsets):
+            self._by_podset.setdefault(s, []).append(each)
 
     def _domains(self, key: str) -> LabelDomains:
         if key not in self._keys:
@@ -194,45 +262,38 @@ class Neighbours:
 
     def concern(self, s: int) -> bool:
         """Whether any term or constraint looks at pods of ``s``."""
-        return s in self._terms or s in self._spreads or s in self._nears
+        return s in self._by_podset
+
+    def kin(self, s: int) -> tuple[tuple[int, bool, bool], ...]:
+        """Return what is equal for pod sets of which the same is said; nothing of those without."""
+        return tuple((each.index, *each.sides(s)) for each in self._by_podset.get(s, ()))
+
+    def broken(self, s: int) -> set[int]:
+        """Return the numbers of what looks at a pod set and no longer holds."""
+        return {each.index for each in self._by_podset.get(s, ()) if not each.holds()}
 
     def seeks(self, s: int) -> bool:
         """Whether pods of ``s`` must be near others."""
-        return any(near.owner == s for near in self._nears.get(s, ()))
+        return any(near.owner == s for near in self._nears(s))
+
+    def _nears(self, s: int) -> list[_Near]:
+        return [each for each in self._by_podset.get(s, ()) if isinstance(each, _Near)]
+
+    def _terms(self, s: int) -> list[_Term]:
+        return [each for each in self._by_podset.get(s, ()) if isinstance(each, _Term)]
 
     def add(self, s: int, n: int, pods: int, *, arrival: bool) -> None:
         """Count pods of a pod set on a node; a negative number takes them away."""
-        for term in self._terms.get(s, ()):
-            domain = int(term.domains.of[n])
-            if domain >= 0:
-                term.add(s, domain, pods)
-        for spread in self._spreads.get(s, ()):
-            domain = int(spread.domains.of[n])
-            if domain < 0:
-                continue
-            if s in spread.counted and spread.eligible[n]:
-                spread.count[domain] += pods
-            if s == spread.owner and arrival:
-                spread.arrived[domain] += pods
-        for near in self._nears.get(s, ()):
-            near.add(s, n, pods, arrival=arrival)
+        for each in self._by_podset.get(s, ()):
+            each.add(s, n, pods, arrival=arrival)
 
     def admits(self, s: int) -> Mask | None:
         """Nodes on which one more pod of ``s`` offends nobody; ``None`` if that is all of them."""
         admitted: Mask | None = None
-        for term in self._terms.get(s, ()):
-            closed = term.closed_to(s)
-            if closed:
-                free = ~term.domains.nodes_in(closed)
-                admitted = free if admitted is None else admitted & free
-        for spread in self._spreads.get(s, ()):
-            fine = spread.admits(s)
-            admitted = fine if admitted is None else admitted & fine
-        running = self._instance.podsets[s].running
-        for near in self._nears.get(s, ()):
-            close = near.admits(s, running=running)
-            if close is not None:
-                admitted = close if admitted is None else admitted & close
+        for each in self._by_podset.get(s, ()):
+            fine = each.admits(s)
+            if fine is not None:
+                admitted = fine if admitted is None else admitted & fine
         return admitted
 
     def lonely(self, s: int) -> Mask | None:
@@ -240,42 +301,35 @@ class Neighbours:
 
         ``None`` if it need be near nobody.
         """
-        running = self._instance.podsets[s].running
-        for near in self._nears.get(s, ()):
+        for near in self._nears(s):
             if near.owner == s:
-                close = near.admits(s, running=running)
+                close = near.admits(s)
                 assert close is not None, "an owner's nodes are always told"
                 return ~close
         return None
 
     def one_per_domain(self, s: int) -> list[LabelDomains]:
         """Domains of which each takes at most one pod of ``s``, by its own anti-affinity."""
-        return [
-            term.domains for term in self._terms.get(s, ()) if term.owner == s and s in term.others
-        ]
+        return [term.domains for term in self._terms(s) if s in term.owners and term.inside]
 
     def holds(self, podsets: Iterable[int]) -> bool:
-        """Whether spread constraints and affinities that look at some pod sets still hold."""
-        return all(
-            each.holds()
-            for s in podsets
-            for each in (*self._spreads.get(s, ()), *self._nears.get(s, ()))
-        )
+        """Whether all that looks at some pod sets still holds."""
+        return all(each.holds() for s in podsets for each in self._by_podset.get(s, ()))
 
     def repelled(self, s: int, n: int, ignored: Iterable[tuple[int, int, int]]) -> bool:
         """Whether anti-affinity keeps a pod of ``s`` off a node even without some other pods.
 
         ``ignored`` lists pod set, node and number of the pods to leave out.
         """
-        for term in self._terms.get(s, ()):
+        for term in self._terms(s):
             domain = int(term.domains.of[n])
             if domain < 0:
                 continue
             owners, others = term.owners_in.get(domain, 0), term.others_in.get(domain, 0)
             for other, m, pods in ignored:
                 if int(term.domains.of[m]) == domain:
-                    owners -= pods if other == term.owner else 0
+                    owners -= pods if other in term.owners else 0
                     others -= pods if other in term.others else 0
-            if (s == term.owner and others > 0) or (s in term.others and owners > 0):
+            if (s in term.owners and others > 0) or (s in term.others and owners > 0):
                 return True
         return False

@@ -90,7 +90,7 @@ _OF = {
     golden.SUITE: Base(lambda _: golden.cases(), golden.model),
     **{
         suite: Base(partial(_apart, suite), BASES[priority_matters.SUITE].model)
-        for suite in (apart.NODES, apart.RACKS)
+        for suite in apart.SUITES
     },
     pooled.SUITE: Base(_pools, BASES[priority_matters.SUITE].model),
     preemption.SUITE: Base(_crowds, lambda _: preemption.preemption_model()),

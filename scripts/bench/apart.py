@@ -1,50 +1,69 @@
-"""Pods by priority of which those of a service keep apart: a node, or a rack, holds one of each."""
+"""Pods by priority that are replicas of services: kept apart, or spread over zones."""
 
 from __future__ import annotations
 
 import random
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from kantopt.schema.base import LabelSelector
-from kantopt.schema.jobs import Job, PodAntiAffinityTerm
+from kantopt.schema.jobs import Job, PodAntiAffinityTerm, TopologySpreadConstraint
 from scripts.bench.case import Case, Documents
 
-NODES, RACKS = "apart", "apart-racks"
-_SERVICES, _RACK_NODES = 24, 2
-_SERVICE, _RACK, _HOSTNAME = "bench.example/service", "bench.example/rack", "kubernetes.io/hostname"
+NODES, RACKS, ZONES = "apart", "apart-racks", "spread-zones"
+SUITES = (NODES, RACKS, ZONES)
+_SERVICES, _RACK_NODES, _ZONES, _SKEW = 24, 2, 4, 1
+_SERVICE, _HOSTNAME = "bench.example/service", "kubernetes.io/hostname"
+_RACK, _ZONE = "bench.example/rack", "topology.kubernetes.io/zone"
+_KEYS = {NODES: _HOSTNAME, RACKS: _RACK, ZONES: _ZONE}
 
 
 def apart(case: Case, suite: str) -> Case:
-    """Return an instance of pods by priority with services: where they run they differ already."""
-    key = _HOSTNAME if suite == NODES else _RACK
-    return replace(case, suite=suite, make=lambda: _with_services(case.make(), case.seed, key))
+    """Return an instance of pods by priority with services: where they run most is well."""
+    return replace(case, suite=suite, make=lambda: _with_services(case.make(), case.seed, suite))
 
 
-def _with_services(documents: Documents, seed: int, key: str) -> Documents:
-    rng = random.Random(seed)
+def _with_services(documents: Documents, seed: int, suite: str) -> Documents:
+    rng, key = random.Random(seed), _KEYS[suite]
     nodes = tuple(
         node.model_copy(
-            update={"labels": {**node.labels, _HOSTNAME: node.name, _RACK: f"r{i // _RACK_NODES}"}}
+            update={
+                "labels": {
+                    **node.labels,
+                    _HOSTNAME: node.name,
+                    _RACK: f"r{i // _RACK_NODES}",
+                    _ZONE: f"z{i % _ZONES}",
+                }
+            }
         )
         for i, node in enumerate(documents.snapshot.nodes)
     )
     domain = {node.name: node.labels[key] for node in nodes}
-    taken: dict[str, set[str]] = {}
+    domains = sorted(set(domain.values()))
+    there = {f"s{k}": Counter[str]() for k in range(_SERVICES)}
+    """Pods of each service that run, by domain."""
+
+    def over(service: str, places: Sequence[str]) -> int:
+        """By how many pods a service would exceed what it asks for, or be above the emptiest."""
+        if suite != ZONES:
+            return sum(there[service][place] for place in places)
+        after = there[service] + Counter(places)
+        counts = [after[each] for each in domains]
+        return max(0, max(counts) - min(counts) - _SKEW)
 
     def of_a_service(job: Job) -> Job:
-        places = [place.node for podset in job.pod_sets for place in podset.assignments]
-        used = set().union(*(taken.get(domain[node], ()) for node in places))
-        service = rng.choice([name for k in range(_SERVICES) if (name := f"s{k}") not in used])
-        for node in places:
-            taken.setdefault(domain[node], set()).add(service)
-        alike = LabelSelector(match_labels={_SERVICE: service})
-        term = PodAntiAffinityTerm(topology_key=key, label_selector=alike)
+        places = [domain[place.node] for podset in job.pod_sets for place in podset.assignments]
+        excess = {service: over(service, places) for service in there}
+        least = min(excess.values())
+        service = rng.choice([service for service in there if excess[service] == least])
+        there[service] += Counter(places)
+        asked = _asked(suite, key, LabelSelector(match_labels={_SERVICE: service}))
         podsets = tuple(
             podset.model_copy(
-                update={
-                    "labels": {**podset.labels, _SERVICE: service},
-                    "pod_anti_affinity": (*podset.pod_anti_affinity, term),
-                }
+                update={"labels": {**podset.labels, _SERVICE: service}}
+                | {name: (*getattr(podset, name), term) for name, term in asked.items()}
             )
             for podset in job.pod_sets
         )
@@ -53,3 +72,13 @@ def _with_services(documents: Documents, seed: int, key: str) -> Documents:
     running = tuple(map(of_a_service, documents.snapshot.jobs))
     snapshot = documents.snapshot.model_copy(update={"jobs": running, "nodes": nodes})
     return Documents(snapshot, tuple(map(of_a_service, documents.pending)), documents.facts)
+
+
+def _asked(suite: str, key: str, alike: LabelSelector) -> dict[str, Any]:
+    """What pods of a service ask for, by field of their pod set."""
+    if suite == ZONES:
+        constraint = TopologySpreadConstraint(
+            topology_key=key, max_skew=_SKEW, label_selector=alike
+        )
+        return {"topology_spread_constraints": constraint}
+    return {"pod_anti_affinity": PodAntiAffinityTerm(topology_key=key, label_selector=alike)}

@@ -29,12 +29,11 @@ def service(name: str, on: list[str], team: str = "t", **more: Any) -> Any:
     return job(name, pods(count=len(on) or 1, on=on, labels={"team": team}, **more))
 
 
-def test_replicas_that_keep_apart_on_nodes_are_tied_by_nothing_else() -> None:
+def test_replicas_that_keep_apart_on_nodes_are_a_set() -> None:
     instance = ask(service("s", ["a", "b"], podAntiAffinity=away("job", "s")))
     (term,) = sets_apart(instance, RULES)
     assert term.others == (0,)
     assert freedom_of(instance).tied == {0}
-    assert freedom_of(instance).tied_otherwise == frozenset()
 
 
 def test_services_of_which_all_keep_away_from_all_are_one_set() -> None:
@@ -43,7 +42,6 @@ def test_services_of_which_all_keep_away_from_all_are_one_set() -> None:
         service("s", ["a"], podAntiAffinity=both), service("t", [], podAntiAffinity=both)
     )
     assert {term.others for term in sets_apart(instance, RULES)} == {(0, 1)}
-    assert freedom_of(instance).tied_otherwise == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -55,10 +53,10 @@ def test_services_of_which_all_keep_away_from_all_are_one_set() -> None:
     ],
     ids=["one-sided", "standing", "racks"],
 )
-def test_what_is_more_than_that_ties(on: list[str], term: list[dict[str, Any]]) -> None:
+def test_what_is_more_than_that_is_none(on: list[str], term: list[dict[str, Any]]) -> None:
     instance = ask(service("s", on, podAntiAffinity=term), service("t", ["c"]))
     assert sets_apart(instance, RULES) == frozenset()
-    assert 0 in freedom_of(instance).tied_otherwise
+    assert 0 in freedom_of(instance).tied
 
 
 def test_where_the_rule_is_off_nobody_keeps_apart() -> None:
@@ -73,7 +71,7 @@ def test_where_a_node_has_no_label_it_holds_any_number() -> None:
     assert sets_apart(instance, RULES) == frozenset()
 
 
-def test_of_many_sets_the_largest_are_counted_and_the_others_tie(
+def test_of_many_sets_the_largest_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(apart, "MOST", 2)
@@ -83,4 +81,4 @@ def test_of_many_sets_the_largest_are_counted_and_the_others_tie(
         service("two", ["a", "b"], podAntiAffinity=away("job", "two")),
     )
     assert {term.others for term in sets_apart(instance, RULES)} == {(1,), (2,)}
-    assert freedom_of(instance).tied_otherwise == {0}
+    assert freedom_of(instance).tied == {0, 1, 2}

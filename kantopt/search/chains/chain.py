@@ -111,14 +111,14 @@ def _carry_out(packing: Packing, g: int, path: Path, noise: float) -> bool:
     last = _place_for(packing, path[-1][1], noise, [n for n, _ in path])
     if last is None:
         return False
-    mark = len(packing.journal)
+    mark, before = len(packing.journal), packing.offended()
     coming = g
     for n, going in path:
         packing.remove(going, n)
         packing.add(coming, n)
         coming = going
     packing.add(coming, last)
-    if packing.limited and packing.broken():
+    if packing.offended() > before or (packing.limited and packing.broken()):
         packing.undo(mark)
         return False
     return True
@@ -145,12 +145,12 @@ def replace(packing: Packing, g: int, noise: float) -> list[int] | None:
         victims = _several(packing, g, lesser)
         if not victims:
             return None
-    mark = len(packing.journal)
+    mark, before = len(packing.journal), packing.offended()
     n = victims[0][0]
     for node, i in victims:
         packing.remove(i, node)
     packing.add(g, n)
-    if packing.limited and packing.broken():
+    if packing.offended() > before or (packing.limited and packing.broken()):
         packing.undo(mark)
         return None
     return [i for _, i in victims]
@@ -223,7 +223,7 @@ def settle(
     floor = [0] * len(packing.key)
     while queue and not over():
         rank, new, _, g = heapq.heappop(queue)
-        request = packing.scope.groups[g].request
+        request = packing.request[g]
         if rank == NEVER and new:
             continue
         hopeless = packing.allowed[g] is None and any(

@@ -269,13 +269,17 @@ class Packing(Rooms):
                 key[i] += per_eviction * evicted + per_move * moved
 
     def broken(self) -> int:
-        """By how many pods limits and minima are broken."""
-        over = self._below + (0 if self.guards.none else self.guards.over())
+        """By how many pods limits and minima are broken, and how many rules about neighbours."""
+        over = self._below + (0 if self.guards.none else self.guards.over()) + self.offended()
         if self.limits.evictions is not None:
             over += max(0, self.evicted - self.limits.evictions)
         if self.limits.moves is not None:
             over += max(0, self.moved - self.limits.moves)
         return over
+
+    def offended(self) -> int:
+        """How many rules about neighbours are broken."""
+        return 0 if self.admission is None else self.admission.broken()
 
     def value(self) -> tuple[int, ...]:
         """Return the key: what is broken, then the tiers."""

@@ -72,19 +72,22 @@ def share_out(
         None if nothing is better than what is.
     """
     packing.looked += 1
-    halves, now = _halves(packing, first, second, shut, rng)
+    found = sorted({*packing.slot[first], *packing.slot[second]})
+    rows = packing.rows_of(found)
+    halves, now = _halves(packing, found, rows, first, second, shut, rng)
     mine = now[:-1]
     # Of each resource the pods on the first node ask for at most this, and for at least that.
-    most = packing.free[:, first] + mine
-    least = mine - packing.free[:, second]
+    most = packing.free[rows, first] + mine
+    least = mine - packing.free[rows, second]
     left, right, loads = _meeting(halves[0].ways, halves[1].ways, least, most)
     if not len(left):
         return []
-    enough = least + wanted
+    enough = least + wanted[rows]
+    weights = packing.weight[rows]
     price = (halves[0].ways[-1].take(left) + halves[1].ways[-1].take(right)) * -moves
     before = -moves * float(now[-1])
     for r, load in enumerate(loads):
-        weight = float(packing.weight[r])
+        weight = float(weights[r])
         price += np.maximum(0, enough[r] - load) * weight
         before += max(0, int(enough[r] - mine[r])) * weight
     best = int(price.argmin())
@@ -98,22 +101,31 @@ def share_out(
 
 
 def carry_over(packing: Packing, first: int, second: int, changes: Changes) -> None:
-    """Make the changes of :func:`share_out`."""
+    """Make the changes of :func:`share_out`, unless neighbours object to them together."""
+    mark, before = len(packing.journal), packing.offended()
     for g, more in changes:
         source, goal = (second, first) if more > 0 else (first, second)
         for _ in range(abs(more)):
             packing.remove(g, source)
             packing.add(g, goal)
+    if packing.offended() > before:
+        packing.undo(mark)
 
 
 def _halves(
-    packing: Packing, first: int, second: int, shut: Mask, rng: random.Random
+    packing: Packing,
+    found: list[int],
+    rows: Ints | slice,
+    first: int,
+    second: int,
+    shut: Mask,
+    rng: random.Random,
 ) -> tuple[list[_Half], Ints]:
     """Divide the groups of which both nodes may take pods; return also how they are now."""
-    found = sorted({*packing.slot[first], *packing.slot[second]})
     rng.shuffle(found)
-    halves = [_Half([], [], np.zeros((packing.resources + 1, 1), dtype=np.int64)) for _ in "ab"]
-    now = np.zeros(packing.resources + 1, dtype=np.int64)
+    kept = rows if isinstance(rows, slice) else np.append(rows, packing.resources)
+    now = np.zeros(packing.resources + 1, dtype=np.int64)[kept]
+    halves = [_Half([], [], np.zeros((len(now), 1), dtype=np.int64)) for _ in "ab"]
     counts = [1, 1]
     for g in found:
         allowed = packing.allowed[g]
@@ -127,7 +139,7 @@ def _halves(
             continue
         counts[h] *= k + 1
         half = halves[h]
-        step = packing.shares(g, k, first, second)
+        step = packing.shares(g, k, first, second)[kept]
         now += step[:, pods]
         half.ways = (step[:, :, None] + half.ways[:, None, :]).reshape(len(step), -1)
         half.groups.append(g)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from kantopt.search.chains.admission import Admission
 from kantopt.search.chains.scope import Scope
 from kantopt.search.shapes import Ints, Mask
 
@@ -28,17 +31,38 @@ class Rooms:
         groups = scope.groups
         self.nodes = len(scope.instance.nodes)
         self.count = len(groups)
-        self.resources = len(scope.room)
-        self.ask: Ints = np.array([g.request for g in groups], dtype=np.int64).reshape(
-            self.count, self.resources
-        )
+        admission = Admission(scope)
+        self.admission = admission if admission.rows else None
+        """What neighbours say; ``None`` if nothing."""
+        self._shared = len(scope.resources)
+        """Rows that all groups look at; of the others each concerns only who asks for it."""
+        self.own = len(scope.room)
+        """Rows of what nodes have themselves; in those after them neighbours say who may come."""
+        self.resources = len(scope.room) + len(admission.rows)
+        self.ask: Ints = np.zeros((self.count, self.resources), dtype=np.int64)
+        for g, group in enumerate(groups):
+            self.ask[g, : self.own] = group.request
+            if group.kin is not None:
+                self.ask[g, self.own + admission.rows[group.kin]] = 1
+        self.request = [tuple(row) for row in self.ask.tolist()]
+        self._rows = [
+            [r for r in range(1, self.resources) if r < self._shared or self.ask[g, r]]
+            for g in range(self.count)
+        ]
+        """Rows beside the first that each group looks at."""
+        nobody = np.full((self.resources, 1), _EMPTY, dtype=np.int64)
+        self._taken: Ints = np.hstack([self.ask.T, nobody])
+        """What a pod of each group, and of the group of no pods, would leave of each row."""
         self.asks = np.ascontiguousarray(self.ask.T)
         self._column = [row.copy() for row in self.ask]
         self._block = [row.reshape(-1, 1).copy() for row in self.ask]
         self.least_ask: Ints = self.ask.min(axis=0)
-        self.free: Ints = np.array(scope.room, dtype=np.int64).reshape(self.resources, self.nodes)
+        admitted = [admission.nodes(row) for row in range(len(admission.rows))]
+        self.free: Ints = np.array([*scope.room, *admitted], dtype=np.int64).reshape(
+            self.resources, self.nodes
+        )
         self.scale: Floats = 1.0 / np.maximum(1, np.where(self.free < 2**59, self.free, 0).sum(1))
-        self.scale[len(scope.resources) :] = 0.0  # where one pod is at most, none is fuller
+        self.scale[self._shared :] = 0.0  # where one pod is at most, none is fuller
         self.weight: Floats = 1.0 / np.maximum(1.0, self.ask.mean(axis=0))
         """Per resource, what makes its amounts comparable: pods of mean size."""
         self._build_masks()
@@ -115,6 +139,8 @@ class Rooms:
         self.on[g][n] = pods + 1
         stays = pods < self.home[g].get(n, 0)
         self.leaves_home[index] = stays
+        if self.admission is not None:
+            self._admit(self.admission.count(g, n, 1, arrival=not stays))
         return stays
 
     def _go(self, g: int, n: int, pods: int) -> bool:
@@ -133,7 +159,22 @@ class Rooms:
             self.offer[:, index] = _EMPTY
             self.group_at[index] = self.count
             self.leaves_home[index] = 0.0
+        if self.admission is not None:
+            self._admit(self.admission.count(g, n, -1, arrival=pods >= here))
         return pods < here
+
+    def _admit(self, changes: Iterable[tuple[int, Mask]]) -> None:
+        """Renew rows of neighbours: a node holds one more of a kin, or none."""
+        for row, admits in changes:
+            r = self.own + row
+            self.free[r] = admits
+            self.offer[r] = admits[self.node_at] + self._taken[r][self.group_at]
+
+    def rows_of(self, groups: Collection[int]) -> Ints | slice:
+        """Return the rows that any of some groups looks at."""
+        if self.resources == self._shared:
+            return slice(None)
+        return np.array(sorted({0, *(r for g in groups for r in self._rows[g])}), dtype=np.int64)
 
     def fits(self, g: int, n: int) -> bool:
         """Whether a node has room for one more pod of a group."""
@@ -142,7 +183,7 @@ class Rooms:
     def free_nodes(self, g: int) -> Ints:
         """Nodes with room for one more pod of a group, homes left aside for those bound to them."""
         mask = self.free[0] >= self.ask[g, 0]
-        for r in range(1, self.resources):
+        for r in self._rows[g]:
             mask &= self.free[r] >= self.ask[g, r]
         allowed = self.allowed[g]
         if allowed is not None:
@@ -152,14 +193,16 @@ class Rooms:
     def fits_somewhere(self) -> Mask:
         """Per group, whether some node has room for one more pod."""
         useful = self.free[0] >= self.least_ask[0]
-        for r in range(1, self.resources):
+        for r in range(1, self._shared):
             useful &= self.free[r] >= self.least_ask[r]
         nodes = useful.nonzero()[0]
         if not len(nodes):
             return np.zeros(self.count, dtype=np.bool_)
         mask = self.free[0, nodes][:, None] >= self.asks[0]
-        for r in range(1, self.resources):
+        for r in range(1, self._shared):
             mask &= self.free[r, nodes][:, None] >= self.asks[r]
+        for r in range(self._shared, self.resources):
+            mask[:, self.asks[r] > 0] &= (self.free[r, nodes] > 0)[:, None]
         if self._admits is not None:
             mask &= self._admits[self._class[:, None], nodes].T
         return np.asarray(mask.any(axis=0), dtype=np.bool_)
@@ -167,8 +210,10 @@ class Rooms:
     def taking(self, slots: Ints, groups: Ints) -> Mask:
         """Per group asked, whether a pod fits once one of the pods of some slots has left."""
         rows = self.asks[0, groups][:, None] <= self.offer[0, slots]
-        for r in range(1, self.resources):
+        for r in range(1, self._shared):
             rows &= self.asks[r, groups][:, None] <= self.offer[r, slots]
+        for r in range(self._shared, self.resources):
+            rows[self.asks[r, groups] > 0] &= self.offer[r, slots] > 0
         if self._slot_admits is not None:
             rows &= self._slot_admits[self._class[groups][:, None], slots]
         return np.asarray(rows.any(axis=1), dtype=np.bool_)
@@ -182,7 +227,7 @@ class Rooms:
     def makes_room(self, g: int) -> Mask:
         """Per slot, whether a pod of a group fits once one of the slot's has left."""
         row = self.offer[0] >= self.ask[g, 0]
-        for r in range(1, self.resources):
+        for r in self._rows[g]:
             row &= self.offer[r] >= self.ask[g, r]
         if self._slot_admits is not None:
             row &= self._slot_admits[self._class[g]]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 
 from kantopt.problem.cluster import Spot
@@ -11,9 +12,12 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, Role
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
+from kantopt.search.neighbours import Neighbours
 from kantopt.verify.step import Loads
 
 NO_LIMIT = 2**60
+MOST_KINS = 48
+"""Sets of pods that neighbours tell apart from others, the largest first: each is a row of room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,8 @@ class Group:
     """The pods that may come and go are members of a gang beyond its minimum."""
     begins: bool
     """One member is a gang's minimum: what comes after the first pod is beyond it."""
+    kin: int | None
+    """Number of those of whom neighbours say the same; ``None`` if they say nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +69,13 @@ class Scope:
     """Those that can run short, in the order of requests and room."""
     apart: tuple[frozenset[int], ...]
     """The sets that keep apart, in the order of what follows the resources there."""
+    others: tuple[tuple[int, Spot, int], ...]
+    """Pod set, spot and pods of those in no group that neighbours look at."""
 
     def like(self, other: Scope) -> bool:
         """Whether the same groups have the same room, wherever their pods are."""
-        return self.room == other.room and [_bounds(g) for g in self.groups] == [
-            _bounds(g) for g in other.groups
-        ]
+        same = self.room == other.room and self.others == other.others
+        return same and list(map(_bounds, self.groups)) == list(map(_bounds, other.groups))
 
     def placement(self, counts: list[dict[int, int]]) -> Placement:
         """Return the placement with these pods of each group on each node.
@@ -107,11 +114,13 @@ def _bounds(group: Group) -> tuple[tuple[int, ...], int, int]:
 def scope_of(instance: Instance, start: Placement) -> Scope:
     """Find the groups; pods of other roles stay where ``start`` has them."""
     fixed, free = _fixed_jobs(instance), freedom_of(instance)
+    felt = neighbours_of(instance)
+    kins, crowded = _kins(instance, felt, free)
     roles = [
         (job, role, podsets)
         for job in instance.jobs
         for role in job.roles
-        for podsets in _parts(instance, start, role, free)
+        for podsets in _parts(instance, start, role, free, free.close | crowded)
     ]
     active = {s for _, _, podsets in roles for s in podsets}
     loads = Loads.of(instance, _without(start, active))
@@ -133,11 +142,37 @@ def scope_of(instance: Instance, start: Placement) -> Scope:
             total,
             [int(podsets[0] in those) for those in apart],
             free,
+            kins.get(podsets[0]),
             fixed=job.index in fixed,
         )
         for job, role, podsets in roles
     )
-    return Scope(instance, start, groups, (*room, *rows), tuple(kept), apart)
+    others = tuple(
+        (s, spot, pods)
+        for s, spots in enumerate(start.podsets)
+        if s not in active and felt.concern(s)
+        for spot, pods in sorted(spots.items())
+    )
+    return Scope(instance, start, groups, (*room, *rows), tuple(kept), apart, others)
+
+
+def neighbours_of(instance: Instance) -> Neighbours:
+    """Count nobody yet: what neighbours say, but for sets that keep apart node by node."""
+    return Neighbours(instance, freedom_of(instance).apart)
+
+
+def _kins(
+    instance: Instance, felt: Neighbours, free: Freedom
+) -> tuple[dict[int, int], frozenset[int]]:
+    """Number those of whom neighbours say the same, by pod set; return also those left out."""
+    found: dict[Hashable, list[int]] = defaultdict(list)
+    for podset in instance.podsets:
+        s = podset.index
+        if felt.concern(s) and s not in free.close and not free.fixed(s):
+            found[felt.kin(s)].append(s)
+    sets = sorted(found.values(), key=lambda each: -sum(instance.podsets[s].count for s in each))
+    kins = {s: k for k, each in enumerate(sets[:MOST_KINS]) for s in each}
+    return kins, frozenset(s for each in sets[MOST_KINS:] for s in each)
 
 
 def _room_apart(instance: Instance, start: Placement, others: Collection[int]) -> tuple[int, ...]:
@@ -180,7 +215,7 @@ def _fixed_jobs(instance: Instance) -> set[int]:
 
 
 def _parts(
-    instance: Instance, start: Placement, role: Role, free: Freedom
+    instance: Instance, start: Placement, role: Role, free: Freedom, tied: frozenset[int]
 ) -> list[tuple[int, ...]]:
     """Pod sets of a role that make groups: together where running pods may move, else apart."""
     open_sets = []
@@ -188,7 +223,7 @@ def _parts(
         podset = instance.podsets[s]
         spots = (*podset.current, *start.podsets[s])
         if not (
-            s in free.tied_otherwise
+            s in tied
             or (podset.running and podset.job in instance.together)
             or podset.devices
             or free.fixed(s)
@@ -210,6 +245,7 @@ def _group(
     total: list[int],
     apart: list[int],
     free: Freedom,
+    kin: int | None,
     *,
     fixed: bool,
 ) -> Group:
@@ -249,4 +285,5 @@ def _group(
         most=most,
         surplus=stands and not fixed,
         begins=needed == 1 and not fixed,
+        kin=kin,
     )

@@ -17,6 +17,7 @@ from kantopt.search.chains.improve import OPERATORS
 from kantopt.search.chains.improve import improve as chains
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.scope import scope_of
+from kantopt.search.columns.least import least_disruption
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
@@ -270,3 +271,28 @@ def faults(instance: Instance, packing: Packing) -> bool:
     """Whether the judge finds pods that came where others do not bear them."""
     rules = (Rule.ANTI_AFFINITY, Rule.SPREAD, Rule.AFFINITY)
     return bool(check(instance, packing.scope.placement(packing.snapshot()), rules))
+
+
+def test_bounds_of_columns_which_leave_neighbours_out_hold() -> None:
+    told = 0
+    for seed in range(30):
+        instance = drawn(seed, "counts")
+        tiers = tiers_of(instance)
+        optimum, found = best(instance)
+        assert found is not None
+        for start in (instance.current, found):
+            values = [measure(instance, start, tiers)]
+            bounds: list[tuple[int, int, tuple[int, ...]]] = []
+            least_disruption(
+                instance,
+                tiers,
+                start,
+                BRIEF,
+                found=lambda better, v=values, i=instance, t=tiers: v.append(measure(i, better, t)),
+                bound=lambda t, b, v=values, told=bounds: told.append((t, b, v[-1])),
+            )
+            for t, bound, locks in bounds:
+                if all(x <= y for x, y in zip(optimum[:t], locks, strict=False)):
+                    assert bound <= optimum[t]
+            told += len(bounds)
+    assert told >= 5

@@ -68,9 +68,9 @@ def improve(
 ) -> None:
     """Look for better placements near the best until the time is up or nothing is left to gain.
 
-    Only pods that stand for themselves change places: those without devices, topology, spread and
-    affinity. Of those that only keep apart a node holds one. Pods of gangs move; of one that
-    stands, members beyond its minimum come and go, too.
+    Only pods without devices change places that nobody asks to be near each other, in a domain or
+    by affinity, unless to pods that stay. Pods of gangs move; of one that stands, members beyond
+    its minimum come and go, too.
 
     Parameters
     ----------

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from ortools.sat.python import cp_model
 
 SOLVED = (cp_model.OPTIMAL, cp_model.FEASIBLE)
+NEVER = 86_400.0
+"""Seconds that nobody waits, for calls that are limited by work alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from kantopt.clock import Deadline, elapsed
 from kantopt.planning.messages import search_task
 from kantopt.planning.news import News
 from kantopt.planning.solver_process import NO_TIME, SolverProcess
-from kantopt.planning.touches import come_nearer, counts_changes, spare
+from kantopt.planning.touches import come_nearer, spare
 from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import changes_tier
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Technique
 from kantopt.search.schedule import BESIDE, REPAIR
@@ -47,7 +48,7 @@ def search_together(run: Run, forbidden: tuple[Placement, ...] = ()) -> Incumben
     # The exact search has its last word before: then that is the time limit, too.
     run.search_end = until_last_word(searching)
     deadline = searching
-    if counts_changes(incumbent):
+    if changes_tier(incumbent.tiers) is not None:
         deadline = searching.share(1 - shares.RETURNING)
     beside = False
     late = not incumbent.optimal and deadline.over() and not deadline.deterministic

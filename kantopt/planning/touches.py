@@ -5,7 +5,7 @@ from __future__ import annotations
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.schema.model import Metric
+from kantopt.problem.tiers import changes_tier
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.schedule import RETURNING, SPARING
 
@@ -27,14 +27,14 @@ def spare(instance: Instance, incumbent: Incumbent, deadline: Deadline) -> None:
 
 def come_nearer(incumbent: Incumbent, last: Placement | None, deadline: Deadline) -> None:
     """Undo differences to an earlier plan that no objective needs, where the model counts them."""
-    if last is None or not counts_changes(incumbent) or incumbent.missing or incumbent.optimal:
+    if (
+        last is None
+        or changes_tier(incumbent.tiers) is None
+        or incumbent.missing
+        or incumbent.optimal
+    ):
         return
     if incumbent.tally.may(RETURNING):
         from kantopt.search.nearer import nearer
 
         nearer(incumbent, last, deadline.cuts, RETURNING.name)
-
-
-def counts_changes(incumbent: Incumbent) -> bool:
-    """Whether a tier counts what differs from the last plan."""
-    return any(tier.metric is Metric.CHANGES_TO_PLAN for tier in incumbent.tiers)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -285,6 +285,11 @@ def _costs_one(instance: Instance, podset: PodSet) -> bool:
     if job.all_victims:
         return job.disruption_cost == 1 and sum(role.count for role in job.roles) == 1
     return podset.disruption_cost == 1
+
+
+def changes_tier(tiers: Sequence[Tier]) -> int | None:
+    """Place of the tier that counts what differs from the last plan, if there is one."""
+    return next((i for i, t in enumerate(tiers) if t.metric is Metric.CHANGES_TO_PLAN), None)
 
 
 def _speaks(instance: Instance, objective: Objective) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kantopt.clock import elapsed
 from kantopt.errors import UsageError
+from kantopt.problem.tiers import changes_tier
 from kantopt.schema.hints import did_you_mean
 from kantopt.search.engine.technique import Technique, Turn
 from kantopt.shares import FIRST_TIERS, WHOLE
@@ -53,6 +54,15 @@ def _close_enough(desk: Desk) -> str:
     ):
         return "nothing is known to be spread"
     return _nothing_new(SQUEAKY_WHEEL.name)(desk)
+
+
+def _near_enough(desk: Desk) -> str:
+    i = changes_tier(desk.tiers)
+    if i is None:
+        return "there is no last plan, or its objective is not asked for"
+    if desk.incumbent.values[i] <= desk.incumbent.floor(i):
+        return "as near to the last plan as can be"
+    return _nothing_new(PROXIMITY.name)(desk)
 
 
 def _least_disruption(desk: Desk) -> str:
@@ -123,6 +133,13 @@ NEIGHBOURHOODS = Technique(
     "neighbourhoods", "large neighbourhood search (Shaw 1998)", "solver", "neighbourhoods:nearby"
 )
 CP_SAT = Technique("cp-sat", "constraint programming", "solver", "cp_sat:whole")
+PROXIMITY = Technique(
+    "proximity",
+    "proximity search (Fischetti and Monaci 2014)",
+    "solver",
+    "proximity:nearest",
+    _near_enough,
+)
 
 # -- the schedule
 
@@ -146,6 +163,7 @@ FIRST = (
     Turn(CONTENT_COLUMNS, 0.95),  # tiers of slots are mostly closed by it
     Turn(COVERING, 0.25),
     Turn(CP_SAT, 0.25, by_work=True),  # small questions are proved by then
+    Turn(PROXIMITY, 0.1, by_work=True),
 )
 """In the solver's process, once."""
 IN_TURN = (
@@ -155,6 +173,7 @@ IN_TURN = (
     Turn(DISRUPTION_COLUMNS, 0.6),  # needs its time and then changes a lot
     Turn(NEIGHBOURHOODS, 0.4),
     Turn(CP_SAT, 0.4),
+    Turn(PROXIMITY, 0.2),
 )
 """There as well, again and again until nothing is left to gain or the time is up."""
 IDLE = 0.01

@@ -9,7 +9,7 @@ from kantopt.clock import Deadline, elapsed
 from kantopt.cp.around import Around
 from kantopt.cp.descent import descend
 from kantopt.cp.model import PlacementModel
-from kantopt.cp.solver import Effort
+from kantopt.cp.solver import NEVER, Effort
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Rule
 from kantopt.search.engine.desk import Desk
@@ -26,7 +26,6 @@ FADING = 0.9
 LEAST_MERIT = 0.05
 WORK_PER_SECOND = 0.5
 """Deterministic seconds of the solver per second, for runs that must be repeatable."""
-_NEVER = 86_400.0
 
 
 def nearby(desk: Desk, deadline: Deadline) -> None:
@@ -113,7 +112,7 @@ class Neighbourhoods:
         model = PlacementModel(self._instance, rules=rules, around=Around(best.placement, nodes))
         seed = self._rng.randrange(2**31)
         if self._deadline.deterministic:
-            effort = Effort(_NEVER, seed, seconds * WORK_PER_SECOND)
+            effort = Effort(NEVER, seed, seconds * WORK_PER_SECOND)
         else:
             left = max(seconds - (elapsed() - began), seconds / 2)
             effort = Effort(min(left, self._deadline.remaining()), seed)

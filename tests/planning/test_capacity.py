@@ -363,3 +363,27 @@ def test_a_copy_fits_where_explain_has_a_place_for_the_job(block: int) -> None:
             assert fits == FITS.get(gentlest, (False, False)), (seed, name)
             seen.add(fits)
     assert len(seen) > 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "fits"),
+    [
+        (job(gpus=2), 8),
+        (job(pods=2, gpus=2, topologyRequest={"required": "rack"}), 4),
+        (
+            {"name": "j", "podSets": [{"count": 1, "requests": {GPU: 2}, "name": n} for n in "ab"]},
+            4,
+        ),
+        (job(), 0),
+    ],
+    ids=["single", "gathered", "several", "none"],
+)
+def test_however_late_it_is_what_fits_as_it_stands_is_counted(
+    wanted: dict[str, Any], fits: int
+) -> None:
+    asked = replace(HALF_FREE, pending=question([], [], [wanted]).pending)
+    found = count(asked, seconds=-1.0)
+    assert [room.jobs for room in found.rooms] == [fits] * 3
+    assert all(room.bound >= fits and room.moves == 0 for room in found.rooms)
+    shown = max((level.jobs or 0) for level in found.levels)
+    assert found.rooms[0].jobs >= shown

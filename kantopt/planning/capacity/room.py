@@ -18,12 +18,14 @@ from kantopt.problem.tiers import Tier
 from kantopt.search.construct import construct
 from kantopt.search.known import Bound
 from kantopt.search.reasons import first_reason
+from kantopt.search.sequence import sequence
 from kantopt.search.strategy import Strategy
 from kantopt.shares import (
     CAPACITY_ALL,
     CAPACITY_MOVES,
     CAPACITY_NOW,
     CAPACITY_SLOTS,
+    LEAST,
     WRITING_CAPACITY,
 )
 from kantopt.verify.metrics import measure
@@ -67,11 +69,19 @@ class Search:
     cut: bool = False
     """The clock or a signal has ended it."""
 
-    def nothing(self) -> Found:
-        """Return what is known before anything is looked at."""
-        form = self.copies.counted(0)
-        current = self.copies.asked(form, 0).current
-        return Found(0, self.most, 0, True, form, current)
+    def as_it_stands(self, most: int, deadline: Deadline) -> Found:
+        """Place copies, of at most ``most``, one after the other: done however late it is.
+
+        Copies that are counted are placed within moments; of others what takes no longer.
+        """
+        form = self._form(most, 0)
+        instance = self.copies.asked(form, 0)
+        until = Deadline(None) if form.pods else deadline.at_least(LEAST)
+        placement = construct(instance, until, Strategy.BEST_FIT)
+        if sequence(instance, placement) is None:
+            placement = instance.current
+        unplaced = measure(instance, placement, unplaced_tier(instance))[0]
+        return Found(form.copies_at(instance, unplaced), most, 0, True, form, placement)
 
     def rooms(
         self, most_now: int | None, moves: int | None, deadline: Deadline, spent: float
@@ -92,38 +102,39 @@ class Search:
     ) -> tuple[Found, Found, Found]:
         """What fits with fewer moves fits with more."""
         most = self.most if most_now is None else min(self.most, most_now)
-        now = self.room(0, most, deadline.share(CAPACITY_NOW))
+        now = self.as_it_stands(most, deadline)
+        if not now.proved:
+            now = self.room(0, now, deadline.share(CAPACITY_NOW))
         if now.proved and now.jobs == self.most:
             return now, now, now
         limited = moves is not None
         until = deadline.share(CAPACITY_ALL) if limited else deadline
-        every = _better(self.room(None, self.most, until), now)
+        every = _better(self.room(None, replace(now, bound=self.most), until), now)
         if moves is None or (every.proved and every.moves <= moves):
             some = every
         elif moves == 0:
             some = now
         else:
-            some = _better(self.room(moves, every.bound, deadline), now)
+            some = _better(self.room(moves, replace(now, bound=every.bound), deadline), now)
             every = _better(every, some)
             if some.proved and some.jobs == every.jobs and every.proved:
                 every = some
         some = some.bounded(every.bound)
         return now.bounded(some.bound), some, every
 
-    def room(self, moves: int | None, most: int, deadline: Deadline) -> Found:
-        """Place as many copies as fit, of at most ``most``, where so many pods may move."""
-        nothing = self.nothing().bounded(most)
-        if not most or deadline.cuts():
-            return nothing
+    def room(self, moves: int | None, known: Found, deadline: Deadline) -> Found:
+        """Place as many copies as fit, of at most the bound, where so many pods may move."""
+        if not known.bound or deadline.cuts():
+            return known
         freed = None
         if moves != 0 and self.copies.pods and not self.copies.gathered:
             share = deadline.share(CAPACITY_SLOTS)
             freed = free_slots(self.copies, moves, self.options, self._begin, share)
         if freed is not None and freed.most_pods is not None:
-            nothing = nothing.bounded(freed.most_pods // self.copies.pods)
-        form = self._form(nothing.bound, moves)
-        found = self._placed(form, self.copies.asked(form, moves), nothing, freed, deadline)
-        return found if found.jobs > nothing.jobs else nothing.bounded(found.bound)
+            known = known.bounded(freed.most_pods // self.copies.pods)
+        form = self._form(known.bound, moves)
+        found = self._placed(form, self.copies.asked(form, moves), known, freed, deadline)
+        return found if found.jobs > known.jobs else known.bounded(found.bound)
 
     def _form(self, most: int, moves: int | None) -> Form:
         """Counted where a copy may lie anywhere or nothing moves, named while they are few.

@@ -150,10 +150,10 @@ def show(document: Part, *, wide: bool = False) -> str:
     """Lay an answer out as the command line does, as plain text."""
     from kantopt.report.blocks import Screen, render
     from kantopt.report.layouts import blocks_of
-    from kantopt.report.words import blocks_in_words_of, source_of
+    from kantopt.report.words import words_for
 
     blocks = blocks_of(document, wide=wide)
-    return render(blocks_in_words_of(source_of(document), blocks), Screen())
+    return render(words_for(document).of_blocks(blocks), Screen())
 
 
 def _raws(source: Source | Question, number: int) -> list[RawDocument]:

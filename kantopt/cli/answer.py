@@ -56,7 +56,7 @@ def write_plan(
                 further=run.blocks(),
                 domains=domains,
                 level=level,
-                source=shown.source,
+                words=shown.words,
             )
         blocks = []
         if result is not None:

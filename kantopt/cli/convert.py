@@ -79,6 +79,8 @@ def convert(
     stderr, and in the notes of a trace.
     """
     from kantopt.cli.progress import Progress
+    from kantopt.cli.spoken import speak
+    from kantopt.report.words import words_about
 
     check_output_file(output_file, files)
     how = opt.import_as(gated, pending, topology)
@@ -100,6 +102,7 @@ def convert(
 
             converted = convert_files(source, files, how)
             documents: list[Part] = [converted.snapshot, converted.pending]
+            speak(words_about(source, converted.snapshot, converted.pending.jobs))
             notes = converted.notes
         else:
             from kantopt.planning.convert_trace import Recorded, convert_trace
@@ -127,7 +130,9 @@ def _export(
     verbose: bool,
 ) -> int:
     from kantopt.cli.progress import Progress
+    from kantopt.cli.spoken import speak
     from kantopt.planning.convert import SOURCES, export
+    from kantopt.report.words import words_about
 
     if output in ("json", "yaml") and output_file is None:
         expected = "-O FILE beside it: for what --to writes, and this for what comes out different"
@@ -137,6 +142,8 @@ def _export(
         raise UsageError(f"--from {source}: found a trace, expected {one_of(SOURCES)} with --to")
     with Progress(verbose=verbose, quiet=quiet):
         exported = export(to, files, read, how)
+    if read is not None:
+        speak(words_about(read))
     emit(exported.text, output_file)
     if output == "json" or output == "yaml":
         emit(dumped(exported.report(to), output))

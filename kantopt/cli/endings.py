@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from kantopt.cli.output import LogForm, complain, emit, log_form_of
 from kantopt.cli.signals import INTERRUPTED, Terminated, quit_on_signals
+from kantopt.cli.spoken import speak
 from kantopt.cli.version import version_text
 from kantopt.clock import Stop
 from kantopt.errors import BadDataError, KantoptError, Problem, StdoutError, SystemRefusesError
@@ -30,6 +31,7 @@ def run(arguments: Sequence[str], dispatch: Callable[[list[str]], int] | None = 
     """
     verbose = "-v" in arguments or "--verbose" in arguments
     form = log_form_of(arguments)
+    speak(None)
     try:
         with quit_on_signals():
             code = (dispatch or _dispatch)(list(arguments))

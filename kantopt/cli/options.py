@@ -221,6 +221,7 @@ def import_as(
     labels
         Pod labels to keep.
     """
+    from kantopt.cli.spoken import speak_of
     from kantopt.planning.question import Import, lifted
 
     return Import(
@@ -230,4 +231,5 @@ def import_as(
         frozenset(labels),
         lifted(disturb or (), model),
         tuple(assume or ()),
+        speak_of,
     )

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Literal
 
+from kantopt.cli.spoken import spoken
 from kantopt.clock import elapsed, rfc3339, utc_now
 from kantopt.errors import CannotCreateError, KantoptError, StdoutError, UsageError
 
@@ -70,8 +71,9 @@ def _write(stream: IO[str], data: bytes, text: str) -> None:
 def complain(kind: str, messages: Iterable[str], form: LogForm = "text") -> None:
     """Say something on stderr, one line a message; a stderr that is gone stops nothing.
 
-    In the form ``json`` each line is an object: ``time``, ``t`` (seconds since the process began),
-    ``event`` (the kind) and ``message``.
+    It is put into the words of the cluster that was read. In the form ``json`` each line is an
+    object, in our words: ``time``, ``t`` (seconds since the process began), ``event`` (the kind)
+    and ``message``.
     """
     if form == "json":
         for message in messages:
@@ -88,7 +90,7 @@ def complain(kind: str, messages: Iterable[str], form: LogForm = "text") -> None
 
     with contextlib.suppress(OSError, ValueError):
         for message in messages:
-            for line in message.splitlines() or [""]:
+            for line in spoken(message).splitlines() or [""]:
                 print(f"kantopt: {kind}: {escaped(line)}", file=sys.stderr)
         sys.stderr.flush()
 

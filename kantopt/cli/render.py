@@ -117,7 +117,9 @@ _NOT_FOR_KAI = (
 
 
 def _plan(files: list[str]) -> "Plan":
+    from kantopt.cli.spoken import speak
     from kantopt.errors import BadDataError, Problem
+    from kantopt.report.words import words_for
     from kantopt.schema.files import load_native
     from kantopt.schema.plan import Plan
 
@@ -126,30 +128,34 @@ def _plan(files: list[str]) -> "Plan":
     if len(plans) != 1:
         kinds = ", ".join(sorted(str(raw.data["kind"]) for raw, _ in pairs))
         raise BadDataError([Problem(pairs[0][0].file, "", kinds, "one Plan")])
+    speak(words_for(plans[0]))
     return plans[0]
 
 
 def _picture(files: list[str], how: "Import") -> tuple[str, tuple[str, ...]]:
+    from kantopt.cli.spoken import words_of
     from kantopt.planning.pictures import picture_of
     from kantopt.planning.question import judging_model, read_question
     from kantopt.report.picture import svg
 
     question = read_question(files, how)
-    return svg(picture_of(question, judging_model(question, None))), question.notes
+    picture = picture_of(question, judging_model(question, None))
+    return svg(picture, words_of(question)), question.notes
 
 
 def _page(files: list[str], how: "Import") -> tuple[str, tuple[str, ...]]:
+    from kantopt.cli.spoken import words_of
     from kantopt.planning.pictures import picture_of
     from kantopt.planning.question import judging_model, read_question
     from kantopt.report.pages import answer_page, cluster_page
 
     question = read_question(files, how)
     picture, notes = picture_of(question, judging_model(question, None)), question.notes
-    source = "" if question.read_as is None else question.read_as.source
+    words = words_of(question)
     if question.plan is None:
-        return cluster_page(picture, notes, source=source), notes
+        return cluster_page(picture, notes, words=words), notes
     domains, level = domains_read(question)
     page = answer_page(
-        question.plan, picture, notes=notes, source=source, domains=domains, level=level
+        question.plan, picture, notes=notes, words=words, domains=domains, level=level
     )
     return page, notes

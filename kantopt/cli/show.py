@@ -33,7 +33,7 @@ def show(
     """
     from kantopt.errors import BadDataError, Problem
     from kantopt.report.layouts import LAYOUTS
-    from kantopt.report.words import source_of
+    from kantopt.report.words import words_for
     from kantopt.schema.consistency import check_documents
     from kantopt.schema.files import load_raw
     from kantopt.schema.published import PUBLISHED
@@ -47,5 +47,5 @@ def show(
     document = validate(raws[0], document_class(raws[0], kinds))
     if problems := check_documents([(raws[0], document)]):
         raise BadDataError(problems)
-    replace(shown, source=source_of(document)).answer(document)
+    replace(shown, words=words_for(document)).answer(document)
     return 0

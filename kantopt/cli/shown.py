@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kantopt.cli.options import Colour, Form
 from kantopt.cli.output import STDOUT, LogForm, check_output_file, complain, dumped, emit, format_of
+from kantopt.report.words import OURS, Words
 
 if TYPE_CHECKING:
     from kantopt.planning.question import Question
@@ -26,20 +27,20 @@ class Shown:
     color: Colour
     quiet: bool
     log_form: LogForm = "text"
-    source: str = ""
-    """What the cluster was read from, for the words of tables; as ``readAs`` of a plan."""
+    words: Words = OURS
+    """What tables and pages are put into."""
 
     def of(self, question: Question) -> Shown:
         """Return the same for an answer about a question that has been read."""
-        read_as = question.read_as
-        return self if read_as is None else replace(self, source=read_as.source)
+        from kantopt.cli.spoken import words_of
+
+        return replace(self, words=words_of(question))
 
     def on_screen(self, blocks: Sequence[Block], *, to_file: bool) -> str:
-        """Render blocks for stdout, or plainly for a file, in the words of the source."""
+        """Render blocks for stdout, or plainly for a file, in the words of their cluster."""
         from kantopt.cli.screen import on_screen
-        from kantopt.report.words import blocks_in_words_of
 
-        return on_screen(blocks_in_words_of(self.source, blocks), self.color, to_file=to_file)
+        return on_screen(self.words.of_blocks(blocks), self.color, to_file=to_file)
 
     def laid_out(
         self,
@@ -55,7 +56,7 @@ class Shown:
             return self.on_screen(blocks, to_file=to_file)
         from kantopt.report.pages import blocks_page
 
-        return blocks_page(what, blocks, picture and picture(), source=self.source)
+        return blocks_page(what, blocks, picture and picture(), words=self.words)
 
     @property
     def in_table(self) -> bool:
@@ -130,7 +131,7 @@ class Shown:
 
                 drawn = picture() if picture is not None else None
                 return answer_page(
-                    document, drawn, seek=seek, notes=notes, source=self.source, **about
+                    document, drawn, seek=seek, notes=notes, words=self.words, **about
                 )
             noted = {"notes": notes} if warnings else {}
             blocks = blocks_of(document, wide=form == "wide", **noted, **about)
@@ -141,15 +142,13 @@ class Shown:
             self.warn(warnings, notes)
 
     def warn(self, warnings: Sequence[str], notes: Collection[str]) -> None:
-        """Say warnings on stderr; for people what was noted when reading is one line."""
+        """Say warnings on stderr; for people what was noted when reading is one line, or wide."""
         if self.quiet or not warnings:
             return
-        if self.log_form == "text":
+        if self.log_form == "text" and self.form != "wide":
             from kantopt.report.brief import notes_in_a_line
-            from kantopt.report.words import in_words_of
 
             warnings = notes_in_a_line(warnings, notes)
-            warnings = [in_words_of(self.source, text) for text in warnings]
         complain("warning", warnings, self.log_form)
 
 

@@ -193,6 +193,7 @@ def simulate(
             cells = run_sweep(
                 asked, grid_how, axes, _ms(warm_up) or 0, workers, deadline.stop, progress
             )
+            shown = shown.of(asked.question)
             write_sweep(cells, shown, tables)
             shown.warn(asked.question.notes, asked.question.notes)
             stopped = deadline.stop.signal
@@ -231,6 +232,7 @@ def simulate(
     if signal is not None:
         notes.append(_interrupted(histories, len(names)))
     simulation = simulation.model_copy(update={"notes": (*simulation.notes, *notes)})
+    shown = shown.of(asked.question)
     shown.answer(simulation)
     _write_folders(simulation, histories, tables, pictures)
     shown.warn(asked.question.notes, asked.question.notes)

@@ -76,7 +76,7 @@ def verify(
     bad data, 66 missing input.
     """
     from kantopt.cli.progress import Progress
-    from kantopt.report.words import source_of
+    from kantopt.report.words import words_for
 
     inputs = (*files, certificate, *(after or ()), *(against or ()))
     shown = asked_for(output, output_file, color, quiet=quiet, inputs=inputs)
@@ -114,7 +114,7 @@ def verify(
 
         with progress:
             verdict = judge(files, model, how)
-    _write(verdict, replace(shown, source=source_of(verdict)))
+    _write(verdict, replace(shown, words=words_for(verdict)))
     return 12 if verdict.findings else 0
 
 

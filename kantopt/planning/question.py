@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -50,6 +50,8 @@ class Import:
     """Causes that keep no pod where it is, by name."""
     assume: tuple[str, ...] = ()
     """Names of what is not modelled and taken for granted: of Kubernetes objects or not."""
+    heard: Callable[[Question], None] | None = field(default=None, compare=False)
+    """Who is told at once what was read: what follows may be refused in words about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     model = next(
         (resolve_model(doc, raw.file) for raw, doc in pairs if isinstance(doc, Model)), None
     )
-    return Question(
+    question = Question(
         source=snapshots[0][0].file,
         snapshot=snapshot,
         pending=tuple(pending),
@@ -191,6 +193,9 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         aside=() if read is None else read.aside,
         read_as=_read_as(how, foreign),
     )
+    if how.heard is not None:
+        how.heard(question)
+    return question
 
 
 def _as_before(how: Import, plans: Sequence[Plan]) -> tuple[Import, bool]:

@@ -11,6 +11,7 @@ from kantopt.report.page import page
 from kantopt.report.simulation_pictures import simulation_pictures
 from kantopt.report.terminal import pending_table, plan_sections
 from kantopt.report.units import plural
+from kantopt.report.words import OURS, Words
 from kantopt.schema.base import Part
 from kantopt.schema.certificate import Certificate
 from kantopt.schema.picture import Picture
@@ -25,7 +26,7 @@ def answer_page(
     seek: str = "",
     notes: Sequence[str] = (),
     further: Sequence[Block] = (),
-    source: str = "",
+    words: Words = OURS,
     **about: Any,
 ) -> str:
     """Write an answer of a kind that ``LAYOUTS`` has as a page.
@@ -43,14 +44,14 @@ def answer_page(
         What was noted when the cluster was read.
     further
         Blocks that the caller has to add.
-    source
-        What the cluster was read from, for the words.
+    words
+        What the page is put into.
     about
         What the layout takes beside the document; for plans, domains and level alone.
     """
     if isinstance(document, Plan):
         return _page(
-            "plan", picture, *plan_sections(document, **about), notes, further, source=source
+            "plan", picture, *plan_sections(document, **about), notes, further, words=words
         )
     blocks = blocks_of(document, wide=True, **about)
     drawings: Sequence[str] = ()
@@ -65,7 +66,7 @@ def answer_page(
         further=further,
         drawings=drawings,
         of="the better plan" if better else "",
-        source=source,
+        words=words,
         seek=seek,
     )
 
@@ -88,10 +89,10 @@ def blocks_page(
     return _page(what, picture, blocks[:cut], blocks[cut:], **about)
 
 
-def cluster_page(picture: Picture, notes: Sequence[str] = (), *, source: str = "") -> str:
+def cluster_page(picture: Picture, notes: Sequence[str] = (), *, words: Words = OURS) -> str:
     """Write the page of a cluster as it stands: what is on it, and who waits why."""
     pending = list(pending_table(picture.waiting, None))
-    return _page("the cluster", picture, _as_it_stands(picture), pending, notes, source=source)
+    return _page("the cluster", picture, _as_it_stands(picture), pending, notes, words=words)
 
 
 def _page(
@@ -104,7 +105,7 @@ def _page(
     drawings: Sequence[str] = (),
     of: str = "",
     seek: str = "",
-    source: str = "",
+    words: Words = OURS,
 ) -> str:
     fault: tuple[Block, ...] = ()
     name = ""
@@ -123,7 +124,7 @@ def _page(
         drawings=drawings,
         of=of,
         seek=seek,
-        source=source,
+        words=words,
     )
 
 

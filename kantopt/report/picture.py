@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape
 
 from kantopt.report.blocks import escaped
 from kantopt.report.units import in_unit, plural, unit_name
+from kantopt.report.words import OURS, Words
 from kantopt.schema.picture import Bar, Fate, Picture, Pods, Stay
 from kantopt.schema.quantity import CLAIMED
 
@@ -42,9 +43,9 @@ _PATTERNS = (
 )
 
 
-def svg(picture: Picture) -> str:
+def svg(picture: Picture, words: Words = OURS) -> str:
     """Draw a picture as one SVG document with text that can be searched and read on hovering."""
-    drawing = _Drawing(picture)
+    drawing = _Drawing(picture, words)
     width, height = drawing.size
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -79,9 +80,10 @@ def _key_width(said: str) -> float:
 class _Drawing:
     """Where everything goes: boxes side by side in rows, as wide as a page is."""
 
-    def __init__(self, picture: Picture) -> None:
+    def __init__(self, picture: Picture, words: Words) -> None:
         self.picture = picture
-        self.notes = picture_notes(picture)
+        self.words = words
+        self.notes = [words.of(note) for note in picture_notes(picture)]
         self.drawn = {bar.name: r for bar in picture.bars if (r := picture.drawn(bar)) is not None}
         """Resource by which each node is drawn."""
         bars = [bar for bar in picture.bars if bar.name in self.drawn]
@@ -105,14 +107,14 @@ class _Drawing:
         sides = 2 if picture.planned else 1
         headline = max((len(name) for name, _ in self.grouped), default=0) * _LETTER + 2 * _PAD
         self.box = max(self.left + sides * _BAR + (sides - 1) * _GAP + _PAD, headline)
-        self.keys = _keys(picture)
+        self.keys = [(words.of(said), fill) for said, fill in _keys(picture)]
         self.columns = self._columns()
         boxes = self.columns * (self.box + _GAP)
         wide = _GAP + max(boxes, sum(_key_width(said) for said, _ in self.keys), 510.0)
         self.legend = (62.0 if picture.planned else 48.0) + 15.0 * len(self.notes)
         self.foot = self.legend + sum(high + _GAP for high in self._heights(self.columns)) + _GAP
         """Where the boxes end."""
-        self.waiting_lines = _waiting(picture, int((wide - 2 * _GAP) / _LETTER))
+        self.waiting_lines = _waiting(picture, words, int((wide - 2 * _GAP) / _LETTER))
         below = 15.0 * (1 + len(self.waiting_lines)) + _GAP if self.waiting_lines else 0.0
         self.size = (wide, self.foot + below)
 
@@ -210,7 +212,7 @@ class _Drawing:
         yield (
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{self.thick}" '
             f'fill="{"url(#barred)" if bar.marks else "#fff"}" stroke="#b5bdc4" '
-            f'stroke-width=".5"><title>{_text(told)}</title></rect>'
+            f'stroke-width=".5"><title>{_text(self.words.of(told))}</title></rect>'
         )
         at = x
         for (pods, fate), count in pieces.items():
@@ -223,7 +225,7 @@ class _Drawing:
             yield (
                 f'<rect x="{at:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{self.thick}" '
                 f'fill="{self._fill(pods, fate)}" stroke="#fff" stroke-width=".5">'
-                f"<title>{_text(told)}</title></rect>"
+                f"<title>{_text(self.words.of(told))}</title></rect>"
             )
             at += wide
         if unit == "milli-GPU" and self.named:
@@ -260,7 +262,7 @@ def _pieces(stays: Sequence[Stay], *, after: bool) -> dict[Piece, int]:
     return found
 
 
-def _waiting(picture: Picture, letters: int) -> list[str]:
+def _waiting(picture: Picture, words: Words, letters: int) -> list[str]:
     """Jobs that wait, the most important first, with the reason, in lines of so many letters."""
     waiting = sorted(picture.waiting, key=lambda item: -item.priority)
     lines = []
@@ -269,7 +271,7 @@ def _waiting(picture: Picture, letters: int) -> list[str]:
             f"{item.job}, priority {item.priority}, {item.pods} of {item.wanted} pods: "
             f"{item.rule}: {item.message}"
         )
-        lines += textwrap.wrap(text, letters, max_lines=_LINES, subsequent_indent=_INDENT)
+        lines += textwrap.wrap(words.of(text), letters, max_lines=_LINES, subsequent_indent=_INDENT)
     more = len(waiting) - _LISTED
     return [*lines, f"and {more} more"] if more > 0 else lines
 

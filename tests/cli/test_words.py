@@ -55,3 +55,63 @@ def test_a_page_is_in_the_words_of_slurm(cli: Cli, tmp_path: Path) -> None:
     assert '"pod":"task"' in text
     assert "tasks fit" in text
     assert "pods fit" not in text
+
+
+def test_messages_are_in_the_words_of_slurm_and_those_for_programs_in_ours(cli: Cli) -> None:
+    done = cli("plan", *SLURM, "--for", "team-a/1", "--engine", "fast")
+    assert done.code == 64
+    assert "of which all tasks run" in done.err
+    assert not OURS.findall(done.err)
+    news = cli("plan", *SLURM, "--for", "team-a/1", "--engine", "fast", "--log-format", "json")
+    assert "of which all pods run" in news.err
+    after = cli("plan", "--for", "batch/backfill", *NATIVE).err
+    assert "of which all pods run" in after, "the next command speaks as its own input wants it"
+
+
+def test_what_conversion_notes_is_in_the_words_of_slurm(cli: Cli, tmp_path: Path) -> None:
+    done = cli("convert", "--from", "slurm", *SLURM, "-O", str(tmp_path / "cluster.yaml"))
+    assert "all of their tasks would restart" in done.err
+    assert not OURS.findall(done.err)
+
+
+def test_pictures_pages_and_simulations_are_in_the_words_of_slurm(cli: Cli, tmp_path: Path) -> None:
+    assert cli("plan", *SLURM, "--engine", "fast", "-O", str(tmp_path / "plan.json")).code == 0
+    for files in (SLURM, [*SLURM, str(tmp_path / "plan.json")]):
+        drawn = cli("render", "--to", "svg", *files)
+        assert drawn.code == 0
+        assert "1 of 1 tasks:" in drawn.out
+        assert not OURS.findall(drawn.out + drawn.err)
+    page = cli("render", "--to", "html", *SLURM).out
+    assert '"marks":["drained"]' in page
+    assert '"states":["not ready","drained"' in page
+    assert '"holdsJob":["JOB","JOB/COMPONENT"' in page
+    (tmp_path / "trace.yaml").write_text(TRACE)
+    done = cli("simulate", *SLURM, str(tmp_path / "trace.yaml"), "--policy", "fifo", "-o", "wide")
+    assert done.code == 0
+    assert "all of their tasks would restart" in done.err
+    assert not OURS.findall(done.out + done.err)
+
+
+def test_a_switch_that_is_called_pod_keeps_its_name(cli: Cli, tmp_path: Path) -> None:
+    for name in SLURM:
+        text = Path(name).read_text()
+        (tmp_path / Path(name).name).write_text(
+            re.sub(r"\bleaf1\b", "pod", text).replace("leaf[1-2]", "pod,leaf2")
+        )
+    asked = ("--pods", "2", "--gpus", "1", "-o", "wide", "--time-limit", "60")
+    done = cli("capacity", *map(str, tmp_path.iterdir()), *asked)
+    assert done.code == 0
+    assert re.search(r"^spine/pod +\d", done.out, re.MULTILINE)
+    assert "a slot is room for one task" in done.out
+    assert OURS.findall(done.out) == ["pod"]
+
+
+NATIVE = [str(ROOT / "instances/quickstart" / name) for name in ("snapshot.yaml", "jobs.yaml")]
+TRACE = """\
+apiVersion: kantopt/v1alpha1
+kind: Trace
+metadata: {name: one}
+jobs:
+- {name: a, arrival: 0s, duration: 1m, podSets: [{count: 1, requests: {nvidia.com/gpu: 1}}]}
+- {name: b, arrival: 30s, duration: 1m, podSets: [{count: 1, requests: {nvidia.com/gpu: 1}}]}
+"""

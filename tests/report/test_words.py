@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from kantopt.report.blocks import Listing, Paragraph, Table
-from kantopt.report.words import blocks_in_words_of, in_words_of
+from kantopt.report.words import OURS, Words, words_about
+from kantopt.schema.snapshot import ClusterSnapshot
+
+SLURM = Words("slurm")
 
 
 @pytest.mark.parametrize(
@@ -23,17 +26,49 @@ from kantopt.report.words import blocks_in_words_of, in_words_of
     ],
 )
 def test_words_of_kubernetes_are_said_as_slurm_says_them(ours: str, slurms: str) -> None:
-    assert in_words_of("slurm", ours) == slurms
-    assert in_words_of("kubernetes", ours) == in_words_of("", ours) == ours
+    assert SLURM.of(ours) == slurms
+    assert Words("kubernetes").of(ours) == OURS.of(ours) == ours
 
 
 @pytest.mark.parametrize(
     "name", ["team/pod", "pod/1", "pod-1", "gpu-pod", "pods.example", "podium", "example.com/pods"]
 )
 def test_names_in_which_such_a_word_stands_are_left_alone(name: str) -> None:
-    assert in_words_of("slurm", f"node {name} would need 2 pods") == (
-        f"node {name} would need 2 tasks"
-    )
+    assert SLURM.of(f"node {name} would need 2 pods") == (f"node {name} would need 2 tasks")
+
+
+@pytest.mark.parametrize("name", ["pod", "pods", "tainted", "podset", "node pods", "my pod 7"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "leaf {} holds 2 pods",
+        "2 pods of x: on {}, n2",
+        "{0}: pods wait",
+        "3 pods -> {0}; Pods of {0} go",
+        "{}",
+    ],
+)
+def test_a_name_that_is_such_a_word_stays_as_it_is(name: str, text: str) -> None:
+    words = words_about("slurm", cluster_with(name))
+    said = {"2 pods": "2 tasks", "3 pods": "3 tasks", "Pods": "Tasks"}
+    if name != "pods":
+        said["pods wait"] = "tasks wait"
+    expected = text
+    for ours, slurms in said.items():
+        expected = expected.replace(ours, slurms)
+    assert words.of(text.format(name)) == expected.format(name)
+
+
+@pytest.mark.parametrize("noun", ["node", "leaf", "switch", "queue", "block", "domain", "level"])
+def test_what_is_named_behind_its_noun_stays_where_no_names_are_known(noun: str) -> None:
+    assert SLURM.of(f"of {noun} pod: 2 pods") == f"of {noun} pod: 2 tasks"
+
+
+def cluster_with(name: str) -> ClusterSnapshot:
+    """Return a cluster in which a leaf has a name."""
+    node = {"name": "n1", "labels": {"topology.slurm/leaf": name}, "allocatable": {"cpu": 1}}
+    head = {"apiVersion": "kantopt/v1alpha1", "kind": "ClusterSnapshot"}
+    return ClusterSnapshot.model_validate({**head, "nodes": (node,)})
 
 
 @pytest.mark.parametrize(
@@ -41,7 +76,7 @@ def test_names_in_which_such_a_word_stands_are_left_alone(name: str) -> None:
     ["uncordon=n7", "taint=n1", "job:nvidia.com/gpu=8", "request=nvidia.com/gpu:4", "pods=2"],
 )
 def test_what_somebody_is_to_type_is_left_alone(edit: str) -> None:
-    assert in_words_of("slurm", f"try --what-if {edit}, then pods fit") == (
+    assert SLURM.of(f"try --what-if {edit}, then pods fit") == (
         f"try --what-if {edit}, then tasks fit"
     )
 
@@ -49,7 +84,7 @@ def test_what_somebody_is_to_type_is_left_alone(edit: str) -> None:
 def test_all_texts_of_blocks_are_said_so() -> None:
     table = Table("PODS", ("PODS", "WHY"), (("1", "a pod"),), frozenset({0}), ("warn",))
     blocks = [Paragraph("2 pods", "good", 2), table, Listing("BY POD", ("pods wait",))]
-    assert blocks_in_words_of("slurm", blocks) == [
+    assert SLURM.of_blocks(blocks) == [
         Paragraph("2 tasks", "good", 2),
         Table("TASKS", ("TASKS", "WHY"), (("1", "a task"),), frozenset({0}), ("warn",)),
         Listing("BY TASK", ("tasks wait",)),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from kantopt.report.blocks import Block, Paragraph, Table, escaped
 from kantopt.report.page.columns import picture_columns
 from kantopt.report.picture import in_use
-from kantopt.report.words import blocks_in_words_of, in_words_of
+from kantopt.report.words import OURS, Words
 from kantopt.schema.picture import Picture
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 _SCRIPTS = ("model.js", "tiles.js", "cards.js", "panel.js", "tables.js", "page.js")
 """Parts of the script, in their order."""
+_STATES = ("not ready", "cordoned", "to be emptied", "tainted")
+"""What the marks of nodes begin with, which the map's legend lists."""
+_HOLD_JOBS = ("JOB", "JOB/PODSET", "FOR")
+"""Heads of columns with names of jobs, which find them on the map."""
 _ROWS = 100
 """Rows of a table that are in the markup; the script has the others."""
 
@@ -39,7 +43,7 @@ def page(
     drawings: Sequence[str] = (),
     of: str = "",
     seek: str = "",
-    source: str = "",
+    words: Words = OURS,
 ) -> str:
     """Write a page.
 
@@ -59,17 +63,19 @@ def page(
         What the map shows, where that is not plain.
     seek
         What the map's search is for when the page opens.
-    source
-        What the cluster was read from: the page is in its words.
+    words
+        What the page is put into.
     """
-    lead, rest = blocks_in_words_of(source, lead), blocks_in_words_of(source, rest)
+    lead, rest = words.of_blocks(lead), words.of_blocks(rest)
     heads = [block for block in lead if isinstance(block, Paragraph)]
     first = heads[0] if heads else Paragraph(what)
     tables = [block for block in (*lead, *rest) if isinstance(block, Table)]
     data = {
-        "picture": None if picture is None else picture_columns(picture, source),
+        "picture": None if picture is None else picture_columns(picture, words),
         "seek": escaped(seek),
-        "pod": in_words_of(source, "pod"),
+        "pod": words.of("pod"),
+        "states": [words.of(state) for state in _STATES],
+        "holdsJob": [words.of(head) for head in _HOLD_JOBS],
         "tables": [_further_rows(table) for table in tables],
     }
     style, script = _text_of("page.css"), "\n".join(map(_text_of, _SCRIPTS))
@@ -81,7 +87,7 @@ def page(
         number={id(table): i for i, table in enumerate(tables)},
         rows=_ROWS,
         picture=picture,
-        caption="" if picture is None else in_use(picture),
+        caption="" if picture is None else words.of(in_use(picture)),
         drawings=drawings,
         of=of,
         data=_as_json(data),

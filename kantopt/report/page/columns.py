@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from kantopt.report.blocks import escaped
 from kantopt.report.picture import amount, resource_name
-from kantopt.report.words import in_words_of
+from kantopt.report.words import OURS, Words
 from kantopt.schema.picture import Bar, Fate, Picture
 from kantopt.schema.quantity import is_bytes
 
@@ -33,10 +33,10 @@ class _Numbered(Generic[T]):
         return iter(self.numbers)
 
 
-def picture_columns(picture: Picture, source: str = "") -> dict[str, Any]:
+def picture_columns(picture: Picture, words: Words = OURS) -> dict[str, Any]:
     """Write a picture down for the script; what is the same of many is named once.
 
-    Reasons and states of nodes are put into the words of ``source``.
+    Reasons and states of nodes are put into ``words``.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def picture_columns(picture: Picture, source: str = "") -> dict[str, Any]:
             jobs((escaped(item.job), item.priority)),
             item.pods,
             item.wanted,
-            escaped(in_words_of(source, f"{item.rule}: {item.message}")),
+            escaped(words.of(f"{item.rule}: {item.message}")),
         )
         for item in picture.waiting
     ]
@@ -94,7 +94,7 @@ def picture_columns(picture: Picture, source: str = "") -> dict[str, Any]:
             "stays": [len(bar.stays) for bar in picture.bars],
         },
         "marked": [
-            (n, [marks(escaped(in_words_of(source, mark))) for mark in bar.marks])
+            (n, [marks(escaped(words.of(mark))) for mark in bar.marks])
             for n, bar in enumerate(picture.bars)
             if bar.marks
         ],

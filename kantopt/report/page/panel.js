@@ -81,7 +81,7 @@ function legend(model, view, act) {
   const count = (has) => model.nodes.filter(has).length;
   const pick = (text, has, look) => make("li", {}, make("button", { type: "button", class: "pick", onclick: () => act.seek(text) },
     look ? make("span", { class: `key ${look}`, "aria-hidden": "true" }) : null, `${text} `, make("span", { class: "dim" }, String(count(has)))));
-  const states = ["not ready", "cordoned", "to be emptied", "tainted"].filter((state) => model.marks.some((mark) => mark.startsWith(state)));
+  const states = given.states.filter((state) => model.marks.some((mark) => mark.startsWith(state)));
   const picks = states.map((state) => pick(state, (node) => node.marks.some((mark) => mark.startsWith(state)), "barred"));
   if (model.kinds.length > 1 && model.kinds.length <= 12) {
     picks.push(...model.kinds.filter(Boolean).map((kind) => pick(kind, (node) => node.kind === kind, "")));

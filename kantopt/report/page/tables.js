@@ -1,7 +1,7 @@
 // Tables: a filter, rows a hundred at a time, names of jobs that find them on the map.
 
 const BATCH = 100;
-const HOLDS_JOB = new Set(["JOB", "JOB/PODSET", "FOR"]), TINTED = new Set(["ACTION", "PROOF"]);
+const HOLDS_JOB = new Set(given.holdsJob), TINTED = new Set(["ACTION", "PROOF"]);
 
 function tableOf(table, jobs, act) {
   const body = table.tBodies[0];

@@ -116,6 +116,7 @@ class JobsReader:
             start_time=started[0] if started else None,
             last_checkpoint_time=last_checkpoint(pods, self._notes),
             min_runtime=min_runtime(pods, self._notes),
+            reservation=first.reservation,
             pod_sets=self._documents(sets, whole, stays, first),
         )
 

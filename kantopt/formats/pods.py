@@ -27,6 +27,7 @@ from kantopt.formats.view import View
 from kantopt.schema.features import Feature
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.quantity import from_base
+from kantopt.schema.reservation import Reservation
 from kantopt.schema.stays import Cause, Fixed
 
 
@@ -72,6 +73,8 @@ class Pod:
     workload: WorkloadRef | None
     shape: dict[str, Any]
     selects: frozenset[str]
+    reservation: Reservation | None = None
+    """Whose the room is for which it stands."""
     unit: str = ""
     """Name of the pods that go together with it, if any do."""
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from kantopt.errors import Problem
 from kantopt.formats.kubernetes_nodes import read_selector, read_term
 from kantopt.formats.pods import Pod
 from kantopt.formats.view import View
+from kantopt.schema.dump import dump_data
 from kantopt.schema.eligibility import affinity_matches
+from kantopt.schema.reservation import OwnedBy, ReservedFor
 from kantopt.schema.selection import selector_matches
 from kantopt.schema.snapshot import Node
 
@@ -19,29 +22,83 @@ _AFFINITY = "scheduling.koordinator.sh/reservation-affinity"
 _TERMS = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def is_owner(pod: Pod, reservation: View) -> bool:
-    """Whether a pod is one that a reservation names: one of its owners, by all that it tells."""
-    return any(_is(pod, owner) for owner in reservation.at("spec").list("owners"))
+def read_owners(reservation: View) -> tuple[ReservedFor, ...]:
+    """Read whom a reservation is for."""
+    return tuple(map(_read_owner, reservation.at("spec").list("owners")))
 
 
-def _is(pod: Pod, owner: View) -> bool:
+def _read_owner(owner: View) -> ReservedFor:
     wanted, controller = owner.at("object"), owner.at("controller")
-    told = (
-        (wanted.text("namespace"), pod.namespace),
-        (wanted.text("name"), pod.ref.name),
-        (wanted.text("uid"), pod.ref.uid),
-        (controller.text("namespace"), pod.namespace),
-        (controller.text("kind"), pod.owner_kind),
-        (controller.text("name"), pod.owner_name),
-        (controller.text("uid"), pod.owner_uid),
+    selector = read_selector(owner.at("labelSelector")) if "labelSelector" in owner else None
+    keeper = None
+    if "controller" in owner:
+        keeper = OwnedBy(
+            namespace=controller.text("namespace"),
+            api_version=controller.text("apiVersion"),
+            kind=controller.text("kind"),
+            name=controller.text("name"),
+            uid=controller.text("uid"),
+        )
+    return ReservedFor(
+        namespace=wanted.text("namespace"),
+        name=wanted.text("name"),
+        uid=wanted.text("uid"),
+        controller=keeper,
+        label_selector=selector,
     )
-    if "controller" in owner and not pod.owner_name:
-        return False
+
+
+def owner_objects(owners: Iterable[ReservedFor]) -> list[dict[str, Any]]:
+    """Write owners as a reservation has them; :func:`read_owners` reads the same again."""
+    return list(map(_owner_object, owners))
+
+
+def _owner_object(owner: ReservedFor) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    told = {"namespace": owner.namespace, "name": owner.name, "uid": owner.uid}
+    if any(told.values()):
+        told = {"apiVersion": "v1", "kind": "Pod", **told}
+        made["object"] = {key: word for key, word in told.items() if word}
+    if owner.controller is not None:
+        keeper = owner.controller
+        told = {
+            "apiVersion": keeper.api_version,
+            "kind": keeper.kind,
+            "name": keeper.name,
+            "uid": keeper.uid,
+            "namespace": keeper.namespace,
+        }
+        # Two of them may not be missing in an owner reference, as a schema has it.
+        needed = ("apiVersion", "kind", "name", "uid")
+        made["controller"] = {key: word for key, word in told.items() if word or key in needed}
+    if owner.label_selector is not None:
+        made["labelSelector"] = dump_data(owner.label_selector)
+    return made
+
+
+def is_owner(pod: Pod, owners: Iterable[ReservedFor]) -> bool:
+    """Whether a pod is one of those that a reservation is for, by all that it tells of one."""
+    return any(_is(pod, owner) for owner in owners)
+
+
+def _is(pod: Pod, owner: ReservedFor) -> bool:
+    told = [
+        (owner.namespace, pod.namespace),
+        (owner.name, pod.ref.name),
+        (owner.uid, pod.ref.uid),
+    ]
+    if owner.controller is not None:
+        if not pod.owner_name:
+            return False
+        told += [
+            (owner.controller.namespace, pod.namespace),
+            (owner.controller.kind, pod.owner_kind),
+            (owner.controller.name, pod.owner_name),
+            (owner.controller.uid, pod.owner_uid),
+        ]
     if any(word and word != own for word, own in told):
         return False
-    if "labelSelector" not in owner:
-        return True
-    return selector_matches(read_selector(owner.at("labelSelector")), pod.labels)
+    return owner.label_selector is None or selector_matches(owner.label_selector, pod.labels)
 
 
 def wants_one(pod: Pod) -> bool:

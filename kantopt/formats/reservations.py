@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from kantopt.formats.kubernetes_jobs import Member
+from kantopt.formats.kubernetes_nodes import selector_keys
 from kantopt.formats.namespaces import Namespaces
 from kantopt.formats.nominated import Amounts, requests_of, take
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pods import Pod, read_pod
 from kantopt.formats.priorities import Priorities
-from kantopt.formats.reservation_owners import admits, is_owner, wants_one
+from kantopt.formats.reservation_owners import admits, is_owner, read_owners, wants_one
 from kantopt.formats.runtime import duration_seconds
 from kantopt.formats.view import View
 from kantopt.schema.eligibility import affinity_matches, barriers, tolerates
 from kantopt.schema.quantity import from_base, to_base
+from kantopt.schema.reservation import Reservation
 from kantopt.schema.snapshot import Node
 
 GROUP = "scheduling.koordinator.sh"
@@ -47,8 +49,7 @@ class _Room:
     name: str
     node: Node
     left: Amounts
-    once: bool
-    restricted: bool
+    told: Reservation
     open: bool
     """Whether it takes one more owner."""
 
@@ -128,28 +129,40 @@ def _room(view: View, nodes: Mapping[str, Node], now: str | None, notes: Notes) 
             node,
             # It counts as a pod of its node as long as it holds anything.
             {**left, "pods": 1},
-            once=spec.raw.get("allocateOnce") is not False,
-            restricted=spec.text("allocatePolicy") == "Restricted",
+            Reservation(
+                owners=read_owners(view),
+                once=spec.raw.get("allocateOnce") is not False,
+                restricted=spec.text("allocatePolicy") == "Restricted",
+                closed=closed,
+                until=_end(view),
+            ),
             open=not closed,
         )
     return None
 
 
 def _is_over(view: View, now: str | None) -> bool:
-    """Whether its time is over: ``expires``, else ``ttl`` since its creation (0: for ever)."""
+    """Whether its time is over."""
+    end = _end(view)
+    if now is None or end is None:
+        return False
+    return datetime.fromisoformat(end) <= datetime.fromisoformat(now)
+
+
+def _end(view: View) -> str | None:
+    """Return when its time is over: ``expires``, else ``ttl`` since its creation (0: for ever)."""
     spec, text = view.at("spec"), view.at("spec").text("ttl")
     created, expires = view.at("metadata").time("creationTimestamp"), spec.time("expires")
     seconds = duration_seconds(text)
     if text not in ("", "0") and seconds is None:
         spec.problem("ttl", "a duration such as 10m or 1h30m")
-    if now is None:
-        return False
-    moment = datetime.fromisoformat(now)
-    if expires is not None:
-        return datetime.fromisoformat(expires) <= moment
-    if not seconds or created is None:
-        return False
-    return (moment - datetime.fromisoformat(created)).total_seconds() >= seconds
+    if expires is not None or not seconds or created is None:
+        return expires
+    try:
+        end = datetime.fromisoformat(created) + timedelta(seconds=float(seconds))
+    except OverflowError:
+        return None  # beyond what a calendar can name
+    return end.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _placed(
@@ -164,7 +177,7 @@ def _placed(
     order = sorted(range(len(members)), key=lambda i: (-priorities.of(members[i].pod), i))
     for i in order:
         pod = members[i].pod
-        mine = [room for room in rooms if room.open and is_owner(pod, room.view)]
+        mine = [room for room in rooms if room.open and is_owner(pod, room.told.owners)]
         if pod.node or not mine:
             continue
         if not members[i].exists or any(pod.shape.get(name) for name in _LOOKS_AT_OTHERS):
@@ -193,9 +206,9 @@ def _enter(pod: Pod, room: _Room, free: Amounts) -> bool:
     inside = {r: min(n, room.left.get(r, 0)) for r, n in asks.items()}
     rest = {r: n for r, n in room.left.items() if r != "pods"}
     take(rest, inside)
-    ends = room.once or not any(rest.values())
+    ends = room.told.once or not any(rest.values())
     outside = {r: n - inside[r] for r, n in asks.items()} | {"pods": pods - ends}
-    if room.restricted and any(outside[r] for r in asks if r in room.left):
+    if room.told.restricted and any(outside[r] for r in asks if r in room.left):
         return False
     if any(n > free.get(r, 0) for r, n in outside.items() if n > 0):
         return False
@@ -213,7 +226,7 @@ def _staying(rooms: Iterable[_Room]) -> set[tuple[str, str]]:
     return {
         (owner.text("namespace") or "default", owner.text("name"))
         for room in rooms
-        if not room.once
+        if not room.told.once
         for owner in room.view.at("status").list("currentOwners")
     }
 
@@ -255,7 +268,21 @@ def _holder(room: _Room, notes: Notes) -> Pod:
     requests = {r: from_base(r, n) for r, n in sorted(room.left.items()) if n}
     shape = {**pod.shape, "requests": requests}
     ref = pod.ref.model_copy(update={"owner_kind": KIND, "owner_uid": pod.ref.uid})
-    return replace(pod, ref=ref, node=room.node.name, shape=shape, stays=("reserved",))
+    return replace(
+        pod,
+        ref=ref,
+        node=room.node.name,
+        shape=shape,
+        stays=("reserved",),
+        reservation=room.told,
+        selects=_looked_at(room.told),
+    )
+
+
+def _looked_at(told: Reservation) -> frozenset[str]:
+    """Label keys by which a reservation knows its owners: they are kept."""
+    selectors = (owner.label_selector for owner in told.owners)
+    return frozenset(key for found in selectors if found for key in selector_keys(found))
 
 
 def _named(reservation: View, template: View) -> View:

@@ -19,6 +19,7 @@ from kantopt.schema.base import (
     Timestamp,
 )
 from kantopt.schema.features import Feature
+from kantopt.schema.reservation import Reservation
 
 Requests = Annotated[
     dict[str, Quantity],
@@ -340,6 +341,10 @@ class Job(Part):
         description="groups of the pods of all pod sets, each a job NAME-0, NAME-1 ... that starts "
         "and goes whole, so that roles stay in the ratio of their counts; default: one job, by "
         "its own name",
+    )
+    reservation: Reservation | None = Field(
+        default=None,
+        description="whose the room is for which its only pod stands; none: it stands for itself",
     )
     pod_sets: tuple[PodSet, ...] = Field(min_length=1, description="roles of the job")
 

@@ -9,6 +9,7 @@ import pytest
 
 from kantopt.clock import Deadline, elapsed
 from kantopt.errors import BadDataError
+from kantopt.formats.exports import EXPORTS
 from kantopt.formats.reservation_owners import OURS
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
@@ -16,6 +17,7 @@ from kantopt.planning.question import Import, question_of
 from kantopt.render import koordinator
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument
+from kantopt.schema.yaml_text import parse_yaml
 from tests.formats.cluster_objects import Imported, Object, job, node, noted, pod, read, thing
 
 OWNERS = [{"labelSelector": {"matchLabels": {"app": "x"}}}]
@@ -95,28 +97,49 @@ def test_what_a_reservation_lacks_comes_from_its_node_unless_it_is_restricted() 
     assert "p" not in standing(read(node("a"), full, reservation(cpu="3"), owner("p")))
 
 
-@pytest.mark.parametrize(
-    ("owners", "is_one"),
-    [
-        ([{"object": {"namespace": "default", "name": "p"}}], True),
-        ([{"object": {"uid": "uid-p"}}], True),
-        ([{"object": {"name": "q"}}, {"object": {"name": "p"}}], True),
-        ([{"object": {"name": "p", "namespace": "other"}}], False),
-        ([{"controller": {"kind": "Job", "name": "p", "namespace": "default"}}], True),
-        ([{"controller": {"kind": "ReplicaSet", "name": "p"}}], False),
-        ([{"controller": {"uid": "Job/p"}}], True),
-        ([{"labelSelector": {"matchExpressions": [{"key": "app", "operator": "Exists"}]}}], True),
-        ([{"labelSelector": {"matchLabels": {"app": "y"}}}], False),
-        ([{"object": {"name": "p"}, "labelSelector": {"matchLabels": {"app": "y"}}}], False),
-        ([{}], True),
-        ([], False),
-    ],
-)
+ENTRIES: list[tuple[list[Any], bool]] = [
+    ([{"object": {"namespace": "default", "name": "p"}}], True),
+    ([{"object": {"uid": "uid-p"}}], True),
+    ([{"object": {"name": "q"}}, {"object": {"name": "p"}}], True),
+    ([{"object": {"name": "p", "namespace": "other"}}], False),
+    ([{"controller": {"kind": "Job", "name": "p", "namespace": "default"}}], True),
+    ([{"controller": {"kind": "ReplicaSet", "name": "p"}}], False),
+    ([{"controller": {"uid": "Job/p"}}], True),
+    ([{"labelSelector": {"matchExpressions": [{"key": "app", "operator": "Exists"}]}}], True),
+    ([{"labelSelector": {"matchLabels": {"app": "y"}}}], False),
+    ([{"object": {"name": "p"}, "labelSelector": {"matchLabels": {"app": "y"}}}], False),
+    ([{}], True),
+    ([], False),
+]
+
+
+@pytest.mark.parametrize(("owners", "is_one"), ENTRIES)
 def test_owners_are_those_that_one_of_the_entries_describes(
     owners: list[Any], is_one: bool
 ) -> None:
     found = read(node("a"), reservation(owners=owners), owner("p"))
     assert ("p" in standing(found)) is is_one
+
+
+@pytest.mark.parametrize("owners", [owners for owners, _ in ENTRIES])
+@pytest.mark.parametrize(
+    "more", [{}, {"allocateOnce": False, "allocatePolicy": "Restricted"}, {"unschedulable": True}]
+)
+def test_a_reservation_that_was_written_has_the_owners_it_had_and_no_others(
+    owners: list[Any], more: Object
+) -> None:
+    imported = read(node("a"), reservation(owners=owners, **more))
+    text, notes = EXPORTS["koordinator"].write(imported.snapshot, ())
+    listed = parse_yaml(text, "list")[0]["items"]
+    assert not [note for note in notes.lines() if "reservation" in note]
+    # All that could come and is no owner waits after it as before.
+    for more_pods in ([owner("p")], [owner("q")], [owner("p"), owner("q")], [owner("p", "9")]):
+        before = read(node("a"), reservation(owners=owners, **more), *more_pods)
+        after = read(*listed, *more_pods)
+        assert standing(after) == standing(before)
+        assert [item.name for item in after.pending.jobs] == [
+            item.name for item in before.pending.jobs
+        ]
 
 
 def test_a_pod_without_a_controller_is_of_none() -> None:

@@ -365,4 +365,26 @@ def test_reserved_room_is_written_as_a_reservation_and_not_as_the_pod_that_holds
     assert made["status"]["nodeName"] == held.pod_sets[0].assignments[0].node
     again = import_kubernetes(objects, file="again", levels=labels_of(imported.snapshot))
     assert again.snapshot.jobs == imported.snapshot.jobs
+    assert not [note for note in notes.lines() if OWNERLESS in note]
+    nobodys = held.model_copy(update={"reservation": None})
+    whole = imported.snapshot.model_copy(update={"jobs": (nobodys,)})
+    notes = EXPORTS["koordinator"].write(whole, imported.pending.jobs)[1]
     assert f"{OWNERLESS}: 1 (default/{held.name})" in notes.lines()
+
+
+def test_a_reservation_is_written_for_the_owners_that_it_had() -> None:
+    case = next(path for path in CASES if name_of(path) == "koordinator/reservation-owners")
+    imported = convert("kubernetes", [str(case)])
+    text, notes = EXPORTS["koordinator"].write(imported.snapshot, imported.pending.jobs)
+    specs = {
+        item["metadata"]["name"]: item["spec"]
+        for item in parse_yaml(text, "list")[0]["items"]
+        if item["kind"] == "Reservation"
+    }
+    keeper = {"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "uid-train"}
+    assert specs["shared"]["owners"] == [{"controller": {**keeper, "namespace": "team-a"}}]
+    assert specs["shared"]["allocateOnce"] is False
+    assert specs["kept"]["owners"] == [{"labelSelector": {"matchLabels": {"app": "nobody"}}}]
+    assert specs["kept"]["allocateOnce"] is True
+    assert specs["kept"]["expires"] == "2026-09-02T02:00:00Z"
+    assert not [note for note in notes.lines() if "reservation" in note.lower()]

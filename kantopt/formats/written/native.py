@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kantopt.formats.reservation_owners import owner_objects
 from kantopt.formats.reservations import GROUP, KIND
 from kantopt.formats.written.gangs import is_gang, label_of, minima
 from kantopt.formats.written.plain import Data, identity, thing
 from kantopt.formats.written.pods import Marks
 from kantopt.formats.written.system import System, Words
 from kantopt.schema.jobs import Job, PodSet
+from kantopt.schema.reservation import Reservation
 from kantopt.schema.snapshot import ClusterSnapshot
 
 
@@ -47,7 +49,7 @@ ANNOTATED = "gangs are told by annotations of their pods, not by a PodGroup"
 """What a note says of Koordinator's."""
 
 
-OWNERLESS = "reservations are written without their owners, whom no document tells"
+OWNERLESS = "reservations of which no document tells the owners are written for nobody"
 """What a note says of Koordinator's."""
 
 
@@ -61,7 +63,15 @@ def _reservation(job: Job, role: PodSet, node: str) -> Data:
     amounts = {name: str(n) for name, n in role.requests.items() if name != "pods"}
     box = {"name": "main", "image": "pause", "resources": {"requests": amounts}}
     template = {"metadata": {"namespace": job.namespace}, "spec": {"containers": [box]}}
-    made["spec"] = {"template": template, "owners": [], "ttl": "0"}
+    told = job.reservation or Reservation()
+    made["spec"] = {
+        "template": template,
+        "owners": owner_objects(told.owners),
+        "allocateOnce": told.once,
+        **({"allocatePolicy": "Restricted"} if told.restricted else {}),
+        **({"unschedulable": True} if told.closed else {}),
+        **({"expires": told.until} if told.until else {"ttl": "0"}),
+    }
     made["status"] = {"phase": "Available", "nodeName": node, "allocatable": amounts}
     return made
 
@@ -70,7 +80,8 @@ def _koordinator(snapshot: ClusterSnapshot, job: Job) -> Words:
     places = job.pod_sets[0].assignments
     if places and places[0].pods and places[0].pods[0].owner_kind == KIND:
         held = _reservation(job, job.pod_sets[0], places[0].node)
-        return Words([held], remark=OWNERLESS, has_pods=False)
+        remark = OWNERLESS if job.reservation is None else ""
+        return Words([held], remark=remark, has_pods=False)
     if not is_gang(job):
         return Words()
     prefix = "gang.scheduling.koordinator.sh"

@@ -29,7 +29,7 @@ def test_tables_of_what_slurm_prints_have_no_word_of_kubernetes(
     cli: Cli, command: list[str]
 ) -> None:
     done = cli(command[0], *SLURM, *command[1:])
-    assert done.code in (0, 3, 4), done.err
+    assert done.code in (0, 3, 4, 11), done.err
     assert not OURS.findall(done.out)
     assert not OURS.findall(done.err)
 

@@ -6,8 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from kantopt.formats.device_requests import DeviceClasses, NowhereError, Request, UnreadError
-from kantopt.formats.device_resources import DeviceResources, accepted, amounts
+from kantopt.formats.device_requests import (
+    Alike,
+    Asked,
+    DeviceClasses,
+    NowhereError,
+    Request,
+    UnreadError,
+)
+from kantopt.formats.device_resources import DeviceResources, accepted, amounts, counted
 from kantopt.formats.devices import Device, DeviceId, read_devices
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pod_claims import claims_of
@@ -50,16 +57,23 @@ class ClaimedDevices:
             if pod.at("status").text("phase") not in ("Succeeded", "Failed")
         ]
         reader = DeviceClasses(classes)
-        wanted = self._wanted(pods, reader if classes and slices else None)
-        devices = read_devices(slices) if any(wanted.values()) else ()
+        claimed = self._wanted(pods, reader if classes and slices else None)
+        devices = read_devices(slices) if any(asked.counts for asked in claimed.values()) else ()
         if devices is None:
             notes.add(_UNREAD.format("devices of a pool that names one twice"))
             return
-        told, unread = accepted({r for asks in wanted.values() for r in asks}, reader, devices)
-        for key, asks in wanted.items():
-            for cause in sorted({unread[request] for request in asks if request in unread}):
+        every = {request for asked in claimed.values() for request in asked.counts}
+        told, unread = accepted(every, reader, devices)
+        wanted: dict[_Key, Counter[Request]] = {}
+        for key, asked in claimed.items():
+            causes = {unread[request] for request in asked.counts if request in unread}
+            try:
+                if not causes:
+                    wanted[key] = counted(asked, told, devices)
+            except UnreadError as error:
+                causes.add(str(error))
+            for cause in sorted(causes):
                 notes.add(_UNREAD.format(cause), "/".join(key))
-        wanted = {key: asks for key, asks in wanted.items() if asks.keys() <= told.keys()}
         kinds = DeviceResources({r: told[r] for asks in wanted.values() for r in asks})
         self._names = frozenset(name for names in kinds.of_request.values() for name in names)
         self._share(devices, kinds, self._held(pods))
@@ -131,9 +145,7 @@ class ClaimedDevices:
             return node
         return node.model_copy(update={"allocatable": {**node.allocatable, **amounts(offers)}})
 
-    def _wanted(
-        self, pods: Iterable[View], reader: DeviceClasses | None
-    ) -> dict[_Key, Counter[Request]]:
+    def _wanted(self, pods: Iterable[View], reader: DeviceClasses | None) -> dict[_Key, Asked]:
         """Count what each pod that waits asks for, where all of it is read; what is not is noted.
 
         Without a reader nothing is.
@@ -141,7 +153,7 @@ class ClaimedDevices:
         users = Counter(claim.key for pod in pods for claim in claims_of(pod))
         found = {}
         for pod in pods:
-            key, total = _key_of(pod), Counter[Request]()
+            key, total, alike = _key_of(pod), Counter[Request](), tuple[Alike, ...]()
             keys = [claim.key for claim in claims_of(pod)]
             if pod.at("spec").text("nodeName"):
                 continue
@@ -156,7 +168,8 @@ class ClaimedDevices:
                 try:
                     if reader is None:
                         raise UnreadError(_NOTHING)
-                    total += reader.requests(self._claims[item])
+                    asked = reader.requests(self._claims[item])
+                    total, alike = total + asked.counts, alike + asked.alike
                     if users[item] > 1:
                         raise UnreadError("several pods that use it")
                 except NowhereError:
@@ -165,7 +178,7 @@ class ClaimedDevices:
                     read = False
                     self._notes.add(_UNREAD.format(error), "/".join(item))
             if read and key not in self._nowhere:
-                found[key] = total
+                found[key] = Asked(total, alike)
         return found
 
     def _held(self, pods: Iterable[View]) -> dict[DeviceId, _Holder]:

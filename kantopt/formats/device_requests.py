@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from kantopt.formats.cel_values import Name
 from kantopt.formats.view import View
 
 MOST_DEVICES = 32
@@ -33,6 +35,23 @@ class Request:
     """Its own expressions, beside those of the class."""
     tolerant: bool
     """Whether it tolerates any taint."""
+    whole: bool = False
+    """Whether it is for all devices of a node that it accepts (``allocationMode: All``)."""
+
+
+class Alike(NamedTuple):
+    """A constraint of a claim: devices for some of its requests have one value of an attribute."""
+
+    attribute: Name
+    requests: frozenset[Request]
+
+
+class Asked(NamedTuple):
+    """What claims ask for."""
+
+    counts: Counter[Request]
+    """Devices, of requests for all that there are 1 for each."""
+    alike: tuple[Alike, ...]
 
 
 class DeviceClasses:
@@ -46,7 +65,7 @@ class DeviceClasses:
         found = self._classes[request.device_class]
         return (*_selectors(found), *request.selectors)
 
-    def requests(self, claim: View) -> Counter[Request]:
+    def requests(self, claim: View) -> Asked:
         """Count the devices that a claim asks for.
 
         Raises
@@ -57,7 +76,6 @@ class DeviceClasses:
             If it asks in a way that is not modelled, or for too many.
         """
         devices = claim.at("spec", "devices")
-        found: Counter[Request] = Counter()
         bodies = [
             (item, item.at("exactly") if "exactly" in item else item)
             for item in devices.list("requests")
@@ -66,17 +84,20 @@ class DeviceClasses:
             name = body.text("deviceClassName")
             if name and name not in self._classes and not item.raw.get("firstAvailable"):
                 raise NowhereError
-        if devices.raw.get("constraints"):
-            raise UnreadError("constraints between devices")
         if _others(claim.at("spec"), {"devices"}):
             raise UnreadError(_LATER)
-        for item, body in bodies:
-            found += self._devices(item, body)
-        if found.total() > MOST_DEVICES:
+        requests = {item.text("name"): self._devices(item, body) for item, body in bodies}
+        if len(requests) < len(bodies):
+            raise UnreadError(_LATER)
+        alike = tuple(_constrained(requests, devices.list("constraints")))
+        counts: Counter[Request] = Counter()
+        for request, count in requests.values():
+            counts[request] += count
+        if counts.total() > MOST_DEVICES:
             raise UnreadError(f"more than {MOST_DEVICES} devices")
-        return found
+        return Asked(counts, alike)
 
-    def _devices(self, item: View, body: View) -> Counter[Request]:
+    def _devices(self, item: View, body: View) -> tuple[Request, int]:
         name, mode = body.text("deviceClassName"), body.text("allocationMode") or "ExactCount"
         count = 1 if "count" not in body else body.integer("count", 1, 2**63 - 1)
         if body.flag("adminAccess"):
@@ -84,18 +105,43 @@ class DeviceClasses:
         for field in ("firstAvailable", "capacity"):
             if item.raw.get(field) or body.raw.get(field):
                 raise UnreadError(field)
-        if mode != "ExactCount":
-            raise UnreadError(f"allocationMode {mode}" if mode == "All" else _LATER)
+        whole = mode == "All"
         known = self._classes.get(name)
         if (
             not count
+            or (mode != "ExactCount" and not whole)
             or known is None
             or _others(item, _REQUEST)
             or _others(body, _REQUEST)
             or _others(known, _CLASS)
         ):
             raise UnreadError(_LATER)
-        return Counter({Request(name, _selectors(body), bool(body.raw.get("tolerations"))): count})
+        tolerant = bool(body.raw.get("tolerations"))
+        return Request(name, _selectors(body), tolerant, whole), 1 if whole else count
+
+
+def _constrained(
+    requests: dict[str, tuple[Request, int]], constraints: Iterable[View]
+) -> Iterator[Alike]:
+    """Read constraints; the requests that they are on accept devices with the attribute only."""
+    groups = []
+    for item in constraints:
+        domain, slash, name = item.text("matchAttribute").partition("/")
+        names = item.strings("requests") or list(requests)
+        if not slash or _others(item, {"matchAttribute", "requests"}):
+            raise UnreadError("constraints other than matchAttribute")
+        if not requests.keys() >= set(names):
+            raise UnreadError(_LATER)
+        groups.append(((domain, name), names))
+        has = f'"{name}" in device.attributes["{domain}"]'
+        for each in names:
+            request, count = requests[each]
+            if request.whole:
+                raise UnreadError("a constraint on allocationMode All")
+            requests[each] = replace(request, selectors=(*request.selectors, has)), count
+    for attribute, names in groups:
+        if sum(requests[each][1] for each in names) > 1:
+            yield Alike(attribute, frozenset(requests[each][0] for each in names))
 
 
 def _selectors(view: View) -> tuple[str, ...]:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from kantopt.formats.cel import Selector
-from kantopt.formats.cel_values import CelError
-from kantopt.formats.device_requests import DeviceClasses, Request, UnreadError
+from kantopt.formats.cel_values import CelError, Unread
+from kantopt.formats.device_requests import (
+    MOST_DEVICES,
+    Alike,
+    Asked,
+    DeviceClasses,
+    Request,
+    UnreadError,
+)
 from kantopt.formats.devices import Device, DeviceId
 from kantopt.formats.hall import Kinds, binding_sets
 from kantopt.formats.kubernetes_nodes import bounded
@@ -47,11 +55,63 @@ def _members(request: Request, selectors: list[Selector], devices: Iterable[Devi
         if all(selector.accepts(device.facts) for selector in selectors):
             if device.odd:
                 raise UnreadError("devices about which more than their node decides")
+            if device.tainted and request.whole:
+                raise UnreadError("allocationMode All of devices with taints")
             if device.tainted and request.tolerant:
                 raise UnreadError("tolerations of devices with taints")
             if not device.tainted:
                 found.add(device.id)
     return frozenset(found)
+
+
+def counted(
+    asked: Asked, accepted: Mapping[Request, _Members], devices: Sequence[Device]
+) -> Counter[Request]:
+    """Count the devices that a pod asks for, on whichever node it is.
+
+    Raises
+    ------
+    UnreadError
+        If that depends on the node: one has more devices than another of which all are asked for,
+        or devices of several values of which one is asked for.
+    """
+    found = Counter[Request]()
+    for request, count in asked.counts.items():
+        size = _whole(accepted[request], devices) if request.whole else 1
+        found[request] += count * size
+    if any(request.whole for request in found) and found.total() > MOST_DEVICES:
+        raise UnreadError(f"more than {MOST_DEVICES} devices")
+    for alike in asked.alike:
+        _check_alike(alike, accepted, devices)
+    return found
+
+
+def _whole(members: _Members, devices: Sequence[Device]) -> int:
+    """Devices of each node that has any, which are all or none in use by who wants all."""
+    if any(device.partial for device in devices):
+        raise UnreadError("allocationMode All where slices of a pool are missing")
+    numbers = set(Counter(d.node for d in devices if d.id in members).values())
+    if len(numbers) > 1:
+        raise UnreadError("allocationMode All where nodes have different numbers of devices")
+    return max(numbers, default=1)
+
+
+def _check_alike(
+    alike: Alike, accepted: Mapping[Request, _Members], devices: Sequence[Device]
+) -> None:
+    """Check that all devices of a node that suit have one value: then nothing is asked of them.
+
+    Versions and lists, which are not read, count as different.
+    """
+    values: dict[str, tuple[type, object]] = {}
+    members = frozenset[DeviceId]().union(*(accepted[request] for request in alike.requests))
+    for device in devices:
+        if device.id in members:
+            value = device.facts.attributes[alike.attribute]
+            told = (type(value), value)
+            if isinstance(value, Unread) or values.setdefault(device.node, told) != told:
+                name = "/".join(alike.attribute)
+                raise UnreadError(f"matchAttribute {name}, which tells devices of a node apart")
 
 
 class DeviceResources:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -24,9 +25,12 @@ class Device:
     facts: Facts
     tainted: bool
     """Whether it is given only to requests that tolerate its taints."""
+    partial: bool
+    """Whether slices of its pool are missing."""
     odd: bool
     """Whether more than its node decides who may have it: several nodes reach it, it shares
-    counters with others, can be allocated twice or is bound to conditions."""
+    counters with others, can be allocated twice or is bound to conditions; or slices of its pool
+    are missing or older than others."""
 
 
 def read_devices(slices: Iterable[View]) -> tuple[Device, ...] | None:
@@ -45,12 +49,13 @@ def read_devices(slices: Iterable[View]) -> tuple[Device, ...] | None:
         for key in (pool, (*pool, node)):
             newest[key] = max(newest.get(key, age), age)
         parts.append((spec, pool, age, node))
-    found = [
-        device
-        for spec, pool, age, node in parts
-        if age == newest[*pool, node]
-        for device in _devices(spec, pool, node, odd=not node or age < newest[pool])
-    ]
+    seen = Counter((pool, age) for _, pool, age, _ in parts)
+    found = list[Device]()
+    for spec, pool, age, node in parts:
+        if age == newest[*pool, node]:
+            partial = seen[pool, age] < (spec.at("pool").integer("resourceSliceCount", 0) or 0)
+            odd = partial or not node or age < newest[pool]
+            found += _devices(spec, pool, node, partial=partial, odd=odd)
     names = {device.id for device in found}
     return tuple(found) if len(names) == len(found) else None
 
@@ -59,7 +64,9 @@ def _shared(spec: View) -> bool:
     return any(spec.raw.get(key) for key in ("allNodes", "nodeSelector", "perDeviceNodeSelection"))
 
 
-def _devices(spec: View, pool: tuple[str, str], node: str, *, odd: bool) -> Iterator[Device]:
+def _devices(
+    spec: View, pool: tuple[str, str], node: str, *, partial: bool, odd: bool
+) -> Iterator[Device]:
     for item in spec.list("devices"):
         body = item.at("basic") if "basic" in item else item
         more = {*item.raw, *body.raw} - _READ
@@ -69,6 +76,7 @@ def _devices(spec: View, pool: tuple[str, str], node: str, *, odd: bool) -> Iter
             node=node,
             facts=Facts(pool[0], _attributes(body, pool[0]), _capacity(body, pool[0])),
             tainted=any(effect != "None" for effect in effects),
+            partial=partial,
             odd=odd or any(item.raw.get(key) or body.raw.get(key) for key in more),
         )
 

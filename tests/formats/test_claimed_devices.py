@@ -252,3 +252,49 @@ def test_devices_that_are_claimed_count_as_no_gpus_whatever_their_class_is_calle
     instance = question_of([RawDocument("dump.json", 0, items)]).instance(MIXED)
     assert [podset.gpu_milli for podset in instance.podsets] == [0]
     assert {item.gpu_milli for item in instance.nodes} == {8000}
+
+
+WHOLE = exactly(None, allocationMode="All")
+
+
+def test_who_wants_all_devices_of_a_node_has_them_for_itself() -> None:
+    both = [*pair("p", WHOLE), *pair("q", WHOLE)]
+    assert sorted(places(*BASE, *both).values()) == ["a", "b"]
+    assert len(places(*BASE, *both, *pair("r", WHOLE))) == 2
+    runs = [user("r", on="a"), given(claim("r"), "a", "g0", by=("uid-r",))]
+    assert places(*BASE, *runs, *pair("p", WHOLE)) == {"p": "b"}
+    held = given(claim("h"), "b", "g1")
+    assert places(*BASE, *runs, held, *pair("p", WHOLE)) == {}
+    assert not left_out(*BASE, *runs, held, *pair("p", WHOLE))
+    assert places(*BASE, *pair("p", WHOLE, exactly())) == {}
+
+
+def test_all_devices_of_no_sort_are_on_no_node() -> None:
+    other = device_class("other", "device.driver == 'none'")
+    lost = pair("p", exactly(None, name="other", allocationMode="All"))
+    assert places(*BASE, other, *lost) == {}
+    assert not left_out(*BASE, other, *lost)
+
+
+def test_devices_of_one_value_are_taken_where_a_node_has_no_other() -> None:
+    offers = [
+        resource_slice("a", device("g0", model="x"), device("g1", model="x")),
+        resource_slice("b", device("g0", model="y"), {"name": "g1", "attributes": {}}),
+    ]
+    same = [{"matchAttribute": "gpu.x/model"}]
+    assert places(*NODES, device_class(), *offers, *pair("p", exactly(2), constraints=same)) == {
+        "p": "a"
+    }
+    free = [*pair("p", exactly(2)), *pair("q", exactly(2))]
+    assert sorted(places(*NODES, device_class(), *offers, *free).values()) == ["a", "b"]
+
+
+def test_a_constraint_is_on_the_requests_that_it_names() -> None:
+    offers = resource_slice("a", device("g0", model="x"), device("g1", model="x"), "g2")
+    small = [*NODES, device_class(), device_class("x", "device.attributes['gpu.x'].model == 'x'")]
+    two = (exactly(2, name="x"), exactly())
+    for names, placed in ((["r0"], True), (["r0", "r1"], False), ([], False)):
+        same = [{"matchAttribute": "gpu.x/model", "requests": names}]
+        claims = pair("p", *two, constraints=same)
+        assert (places(*small, offers, *claims) == {"p": "a"}) is placed
+        assert (left_out(*small, offers, *claims) == {"p"}) is not placed

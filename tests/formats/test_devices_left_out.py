@@ -24,9 +24,12 @@ from tests.formats.device_objects import (
     user,
 )
 
+WHOLE = exactly(None, allocationMode="All")
+SAME = {"matchAttribute": "gpu.x/model"}
+
 
 def test_a_class_that_is_not_there_is_found_on_no_node() -> None:
-    claims = pair("p", exactly(name="lost"), exactly(None, allocationMode="All"))
+    claims = pair("p", exactly(name="lost"), exactly(later="x"))
     assert places(*BASE, *claims) == {}
     assert not left_out(*BASE, *claims)
 
@@ -34,13 +37,17 @@ def test_a_class_that_is_not_there_is_found_on_no_node() -> None:
 @pytest.mark.parametrize(
     ("cause", "claims"),
     [
-        ("allocationMode All", pair("p", exactly(None, allocationMode="All"))),
+        (
+            "a constraint on allocationMode All",
+            pair("p", WHOLE, constraints=[{"matchAttribute": "gpu.x/model"}]),
+        ),
         ("adminAccess", pair("p", exactly(adminAccess=True))),
         ("firstAvailable", pair("p", {"firstAvailable": [exactly()]})),
         ("capacity", pair("p", exactly(capacity={"requests": {"size": "1"}}))),
         ("a field or a value", pair("p", exactly(later="x"))),
         ("a field or a value", pair("p", exactly(allocationMode="Some"))),
-        ("constraints", pair("p", exactly(2), constraints=[{"matchAttribute": "gpu.x/model"}])),
+        ("constraints", pair("p", exactly(2), constraints=[{"distinctAttribute": "gpu.x/m"}])),
+        ("a field", pair("p", exactly(2), constraints=[{**SAME, "requests": ["r1"]}])),
         ("more than 32 devices", pair("p", exactly(33))),
         (
             "a selector (gpu.x/lost is missing or not read)",
@@ -192,3 +199,65 @@ def test_what_has_the_wrong_type_is_reported_with_its_place(
         read(*NODES, *objects.values(), user("p"), *pair("q"))
     assert raised.value.problems
     assert all(problem.path.startswith("items[") for problem in raised.value.problems)
+
+
+def causes(*objects: Object) -> list[str]:
+    """Why claims are not read."""
+    told = [line for line in read(*objects).notes if "not read, because of" in line]
+    return [line.split("because of ")[1].split(":")[0] for line in told]
+
+
+@pytest.mark.parametrize(
+    ("cause", "offers"),
+    [
+        (
+            "allocationMode All where nodes have different numbers of devices",
+            [resource_slice("a", "g0"), resource_slice("b", "g0", "g1")],
+        ),
+        (
+            "allocationMode All where slices of a pool are missing",
+            [
+                resource_slice(
+                    "a", "g0", driver="other", pool={"name": "x", "resourceSliceCount": 2}
+                )
+            ],
+        ),
+        (
+            "allocationMode All of devices with taints",
+            [resource_slice("a", device("g0", taints=[{"key": "k", "effect": "NoExecute"}]))],
+        ),
+        (
+            "more than 32 devices",
+            [resource_slice("a", *(f"g{i}" for i in range(33)))],
+        ),
+    ],
+    ids=str,
+)
+def test_all_devices_of_a_node_are_not_read_where_that_is_no_number(
+    cause: str, offers: list[Object]
+) -> None:
+    objects = [*NODES, device_class(), *offers, *pair("p", WHOLE)]
+    assert left_out(*objects) == {"p"}
+    assert causes(*objects) == [cause]
+
+
+def test_devices_of_a_pool_of_which_slices_are_missing_are_not_read() -> None:
+    pool = {"name": "pool-a", "generation": 1, "resourceSliceCount": 2}
+    one, other = (resource_slice("a", name, pool=pool) for name in ("g0", "g1"))
+    assert left_out(*NODES, device_class(), one, *pair("p")) == {"p"}
+    assert places(*NODES, device_class(), one, other, *pair("p", exactly(2))) == {"p": "a"}
+
+
+@pytest.mark.parametrize("attribute", ["model", "release"])
+def test_a_value_that_tells_devices_of_a_node_apart_is_not_read(attribute: str) -> None:
+    release = {"model": {"string": "a"}, "release": {"version": "1.0.0"}}
+    models = [device("g0", model="a"), device("g1", model="b")]
+    devices = models if attribute == "model" else [device("g0", attributes=release)]
+    same = {"matchAttribute": f"gpu.x/{attribute}"}
+    objects = [*NODES, device_class(), resource_slice("a", *devices)]
+    objects += pair("p", exactly(2), constraints=[same])
+    assert left_out(*objects) == {"p"}
+    (cause,) = causes(*objects)
+    assert cause == f"matchAttribute gpu.x/{attribute}, which tells devices of a node apart"
+    # One device is like itself.
+    assert places(*objects[:-2], *pair("p", exactly(), constraints=[same])) == {"p": "a"}

@@ -25,6 +25,8 @@ def descend(
     values: Sequence[int],
     floors: Sequence[int],
     effort: Effort,
+    *,
+    linearization: int = 1,
 ) -> tuple[Placement | None, bool]:
     """Look for a placement that is better than ``start`` in the order of the tiers.
 
@@ -39,6 +41,8 @@ def descend(
         Of the tiers, for ``start``.
     floors
         Of the tiers, bounds: a tier that has reached its own is not open.
+    linearization
+        How much of the model CP-SAT's linear program has: 2, all of it, proves more and finds less.
 
     Returns
     -------
@@ -72,7 +76,7 @@ def descend(
     parameters = solver.parameters
     parameters.cp_model_probing_level = 0
     parameters.symmetry_level = 0
-    parameters.linearization_level = 1
+    parameters.linearization_level = linearization
     status = accepted(solver.solve(cp), cp, "a neighbourhood")
     if status not in SOLVED:
         return None, False

@@ -22,8 +22,10 @@ from kantopt.search.engine.desk import Desk
 
 MOST_NODES = 96
 """Most nodes of one solve; a question that has no more is solved as a whole as well."""
-_MORE_WORK = 0.5
-"""Where work is counted: what a solve may add to that of the search, as a share of it."""
+_MORE_WORK = 2.0
+"""Where work is counted: what a solve may have beside the search, in parts of what that has.
+
+That much takes about an eighth of the time limit."""
 
 
 def nearest(desk: Desk, deadline: Deadline) -> None:
@@ -57,7 +59,7 @@ def _solve(desk: Desk, i: int, nodes: set[int], deadline: Deadline) -> bool:
     effort = Effort(deadline.remaining(), seed)
     if work is not None:
         effort = Effort(NEVER, seed, work * _MORE_WORK)
-    found, closed = descend(model, desk.tiers, now, values, floors, effort)
+    found, closed = descend(model, desk.tiers, now, values, floors, effort, linearization=2)
     if found is not None:
         desk.found(found)
     return closed

@@ -4,8 +4,8 @@ A cluster of gangs (that of ``scripts/bench gangs``) in which some nodes are not
 tainted and some of another kind; a plan by the fast path; the page of both. Printed are bytes,
 seconds that the page took to be written, seconds from the start of loading until it can be used,
 messages of the console, addresses asked for beside the page's own, and serious faults that axe-core
-finds. Chromium and its driver are Debian's chromium and chromium-driver; axe-core is taken from
-the file that KANTOPT_AXE names.
+finds (tests/browser.py says which one). Chromium and its driver are Debian's chromium and
+chromium-driver.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kantopt.schema.jobs import JobList
 from kantopt.schema.snapshot import Node, Taint
 from scripts.bench.case import Documents
 from scripts.bench.gangs import kant
-from tests.browser import AXE, browser, console, faults, missing, opened, picture_of_page, requests
+from tests.browser import browser, console, faults, missing, opened, picture_of_page, requests
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = (12, 200, 2000, 10_000)
@@ -81,8 +81,6 @@ def main() -> None:
     asked = arguments.parse_args()
     if missing():
         sys.exit(f"not there: {missing()}")
-    if not AXE:
-        print("KANTOPT_AXE names no file of axe-core: faults are not looked for", file=sys.stderr)
     wrong = False
     with tempfile.TemporaryDirectory() as temporary, browser() as driver:
         folder = asked.keep or Path(temporary)
@@ -94,8 +92,8 @@ def main() -> None:
             ready = opened(driver, page)
             others = [url for url in requests(driver) if not url.startswith(("file:", "data:"))]
             said = console(driver)
-            found = faults(driver) if AXE else []
-            counts = f"{len(said):7}  {len(others):9}  {len(found) if AXE else '-':>6}"
+            found = faults(driver)
+            counts = f"{len(said):7}  {len(others):9}  {len(found):6}"
             size = page.stat().st_size
             print(f"{nodes:5} {size:10,}  {written:10.1f}  {ready:8.2f}  {counts}", flush=True)
             for line in (*said, *others, *found):

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,9 @@ _FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-AXE = os.environ.get("KANTOPT_AXE", "")
-"""File of axe-core (``axe.min.js`` of its npm package), which looks for faults of accessibility."""
+AXE = Path(os.environ.get("KANTOPT_AXE") or str(files("axe_core_python") / "axe.min.js"))
+"""File of axe-core, which looks for faults of accessibility: another one than the package's, or
+that."""
 
 
 def missing() -> str:
@@ -77,7 +79,7 @@ def requests(driver: WebDriver) -> list[str]:
 
 def faults(driver: WebDriver) -> list[str]:
     """Serious and critical faults that axe-core finds in the open page; it is at ``AXE``."""
-    driver.execute_script(Path(AXE).read_text(encoding="utf-8"))
+    driver.execute_script(AXE.read_text(encoding="utf-8"))
     found: dict[str, Any] = driver.execute_async_script(
         "const done = arguments[arguments.length - 1];"
         "axe.run(document, {resultTypes: ['violations']}).then(done);"

@@ -244,7 +244,6 @@ def test_a_simulation_has_its_tables_and_drawings(driver: WebDriver, pages: Path
         assert not found(driver, "#map")
 
 
-@pytest.mark.skipif(not browsers.AXE, reason="KANTOPT_AXE names no file of axe-core")
 @pytest.mark.parametrize("name", ["planned", "large", "certified", "explained", "simulated"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_serious_fault(driver: WebDriver, pages: Path, name: str, theme: str) -> None:

@@ -312,6 +312,11 @@ class Neighbours:
         """Domains of which each takes at most one pod of ``s``, by its own anti-affinity."""
         return [term.domains for term in self._terms(s) if s in term.owners and term.inside]
 
+    def bear(self, s: int, n: int) -> bool:
+        """Whether one more pod of ``s`` on a node offends nobody."""
+        admitted = self.admits(s)
+        return admitted is None or bool(admitted[n])
+
     def holds(self, podsets: Iterable[int]) -> bool:
         """Whether all that looks at some pod sets still holds."""
         return all(each.holds() for s in podsets for each in self._by_podset.get(s, ()))

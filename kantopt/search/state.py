@@ -97,7 +97,7 @@ class State:
             self.quotas.add(self.instance.jobs[podset.job].queue, podset.demand, self.placed[s])
             if self.neighbours.concern(s):
                 for spot, pods in spots.items():
-                    self.neighbours.add(s, spot.node, pods, arrival=not podset.running)
+                    self._meet(s, spot.node, pods, max(0, pods - podset.current.get(spot, 0)))
             for spot, pods in spots.items():
                 if not podset.running:
                     self.bound_on.setdefault(spot.node, {})[s, spot] = pods
@@ -185,10 +185,10 @@ class State:
         """
         for s in podsets:
             if self.neighbours.concern(s):
-                arrived = not self.instance.podsets[s].running and s not in self._standing
-                for spot, pods in self.spots[s].items() if arrived else ():
-                    self.neighbours.add(s, spot.node, -pods, arrival=True)
-                    self.neighbours.add(s, spot.node, pods, arrival=False)
+                current = self.instance.podsets[s].current
+                for spot, pods in self.spots[s].items() if s not in self._standing else ():
+                    arrived = max(0, pods - current.get(spot, 0))
+                    self._meet(s, spot.node, 0, -arrived)
                 if self.spots[s]:
                     self._standing.add(s)
                 else:
@@ -232,12 +232,11 @@ class State:
             left[r, n] -= pods * amount
         self._give_devices(s, spot, -pods, self.devices)
         self.quotas.add(self.instance.jobs[podset.job].queue, podset.demand, pods)
+        home, before = podset.current.get(spot, 0), self.spots[s].get(spot, 0)
+        more = max(0, before + pods - home) - max(0, before - home)
         if self.neighbours.concern(s):
-            arrival = not podset.running and s not in self._standing
-            self.neighbours.add(s, n, pods, arrival=arrival)
+            self._meet(s, n, pods, 0 if s in self._standing else more)
         if podset.running:
-            home, before = podset.current.get(spot, 0), self.spots[s].get(spot, 0)
-            more = max(0, before + pods - home) - max(0, before - home)
             if more:
                 _count(self.moved_on.setdefault(n, {}), (s, spot), more)
             self.pace.count(s, n, more, more - pods)
@@ -248,6 +247,13 @@ class State:
         else:
             _count(self.bound_on.setdefault(n, {}), (s, spot), pods)
         self.touched.append(n)
+
+    def _meet(self, s: int, n: int, pods: int, arrived: int) -> None:
+        """Let neighbours count pods on a node, so many of them as having arrived."""
+        if arrived:
+            self.neighbours.add(s, n, arrived, arrival=True)
+        if pods - arrived:
+            self.neighbours.add(s, n, pods - arrived, arrival=False)
 
     def changed_since(self, seen: int) -> Ints:
         """Return the nodes that changed since ``touched`` was so long; all, if that is shorter."""

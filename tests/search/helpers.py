@@ -19,6 +19,14 @@ from tests.verify.world import podset_of
 FOREVER = Deadline(None)
 
 
+class Witness(Incumbent):
+    """An incumbent that insists on what it is offered being legal."""
+
+    def offer(self, placement: Placement, *args: Any, **more: Any) -> bool:
+        assert check(self.instance, placement) == []
+        return super().offer(placement, *args, **more)
+
+
 def where(instance: Instance, placement: Placement, name: str) -> dict[str, int]:
     """Pods of a pod set by node; see ``podset_of`` for names."""
     found: dict[str, int] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 from kantopt.problem.instance import Instance
@@ -49,9 +50,18 @@ def few_moves(moves: int, *objectives: Any) -> Any:
 
 
 def full_cluster(
-    seed: int, nodes: int, gpus: int, running: int, pending: int, moves: int
+    seed: int,
+    nodes: int,
+    gpus: int,
+    running: int,
+    pending: int,
+    moves: int,
+    said: Callable[[random.Random], dict[str, Any]] = lambda _: {},
 ) -> Instance:
-    """Pods of random sizes that run wherever they fit, and pods that wait."""
+    """Pods of random sizes that run wherever they fit, and pods that wait; two nodes are a rack.
+
+    ``said`` draws what is said of a pod set besides.
+    """
     rng = random.Random(seed)
     cpu = {f"n{n}": rng.randint(4, 12) for n in range(nodes)}
     left = [(n, d) for n in cpu for d in range(gpus)]
@@ -79,5 +89,10 @@ def full_cluster(
         placed.append(gpu_job(f"r{i}", milli, asked, (n, devices), count))
     for i in range(pending):
         waiting.append(gpu_job(f"p{i}", rng.choice(SIZES[:5]), rng.randint(0, 4)))
-    machines = [gpu_node(n, gpus, cpu[n]) for n in cpu]
+    machines = [
+        {**gpu_node(n, gpus, cpu[n]), "labels": {"rack": f"r{i // 2}"}} for i, n in enumerate(cpu)
+    ]
+    saying = random.Random(seed)
+    for each in (*placed, *waiting):
+        each["podSets"][0].update(said(saying))
     return question(machines, placed, waiting).instance(few_moves(moves))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline
+from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
@@ -18,12 +19,12 @@ from kantopt.search.chains.improve import improve as chains
 from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.scope import scope_of
 from kantopt.search.columns.least import least_disruption
-from kantopt.search.engine.incumbent import Incumbent
+from kantopt.search.state import State
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.campaign import some
 from tests.oracle import best
-from tests.search.helpers import where
+from tests.search.helpers import Witness, where
 from tests.verify.world import Document, job, node, pods, question
 
 OBJECTIVES = ({"unplaced": {"unit": "pod"}}, {"evictions": {"by": "all"}}, "moves")
@@ -32,14 +33,6 @@ BRIEF = Deadline(1.0, deterministic=True)
 
 def ask(nodes: list[Document], jobs: list[Document], **more: Any) -> Instance:
     return question(nodes, jobs, objectives=OBJECTIVES, **more)
-
-
-class Witness(Incumbent):
-    """An incumbent that insists on what it is offered being legal."""
-
-    def offer(self, placement: Placement, *args: Any, **more: Any) -> bool:
-        assert check(self.instance, placement) == []
-        return super().offer(placement, *args, **more)
 
 
 def improved(instance: Instance) -> Placement:
@@ -160,6 +153,19 @@ def test_nobody_comes_where_a_victim_would_keep_him_off() -> None:
         found = improved(instance)
         came = [bool(where(instance, found, name)) for name in ("high", "low")]
         assert all(came) == both_come
+
+
+def test_a_pod_that_has_moved_has_come_for_the_state_until_it_is_settled() -> None:
+    """Rack b has two then and c none: too many where one has come, no fault of those that run."""
+    spread_ = job("s", pods(count=4, on=["a", "a", "b", "c"], **spread("rack", job="s")))
+    instance = ask(racks(3, 3, 3, each=1), [spread_])
+    for settled in (False, True):
+        state = State(instance)
+        state.add(0, Spot(2), -1)
+        state.add(0, Spot(1), 1)
+        if settled:
+            state.settle([0])
+        assert state.neighbours.holds([0]) == settled
 
 
 @pytest.mark.parametrize("most", [1, 2])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from tests.campaign import some
 from tests.generate import random_instance
 from tests.oracle import best
 from tests.questions import question
-from tests.search.helpers import searching
+from tests.search.helpers import Witness, searching
 from tests.search.repair_questions import few_moves, full_cluster, gpu_job, gpu_node
 
 improve = searching(repair)
@@ -187,6 +188,50 @@ def test_full_clusters_are_repaired_within_the_limit() -> None:
             better += values(instance, placement)[0] < values(instance, start)[0]
             assert repaired(instance, start, seed) == placement
     assert better >= 12
+
+
+def services(rng: random.Random) -> dict[str, Any]:
+    """Spread over racks of two, apart from another service, or neither."""
+    mine, other = rng.sample(["s", "t", "u"], 2)
+
+    def of(name: str) -> dict[str, Any]:
+        return {"topologyKey": "rack", "labelSelector": {"matchLabels": {"service": name}}}
+
+    spread = {"topologySpreadConstraints": [{"maxSkew": 2, **of(mine)}]}
+    rules: dict[str, Any] = {"s": spread, "t": {"podAntiAffinity": [of(other)]}, "u": {}}[mine]
+    return {"labels": {"service": mine}, **rules}
+
+
+def test_pods_that_are_spread_or_keep_apart_are_repaired_and_never_refused() -> None:
+    better = 0
+    for seed in range(12):
+        instance = full_cluster(seed, 8, 4, running=80, pending=20, moves=9, said=services)
+        incumbent = Witness(instance, tiers_of(instance), instance.current)
+        repair(incumbent, BRIEF, seed)
+        better += incumbent.values < values(instance, instance.current)
+    assert better >= 4
+
+
+def test_no_pod_leaves_a_rack_that_is_then_too_empty_for_one_that_has_come() -> None:
+    """One comes to n2, so that n1 must keep the one that could make room for another."""
+    nodes = [{**gpu_node(f"n{i}", 1, 8), "labels": {"rack": f"r{i}"}} for i in (1, 2, 3)]
+    running = [
+        gpu_job("leaves", 650, 1, ("n1", (0,))),
+        gpu_job("x", 190, 1, ("n2", (0,))),
+        gpu_job("y", 350, 1, ("n3", (0,))),
+    ]
+    pending = [gpu_job("comes", 810, 1), gpu_job("large", 1000, 1)]
+    for each in (*running, pending[0]):
+        each["podSets"][0]["labels"] = {"service": "s"}
+        each["podSets"][0]["movable"] = each["name"] == "leaves"
+    term = {"topologyKey": "rack", "labelSelector": {"matchLabels": {"service": "s"}}}
+    pending[0]["podSets"][0]["topologySpreadConstraints"] = [{"maxSkew": 1, **term}]
+    for skew, left in ((1, (1000, 0)), (2, (0, 1))):
+        pending[0]["podSets"][0]["topologySpreadConstraints"][0]["maxSkew"] = skew
+        instance = asked(nodes, running, pending, 1)
+        incumbent = Witness(instance, tiers_of(instance), instance.current)
+        repair(incumbent, BRIEF)
+        assert incumbent.values == left
 
 
 def repair_bound(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kantopt.cp.fillings import Fillings
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
@@ -62,11 +63,11 @@ def waiting(
         ``None`` where there is more to it than filling devices: some are in use, pods with devices
         are bound to others, or ask for several that others could share with them.
     """
-    loose = restless(instance)
+    loose, tied = restless(instance), freedom_of(instance).tied
     groups: dict[Group, list[int]] = {group: [] for group, _ in stock.groups}
     others: list[int] = []
     for podset in sorted(instance.podsets, key=lambda p: (-weighs[p.index], p.index)):
-        free = loose[podset.index] and not podset.running
+        free = loose[podset.index] and not (podset.running or podset.index in tied)
         if podset.devices:
             group = _group(instance, tiers, cut, stock, podset) if free else None
             if group not in groups:

@@ -21,11 +21,11 @@ _MORE = 1024
 def restless(instance: Instance) -> list[bool]:
     """Say of each pod set whether its pods may change places one by one.
 
-    Pods stay that may not move or whose place matters to others, and pods of gangs that wait.
+    Pods stay that may not move or are to be near others, and pods of gangs that wait.
     """
     free = freedom_of(instance)
     return [
-        podset.index not in free.tied
+        podset.index not in free.close
         and not instance.on_held(podset)
         and (free.steps[podset.index] > 0 or free.binds[podset.index] > 0)
         and (podset.running or _alone(instance.job_of(podset.index)))
@@ -169,9 +169,17 @@ class Board(State):
                 s, spot = int(self.podset[row]), self._spot[row]
                 away = [x for x in sorted(self.spots[s]) if x not in self.spots_of(s)]
                 if away and self.has_room(s, spot):
+                    mark = self.mark()
                     self.add(s, away[0], -1)
                     self.add(s, spot, 1)
-                    again = True
+                    if self.bears(mark):
+                        again = True
+                    else:
+                        self.undo(mark)
+
+    def bears(self, mark: int) -> bool:
+        """Whether all that looks at pods which came or went since a mark still holds."""
+        return self.neighbours.holds(sorted({s for s, _, _ in self.journal[mark:]}))
 
     def spots_of(self, s: int) -> Mapping[Spot, int]:
         """Where the pods of a pod set ran."""

@@ -72,6 +72,8 @@ class Deals:
         shape = board.shape[s]
         if not board.allowed(s)[n] or not rooms(board, shape, 1, np.array([n]))[0]:
             return False
+        if not board.neighbours.bear(s, n):
+            return False
         for home, pods in board.spots_of(s).items():
             vacant = home.node == n and board.spots[s].get(home, 0) < pods
             if vacant and board.has_room(s, home):
@@ -86,6 +88,9 @@ class Deals:
     def _anywhere(self, s: int, barred: set[int]) -> int | None:
         """Return the best node with room for one more pod outside some nodes."""
         nodes = self.fit.nodes_for(s)
+        admitted = self.board.neighbours.admits(s)
+        if admitted is not None:
+            nodes = nodes[admitted[nodes]]
         if barred and len(nodes):
             nodes = nodes[~np.isin(nodes, list(barred))]
         if len(nodes) < 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,7 +46,7 @@ class Filling:
         self.board = board
         state, instance = board, board.instance
         size = state.offered.sum(axis=1).clip(1)
-        kinds: dict[tuple[int, frozenset[int] | None, int | None, int], Kind] = {}
+        kinds: dict[Hashable, Kind] = {}
         self.kind_of: dict[int, Kind] = {}
         for podset in instance.podsets:
             s = podset.index
@@ -55,7 +55,8 @@ class Filling:
             shape, mask = state.shape[s], state.allowed(s)
             everywhere = bool(mask.all())
             queue = instance.job_of(s).queue
-            key = (shape.index, None if everywhere else podset.allowed, queue, weights[s])
+            kin = state.neighbours.kin(s)
+            key = (shape.index, None if everywhere else podset.allowed, queue, weights[s], kin)
             if key not in kinds:
                 kinds[key] = Kind(shape, mask, everywhere, weights[s], [])
             kinds[key].podsets.append(s)
@@ -101,6 +102,9 @@ class Filling:
                 rows = rows[rooms.free[r, rows] >= amount]
             if not kind.everywhere:
                 rows = rows[kind.allowed[rooms.node[rows]]]
+            admitted = self.board.neighbours.admits(kind.podsets[0])
+            if admitted is not None:
+                rows = rows[admitted[rooms.node[rows]]]
             for _ in range(kind.left):
                 rows = _able(kind.shape, rooms, classes, rows)
                 if not len(rows):
@@ -152,7 +156,7 @@ class Filling:
         if any(state.free[r, n] < amount for r, amount in kind.shape.asks):
             return False
         devices = best_devices(state, kind.podsets[0], n)
-        if devices is None:
+        if devices is None or not state.neighbours.bear(kind.podsets[0], n):
             return False
         for s in kind.podsets:
             if self.waiting(s) > 0:

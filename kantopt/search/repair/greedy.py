@@ -108,7 +108,7 @@ class Greedy:
         worth, touched = done
         real = rate(worth, board.moves - before)
         late = bool(self.heap) and real < -self.heap[0][0] * 0.999
-        if worth <= 0 or not board.pace.kept() or late:
+        if worth <= 0 or not board.pace.kept() or late or not board.bears(mark):
             board.undo(mark)
             if late and worth > 0 and real < out.rate * 0.999:
                 self._add(real, out)

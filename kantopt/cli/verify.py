@@ -56,7 +56,7 @@ def verify(
     topology: opt.Levels = None,
     output: Annotated[
         opt.Form | None,
-        opt.output_as("wide: with --against, every step; name: a line per finding."),
+        opt.output_as("wide: every finding; with --against, every step; name: a line per finding."),
     ] = None,
     output_file: Annotated[
         str | None, opt.document_to("the verdict, with --against the plan that is left")
@@ -124,7 +124,8 @@ def _write(verdict: "Verdict", shown: Shown) -> None:
 
         if form == "name":
             return finding_lines(verdict)
-        return shown.laid_out("verdict", verdict_blocks(verdict), form, to_file=to_file)
+        blocks = verdict_blocks(verdict, wide=form in ("wide", "html"))
+        return shown.laid_out("verdict", blocks, form, to_file=to_file)
 
     shown.write(verdict, laid_out)
     if not (shown.quiet or shown.in_table):

@@ -168,7 +168,7 @@ def _waves_title(plan: Plan) -> str:
         return title
     widest = max(len(wave.actions) for wave in plan.waves)
     if widest > MOST:
-        title += f" of up to {widest} actions"
+        title += f" of up to {widest}"
     if chain == waves:
         return f"{title}, one after the other"
     if chain == 1:

@@ -151,25 +151,31 @@ def _fitted(rows: Sequence[tuple[str, ...]], widths: list[int], width: int) -> l
     """Widths that fit a screen: the widest column gives way first, of equal ones the last.
 
     No column gets narrower than its longest word, which nobody could copy any more; the last one
-    may, as nothing stands behind it. Where a table does not fit even so it stays as it is.
+    may where there is no other way, as nothing stands behind it. Where a table does not fit even so
+    it stays as it is.
     """
-    fitted, last = list(widths), len(widths) - 1
-    over = sum(widths) + 2 * last - width
-    if over <= 0:
-        return widths
     least = [
-        max((len(word) for row in rows for word in row[i].split()), default=0) if i < last else 0
-        for i in range(len(widths))
+        max(len(word) for row in rows for word in (*row[i].split(), "")) for i in range(len(widths))
     ]
-    for _ in range(over):
-        widest = max(range(len(fitted)), key=lambda i: (fitted[i] - least[i] > 0, fitted[i], i))
-        if fitted[widest] <= max(least[widest], _NARROWEST):
-            return widths
+    for narrowest in (least, [*least[:-1], 0]):
+        fitted = _narrowed(widths, [max(n, _NARROWEST) for n in narrowest], width)
+        if fitted is not None:
+            return fitted
+    return widths
+
+
+def _narrowed(widths: list[int], least: list[int], width: int) -> list[int] | None:
+    """Take from the widest column that may give way until a table fits; ``None`` if it cannot."""
+    fitted = list(widths)
+    for _ in range(sum(widths) + 2 * (len(widths) - 1) - width):
+        widest = max(range(len(fitted)), key=lambda i: (fitted[i] > least[i], fitted[i], i))
+        if fitted[widest] <= least[widest]:
+            return None
         fitted[widest] -= 1
     return fitted
 
 
-_NARROWEST = 24
+_NARROWEST = 16
 """Columns of text that are worth wrapping into."""
 
 _COLOURS: dict[Style, str] = {

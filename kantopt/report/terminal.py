@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from kantopt.report.actions import actions_table, wide_actions_table
@@ -91,7 +92,7 @@ def _worth(
 def _last(plan: Plan, notes: Collection[str], wide: bool) -> list[Block]:
     """What the reader should know besides."""
     warnings = () if _is_cut(plan) else warnings_blocks(plan.warnings, notes, wide=wide)
-    return [*warnings, *_standing(plan, wide)]
+    return [*warnings, *standing_blocks(plan.pre_existing, wide=wide)]
 
 
 def _since(plan: Plan) -> list[Block]:
@@ -204,11 +205,16 @@ def _cascade(plan: Plan, wide: bool) -> Iterator[Block]:
 
 
 def pending_table(unplaced: Sequence[Unplaced], most: int | None) -> Iterator[Block]:
-    """Lay out who waits and why; of many those of a priority with one reason are one row."""
+    """Lay out who waits and why; of many those of a priority with one reason are one row.
+
+    How many pods each is short of is not told of many: the row counts them. A reason that is that
+    of the row above is not written out again, unless all is.
+    """
     groups: dict[tuple[int, str, str], list[Unplaced]] = {}
     for item in sorted(unplaced, key=lambda item: -item.priority):
-        apart = item.job if most is None or len(unplaced) <= most + 1 else ""
-        reason = f"{item.rule}: {item.message}"
+        reason, apart = f"{item.rule}: {item.message}", item.job
+        if most is not None and len(unplaced) > most + 1:
+            reason, apart = _SHORT_OF.sub("", reason), ""
         groups.setdefault((item.priority, reason, apart), []).append(item)
     if not groups:
         return
@@ -217,16 +223,19 @@ def pending_table(unplaced: Sequence[Unplaced], most: int | None) -> Iterator[Bl
     if most is not None and len(shown) > most + 1:
         rest = [item for _, items in shown[most:] for item in items]
         shown = shown[:most]
-    rows = tuple(
-        (
-            items[0].job + (f" and {len(items) - 1} more" if len(items) > 1 else ""),
-            str(priority),
-            f"{sum(item.pods for item in items)} of {sum(item.wanted for item in items)}",
-            reason,
+    rows, above = [], ""
+    for (priority, reason, _), items in shown:
+        told = _SHORT_OF.sub("", reason)
+        rows.append(
+            (
+                items[0].job + (f" and {len(items) - 1} more" if len(items) > 1 else ""),
+                str(priority),
+                f"{sum(item.pods for item in items)} of {sum(item.wanted for item in items)}",
+                reason.replace(told, "as above") if told == above and most is not None else reason,
+            )
         )
-        for (priority, reason, _), items in shown
-    )
-    yield Table("PENDING", ("JOB", "PRIORITY", "PODS", "WHY"), rows, frozenset({1}))
+        above = told
+    yield Table("PENDING", ("JOB", "PRIORITY", "PODS", "WHY"), tuple(rows), frozenset({1}))
     if rest:
         rules = Counter(item.rule for item in rest)
         counts = ", ".join(f"{count} for {rule}" for rule, count in sorted(rules.items()))
@@ -234,28 +243,28 @@ def pending_table(unplaced: Sequence[Unplaced], most: int | None) -> Iterator[Bl
         yield Paragraph(f"and {len(rest)} more ({pods}): {counts}", "dim")
 
 
+_SHORT_OF = re.compile(r"(; |, )short of \d+( pods?)?$")
+"""How reasons of one job to wait end."""
 _CUT_SHORT = ("interrupted", "the time limit")
 """How warnings begin that say what ended the search."""
 
 
-def _standing(plan: Plan, wide: bool) -> Iterator[Block]:
-    if not plan.pre_existing:
+def standing_blocks(items: Sequence[Standing], *, wide: bool) -> Iterator[Block]:
+    """Say what was wrong before: all of it if wide, else how much of it by rule."""
+    if not items:
         return
     title = "WRONG BEFORE, and not made worse"
-    if wide:
-        yield standing_table(title, plan.pre_existing)
+    if not wide:
+        yield Listing(title, (f"{by_rule(items)} (-o wide lists them)",))
         return
-    rules: dict[str, int] = {}
-    for item in plan.pre_existing:
-        rules[item.rule] = rules.get(item.rule, 0) + 1
-    counts = ", ".join(f"{rule} {count}" for rule, count in sorted(rules.items()))
-    yield Listing(title, (f"{counts} (-o wide lists them)",))
-
-
-def standing_table(title: str, items: Sequence[Standing]) -> Table:
-    """List violations: rule, subject, amount of limit."""
     rows = tuple((item.rule, item.subject, item.message) for item in items)
-    return Table(title, ("RULE", "SUBJECT", "AMOUNT"), rows)
+    yield Table(title, ("RULE", "SUBJECT", "AMOUNT"), rows)
+
+
+def by_rule(items: Iterable[Standing]) -> str:
+    """Count violations by rule."""
+    counts = Counter(item.rule for item in items)
+    return ", ".join(f"{rule} {count}" for rule, count in sorted(counts.items()))
 
 
 def _schedule(plan: Plan, wide: bool) -> Iterator[Block]:

@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
-from kantopt.report.blocks import Block, Listing, Paragraph, Table, in_lines
-from kantopt.report.terminal import standing_table
+from collections.abc import Callable, Sequence
+
+from kantopt.report.blocks import Block, Listing, Paragraph, Style, in_lines
+from kantopt.report.brief import MOST
+from kantopt.report.terminal import by_rule, standing_blocks
 from kantopt.report.units import plural
 from kantopt.schema.plan import Standing
 from kantopt.schema.reports import Verdict
 
 
-def verdict_blocks(verdict: Verdict) -> list[Block]:
-    """Lay out a verdict: one line per finding, then what was wrong before."""
+def verdict_blocks(verdict: Verdict, *, wide: bool = False) -> list[Block]:
+    """Lay out a verdict: one line per finding, then what was wrong before; of many only some."""
     blocks: list[Block] = [_headline(verdict)]
     if verdict.findings:
-        blocks.append(Listing("FINDINGS", tuple(map(line, verdict.findings)), "bad"))
+        blocks.append(_listing("FINDINGS", verdict.findings, line, "bad", wide=wide))
     if verdict.could_be_spared:
-        spared = tuple(f"{item.subject} {item.message}" for item in verdict.could_be_spared)
-        blocks.append(Listing("EVICTED WITHOUT NEED, though legal", spared, "warn"))
+        title = "EVICTED WITHOUT NEED, though legal"
+        blocks.append(_listing(title, verdict.could_be_spared, _spared, "warn", wide=wide))
     if verdict.pre_existing and verdict.judged == "snapshot":
-        blocks.append(Listing("", tuple(map(line, verdict.pre_existing))))
+        blocks.append(_listing("", verdict.pre_existing, line, wide=wide))
     elif verdict.pre_existing:
-        table: Table = standing_table("WRONG BEFORE, and not made worse", verdict.pre_existing)
-        blocks.append(table)
+        blocks += standing_blocks(verdict.pre_existing, wide=wide)
     if verdict.unchecked:
         blocks.append(Listing("CLAIMED BY SEARCH, not checked", verdict.unchecked, "warn"))
     if verdict.notes:
         blocks.append(Listing("NOTES", verdict.notes, "warn"))
     return blocks
+
+
+def _listing(
+    title: str,
+    items: Sequence[Standing],
+    text: Callable[[Standing], str],
+    style: Style = "",
+    *,
+    wide: bool,
+) -> Listing:
+    """List what was found, the first of it if it is much, and count the rest by rule."""
+    shown = items if wide or len(items) <= MOST + 1 else items[:MOST]
+    rest = items[len(shown) :]
+    more = [f"and {len(rest)} more: {by_rule(rest)} (-o wide lists all)"] if rest else []
+    return Listing(title, (*map(text, shown), *more), style)
+
+
+def _spared(item: Standing) -> str:
+    return f"{item.subject} {item.message}"
 
 
 def line(finding: Standing) -> str:

@@ -12,7 +12,10 @@ import pytest
 from kantopt.report.blocks import Screen, render
 from kantopt.report.size import Size
 from kantopt.report.terminal import plan_blocks
-from kantopt.schema.plan import Plan
+from kantopt.report.verdict import verdict_blocks
+from kantopt.schema.base import API_VERSION
+from kantopt.schema.plan import Plan, Standing
+from kantopt.schema.reports import Verdict
 from tests.report.test_terminal import TIER, plan_of
 
 LINES = 60
@@ -82,7 +85,7 @@ def test_a_plan_of_any_size_fits_a_screen() -> None:
     lines = shown(plan, **options)
     assert len(lines) <= LINES
     assert max(map(len, lines)) <= 160
-    title = "ACTIONS in 801 waves of up to 400 actions, at most 2 one after the other"
+    title = "ACTIONS in 801 waves of up to 400, at most 2 one after the other"
     assert f"{title}: the 10 that matter most of 1200" in lines
     assert any(line.startswith("priority 80 ") for line in lines)
     assert any(line.endswith(" more namespaces") or " more namespaces " in line for line in lines)
@@ -164,6 +167,58 @@ def test_jobs_that_wait_for_the_same_reason_are_one_row_where_there_are_many() -
     ]
     lines = shown(plan_of(unplaced=left))
     assert "a/j0 and 29 more         5  60 of 120  r: m" in lines
+
+
+def waiting(number: int) -> list[dict[str, Any]]:
+    """Jobs that wait for the same reason, each short of another number of pods."""
+    return [
+        {
+            "job": f"a/j{i}",
+            "priority": 5,
+            "pods": i + 1,
+            "wanted": i + 1,
+            "rule": "capacity",
+            "message": f"0 of 9 nodes fit: 9 cpu; short of {i + 1} pods",
+        }
+        for i in range(number)
+    ]
+
+
+def test_what_many_jobs_are_short_of_does_not_part_them() -> None:
+    lines = shown(plan_of(unplaced=waiting(20)))
+    assert "a/j0 and 19 more         5  210 of 210  capacity: 0 of 9 nodes fit: 9 cpu" in lines
+
+
+def test_a_reason_is_not_written_out_twice_in_a_row() -> None:
+    lines = shown(plan_of(unplaced=waiting(3)))
+    assert [line.partition("of ")[2][3:] for line in lines if line.startswith("a/j")] == [
+        "capacity: 0 of 9 nodes fit: 9 cpu; short of 1 pods",
+        "as above; short of 2 pods",
+        "as above; short of 3 pods",
+    ]
+    wide = shown(plan_of(unplaced=waiting(3)), wide=True)
+    assert sum("0 of 9 nodes fit" in line for line in wide) == 3
+
+
+def judged(what: str, **more: Any) -> Verdict:
+    return Verdict(api_version=API_VERSION, kind="Verdict", judged=what, **more)  # type: ignore[arg-type]
+
+
+def test_a_verdict_on_a_cluster_with_much_that_is_wrong_fits_a_screen() -> None:
+    wrong = tuple(
+        Standing(rule=rule, subject=f"node n{i}", message="9 of 8")
+        for rule in ("capacity", "eligibility")
+        for i in range(50)
+    )
+    same = {"findings": wrong, "could_be_spared": wrong, "pre_existing": wrong}
+    for verdict in (judged("plan", **same), judged("snapshot", pre_existing=wrong)):
+        lines = render(verdict_blocks(verdict), Screen()).splitlines()
+        assert len(lines) <= LINES
+        assert "  and 90 more: capacity 40, eligibility 50 (-o wide lists all)" in lines
+        wide = render(verdict_blocks(verdict, wide=True), Screen()).splitlines()
+        assert len(wide) > 100
+    counted = render(verdict_blocks(judged("plan", pre_existing=wrong)), Screen())
+    assert "  capacity 50, eligibility 50 (-o wide lists them)" in counted
 
 
 @pytest.mark.parametrize(("jobs", "rows"), [(11, 11), (12, 10)])

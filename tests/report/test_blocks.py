@@ -92,3 +92,13 @@ def test_a_terminal_that_does_not_tell_its_width(monkeypatch: pytest.MonkeyPatch
     assert screen_of(Odd(), "auto") == Screen(100, True)
     monkeypatch.delenv("COLUMNS")
     assert screen_of(Odd(), "never") == Screen(80, False)
+
+
+def test_a_word_to_be_copied_in_the_last_column_has_room_as_long_as_others_can_give_way() -> None:
+    command = "set=default/gang-0000:required=block"
+    row = ("require one block instead of a leaf", "pods farther apart, 160 pods moved", command)
+    lines = render(
+        [Table("", ("DO THIS", "COST", "TRY IT"), (row,))], Screen(width=80)
+    ).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(line.endswith(command) for line in lines)

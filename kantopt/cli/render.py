@@ -52,8 +52,8 @@ def render(
         bool,
         typer.Option(
             "--evict-anyway",
-            help="Evict also for pods that the target cannot bind; kubectl: restart pods as well, "
-            "which start again where their scheduler likes.",
+            help="Evict also for pods that the target cannot bind; kubectl, eviction-requests: "
+            "restart pods as well, which start again where their scheduler likes.",
         ),
     ] = False,
     admission: Annotated[
@@ -76,15 +76,15 @@ def render(
 ) -> int:
     """Turn a plan into what others follow, a picture or a page.
 
-    kubectl: evictions with uid and resourceVersion, patches of gated pods with tests that fail if
-    the plan is stale; with --shell a script that checks, waits, and says what it cannot do
-    (docs/with-kubernetes.md). koordinator, kueue, volcano: YAML documents, wave by wave, with
-    comments on what they enforce and what is left to you. slurm: a shell script of scontrol calls
-    that checks before it acts, waits in between, and goes on where it was ended. svg: the nodes
-    by topology domain, what runs on them, what leaves and what arrives, before and after the
-    plan. kai: an error that says what to use instead. html: one file to open in a browser, with a
-    map from wave to wave, objectives and bounds, actions, and who waits why. Changes nothing
-    itself.
+    kubectl: evictions with uid and resourceVersion, patches of gated pods with tests that fail
+    if the plan is stale; with --shell a script that checks, waits, and says what it cannot do
+    (docs/with-kubernetes.md). eviction-requests, koordinator, kueue, volcano: YAML documents,
+    wave by wave, with comments on what they enforce and what is left to you. slurm: a shell
+    script of scontrol calls that checks before it acts, waits in between, and goes on where it
+    was ended. svg: the nodes by topology domain, what runs on them, what leaves and what
+    arrives, before and after the plan. kai: an error that says what to use instead. html: one
+    file to open in a browser, with a map from wave to wave, objectives and bounds, actions, and
+    who waits why. Changes nothing itself.
     """
     from kantopt.cli.progress import Progress
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kantopt.schema.plan import Plan
 
 KueueApi = Literal["v1beta1", "v1beta2"]
-TargetName = Literal["kubectl", "koordinator", "kueue", "slurm", "volcano"]
+TargetName = Literal["kubectl", "eviction-requests", "koordinator", "kueue", "slurm", "volcano"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class Asked:
     wave: int | None = None
     """The only wave to write."""
     evict_anyway: bool = False
-    """Evict also where nobody knows what follows: for pods that the target cannot bind; kubectl:
-    pods that restart as well."""
+    """Evict also where nobody knows what follows: for pods that the target cannot bind; kubectl
+    and eviction-requests: pods that restart as well."""
     admission: bool = False
     """Kueue: write the admission itself, past its scheduler and quotas."""
     flavor: str | None = None
@@ -75,6 +75,11 @@ TARGETS: dict[TargetName, Target] = {
         "if the plan is stale; or a script that carries them out and can be run again",
         "kantopt.render.kubectl:render",
         frozenset({"shell", "gate", "evict_anyway"}),
+    ),
+    "eviction-requests": Target(
+        "EvictionRequests of Kubernetes 1.37, which whoever answers for a pod carries out",
+        "kantopt.render.eviction_requests:render",
+        frozenset({"wave", "evict_anyway"}),
     ),
     "koordinator": Target(
         "migration jobs that reserve the new place first, reservations for pods that wait",

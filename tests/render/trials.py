@@ -205,6 +205,10 @@ def _missing(name: str, plan: Plan, found: list[dict[str, Any]]) -> list[str]:
         wanted = Counter(
             (namespace_of(item.job), pod.name) for item in plan.evictions for pod in item.pods
         )
+    elif name == "eviction-requests":
+        asked = [(i["metadata"]["namespace"], i["spec"]["target"]["pod"]) for i in found]
+        named = Counter((namespace, pod["name"]) for namespace, pod in asked)
+        wanted = Counter(_with_uid(plan))
     elif name == "volcano":
         named = Counter(_pod(item) for item in found if item["kind"] == "Pod")
         wanted = _gated(plan)
@@ -214,6 +218,7 @@ def _missing(name: str, plan: Plan, found: list[dict[str, Any]]) -> list[str]:
 
 
 YAML_TARGETS: dict[str, tuple[TargetName, Asked]] = {
+    "eviction-requests": ("eviction-requests", Asked(evict_anyway=True)),
     "koordinator": ("koordinator", Asked(evict_anyway=True)),
     "kueue": ("kueue", Asked(evict_anyway=True)),
     "kueue --admission": ("kueue", Asked(evict_anyway=True, admission=True, flavor="f")),
@@ -239,6 +244,13 @@ def _evicted(plan: Plan) -> Counter[tuple[str, ...]]:
     restarts = (item for item in plan.moves if item.mode == "restart")
     leaving: Iterable[Eviction | Move] = (*plan.evictions, *restarts)
     return Counter((namespace_of(item.job), pod.name) for item in leaving for pod in item.pods)
+
+
+def _with_uid(plan: Plan) -> set[tuple[str, ...]]:
+    """Pods that leave by an eviction and are known by uid, each once."""
+    restarts = (item for item in plan.moves if item.mode == "restart")
+    leaving: Iterable[Eviction | Move] = (*plan.evictions, *restarts)
+    return {(namespace_of(item.job), pod.name) for item in leaving for pod in item.pods if pod.uid}
 
 
 def _gated(plan: Plan) -> Counter[tuple[str, ...]]:

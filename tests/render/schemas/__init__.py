@@ -26,7 +26,7 @@ def documents(text: str) -> list[dict[str, Any]]:
 def check(document: dict[str, Any]) -> None:
     """Compare a document with the schema of its kind; pods within with those of Kubernetes."""
     kind, group = document["kind"], document["apiVersion"].rpartition("/")[0]
-    if kind == "Node":
+    if kind in ("Node", "EvictionRequest"):
         kubernetes_validate.validate(document, kubernetes_validate.latest_version(), strict=True)
         return
     name = {

@@ -4,6 +4,7 @@
     python scripts/render_faults.py                # a sample, as the tests draw it
     python scripts/render_faults.py --full         # the campaign: 500 plans
     python scripts/render_faults.py --seeds 0-99 --workers 2
+    python scripts/render_faults.py --seeds 0-99 --patience 30   # beside other work
 
 Each seed is a cluster with pods that wait, planned by the fast engine. `kantopt render --to kubectl
 --shell` makes a script of the plan, which the real `kubectl` runs against an API server in memory
@@ -23,6 +24,7 @@ import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,12 +48,21 @@ def main() -> int:
     which.add_argument("--full", action="store_true", help=f"{FULL} seeds instead of {SAMPLE}")
     which.add_argument("--seeds", type=seeds_of, metavar="A-B", help="these seeds, both included")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes; default: 1")
+    parser.add_argument(
+        "--patience",
+        type=int,
+        default=1,
+        metavar="N",
+        help="scripts wait N times as long: for a machine that is busy with other work; default: 1",
+    )
     args = parser.parse_args()
     seeds = args.seeds or range(FULL if args.full else SAMPLE)
     began, wrong, requests = time.monotonic(), 0, 0
     ended: dict[str, Counter[tuple[int, ...]]] = {fault: Counter() for fault in FAULTS}
     with ProcessPoolExecutor(args.workers) as pool:
-        for seed, found in zip(seeds, pool.map(one, seeds), strict=True):
+        for seed, found in zip(
+            seeds, pool.map(partial(one, patience=args.patience), seeds), strict=True
+        ):
             wrong += bool(found.wrong)
             requests += found.requests
             ended[found.fault][found.codes] += 1
@@ -67,12 +78,12 @@ def main() -> int:
     return 1 if wrong else 0
 
 
-def one(seed: int) -> Trial:
+def one(seed: int, patience: int) -> Trial:
     """Try one seed."""
     from tests.render.kube_trials import trial
 
     with tempfile.TemporaryDirectory() as folder:
-        return trial(seed, Path(folder))
+        return trial(seed, Path(folder), patience)
 
 
 if __name__ == "__main__":

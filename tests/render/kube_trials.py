@@ -44,6 +44,12 @@ QUICK = {
 }
 
 
+_LIMITS = ("KANTOPT_MARGIN", "KANTOPT_READY", "KANTOPT_RETRY")
+"""Of these the seconds in which something has to happen."""
+_LONGEST = 120
+"""Seconds that a script may take."""
+
+
 @dataclass
 class Ran:
     """How a script ended."""
@@ -63,22 +69,25 @@ class Trial:
     wrong: list[str] = field(default_factory=list)
 
 
-def run_script(script: Path, config: Path, *options: str, **environment: str) -> Ran:
-    """Run a script with the ``kubectl`` of the path, quickly."""
+def run_script(
+    script: Path, config: Path, *options: str, patience: int = 1, **environment: str
+) -> Ran:
+    """Run a script with the ``kubectl`` of the path, quickly; ``patience``: limits times that."""
     done = subprocess.run(
         ["/bin/sh", str(script), *options],
-        env=_environment(config, environment),
+        env=_environment(config, patience, environment),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=_LONGEST * patience,
         check=False,
     )
     return Ran(done.returncode, done.stdout, done.stderr)
 
 
-def _environment(config: Path, more: dict[str, str]) -> dict[str, str]:
+def _environment(config: Path, patience: int, more: dict[str, str]) -> dict[str, str]:
     home = {"KUBECONFIG": str(config), "HOME": str(config.parent)}
-    return {"PATH": os.environ["PATH"], **home, **QUICK, **more}
+    limits = {name: str(int(QUICK[name]) * patience) for name in _LIMITS}
+    return {"PATH": os.environ["PATH"], **home, **QUICK, **limits, **more}
 
 
 class Meddler:
@@ -128,8 +137,18 @@ class Meddler:
             cluster.recreate(pod["metadata"]["uid"])
 
 
-def trial(seed: int, folder: Path) -> Trial:
-    """Plan a cluster, carry the plan out with a fault, and again without."""
+def trial(seed: int, folder: Path, patience: int = 1) -> Trial:
+    """Plan a cluster, carry the plan out with a fault, and again without.
+
+    Parameters
+    ----------
+    seed
+        Of the cluster, its plan and the fault.
+    folder
+        For the script and where it finds the API server.
+    patience
+        How many times as long scripts wait: where ``kubectl`` takes seconds, nothing is in time.
+    """
     rng = random.Random(f"fault {seed}")
     world, plan = drawn(seed)
     found = Trial(FAULTS[seed % len(FAULTS)])
@@ -154,18 +173,18 @@ def trial(seed: int, folder: Path) -> Trial:
     with serving(world, folder, meddler) as config:
         process = subprocess.Popen(
             ["/bin/sh", str(script)],
-            env=_environment(config, {}),
+            env=_environment(config, patience, {}),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
         meddler.process = process
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=_LONGEST * patience)
     first = Ran(process.returncode, out, err)
     killed = first.code == -signal.SIGKILL
     found.wrong += [f"first run: {w}" for w in faults_of(world, plan, fates, first, killed=killed)]
     with serving(world, folder, no_meddling) as config:
-        again = run_script(script, config)
+        again = run_script(script, config, patience=patience)
     found.wrong += [f"second run: {w}" for w in faults_of(world, plan, fates, again)]
     found.codes, found.requests = (first.code, again.code), len(world.done)
     return found

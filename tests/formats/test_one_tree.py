@@ -6,6 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from kantopt.formats.imported import Imported
+from kantopt.formats.slurm.cluster import import_slurm
+from kantopt.schema.files import parse_documents
 from kantopt.schema.snapshot import ClusterSnapshot
 from tests.formats.cluster_objects import Object, node, noted, read, thing
 
@@ -54,6 +57,48 @@ def hypernodes() -> list[Object]:
     ]
 
 
+def switches() -> dict[str, tuple[list[str], list[str]]]:
+    """The tree by switches: nodes and switches below each; the lowest first."""
+    below: dict[str, tuple[set[str], set[str]]] = {}
+    for name, (spine, leaf, rack) in TREE.items():
+        for switch, kind, part in ((rack, 0, name), (leaf, 1, rack), (spine, 1, leaf)):
+            below.setdefault(switch, (set(), set()))[kind].add(part)
+    order = sorted(below, key=lambda name: ("als".index(name[0]), name))
+    return {name: (sorted(below[name][0]), sorted(below[name][1])) for name in order}
+
+
+def slurm(topology: str) -> Imported:
+    """Read the machines as Slurm shows them, with a topology."""
+    text = "".join(f"NodeName={name} CPUTot=8 RealMemory=1000 State=IDLE\n\n" for name in TREE)
+    raws = [
+        raw
+        for label, each in (("nodes", text), ("topology", topology))
+        for raw in parse_documents(each.encode(), label)
+    ]
+    return import_slurm(raws)
+
+
+def conf_lines(shown: bool) -> str:
+    """Lines of topology.conf, or of what ``scontrol show topology`` prints."""
+    lines = []
+    for name, (hosts, parts) in switches().items():
+        inside = hosts or sorted(host for host, path in TREE.items() if name in path)
+        level = f" Level={'als'.index(name[0])} LinkSpeed=1" if shown else ""
+        told = f" Nodes={','.join(inside)}" if hosts or shown else ""
+        told += f" Switches={','.join(parts)}" if parts else ""
+        lines.append(f"SwitchName={name}{level}{told}\n")
+    return "".join(lines)
+
+
+def topology_yaml() -> str:
+    """The tree as topology.yaml of 25.05 has it."""
+    text = "- topology: default\n  cluster_default: true\n  tree:\n    switches:\n"
+    for name, (hosts, parts) in switches().items():
+        key, inside = ("nodes", hosts) if hosts else ("children", parts)
+        text += f"    - switch: {name}\n      {key}: {','.join(inside)}\n"
+    return text
+
+
 def domains(snapshot: ClusterSnapshot) -> Mapping[str, tuple[str, ...]]:
     """Each node's path, coarse to fine, whatever the levels are called."""
     keys = [level.node_label for level in snapshot.topology.levels]
@@ -75,11 +120,25 @@ SYSTEMS = {
     "topograph switches": nodes(*NETWORK),
     "topograph blocks": nodes(*OLDER),
 }
+SLURM = {
+    "topology.conf": conf_lines(shown=False),
+    "scontrol show topology": conf_lines(shown=True),
+    "topology.yaml": topology_yaml(),
+}
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_one_tree_is_one_topology_whoever_describes_it(system: str) -> None:
     assert domains(read(*SYSTEMS[system]).snapshot) == TREE
+
+
+def test_of_labels_alone_those_that_are_named_are_the_topology() -> None:
+    assert domains(read(*nodes(*OWN), levels=OWN).snapshot) == TREE
+
+
+@pytest.mark.parametrize("form", SLURM)
+def test_the_tree_of_slurm_is_the_same_in_all_its_forms(form: str) -> None:
+    assert domains(slurm(SLURM[form]).snapshot) == TREE
 
 
 def test_a_version_that_is_not_known_is_read_and_named() -> None:

@@ -101,7 +101,7 @@ def render(
             how = opt.import_as(gated, pending, topology)
             text, notes = (_picture if to == "svg" else _page)(files, how)
         else:
-            rendered = TARGETS[to].render(_plan(files), asked)
+            rendered = TARGETS[to].render(_fitting(_plan(files), to), asked)
             text, notes = rendered.text, rendered.notes
     emit(text, output_file)
     if not quiet:
@@ -114,6 +114,20 @@ _NOT_FOR_KAI = (
     "expected --to kubectl: KAI keeps to the node selector that this adds to gated pods "
     "(docs/with-kai.md)"
 )
+
+
+def _fitting(plan: "Plan", to: TargetName) -> "Plan":
+    """Refuse a plan of the other kind of cluster: nothing of it could be done."""
+    read_as = plan.metadata.read_as
+    source = "" if read_as is None else read_as.source
+    if source in ("kubernetes", "slurm") and (source == "slurm") != (to == "slurm"):
+        fitting = ["slurm"] if source == "slurm" else [name for name in TARGETS if name != "slurm"]
+        found = f"a plan for what was read from {_SOURCES[source]}"
+        raise UsageError(f"--to {to}: found {found}, expected {one_of(fitting)}")
+    return plan
+
+
+_SOURCES = {"kubernetes": "Kubernetes", "slurm": "Slurm"}
 
 
 def _plan(files: list[str]) -> "Plan":

@@ -13,7 +13,15 @@ from typing import Any
 from kantopt.errors import UsageError
 from kantopt.render.manifests import manifests, unique_name
 from kantopt.render.resources import is_requested
-from kantopt.render.steps import HOSTNAME, Actions, Step, left, namespace_of, towards
+from kantopt.render.steps import (
+    HOSTNAME,
+    Actions,
+    Step,
+    left,
+    namespace_of,
+    towards,
+    unlabelled,
+)
 from kantopt.render.stops import stopped
 from kantopt.render.targets import Asked, Rendered
 from kantopt.render.topology_assignment import topology_assignment
@@ -82,7 +90,7 @@ def render(plan: Plan, asked: Asked) -> Rendered:
     for name, victims in evictions.items():
         steps += _deactivated(actions.jobs.get(name), victims, asked)
     for name, bound in bindings.items():
-        steps += _admitted(plan, actions.jobs.get(name), bound, asked)
+        steps += _admitted(plan, actions, actions.jobs.get(name), bound, asked)
     how = _BY_ADMISSION if asked.admission else _BY_CHECK
     return manifests(plan, steps, asked, "kueue", (_APPLY, _VICTIMS, how))
 
@@ -117,7 +125,11 @@ def _deactivated(
 
 
 def _admitted(
-    plan: Plan, job: Job | None, bound: Sequence[tuple[int, Binding]], asked: Asked
+    plan: Plan,
+    actions: Actions,
+    job: Job | None,
+    bound: Sequence[tuple[int, Binding]],
+    asked: Asked,
 ) -> list[Step]:
     """Send a Workload to its nodes, if the plan binds all of it."""
     name, why = workload_of(job)
@@ -130,6 +142,9 @@ def _admitted(
         why = f"Kueue names the roles of the pod group {name} by itself"
     elif name is not None and missing:
         why = f"its Workload {name} is admitted as a whole, and {missing} pods of it are not bound"
+    bare = sorted(item.node for _, item in bound if not actions.hostname(item.node))
+    if name is not None and not why and asked.admission and bare:
+        why = unlabelled(bare[0])
     if name is None or why:
         return [
             left(item, wave, item.count, f"{item.count} of {item.job} {towards(item)}: {why}")
@@ -139,12 +154,12 @@ def _admitted(
     pods = sum(item.count for _, item in bound)
     documents: list[dict[str, Any]] = []
     if asked.admission:
-        status = _admission(plan, job, sets, places, asked)
+        status = _admission(plan, actions, job, sets, places, asked)
     else:
         updates = []
         for pod_set, nodes in sorted(places.items()):
-            selector = {HOSTNAME: next(iter(nodes))}
-            if len(nodes) > 1:
+            selector = {HOSTNAME: actions.hostname(next(iter(nodes)))}
+            if len(nodes) > 1 or not selector[HOSTNAME]:
                 selector = {unique_name(plan, first.job, pod_set): "true"}
                 documents += [_node(node, selector) for node in sorted(nodes)]
             updates.append({"name": pod_set, "nodeSelector": selector})
@@ -163,6 +178,7 @@ def _admitted(
 
 def _admission(
     plan: Plan,
+    actions: Actions,
     job: Job | None,
     sets: Sequence[PodSet],
     places: dict[str, Counter[str]],
@@ -182,7 +198,9 @@ def _admission(
                 "flavors": dict.fromkeys(usage, asked.flavor),
                 "resourceUsage": usage,
                 "topologyAssignment": topology_assignment(
-                    HOSTNAME, places[item.name], asked.kueue_api
+                    HOSTNAME,
+                    {actions.hostname(node): n for node, n in places[item.name].items()},
+                    asked.kueue_api,
                 ),
             }
         )

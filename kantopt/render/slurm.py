@@ -56,7 +56,7 @@ class _Acts:
                 return "two of its tasks share a node"
             return ""
         if self.pods() < _running(job):
-            return f"it leaves as a whole, {_running(job)} tasks"
+            return f"it leaves as a whole, {_tasks(_running(job))}"
         moves = [action for action in self.actions if isinstance(action, Move)]
         if any(move.mode == "live" for move in moves):
             return "Slurm moves nobody live"
@@ -190,7 +190,7 @@ def _text(
         "# what it would do. It goes on where a run before it was ended; --help tells the rest.",
     ]
     for name, reason in advised.items():
-        said = "; ".join(f"{a.count} tasks {towards(a)}" for a in acts[name].actions)
+        said = "; ".join(f"{_tasks(a.count)} {towards(a)}" for a in acts[name].actions)
         head.append(comment(f"Only advised: {name}, {said}: {reason}."))
     jobs = sorted({line.split()[2] for line in lines})
     steps = sorted({int(line.split()[0]) for line in lines})
@@ -207,6 +207,10 @@ def _text(
         "",
     ]
     return "\n".join(head) + "\n" + SLURM_SCRIPT.read_text(encoding="utf-8")
+
+
+def _tasks(number: int) -> str:
+    return f"{number} task{'s' * (number != 1)}"
 
 
 def _seconds(moment: str | None) -> str:

@@ -42,11 +42,19 @@ class Actions:
     def __init__(self, plan: Plan) -> None:
         self.jobs: dict[str, Job] = {f"{job.namespace}/{job.name}": job for job in plan.jobs}
         self.after = {wave.id: wave.after for wave in plan.waves}
+        self._hostnames = {node.name: node.hostname for node in plan.nodes}
         self._plan = plan
 
     def __iter__(self) -> Iterator[tuple[int, PlanAction]]:
         """Wave and action, in the plan's order of waves."""
         return in_waves(self._plan)
+
+    def hostname(self, node: str) -> str:
+        """Return the hostname label of a node, by which pods are sent to it; empty: it has none.
+
+        What the plan knows nothing of but the name is taken to have that as its label.
+        """
+        return self._hostnames.get(node, node)
 
     def pod_set(self, action: PlanAction) -> PodSet | None:
         """Find the pod set that an action is of."""
@@ -84,6 +92,11 @@ def towards(action: PlanAction) -> str:
     if isinstance(action, Eviction):
         return f"to evict from {action.node}"
     return f"to move from {action.from_node} to {action.to_node}"
+
+
+def unlabelled(node: str) -> str:
+    """Say why nobody can be sent to a node."""
+    return f"node {node} has no label {HOSTNAME}"
 
 
 def left(action: PlanAction, wave: int, pods: int, text: str) -> Step:

@@ -14,6 +14,7 @@ from kantopt.render.steps import (
     nameless,
     namespace_of,
     towards,
+    unlabelled,
 )
 from kantopt.render.stops import stopped
 from kantopt.render.targets import Asked, Rendered
@@ -50,7 +51,7 @@ def render(plan: Plan, asked: Asked) -> Rendered:
         if isinstance(action, Eviction):
             evictions.setdefault(action.job, []).append((wave, action))
         elif isinstance(action, Binding):
-            steps += _bound(action, wave)
+            steps += _bound(action, wave, actions.hostname(action.node))
         else:
             text = f"{action.count} of {action.job} {towards(action)}: Volcano has no word for it"
             steps.append(left(action, wave, action.count, text))
@@ -59,7 +60,7 @@ def render(plan: Plan, asked: Asked) -> Rendered:
     return manifests(plan, steps, asked, "volcano", _HEADER)
 
 
-def _bound(action: Binding, wave: int) -> list[Step]:
+def _bound(action: Binding, wave: int, hostname: str) -> list[Step]:
     namespace = namespace_of(action.job)
     steps: list[Step] = []
     for pod in action.pods:
@@ -70,6 +71,10 @@ def _bound(action: Binding, wave: int) -> list[Step]:
             )
             steps.append(left(action, wave, 1, text))
             continue
+        if not hostname:
+            text = f"{namespace}/{pod.name} {towards(action)}: {unlabelled(action.node)}"
+            steps.append(left(action, wave, 1, text))
+            continue
         metadata = {"name": pod.name, "namespace": namespace}
         if pod.uid:
             metadata["uid"] = pod.uid
@@ -77,7 +82,7 @@ def _bound(action: Binding, wave: int) -> list[Step]:
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": metadata,
-            "spec": {"nodeSelector": {HOSTNAME: action.node}},
+            "spec": {"nodeSelector": {HOSTNAME: hostname}},
         }
         text = f"{namespace}/{pod.name} keeps its gates: {', '.join(pod.scheduling_gates)}"
         steps.append(Step(wave, "bindings", action.job, 1, (document,), text))

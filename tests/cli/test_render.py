@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from kantopt.schema.dump import dump_json
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.plan import NodeRef
+from kantopt.schema.read_as import ReadAs
 from tests.cli.conftest import Cli
 from tests.render.plans import bind, evict, make_plan
 
@@ -66,3 +69,25 @@ def test_a_plan_that_is_enforced_as_a_whole_is_rendered_without_a_word(
     done = cli("render", "plan.json", "--to", "kubectl", "--shell")
     assert "1 of 2 bindings are enforced" in done.err
     assert "w-1 keeps the gate theirs unless --gate names it" in done.err
+
+
+@pytest.mark.parametrize(
+    ("source", "to", "fitting"),
+    [
+        ("slurm", "kubectl", "expected slurm"),
+        ("slurm", "volcano", "expected slurm"),
+        ("kubernetes", "slurm", "expected one of kubectl, eviction-requests"),
+    ],
+)
+def test_a_plan_is_for_clusters_of_the_kind_it_was_made_for(
+    cli: Cli, tmp_path: Path, source: str, to: str, fitting: str
+) -> None:
+    plan = make_plan([], [])
+    read_as = ReadAs.model_validate({"source": source})
+    metadata = plan.metadata.model_copy(update={"read_as": read_as})
+    path = tmp_path / "plan.json"
+    path.write_text(dump_json(plan.model_copy(update={"metadata": metadata})))
+    done = cli("render", str(path), "--to", to)
+    assert (done.code, done.out) == (64, "")
+    assert fitting in done.err
+    assert cli("render", str(path), "--to", "slurm" if source == "slurm" else "kueue").code == 0

@@ -39,7 +39,7 @@ QUICK = {
     "KANTOPT_POLL": "0.01",
     "KANTOPT_MARGIN": "3",
     "KANTOPT_READY": "2",
-    "KANTOPT_RETRY": "3",
+    "KANTOPT_RETRY": "20",
     "KANTOPT_MAX_AGE": "0",
 }
 

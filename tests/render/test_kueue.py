@@ -17,7 +17,7 @@ from kantopt.render.steps import HOSTNAME
 from kantopt.render.targets import Asked
 from kantopt.schema.dump import dump_json
 from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet
-from kantopt.schema.plan import Plan
+from kantopt.schema.plan import NodeRef, Plan
 from tests.render.expanded import expanded
 from tests.render.plans import Action, bind, draw_plan, evict, make_plan, move
 from tests.render.schemas import check, documents
@@ -89,6 +89,27 @@ def test_nodes_of_a_gang_are_told_by_an_admission_check() -> None:
     assert selectors["leader"] == {HOSTNAME: "n2"}
     assert [node["metadata"]["name"] for node in nodes] == ["n1", "n2"]
     assert all(node["metadata"]["labels"] == selectors["main"] for node in nodes)
+
+
+def test_nodes_are_named_by_their_labels_which_may_be_other_names() -> None:
+    known = tuple(NodeRef(name=f"n{i}", uid=f"u{i}", hostname=f"ip-{i}") for i in (1, 2))
+    plan = make_plan([GANG], [ALL]).model_copy(update={"nodes": known})
+    *nodes, workload = made(plan)
+    updates = workload["status"]["admissionChecks"][0]["podSetUpdates"]
+    assert {HOSTNAME: "ip-2"} in [item["nodeSelector"] for item in updates]
+    assert [node["metadata"]["name"] for node in nodes] == ["n1", "n2"]
+    asked = Asked(admission=True, flavor="h100", kueue_api="v1beta1")
+    (workload,) = made(plan, asked)
+    sets = workload["status"]["admission"]["podSetAssignments"]
+    named = {d["values"][0] for item in sets for d in item["topologyAssignment"]["domains"]}
+    assert named == {"ip-1", "ip-2"}
+    bare = tuple(node.model_copy(update={"hostname": ""}) for node in known)
+    plan = plan.model_copy(update={"nodes": bare})
+    *nodes, workload = made(plan)
+    updates = workload["status"]["admissionChecks"][0]["podSetUpdates"]
+    assert all(HOSTNAME not in item["nodeSelector"] for item in updates)
+    assert {node["metadata"]["name"] for node in nodes} == {"n1", "n2"}
+    assert not documents(render(plan, asked).text)
 
 
 @pytest.mark.parametrize("api", ["v1beta1", "v1beta2"])
@@ -257,7 +278,7 @@ def test_from_a_dump_with_a_workload_that_waits_to_documents(tmp_path: Path) -> 
     [
         (
             ["--to", "kubectl", "--wave", "1"],
-            "--wave: found --to kubectl, expected one of koordinator",
+            "--wave: found --to kubectl, expected one of eviction-requests, koordinator",
         ),
         (["--to", "kueue", "--shell"], "--shell: found --to kueue, expected kubectl"),
         (["--to", "volcano", "--kueue-api", "v1beta1"], "--kueue-api: found --to volcano"),

@@ -11,7 +11,7 @@ from kantopt.errors import UsageError
 from kantopt.render.targets import Asked
 from kantopt.render.volcano import render
 from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet
-from kantopt.schema.plan import Plan
+from kantopt.schema.plan import NodeRef, Plan
 from tests.render.plans import bind, draw_plan, evict, make_plan, move
 from tests.render.schemas import check, documents
 
@@ -66,6 +66,17 @@ def test_a_gated_pod_is_given_its_node_and_keeps_its_gate() -> None:
     assert pod["metadata"] == {"name": "w-0", "namespace": "team-a", "uid": "77aa"}
     assert pod["spec"]["nodeSelector"] == {"kubernetes.io/hostname": "n2"}
     assert "keeps its gates: mine" in text
+
+
+def test_a_node_is_named_by_its_label_which_may_be_another_name() -> None:
+    plan = make_plan([], [[bind("team-a/w", "n2", GATED)]])
+    node = NodeRef(name="n2", uid="u2", hostname="ip-10-0-0-2")
+    (pod,) = made(plan.model_copy(update={"nodes": (node,)}))
+    assert pod["spec"]["nodeSelector"] == {"kubernetes.io/hostname": "ip-10-0-0-2"}
+    bare = plan.model_copy(update={"nodes": (node.model_copy(update={"hostname": ""}),)})
+    text = render(bare, Asked()).text
+    assert not documents(text)
+    assert "n2 has no label kubernetes.io/hostname" in " ".join(text.replace("#", "").split())
 
 
 def test_pods_without_gate_and_moves_are_left_to_the_reader() -> None:

@@ -1,4 +1,4 @@
-"""Pods by priority that are replicas of services: kept apart, or spread over zones."""
+"""Pods by priority that are replicas of services: kept apart, spread over zones, or together."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from dataclasses import replace
 from typing import Any
 
 from kantopt.schema.base import LabelSelector
-from kantopt.schema.jobs import Job, PodAntiAffinityTerm, TopologySpreadConstraint
+from kantopt.schema.jobs import (
+    Job,
+    PodAffinityTerm,
+    PodAntiAffinityTerm,
+    TopologySpreadConstraint,
+)
 from scripts.bench.case import Case, Documents
 
-NODES, RACKS, ZONES = "apart", "apart-racks", "spread-zones"
-SUITES = (NODES, RACKS, ZONES)
+NODES, RACKS, ZONES, NEAR = "apart", "apart-racks", "spread-zones", "near-racks"
+SUITES = (NODES, RACKS, ZONES, NEAR)
 _SERVICES, _RACK_NODES, _ZONES, _SKEW = 24, 2, 4, 1
 _SERVICE, _HOSTNAME = "bench.example/service", "kubernetes.io/hostname"
 _RACK, _ZONE = "bench.example/rack", "topology.kubernetes.io/zone"
-_KEYS = {NODES: _HOSTNAME, RACKS: _RACK, ZONES: _ZONE}
+_KEYS = {NODES: _HOSTNAME, RACKS: _RACK, ZONES: _ZONE, NEAR: _RACK}
 
 
 def apart(case: Case, suite: str) -> Case:
@@ -47,6 +52,8 @@ def _with_services(documents: Documents, seed: int, suite: str) -> Documents:
 
     def over(service: str, places: Sequence[str]) -> int:
         """By how many pods a service would exceed what it asks for, or be above the emptiest."""
+        if suite == NEAR:
+            return 0
         if suite != ZONES:
             return sum(there[service][place] for place in places)
         after = there[service] + Counter(places)
@@ -81,4 +88,6 @@ def _asked(suite: str, key: str, alike: LabelSelector) -> dict[str, Any]:
             topology_key=key, max_skew=_SKEW, label_selector=alike
         )
         return {"topology_spread_constraints": constraint}
+    if suite == NEAR:
+        return {"pod_affinity": PodAffinityTerm(topology_key=key, label_selector=alike)}
     return {"pod_anti_affinity": PodAntiAffinityTerm(topology_key=key, label_selector=alike)}

@@ -102,6 +102,11 @@ _RESERVATION_TIMES = {"StartTime": "start_time", "EndTime": "end_time"}
 
 def read_json(data: Mapping[str, Any], file: str, problems: list[Problem]) -> Iterator[Record]:
     """Read a document that a command of Slurm printed with ``--json``."""
+    told = data.get("errors")
+    for index, error in enumerate(told if isinstance(told, list) else ()):
+        text = _plain(error.get("description")) if isinstance(error, dict) else _plain(error)
+        expected = "what Slurm prints if nothing goes wrong"
+        problems.append(Problem(file, f"errors[{index}]", shown(text), expected))
     moment = _plain(data.get("last_update"))
     if moment.isdecimal() and int(moment):
         yield Record("Moment", {"Moment": moment}, file, problems)

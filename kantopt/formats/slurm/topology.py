@@ -57,6 +57,9 @@ class Levels:
         heights: dict[str, int] = {}
         for name in switches:
             self._height(name, children, heights, ())
+        for name, record in switches.items():
+            if _is_below_itself(name, children):
+                record.problem("Switches", "switches of which none is above itself")
         top = max(heights.values())
         self._names = [LEAF, *(f"switch-{height}" for height in range(1, top + 1))]
         for name, record in switches.items():
@@ -84,7 +87,7 @@ class Levels:
         above: tuple[str, ...],
     ) -> int:
         if name in above:
-            return 0  # a circle: its switches have no top, and no path ends
+            return 0  # a circle, which is told
         if name not in heights:
             below = [
                 self._height(child, children, heights, (*above, name))
@@ -156,3 +159,15 @@ def _yaml_parts(
             fields |= {"Nodes": str(row.get("nodes") or "")}
             fields |= {"Switches": str(row.get("children") or "")}
             yield Record(kind, {**fields, **of}, file, problems)
+
+
+def _is_below_itself(name: str, children: Mapping[str, Sequence[str]]) -> bool:
+    """Whether switches hang in a circle."""
+    seen: set[str] = set()
+    below = list(children[name])
+    while below:
+        switch = below.pop()
+        if switch not in seen:
+            seen.add(switch)
+            below += children.get(switch, ())
+    return name in seen

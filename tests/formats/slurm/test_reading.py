@@ -118,6 +118,11 @@ def test_qos_that_may_preempt_some_of_the_lower_only_are_told() -> None:
         (NODE + "JobId=1 JobState=RUNNING NodeList=n[1\n", "JobId=1: NodeList", "a list of nodes"),
         (NODE + "JobId=1 JobState=PENDING SubmitTime=now\n", "JobId=1: SubmitTime", "a time"),
         (NODE + "JobId=1\n", "JobId=1: JobState", "a state"),
+        (
+            f"{NODE}SwitchName=a Switches=b\nSwitchName=b Switches=c\nSwitchName=c Switches=b\n",
+            "SwitchName=b: Switches",
+            "switches of which none is above itself",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_named(text: str, path: str, expected: str) -> None:
@@ -125,6 +130,13 @@ def test_what_cannot_be_read_is_named(text: str, path: str, expected: str) -> No
         cluster(text)
     found = caught.value.problems
     assert any(p.path == path and p.expected.startswith(expected) for p in found), found
+
+
+@pytest.mark.parametrize("error", ["out of reach", {"description": "out of reach", "source": "s"}])
+def test_what_slurm_printed_instead_of_an_answer_is_no_empty_cluster(error: object) -> None:
+    printed = {"meta": {}, "jobs": [], "errors": [error], "warnings": []}
+    with pytest.raises(BadDataError, match=r"errors\[0\]: found \"out of reach\""):
+        import_slurm([*parse_documents(NODE.encode(), "n"), RawDocument("squeue.json", 0, printed)])
 
 
 def test_text_that_does_not_go_on_as_it_began_is_refused() -> None:

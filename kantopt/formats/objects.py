@@ -149,6 +149,9 @@ class Objects:
             view = View(item, file, ("items", i), self.problems)
             version, kind = view.name("apiVersion"), view.name("kind")
             group = version.rpartition("/")[0]
+            if (group, kind) == ("", "Status") and item.get("status") != "Success":
+                # The API server says so in the place of what it was asked for.
+                view.problem("message", "the objects that were asked for")
             if (group, kind) not in KINDS:
                 if version and kind and (group, kind) not in FETCHED:
                     self.ignored.append((group, kind))

@@ -56,3 +56,9 @@ def test_what_is_strange_in_a_field_is_read_or_told(case: str) -> None:
         except BadDataError:
             told += 1
     assert 15 < told < 135
+
+
+def test_a_refusal_by_the_api_server_is_no_empty_cluster() -> None:
+    status = {"apiVersion": "v1", "kind": "Status", "status": "Failure", "message": "Forbidden"}
+    with pytest.raises(BadDataError, match='message: found "Forbidden"'):
+        import_kubernetes([status], file="dump.json")

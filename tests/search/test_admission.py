@@ -247,6 +247,17 @@ def test_nothing_that_chains_offer_is_refused_and_most_of_it_is_best(
     assert moved >= 12
 
 
+def test_the_same_question_gets_the_same_answers() -> None:
+    told: list[list[Placement]] = [[], []]
+    for found in told:
+        for seed in range(6):
+            instance = drawn(seed, "counts")
+            incumbent = Witness(instance, tiers_of(instance), instance.current, found=found.append)
+            chains(incumbent, BRIEF, 7)
+    assert told[0] == told[1]
+    assert told[0]
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_rows_of_neighbours_say_what_the_judge_says_and_undoing_leaves_no_trace(seed: int) -> None:
     instance = drawn(seed, "counts")

@@ -16,6 +16,7 @@ from kantopt.formats.priorities import Priorities
 from kantopt.formats.restarts import Restarts
 from kantopt.formats.runtime import last_checkpoint, min_runtime
 from kantopt.schema.jobs import Assignment, Job, PodSet, TopologyRequest
+from kantopt.schema.stays import Cause, Fixed
 
 _DAEMONS = ("DaemonSet", "Node")
 """Kinds of owners whose pods belong to their nodes; static pods are owned by the node itself."""
@@ -94,7 +95,8 @@ class JobsReader:
         bearable = self._restarts.of(pods)
         whole = all(pinned)
         stays = all(
-            fixed or member.pod.homebound for fixed, member in zip(pinned, members, strict=True)
+            fixed or bool(member.pod.homebound)
+            for fixed, member in zip(pinned, members, strict=True)
         )
         return Job(
             name=name,
@@ -166,7 +168,7 @@ class JobsReader:
             if not wish and ref is not None and ref.dialect is Dialect.KUEUE:
                 wish = level_wish(pod)
             selected = {k: v for k, v in sorted(pod.labels.items()) if k in self._selected}
-            home = fixed or pod.homebound
+            home = fixed or bool(pod.homebound)
             key = repr((role, fixed, home, selected, sorted(wish.items()), pod.shape))
             fields = alike.setdefault(
                 key,
@@ -221,6 +223,7 @@ class JobsReader:
                     topology_request=self._request(fields["wish"], fields["count"], first),
                     preemptible=False if apart else None,
                     movable=False if fields["home"] and not stays else None,
+                    stays=_causes(member.pod for member in members),
                     assignments=tuple(
                         Assignment(node=node, count=len(pods), pods=tuple(pod.ref for pod in pods))
                         for node, pods in sorted(by_node.items())
@@ -289,6 +292,11 @@ class JobsReader:
             text = "levels that jobs ask for and the topology lacks are left out"
             self._notes.add(text, f"{wanted} of {first.full_name}")
         return level
+
+
+def _causes(pods: Iterable[Pod]) -> tuple[Cause | Fixed, ...]:
+    """Return why pods that run are left where they are."""
+    return tuple(sorted({pod.homebound for pod in pods if pod.node and pod.homebound}))
 
 
 def unused(name: str, taken: Iterable[str]) -> str:

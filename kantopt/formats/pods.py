@@ -67,8 +67,8 @@ class Pod:
     """What speaks against disturbing it, as far as itself tells."""
     pinned: str
     """What keeps it from being evicted or moved, once all is known."""
-    homebound: bool
-    """Whether it is not moved; it may be evicted with others where ``pinned`` is empty."""
+    homebound: Cause | Fixed | None
+    """What keeps it from being moved; it may be evicted with others where ``pinned`` is empty."""
     group_name: str
     workload: WorkloadRef | None
     shape: dict[str, Any]
@@ -153,7 +153,7 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
         restarts=spec.text("restartPolicy"),
         stays=(stays := causes_of(pod)),
         pinned=next(iter(stays), ""),
-        homebound=bool(stays),
+        homebound=next(iter(stays), None),
         group_name=spec.at("schedulingGroup").text("podGroupName"),
         workload=_workload(spec.at("workloadRef")),
         shape={

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement
+from kantopt.schema.features import FEATURES
+from kantopt.schema.features import WORDS as FEATURE_WORDS
 from kantopt.schema.model import Rule
+from kantopt.schema.stays import CAUSES, WORDS
 from kantopt.search.causes import Causes
 from kantopt.search.state import State
 from kantopt.verify.departures import may_leave
 
 MOST_NAMED = 20
 """Pod sets that are named one by one; of more only their number is told."""
+
+
+_WORDS: Mapping[str, str] = dict((*WORDS.items(), *FEATURE_WORDS.items()))
 
 
 def drain_words(instance: Instance, placement: Placement) -> tuple[str, ...]:
@@ -61,7 +67,7 @@ def _why(instance: Instance, state: State, podset: PodSet) -> str:
     if not may_leave(instance, podset):
         if instance.model.limits.moves == 0:
             return "no pod may move (limit moves: 0)"
-        return "not movable"
+        return f"not movable{_cause(podset)}"
     budgets = [instance.budgets[b] for b in podset.budgets]
     if instance.on(Rule.DISRUPTION) and instance.job_of(podset.index).move_mode == "restart":
         if len(budgets) > 1:
@@ -73,6 +79,15 @@ def _why(instance: Instance, state: State, podset: PodSet) -> str:
     return Causes(state, podset.index).counts
 
 
+def _cause(podset: PodSet) -> str:
+    """Say why an import left pods where they are, and what lifts that."""
+    words = []
+    for name in podset.stays:
+        option = "--assume" if name in FEATURES else "--disturb" if name in CAUSES else ""
+        words.append(_WORDS[name] + (f" ({option} {name})" if option else ""))
+    return f": {' or '.join(words)}" if words else ""
+
+
 def _why_together(instance: Instance, j: int) -> str:
     """Say what keeps a job that restarts as a whole: a pod that may not, a limit, or the room."""
     pods, job = instance.running_pods(j), instance.jobs[j]
@@ -80,7 +95,8 @@ def _why_together(instance: Instance, j: int) -> str:
     running = instance.running_of(j)
     for s in running:
         if not may_leave(instance, instance.podsets[s]):
-            return f"{said}, and {instance.podsets[s].name} is not movable"
+            podset = instance.podsets[s]
+            return f"{said}, and {podset.name} is not movable{_cause(podset)}"
     if freedom_of(instance).moves[running[0]]:
         return f"{said}: no room for all of them elsewhere was found"
     budgets = sorted({b for s in running for b in instance.podsets[s].budgets})

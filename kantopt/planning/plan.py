@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from kantopt.clock import Deadline
 from kantopt.planning.ended import not_examined
 from kantopt.planning.executable import executable
+from kantopt.planning.failing import failing_jobs
 from kantopt.planning.leftovers import with_leftovers
 from kantopt.planning.news import Tell
 from kantopt.planning.options import Options
@@ -108,6 +109,8 @@ def make_plan(
         if together is not None and run.infeasible:
             run.warnings += _beside_others(question, instance, together, run)
         answer = run.answer(placement, with_leftovers(run, placement, waves), examined=True)
+        failing = failing_jobs(question, instance, answer.placement)
+        answer = replace(answer, warnings=(*answer.warnings, *failing))
     from kantopt.planning.document import plan_document
 
     plan = plan_document(question, instance, answer)

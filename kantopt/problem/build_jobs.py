@@ -208,6 +208,7 @@ class JobsBuilder:
                 dirty_rate=dirty_rate,
                 migration_mib=copied,
                 losses=places.losses,
+                stays=(*podset.stays, *(f for f in podset.not_modelled if f not in self._assumed)),
             )
         )
         self.labels.append(PodLabels(s, job.namespace, podset))

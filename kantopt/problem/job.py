@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kantopt.problem.cluster import Amounts, Spot
+from kantopt.schema.features import Feature
+from kantopt.schema.stays import Cause, Fixed
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -125,6 +127,8 @@ class PodSet:
     """MiB that a move of one running pod copies, rounded up; 0 where the model does not ask."""
     losses: Mapping[int, int] = field(default_factory=dict)
     """What a pod loses on each node for labels and taints that it would rather have or not."""
+    stays: tuple[Cause | Fixed | Feature, ...] = ()
+    """Why an import left running pods where they are."""
     wanted: Mapping[int, int] | None = None
     """Pods on each node as the last plan wants it; ``None``: it leaves them as they are, or the
     model does not ask."""

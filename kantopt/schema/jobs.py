@@ -20,6 +20,7 @@ from kantopt.schema.base import (
 )
 from kantopt.schema.features import Feature
 from kantopt.schema.reservation import Reservation
+from kantopt.schema.stays import Cause, Fixed
 
 Requests = Annotated[
     dict[str, Quantity],
@@ -270,6 +271,9 @@ class PodSet(Part):
     )
     preemptible: bool | None = Field(default=None, description="overrides the job's")
     movable: bool | None = Field(default=None, description="overrides the job's")
+    stays: tuple[Cause | Fixed, ...] = Field(
+        default=(), description="why pods that run are not movable, where importing found it out"
+    )
     not_modelled: tuple[Feature, ...] = Field(
         default=(),
         description="what its pods ask for that is not modelled: they are neither moved, evicted "

@@ -205,3 +205,23 @@ def test_a_node_that_is_not_there_is_named_by_the_command_that_was_given(cli: Cl
     done = cli("drain", "n9", "-f", "snap.yaml")
     assert done.code == 65
     assert done.err.startswith('kantopt: error: drain: found "n9", expected the name of a node')
+
+
+def test_what_keeps_pods_of_a_dump_is_named_with_the_option_that_lifts_it(cli: Cli) -> None:
+    disk = {"volumes": [{"name": "v", "emptyDir": {}}]}
+    claim = {"resourceClaims": [{"name": "c", "resourceClaimName": "c"}]}
+    dump_of(
+        *(node(name) for name in ("n1", "n2")),
+        pod("cache", on="n1", owner="ReplicaSet/cache", **disk),
+        pod("bare", on="n1", owner=""),
+        pod("net", on="n1", owner="ReplicaSet/net", **claim),
+    )
+    said = " ".join(plan_of(cli, "n1", code=3)["warnings"])
+    for job, why in (
+        ("cache", "with local storage (--disturb local-storage)"),
+        ("bare", "without a controller (--disturb no-controller)"),
+        ("net", "with resource claims (--assume resource-claims)"),
+    ):
+        assert f"stays on n1: default/{job}/main, not movable: {why}" in said
+    lifted = plan_of(cli, "n1", "--disturb", "local-storage", "--disturb", "no-controller", code=3)
+    assert {move["job"] for move in lifted["moves"]} == {"default/cache", "default/bare"}

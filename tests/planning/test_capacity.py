@@ -268,6 +268,14 @@ def test_the_time_being_up_makes_no_proof() -> None:
     assert any("time" in text for text in found.warnings)
 
 
+def test_a_job_in_short_tolerates_taints_by_what_it_asks_for() -> None:
+    """As the admission plug-in ExtendedResourceToleration has it: GPU nodes bear such a taint."""
+    for key, fits in ((GPU, 1), ("dedicated", 0)):
+        asked = question([node("a", taints=[{"key": key, "effect": "NoSchedule"}])], [], [])
+        wanted = job_in_short(asked, Short(gpus=8))
+        assert count(asked, wanted=wanted).rooms[0].jobs == fits
+
+
 def test_a_job_in_short_asks_for_the_gpus_that_the_nodes_have() -> None:
     asked = question([node("a"), node("b")], [], [], topology=RACKS)
     wanted = job_in_short(asked, Short(pods=2, gpus=8, requests={"cpu": "4"}, required="rack"))

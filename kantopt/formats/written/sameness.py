@@ -108,6 +108,7 @@ def _role(snapshot: ClusterSnapshot, job: Job, role: PodSet, least: int) -> Data
     data["preemptible"] = free and not fixed
     movable = job.movable if role.movable is None else role.movable
     data["movable"] = movable and not fixed
+    data.pop("stays", None)  # it says why, not what
     data["topologyRequest"] = _wish(snapshot, wish_of(job, role))
     return data
 

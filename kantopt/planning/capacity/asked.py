@@ -11,7 +11,7 @@ from kantopt.planning.question import Question
 from kantopt.problem.not_modelled import waiting, why_not_placed
 from kantopt.schema.features import Feature
 from kantopt.schema.hints import did_you_mean, one_of
-from kantopt.schema.jobs import Job, PodSet, TopologyRequest
+from kantopt.schema.jobs import Job, PodSet, Toleration, TopologyRequest
 from kantopt.schema.model import Model
 from kantopt.schema.quantity import gpu_milli
 
@@ -66,7 +66,11 @@ def job_in_short(question: Question, short: Short) -> Job:
     queues = [queue.name for queue in question.snapshot.queues]
     _check("--queue", short.queue, queues, "a queue")
     request = None if short.required is None else TopologyRequest(required=short.required)
-    podset = PodSet(count=short.pods, requests=requests, topology_request=request)
+    # Nodes with such devices are tainted by their resource, and admission adds the toleration.
+    tolerated = tuple(Toleration(key=name, operator="Exists") for name in requests if "/" in name)
+    podset = PodSet(
+        count=short.pods, requests=requests, topology_request=request, tolerations=tolerated
+    )
     return Job(name="asked", queue_name=short.queue, pod_sets=(podset,))
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import assert_never
 
 from kantopt.planning.words import counted
-from kantopt.problem.focus import wanted_pods
+from kantopt.problem.focus import pending_podsets, wanted_pods
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
@@ -142,6 +142,8 @@ class Wording:
         return Shortage(question, self.j, self._wanted, gone)
 
     def _refusal(self, n: int) -> str:
+        if all(n in podset.allowed for podset in pending_podsets(self.question, self.j)):
+            return "admits its pods, but not all that others could move there"
         why = next(
             (r.text for r in self._reasons if n in r.nodes and r.rule is Rule.ELIGIBILITY), ""
         )

@@ -22,9 +22,8 @@ def test_of_nodes_that_admit_the_job_it_is_said_that_others_are_not_admitted() -
     j = next(each.index for each in asked.jobs if each.name.endswith("new"))
     groups = tuple((Rule.ELIGIBILITY, ("node", n)) for n in (0, 1))
     found = Found((Rule.ELIGIBILITY,), groups, True, False, True)
-    (places,) = (
-        Survey(asked, lambda s, n: None).places(s, k) for s, k in wanted_pods(asked, j).items()
-    )
+    ((s, wanted),) = wanted_pods(asked, j).items()
+    places = Survey(asked, lambda s, n: None).places(s, wanted)
     words = Wording(asked, j, found, places, asked.model.limits, empty=False)
     said = {item.subject: item.message for item in words.document("as it stands").items}
     assert said == {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+import numpy as np
+
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
@@ -13,10 +15,14 @@ from kantopt.schema.features import FEATURES
 from kantopt.schema.features import WORDS as FEATURE_WORDS
 from kantopt.schema.model import Rule
 from kantopt.schema.stays import CAUSES, WORDS
-from kantopt.search.causes import Causes
+from kantopt.search.causes import FITS, Causes
+from kantopt.search.movers import Movers
 from kantopt.search.state import State
 from kantopt.verify.departures import may_leave
+from kantopt.verify.step import Step
 
+_NAMED = 3
+"""Nodes that a line names."""
 MOST_NAMED = 20
 """Pod sets that are named one by one; of more only their number is told."""
 
@@ -54,7 +60,7 @@ def _words(
             instance.nodes[n].name + (f" x{k}" if k > 1 else "") for n, k in sorted(there.items())
         )
         name = f"{instance.job_of(podset.index).name}/{podset.name}"
-        yield f"stays on {nodes}: {name}, {_why(instance, state, podset)}"
+        yield f"stays on {nodes}: {name}, {_why(instance, state, podset, there)}"
     if len(left) > MOST_NAMED:
         yield f"stay on nodes to be emptied: {len(left) - MOST_NAMED} pod sets more"
     if daemons:
@@ -62,7 +68,7 @@ def _words(
         yield f"stay with the nodes to be emptied: {pods} of daemons"
 
 
-def _why(instance: Instance, state: State, podset: PodSet) -> str:
+def _why(instance: Instance, state: State, podset: PodSet, there: Counter[int]) -> str:
     """Say what keeps a pod set, the plainest first; at last why each other node refuses it."""
     if not may_leave(instance, podset):
         if instance.model.limits.moves == 0:
@@ -76,7 +82,34 @@ def _why(instance: Instance, state: State, podset: PodSet) -> str:
             return f"disruption budget {budgets[0].name} allows 0"
     if podset.job in instance.together:
         return _why_together(instance, podset.job)
-    return Causes(state, podset.index).counts
+    return _limited(instance, state, podset.job) or _beside(state, podset, there)
+
+
+def _limited(instance: Instance, state: State, j: int) -> str:
+    """Say which limit of moves a plan has used up."""
+    if not instance.on(Rule.LIMITS):
+        return ""
+    most, job = instance.model.limits.moves, instance.jobs[j]
+    if most is not None and state.pace.moves >= most:
+        return f"no more pods may move (limit moves: {most})"
+    step = Step(instance, instance.current, state.placement())
+    moved = sum(map(step.moved, instance.running_of(j)))
+    if job.most_moves is not None and moved >= job.most_moves:
+        return f"{moved} of its job's pods {'moves' if moved == 1 else 'move'}, and no more may"
+    return ""
+
+
+def _beside(state: State, podset: PodSet, there: Counter[int]) -> str:
+    """Say why other nodes refuse pods: for want of room, or for the pods that are there."""
+    causes, movers = Causes(state, podset.index), Movers(state)
+    fit = causes.room_cause == FITS
+    fit[list(there)] = False
+    spots = (spot for spot in sorted(state.spots[podset.index]) if spot.node in there)
+    if not fit.any() or any((movers.targets(podset.index, spot) & fit).any() for spot in spots):
+        return causes.counts
+    names = [state.instance.nodes[n].name for n in np.flatnonzero(fit).tolist()]
+    listed = ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
+    return f"pods near it, or the closeness asked for, refuse it where there is room: {listed}"
 
 
 def _cause(podset: PodSet) -> str:

@@ -225,3 +225,40 @@ def test_what_keeps_pods_of_a_dump_is_named_with_the_option_that_lifts_it(cli: C
         assert f"stays on n1: default/{job}/main, not movable: {why}" in said
     lifted = plan_of(cli, "n1", "--disturb", "local-storage", "--disturb", "no-controller", code=3)
     assert {move["job"] for move in lifted["moves"]} == {"default/cache", "default/bare"}
+
+
+def test_a_limit_that_is_used_up_and_pods_in_the_way_are_said_of_what_stays(cli: Cli) -> None:
+    apart = {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {
+                    "labelSelector": {"matchLabels": {"app": "api"}},
+                    "topologyKey": "kubernetes.io/hostname",
+                }
+            ]
+        }
+    }
+    api = {"owner": "ReplicaSet/api", "labels": {"app": "api"}, "affinity": apart}
+    host = {name: {"kubernetes.io/hostname": name} for name in ("n1", "n2")}
+    limited = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "sweep", "namespace": "default", "uid": "Job/sweep"},
+        "spec": {"parallelism": 2, "backoffLimit": 1},
+    }
+    dump_of(
+        *(node(name, host[name]) for name in ("n1", "n2")),
+        pod("api-0", on="n1", **api),
+        pod("api-1", on="n2", **api),
+        limited,
+        *(pod(f"sweep-{i}", on="n1", owner="Job/sweep") for i in range(2)),
+    )
+    said = plan_of(cli, "n1", code=3)["warnings"]
+    assert any(
+        text.startswith("stays on n1: default/api/main, pods near it")
+        and text.endswith("refuse it where there is room: n2")
+        for text in said
+    )
+    assert "stays on n1: default/sweep/main, 1 of its job's pods moves, and no more may" in said
+    only = plan_of(cli, "n1", "--max-moves", "1", "--disturb", "backoff-limit", code=3)["warnings"]
+    assert any("no more pods may move (limit moves: 1)" in text for text in only)

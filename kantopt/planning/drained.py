@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-import numpy as np
-
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
@@ -101,14 +99,13 @@ def _limited(instance: Instance, state: State, j: int) -> str:
 
 def _beside(state: State, podset: PodSet, there: Counter[int]) -> str:
     """Say why other nodes refuse pods: for want of room, or for the pods that are there."""
-    causes, movers = Causes(state, podset.index), Movers(state)
-    fit = causes.room_cause == FITS
-    fit[list(there)] = False
-    spots = (spot for spot in sorted(state.spots[podset.index]) if spot.node in there)
-    if not fit.any() or any((movers.targets(podset.index, spot) & fit).any() for spot in spots):
+    s, nodes = podset.index, state.instance.nodes
+    causes, movers = Causes(state, s), Movers(state)
+    fit = [n for n in range(state.size) if causes.room_cause[n] == FITS and n not in there]
+    spots = [spot for spot in sorted(state.spots[s]) if spot.node in there]
+    if not fit or any(movers.targets(s, spot)[n] for spot in spots for n in fit):
         return causes.counts
-    names = [state.instance.nodes[n].name for n in np.flatnonzero(fit).tolist()]
-    listed = ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
+    listed = ", ".join(nodes[n].name for n in fit[:_NAMED]) + ", ..." * (len(fit) > _NAMED)
     return f"pods near it, or the closeness asked for, refuse it where there is room: {listed}"
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kantopt.report.size import Size
     from kantopt.schema.base import Part
     from kantopt.schema.picture import Picture
+    from kantopt.schema.read_as import ReadAs
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +30,16 @@ class Shown:
     log_form: LogForm = "text"
     words: Words = OURS
     """What tables and pages are put into."""
+    read_as: ReadAs | None = None
+    """How the cluster was read, if it was none of our documents: answers say so."""
 
     def of(self, question: Question) -> Shown:
         """Return the same for an answer about a question that has been read."""
         from kantopt.cli.spoken import words_of
 
-        return replace(self, words=words_of(question))
+        read_as = question.read_as
+        foreign = read_as is not None and read_as.source != "kantopt"
+        return replace(self, words=words_of(question), read_as=read_as if foreign else None)
 
     def on_screen(self, blocks: Sequence[Block], *, to_file: bool) -> str:
         """Render blocks for stdout, or plainly for a file, in the words of their cluster."""
@@ -137,6 +142,8 @@ class Shown:
             blocks = blocks_of(document, wide=form == "wide", **noted, **about)
             return self.on_screen(blocks, to_file=to_file)
 
+        if self.read_as is not None and "read_as" in type(document).model_fields:
+            document = document.model_copy(update={"read_as": self.read_as})
         self.write(document, laid_out)
         if not self.in_table:
             self.warn(warnings, notes)

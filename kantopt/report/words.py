@@ -86,14 +86,14 @@ def words_about(
 
 
 def words_for(document: Part) -> Words:
-    """Return the words for a document that says what it was made of: a plan, or what has one."""
+    """Return the words for a document, as far as it says what it was made of."""
     from kantopt.schema.plan import Plan
-    from kantopt.schema.reports import Verdict
 
     plan = getattr(document, "plan", document)
-    read_as = plan.metadata.read_as if isinstance(plan, Plan) else None
-    if isinstance(document, Verdict):
-        read_as = document.read_as
+    if isinstance(plan, Plan):
+        read_as = plan.metadata.read_as
+    else:
+        read_as = getattr(document, "read_as", None)
     jobs = plan.jobs if isinstance(plan, Plan) else ()
     return OURS if read_as is None else words_about(read_as.source, None, jobs)
 

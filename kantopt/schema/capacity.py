@@ -9,6 +9,7 @@ from pydantic import Field
 from kantopt.schema.base import ApiVersion, Count, Metadata, Name, Part, PositiveCount
 from kantopt.schema.explanation import Verdict
 from kantopt.schema.plan import SnapshotRef
+from kantopt.schema.read_as import ReadAs
 
 When = Literal["now", "after moves", "after defragmentation"]
 
@@ -93,6 +94,9 @@ class Capacity(Part):
     api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Capacity"] = Field(description="Capacity")
     metadata: Metadata = Field(default_factory=Metadata, description="name of the cluster")
+    read_as: ReadAs | None = Field(
+        default=None, description="how the cluster was read; none: from documents of kantopt"
+    )
     snapshot: SnapshotRef = Field(description="the snapshot that it is for")
     job: str = Field(description="NAMESPACE/NAME of the job that is copied")
     pod_sets: tuple[CapacityPodSet, ...] = Field(description="what each copy needs at least")

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from kantopt.schema.base import ApiVersion, Count, Metadata, Name, Part, PositiveCount
 from kantopt.schema.plan import Binding, Eviction, Move, SnapshotRef, Wave
+from kantopt.schema.read_as import ReadAs
 
 Status = Literal[
     "FITS_NOW",
@@ -230,6 +231,9 @@ class Explanation(Part):
     api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Explanation"] = Field(description="Explanation")
     metadata: Metadata = Field(default_factory=Metadata, description="name of the cluster")
+    read_as: ReadAs | None = Field(
+        default=None, description="how the cluster was read; none: from documents of kantopt"
+    )
     snapshot: SnapshotRef = Field(description="the snapshot it was made for")
     job: str = Field(description="NAMESPACE/NAME of the job")
     priority: int = Field(description="its priority")

@@ -9,6 +9,7 @@ from pydantic import Field
 from kantopt.schema.base import ApiVersion, Count, Metadata, Part, PositiveCount
 from kantopt.schema.explanation import Steps
 from kantopt.schema.plan import Amount, SnapshotRef, Tier
+from kantopt.schema.read_as import ReadAs
 
 
 class PriorityVictims(Part):
@@ -51,6 +52,9 @@ class PriceList(Part):
     api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["PriceList"] = Field(description="PriceList")
     metadata: Metadata = Field(default_factory=Metadata, description="name of the cluster")
+    read_as: ReadAs | None = Field(
+        default=None, description="how the cluster was read; none: from documents of kantopt"
+    )
     snapshot: SnapshotRef = Field(description="the snapshot that it is for")
     job: str = Field(description="NAMESPACE/NAME of the job that needs room")
     level: str = Field(description="topology level of the domains")

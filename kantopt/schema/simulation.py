@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from kantopt.schema.base import ApiVersion, Count, Metadata, Part, PositiveCount
+from kantopt.schema.read_as import ReadAs
 
 Unit = Literal[
     "share",
@@ -108,6 +109,9 @@ class Simulation(Part):
     api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Simulation"] = Field(description="Simulation")
     metadata: Metadata = Field(default_factory=Metadata, description="name of the cluster")
+    read_as: ReadAs | None = Field(
+        default=None, description="how the cluster was read; none: from documents of kantopt"
+    )
     policies: tuple[str, ...] = Field(description="names of the policies")
     traces: tuple[str, ...] = Field(description="names of the traces")
     begin: Milliseconds = Field(

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from kantopt.schema.base import ApiVersion, Count, Metadata, Name, Part, PositiveCount
+from kantopt.schema.read_as import ReadAs
 from kantopt.schema.simulation import Unit
 
 
@@ -55,6 +56,9 @@ class Sweep(Part):
     api_version: ApiVersion = Field(description="version of this form")
     kind: Literal["Sweep"] = Field(description="Sweep")
     metadata: Metadata = Field(default_factory=Metadata, description="name of the cluster")
+    read_as: ReadAs | None = Field(
+        default=None, description="how the cluster was read; none: from documents of kantopt"
+    )
     like: Name | None = Field(default=None, description="the node that added ones are copies of")
     leaves: Literal["new", "existing"] = Field(
         default="new",

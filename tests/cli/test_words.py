@@ -68,6 +68,31 @@ def test_messages_are_in_the_words_of_slurm_and_those_for_programs_in_ours(cli: 
     assert "of which all pods run" in after, "the next command speaks as its own input wants it"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["explain", "root/18", "--time-limit", "5"],
+        ["capacity", "--pods", "2", "--gpus", "8", "--time-limit", "5"],
+        ["certify", "--time-limit", "5"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_an_answer_is_shown_again_in_the_words_of_slurm(
+    cli: Cli, tmp_path: Path, command: list[str]
+) -> None:
+    kept = tmp_path / "answer.json"
+    assert cli(command[0], *SLURM, *command[1:], "-o", "json", "-O", str(kept)).code in (
+        0,
+        3,
+        4,
+        11,
+    )
+    shown = cli("show", str(kept), "-o", "wide")
+    assert shown.code == 0
+    assert "task" in shown.out
+    assert not OURS.findall(shown.out)
+
+
 def test_what_conversion_notes_is_in_the_words_of_slurm(cli: Cli, tmp_path: Path) -> None:
     done = cli("convert", "--from", "slurm", *SLURM, "-O", str(tmp_path / "cluster.yaml"))
     assert "all of their tasks would restart" in done.err

@@ -1,31 +1,25 @@
 """Ruin and recreate (Schrimpf et al. 2000): pending pods of a few nodes are placed anew.
 
-Only pods that are free to go anywhere: where no rule ties pods to others, two of one kind are as
-good as each other.
+Only pods that nobody asks to be near each other. Two of a kind are as good as each other.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 import numpy as np
 
 from kantopt.clock import Deadline
 from kantopt.problem.cluster import Spot
-from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import Job, PodSet
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Metric, Rule
-from kantopt.search.presolve import binding_queues
+from kantopt.search.loose_kinds import Kind, kinds_of
 from kantopt.search.shapes import ClassNeed
 from kantopt.search.state import State
-from kantopt.verify.weight import weight
 
 _NODES = (1, 2, 2, 3)
 _SHARES = (0.3, 0.6, 1.0)
@@ -37,8 +31,6 @@ _MOST_WAITING = 6
 _MOST_KINDS = 40
 _CLOCK = 32
 """Trials between two looks at the clock."""
-_CPU_ONLY = -100.0
-"""Added to the size of pods without GPUs: they come after all others."""
 
 _Place = tuple[int, int, tuple[int, ...]]
 """Kind of a pod, its node, and the devices that it holds there."""
@@ -54,9 +46,10 @@ def recreate(
 ) -> Placement:
     """Place more of the pending pods by placing others of them elsewhere.
 
-    What runs stays where it is, and so do pods that rules tie to others. Again and again the loose
-    pods of a few nodes are lifted, put together with some that wait, and placed in a random order
-    that favours the large; what is no worse is kept (Schrimpf et al. 2000, J. Comput. Phys. 159).
+    What runs stays where it is, and so do pods that are to be near others. Again and again the
+    loose pods of a few nodes are lifted, put together with some that wait, and placed in a random
+    order that favours the large; what is no worse is kept (Schrimpf et al. 2000, J. Comput. Phys.
+    159).
 
     Parameters
     ----------
@@ -73,29 +66,8 @@ def recreate(
         The placement itself if nothing more could be placed.
     """
     state = State(instance, placement)
-    search = _Search(state, _kinds(state, tiers), random.Random(seed))
+    search = _Search(state, kinds_of(state, tiers), random.Random(seed))
     return search.placed() if search.run(deadline) else placement
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """Pods that rules and metrics do not tell apart.
-
-    ``value`` is what one of them unplaced adds to the tiers, all tiers in one number, the most
-    important in the highest digits; ``size`` is in GPUs, ``gpus`` in milli-GPU. ``other`` is the
-    resource without GPUs of which the cluster has least for it.
-    """
-
-    podsets: tuple[int, ...]
-    allowed: frozenset[int]
-    asks: tuple[tuple[int, int], ...]
-    need: ClassNeed | None
-    device_asks: tuple[tuple[int, int], ...]
-    priority: int
-    value: int
-    size: float
-    gpus: int
-    other: int | None
 
 
 class _Room:
@@ -114,7 +86,7 @@ class _Room:
         self.gpus = gpus
         """Milli-GPU."""
 
-    def take(self, kind: _Kind, devices: Iterable[int]) -> None:
+    def take(self, kind: Kind, devices: Iterable[int]) -> None:
         """Let a pod of a kind take what it asks for."""
         free = self.free
         for r, amount in kind.asks:
@@ -125,7 +97,7 @@ class _Room:
                 left[row] -= amount
         self.gpus -= kind.gpus
 
-    def give(self, kind: _Kind, devices: Iterable[int]) -> None:
+    def give(self, kind: Kind, devices: Iterable[int]) -> None:
         """Give back what a pod of a kind has taken."""
         free = self.free
         for r, amount in kind.asks:
@@ -138,13 +110,15 @@ class _Room:
 
 
 class _Search:
-    def __init__(self, state: State, kinds: Sequence[_Kind], rng: random.Random) -> None:
+    def __init__(self, state: State, kinds: Sequence[Kind], rng: random.Random) -> None:
         self.state = state
         self.kinds = kinds
         self.rng = rng
         instance = state.instance
         self.kind_of = [-1] * len(instance.podsets)
         """Kind of each pod set; -1 of those that are not loose."""
+        self.felt = any(state.neighbours.concern(kind.podsets[0]) for kind in kinds)
+        """Whether neighbours have a say in where some of them go."""
         self.waiting: dict[int, list[int]] = {}
         """Pods of each kind that are not placed, by pod set; a kind without any is missing."""
         for k, kind in enumerate(kinds):
@@ -210,14 +184,14 @@ class _Search:
         for k in pool:
             if k in full:
                 continue
-            room, devices = self._best(kinds[k], rooms)
+            room, devices = self._best(kinds[k], self._bearing(kinds[k], rooms))
             if room is None:
                 full.add(k)
                 continue
             room.take(kinds[k], devices)
             placed.append((k, room.n, devices))
             gain += kinds[k].value
-        if gain < 0:
+        if gain < 0 or not self._borne(lifted, placed):
             return False
         self._keep(lifted, placed)
         for room in rooms:
@@ -237,6 +211,24 @@ class _Search:
                         room.give(kinds[k], spot.devices)
                         lifted.append((s, spot))
         return lifted
+
+    def _borne(self, lifted: Iterable[tuple[int, Spot]], placed: Iterable[_Place]) -> bool:
+        """Whether neighbours bear what a trial has made of its nodes."""
+        if not self.felt:
+            return True
+        state, mark = self.state, self.state.mark()
+        for s, spot in lifted:
+            state.add(s, spot, -1)
+        borne = True
+        for k, n, devices in placed:
+            s = self.kinds[k].podsets[0]
+            if not state.neighbours.bear(s, n):
+                borne = False
+                break
+            state.add(s, Spot(n, devices), 1)
+        borne = borne and state.neighbours.holds({s for s, _, _ in state.journal[mark:]})
+        state.undo(mark)
+        return borne
 
     def _keep(self, lifted: Iterable[tuple[int, Spot]], placed: Iterable[_Place]) -> None:
         """Change the state by what a trial has made of its nodes."""
@@ -270,7 +262,7 @@ class _Search:
             k: (-self.kinds[k].priority, -self.kinds[k].size - noise * random_()) for k in set(pool)
         }
 
-    def _best(self, kind: _Kind, rooms: Iterable[_Room]) -> tuple[_Room | None, tuple[int, ...]]:
+    def _best(self, kind: Kind, rooms: Iterable[_Room]) -> tuple[_Room | None, tuple[int, ...]]:
         """Node and devices for a pod: where fewest GPUs are left over, then where most else is."""
         other = kind.other
         best, chosen = None, None
@@ -294,6 +286,11 @@ class _Search:
                 if best is None or rank < best:
                     best, chosen, where = rank, room, devices
         return chosen, where
+
+    def _bearing(self, kind: Kind, rooms: list[_Room]) -> list[_Room]:
+        """Rooms of nodes on which neighbours bear one more pod of a kind, before a trial."""
+        admitted = self.state.neighbours.admits(kind.podsets[0])
+        return rooms if admitted is None else [room for room in rooms if admitted[room.n]]
 
     def _devices(self, need: ClassNeed, room: _Room) -> tuple[int, tuple[int, ...]]:
         """Devices with least left that take a pod, and what they have left; none if too few do."""
@@ -327,66 +324,3 @@ class _Search:
             for s in kind.podsets:
                 changes[s] = Counter(islice(rest, state.instance.podsets[s].count))
         return state.placement().replace(changes)
-
-
-def _kinds(state: State, tiers: Sequence[Tier]) -> list[_Kind]:
-    instance = state.instance
-    queues, may = binding_queues(instance), freedom_of(instance)
-    units = [t for t in tiers if t.metric is Metric.UNPLACED and not t.surplus]
-    alike: dict[tuple[Hashable, tuple[int, ...]], list[PodSet]] = {}
-    for podset in instance.podsets:
-        free = may.binds[podset.index] and podset.index not in may.tied
-        job = instance.jobs[podset.job]
-        if not free or job.index in instance.required or job.queue in queues:
-            continue
-        single = podset.count == 1 and len(job.podsets) == 1
-        gang = job.is_gang and instance.on(Rule.GANG) and not single
-        if gang or len(podset.devices) > 1:
-            continue
-        missed = tuple(_missing(tier, podset, job, single) for tier in units)
-        key = (podset.requests, podset.devices, podset.allowed, job.priority)
-        alike.setdefault((key, missed), []).append(podset)
-    bases = [1] * len(units)
-    for (_, missed), podsets in alike.items():
-        pods = sum(podset.count for podset in podsets)
-        bases = [base + each * pods for base, each in zip(bases, missed, strict=True)]
-    kinds = []
-    for (_, missed), podsets in alike.items():
-        value = 0
-        for each, base in zip(missed, bases, strict=True):
-            value = value * base + each
-        if value:
-            kinds.append(_kind(state, podsets, value))
-    return kinds
-
-
-def _missing(tier: Tier, podset: PodSet, job: Job, single: bool) -> int:
-    """What one pod that is not placed adds to a tier; a job of several counts when all are."""
-    if not tier.concerns(job):
-        return 0
-    if tier.unit == "jobs":
-        return int(single)
-    return weight(tier, podset)
-
-
-def _kind(state: State, podsets: Sequence[PodSet], value: int) -> _Kind:
-    first, instance = podsets[0], state.instance
-    shape, offered = state.shape[first.index], state.offered.sum(axis=1).tolist()
-    shares = [
-        (amount / offered[r], r)
-        for r, amount in shape.asks
-        if offered[r] and not state.gpu_weight[r]
-    ]
-    share, other = max(shares, default=(0.0, None))
-    return _Kind(
-        podsets=tuple(podset.index for podset in podsets),
-        allowed=first.allowed,
-        asks=shape.asks,
-        need=shape.needs[0] if shape.needs else None,
-        device_asks=shape.needs[0].ask if shape.needs else (),
-        priority=instance.jobs[first.job].priority,
-        value=value,
-        size=first.gpu_milli / 1000 if first.gpu_milli else _CPU_ONLY + share,
-        gpus=first.gpu_milli,
-        other=other,
-    )

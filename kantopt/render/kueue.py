@@ -186,6 +186,9 @@ def _admission(
 ) -> dict[str, Any]:
     assignments = []
     for item in sets:
+        hosts: Counter[str] = Counter()
+        for node, pods in places[item.name].items():
+            hosts[actions.hostname(node)] += pods
         usage = {
             resource: str(from_base(resource, to_base(resource, amount) * item.count))
             for resource, amount in sorted(item.requests.items())
@@ -197,11 +200,7 @@ def _admission(
                 "count": item.count,
                 "flavors": dict.fromkeys(usage, asked.flavor),
                 "resourceUsage": usage,
-                "topologyAssignment": topology_assignment(
-                    HOSTNAME,
-                    {actions.hostname(node): n for node, n in places[item.name].items()},
-                    asked.kueue_api,
-                ),
+                "topologyAssignment": topology_assignment(HOSTNAME, hosts, asked.kueue_api),
             }
         )
     condition = {

@@ -289,7 +289,7 @@ class _Search:
 
     def _bearing(self, kind: Kind, rooms: list[_Room]) -> list[_Room]:
         """Rooms of nodes on which neighbours bear one more pod of a kind, before a trial."""
-        admitted = self.state.neighbours.admits(kind.podsets[0])
+        admitted = self.state.neighbours.admits(kind.podsets[0]) if self.felt else None
         return rooms if admitted is None else [room for room in rooms if admitted[room.n]]
 
     def _devices(self, need: ClassNeed, room: _Room) -> tuple[int, tuple[int, ...]]:

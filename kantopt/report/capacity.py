@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table, in_lines
-from kantopt.report.brief import mistyped_blocks, warnings_blocks
+from kantopt.report.brief import MOST, mistyped_blocks, warnings_blocks
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.units import plural
 from kantopt.schema.capacity import Capacity, LevelRoom, Room
 
-_FULLEST = 10
-"""Domains that are listed unless all are asked for."""
+_LISTS, _AROUND = 34, 5
+"""Lines for lists of domains unless all are asked for, and those of each that are no domains."""
 _SHARES = 8
 """Numbers of slots that a line of the histogram names."""
 
@@ -132,10 +132,11 @@ def _histogram(level: LevelRoom) -> str:
 
 def _domains(found: Capacity, wide: bool) -> Iterator[Block]:
     several = len(found.pod_sets) > 1
-    for level in found.levels:
-        if not level.fullest:
-            continue
-        shown = level.fullest if wide else level.fullest[:_FULLEST]
+    levels = [level for level in found.levels if level.fullest]
+    for level in levels:
+        most = min(MOST, max(1, _LISTS // len(levels) - _AROUND))
+        whole = wide or len(level.fullest) <= most + 1
+        shown = level.fullest if whole else level.fullest[:most]
         rows = [(each.domain, str(each.pods), _number(each.jobs)) for each in shown]
         if rest := level.fullest[len(shown) :]:
             jobs = None if level.jobs is None else sum(each.jobs or 0 for each in rest)

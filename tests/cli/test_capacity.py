@@ -91,3 +91,21 @@ def test_what_cannot_be_asked_is_said(cli: Cli, arguments: tuple[str, ...], mess
 
 def test_a_job_alone_in_the_input_needs_no_name(cli: Cli) -> None:
     assert "of team-a/llm-8 fit now" in cli("capacity", "snap.yaml", "jobs.yaml").out
+
+
+def test_the_more_levels_there_are_the_fewer_domains_of_each_are_shown(cli: Cli) -> None:
+    levels = ("zone", "block", "rack")
+    nodes = [
+        {"name": f"n{i:02}", "labels": {x: f"{x}{i:02}" for x in levels}, "allocatable": {"cpu": 1}}
+        for i in range(30)
+    ]
+    snapshot = {
+        "apiVersion": "kantopt/v1alpha1",
+        "kind": "ClusterSnapshot",
+        "topology": {"levels": [{"name": x, "nodeLabel": x} for x in levels]},
+        "nodes": nodes,
+    }
+    Path("levels.json").write_text(json.dumps(snapshot), encoding="utf-8")
+    shown = cli("capacity", "levels.json", "--cpu", "1").out
+    assert shown.count("27 others") == 4
+    assert len(shown.splitlines()) <= 60

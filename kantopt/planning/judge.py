@@ -68,7 +68,7 @@ def judge_question(
         note = "no plan among the files: the snapshot is judged as it stands"
         notes = (*question.notes, note)
         return verdict_of("snapshot", (), standing, notes, read_as=question.read_as)
-    return judge_plan(question, question.plan, _model(question, model), label)
+    return judge_plan(question, question.plan, _model(question, model), label, sparing=True)
 
 
 def verdict_of(
@@ -122,7 +122,9 @@ def _model(question: Question, name: str | None) -> Model | None:
     return question.model if name is None else load_model(name)
 
 
-def judge_plan(question: Question, plan: Plan, model: Model | None, label: str) -> Verdict:
+def judge_plan(
+    question: Question, plan: Plan, model: Model | None, label: str, *, sparing: bool = False
+) -> Verdict:
     """Judge a plan: its actions step by step under a model, what it says under its own.
 
     Parameters
@@ -135,6 +137,8 @@ def judge_plan(question: Question, plan: Plan, model: Model | None, label: str) 
         The model to judge under; ``None`` is the plan's own.
     label
         Name of the plan in errors.
+    sparing
+        Whether to look for victims that could have stayed, which takes long on a large cluster.
     """
     own = resolve_model(plan.model, label)
     # Which pending jobs there are is for the plan's own model to say: another one judges it all.
@@ -175,7 +179,7 @@ def judge_plan(question: Question, plan: Plan, model: Model | None, label: str) 
     findings += false_figures(own_instance, plan, final, asked_for)
     findings += false_names(question, plan)
     unchecked = tuple(unchecked_claims(own_instance, plan))
-    spared = _spared(instance, asked_for)
+    spared = _spared(instance, asked_for) if sparing else ()
     return verdict_of(
         "plan", findings, standing, notes, unchecked, spared=spared, read_as=question.read_as
     )

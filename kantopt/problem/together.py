@@ -12,16 +12,17 @@ def restarted(instance: Instance, before: Placement, after: Placement) -> frozen
     All of their pods leave, and all of them arrive: those that end where they were as well.
     """
     found: set[int] = set()
-    for j in instance.together:
+    both = zip(before.podsets, after.podsets, strict=True)
+    moving = {instance.podsets[s].job for s, (old, new) in enumerate(both) if new is not old}
+    for j in moving.intersection(instance.together):
         running = instance.running_of(j)
-        if any(_moves(before.podsets[s], after.podsets[s]) for s in running):
+        changed = [s for s in running if after.podsets[s] is not before.podsets[s]]
+        if any(_moves(before.podsets[s], after.podsets[s]) for s in changed):
             found.update(running)
     return frozenset(found)
 
 
 def _moves(old: Spots, new: Spots) -> bool:
     """Whether pods leave a spot and arrive at another."""
-    if new is old:
-        return False
     comes = any(pods > old.get(spot, 0) for spot, pods in new.items())
     return comes and any(pods > new.get(spot, 0) for spot, pods in old.items())

@@ -113,7 +113,7 @@ class _Ways:
     @cached_property
     def loads(self) -> Loads:
         """Loads with the pods gone and the others back, and with those placed so far."""
-        return Loads.of(self.instance, self.base)
+        return self.step.loads.between(self.step.after, self.base)
 
     def roomy(self) -> bool:
         """Whether those who are to be back have room without the others."""
@@ -121,6 +121,7 @@ class _Ways:
 
     def _room(self, before: Placement, after: Placement, rules: Iterable[Rule]) -> bool:
         step = Step(self.instance, before, after)
+        step.loads = self.step.loads.between(self.step.after, after)
         return not any(
             next(iter(CHECKS[rule](step)), None) for rule in rules if self.instance.on(rule)
         )

@@ -19,6 +19,8 @@ MOST_IN_ROOM = 12
 
 MOST_LOOKS = 3_000
 """How often other places are looked for, for all victims together."""
+MOST_WORK = 2_000_000
+"""The same times the pod sets of the question, each of which a look goes through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +46,14 @@ def could_be_spared(step: Step, over: Callable[[], bool] = lambda: False) -> Ite
     if not step.instance.strict:
         return
     free = Elsewhere(step)
-    looks = 0
+    looks, most = 0, min(MOST_LOOKS, MOST_WORK // max(1, len(step.instance.podsets)))
     for job in step.changed_jobs:
         if not any(step.evicted(s) for s in job.podsets):
             continue
         for unit in victim_units(step, job):
             groups = _groups(step, _in_room(step, unit))
             for pods in dict.fromkeys(map(tuple, map(sorted, groups))):
-                if over() or looks >= MOST_LOOKS:
+                if over() or looks >= most:
                     return
                 looks += 1
                 placement = free.place(pods, unit)

@@ -31,7 +31,10 @@ class Violation:
 
 
 class Loads:
-    """What pods take of nodes, devices and queues; kept up to date pod by pod."""
+    """What pods take of nodes, devices and queues; kept up to date pod by pod.
+
+    Rows of nodes are copied on write: a copy of a large cluster of which little changes is cheap.
+    """
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
@@ -39,10 +42,14 @@ class Loads:
         self.node = [list(zeros) for _ in instance.nodes]
         self.device = [[list(zeros) for _ in node.devices] for node in instance.nodes]
         self.queue = [list(zeros) for _ in instance.queues]
+        self._own: set[int] | None = None
+        """Nodes whose rows no copy shares; ``None``: all of them."""
 
     def add(self, s: int, spot: Spot, pods: int) -> None:
         """Add pods of a pod set on a spot; a negative number takes them away."""
         podset = self.instance.podsets[s]
+        if self._own is not None and spot.node not in self._own:
+            self._take(spot.node)
         load = self.node[spot.node]
         for r, amount in enumerate(podset.requests):
             if amount:
@@ -60,6 +67,13 @@ class Loads:
                 if amount:
                     usage[r] += pods * amount
 
+    def _take(self, n: int) -> None:
+        """Have the rows of a node apart from those of copies."""
+        assert self._own is not None
+        self._own.add(n)
+        self.node[n] = self.node[n][:]
+        self.device[n] = [taken[:] for taken in self.device[n]]
+
     def device_requests(self, s: int, spot: Spot) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Devices of a spot with what one pod takes of each."""
         devices = self.instance.nodes[spot.node].devices
@@ -74,34 +88,34 @@ class Loads:
         """Return the same loads, to be changed apart."""
         twin = Loads.__new__(Loads)
         twin.instance = self.instance
-        twin.node = [load[:] for load in self.node]
-        twin.device = [[taken[:] for taken in devices] for devices in self.device]
+        twin.node, twin.device = self.node[:], self.device[:]
         twin.queue = [usage[:] for usage in self.queue]
+        self._own, twin._own = set(), set()
         return twin
+
+    def between(self, before: Placement, after: Placement) -> Loads:
+        """Return the loads after a change of the placement that these are the loads of."""
+        loads = self.copy()
+        for s, (old, new) in enumerate(zip(before.podsets, after.podsets, strict=True)):
+            if new is not old:
+                for spot in {**old, **new}:
+                    more = new.get(spot, 0) - old.get(spot, 0)
+                    if more:
+                        loads.add(s, spot, more)
+        return loads
 
     @classmethod
     def of(cls, instance: Instance, placement: Placement) -> Loads:
         """Return the loads of a placement."""
-        changed = [
-            (s, old, new)
-            for s, (old, new) in enumerate(
-                zip(instance.current.podsets, placement.podsets, strict=True)
-            )
-            if new is not old and new != old
-        ]
-        if 2 * len(changed) > len(placement.podsets):
+        both = zip(instance.current.podsets, placement.podsets, strict=True)
+        changed = sum(new is not old and new != old for old, new in both)
+        if 2 * changed > len(placement.podsets):
             loads = cls(instance)
             for s, spots in enumerate(placement.podsets):
                 for spot, pods in spots.items():
                     loads.add(s, spot, pods)
             return loads
-        loads = standing_loads(instance).copy()
-        for s, old, new in changed:
-            for spot in {**old, **new}:
-                more = new.get(spot, 0) - old.get(spot, 0)
-                if more:
-                    loads.add(s, spot, more)
-        return loads
+        return standing_loads(instance).between(instance.current, placement)
 
 
 @lru_cache(maxsize=4)
@@ -201,7 +215,7 @@ class Step:
 
     def evicted(self, s: int) -> int:
         """Pods of a pod set that ran before and run nowhere after."""
-        return max(0, self.placed_before[s] - self.placed[s])
+        return max(0, self.before.placed(s) - self.after.placed(s))
 
     def moved(self, s: int) -> int:
         """Pods of a pod set that left a spot and arrived at another."""
@@ -209,11 +223,11 @@ class Step:
 
     def bound(self, s: int) -> int:
         """Pods of a pod set that are placed after and were not before."""
-        return max(0, self.placed[s] - self.placed_before[s])
+        return max(0, self.after.placed(s) - self.before.placed(s))
 
     def role_placed(self, role: Role) -> int:
         """Pods of a role that are placed after, running and newly bound."""
-        return sum(self.placed[s] for s in role.podsets)
+        return sum(self.after.placed(s) for s in role.podsets)
 
     def full(self, job: Job) -> bool:
         """Whether a gang has at least its minimum, in every role and in all."""

@@ -11,6 +11,7 @@ from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
 from kantopt.search.construct import construct
 from kantopt.search.strategy import Strategy
+from kantopt.verify import spared
 from kantopt.verify.elsewhere import Elsewhere, free_spots
 from kantopt.verify.preemptors import Preemptors, preemptors_of
 from kantopt.verify.rules import check
@@ -222,3 +223,13 @@ def test_the_same_step_is_asked_about_once() -> None:
     made, again = (step(instance, r=[], first=["a"]) for _ in range(2))
     assert preemptors_of(made) is preemptors_of(again)
     assert preemptors_of(step(instance)) is not preemptors_of(made)
+
+
+def test_the_larger_a_question_the_fewer_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look goes through all pod sets: thousands of looks took an hour on 10,000 nodes."""
+    many = [running(f"r{i}", "a", cpu=0) for i in range(3)]
+    instance = question(NODES, [running("v", "a"), pending("w"), *many])
+    made = step(instance, v=[], w=["a"])
+    assert [each.job.name for each in could_be_spared(made)] == ["default/v"]
+    monkeypatch.setattr(spared, "MOST_WORK", len(instance.podsets) - 1)
+    assert list(could_be_spared(made)) == []

@@ -32,11 +32,12 @@ def check_gang(step: Step) -> Iterator[Violation]:
             if (
                 role.running is not None
                 and role.pending is not None
-                and step.placed[role.running] < step.instance.podsets[role.running].count
-                and step.placed[role.pending] > 0
+                and step.after.placed(role.running) < step.instance.podsets[role.running].count
+                and step.after.placed(role.pending) > 0
             ):
                 yield Violation(
                     Rule.GANG,
                     f"job {job.name} pod set {role.name}",
-                    f"{step.placed[role.pending]} pods bound while others are evicted, 0 allowed",
+                    f"{step.after.placed(role.pending)} pods bound while others are evicted, "
+                    "0 allowed",
                 )

@@ -70,10 +70,7 @@ def _node_sets(
     yield "", everywhere, range(len(groups))
     if not instance.on(Rule.ELIGIBILITY):
         return
-    reach = [
-        frozenset(group.home).union(*(instance.podsets[s].allowed for s in group.podsets))
-        for group in groups
-    ]
+    reach = [_reach(instance, group) for group in groups]
     pods: Counter[frozenset[int]] = Counter()
     first: dict[frozenset[int], str] = {}
     for group, nodes in zip(groups, reach, strict=True):
@@ -81,8 +78,18 @@ def _node_sets(
             pods[nodes] += group.count
             first.setdefault(nodes, group.name.removeprefix("pods "))
     for nodes, _ in pods.most_common(MOST_SETS):
-        inside = [i for i, own in enumerate(reach) if own <= nodes]
+        within = {own for own in set(reach) if own <= nodes}
+        inside = [i for i, own in enumerate(reach) if own in within]
         yield f" for {first[nodes]}", sorted(nodes), inside
+
+
+def _reach(instance: Instance, group: PriceGroup) -> frozenset[int]:
+    """Nodes where pods of a group are or may be; most groups share a set, which is not copied."""
+    found = instance.podsets[group.podsets[0]].allowed
+    for nodes in (*(instance.podsets[s].allowed for s in group.podsets[1:]), group.home):
+        if nodes is not found and not found.issuperset(nodes):
+            found = found.union(nodes)
+    return found
 
 
 def _kinds(

@@ -8,6 +8,7 @@ _APART = "it sets nodes apart for some jobs: without it other plans are legal"
 _LAST_PLAN = "what a last plan wants is counted last of all: with it other plans are best"
 _NAME = "a name that nothing is looked up by in a question of one document of each kind"
 _CARRIED_OUT = "told for whoever carries a plan out: no plan looks at it"
+_WRITTEN_BACK = "told for the way back to whoever reserves: no plan looks at it"
 
 EXCUSED = {
     # Names and forms of documents.
@@ -25,6 +26,24 @@ EXCUSED = {
     "PodRef.owner_kind": _CARRIED_OUT,
     "PodRef.owner_uid": _CARRIED_OUT,
     "SnapshotMetadata.cluster_uid": _CARRIED_OUT,
+    "PodSet.stays": "words on why its pods are not movable, for whoever asks",
+    # Room of Koordinator's is a pinned job; whose it is was seen to when it was read.
+    "Job.reservation": _WRITTEN_BACK,
+    "Reservation.owners": _WRITTEN_BACK,
+    "Reservation.once": _WRITTEN_BACK,
+    "Reservation.restricted": _WRITTEN_BACK,
+    "Reservation.closed": _WRITTEN_BACK,
+    "Reservation.until": _WRITTEN_BACK,
+    "ReservedFor.name": _WRITTEN_BACK,
+    "ReservedFor.namespace": _WRITTEN_BACK,
+    "ReservedFor.uid": _WRITTEN_BACK,
+    "ReservedFor.controller": _WRITTEN_BACK,
+    "ReservedFor.label_selector": _WRITTEN_BACK,
+    "OwnedBy.api_version": _WRITTEN_BACK,
+    "OwnedBy.kind": _WRITTEN_BACK,
+    "OwnedBy.name": _WRITTEN_BACK,
+    "OwnedBy.namespace": _WRITTEN_BACK,
+    "OwnedBy.uid": _WRITTEN_BACK,
     "Job.replicas": "it is read as so many jobs before there is a question",
     "Model.extends": "what it is made of is read before there is a question",
     # What is minimised.

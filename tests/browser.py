@@ -79,6 +79,7 @@ def requests(driver: WebDriver) -> list[str]:
 
 def faults(driver: WebDriver) -> list[str]:
     """Serious and critical faults that axe-core finds in the open page; it is at ``AXE``."""
+    driver.set_script_timeout(300)  # a page of 10,000 nodes, on a busy machine
     driver.execute_script(AXE.read_text(encoding="utf-8"))
     found: dict[str, Any] = driver.execute_async_script(
         "const done = arguments[arguments.length - 1];"

@@ -48,6 +48,8 @@ COVERING_CHOICE = 3.0
 """Most seconds for one choice of contents of bins."""
 NEIGHBOURHOOD = 0.25
 """Seconds for one neighbourhood."""
+SHARE_OF_PROXIMITY, MOST_PROXIMITY = 0.2, 3.0
+"""For coming nearer to the last plan, after all others; and seconds of that at most."""
 DISRUPTION = 0.5
 """For one tier of disruption while others wait, and of that for its bound."""
 

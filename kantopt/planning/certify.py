@@ -63,6 +63,8 @@ from kantopt.verify.rules import check
 from kantopt.version import __version__
 
 _BUT_REQUIRED = tuple(rule for rule in Rule if rule is not Rule.REQUIRED)
+_LAST_LOOK = 3
+"""Judgings of a plan that must be left for a last look for multipliers, which is not cut short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +246,8 @@ class _Certification:
             search_together(run)
             witnesses.hear(run.incumbent.known)
             if run.incumbent.best.key >= first.key:
-                witnesses.look(self.deadline.less(left * CERTIFY_LAST / 2))
+                kept = max(left * CERTIFY_LAST / 2, _LAST_LOOK * run.judging)
+                witnesses.look(self.deadline.less(kept))
         if run.incumbent.best.key < first.key:
             judged = certificate if certificate.history is not None else None
             better = self._better(run, (first.missing, *first.values), judged)

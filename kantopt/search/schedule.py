@@ -17,7 +17,7 @@ from kantopt.errors import UsageError
 from kantopt.problem.tiers import changes_tier
 from kantopt.schema.hints import did_you_mean
 from kantopt.search.engine.technique import Technique, Turn
-from kantopt.shares import FIRST_TIERS, WHOLE
+from kantopt.shares import FIRST_TIERS, MOST_PROXIMITY, SHARE_OF_PROXIMITY, WHOLE
 
 if TYPE_CHECKING:
     from kantopt.clock import Deadline
@@ -163,7 +163,6 @@ FIRST = (
     Turn(CONTENT_COLUMNS, 0.95),  # tiers of slots are mostly closed by it
     Turn(COVERING, 0.25),
     Turn(CP_SAT, 0.25, by_work=True),  # small questions are proved by then
-    Turn(PROXIMITY, 0.1, by_work=True),
 )
 """In the solver's process, once."""
 IN_TURN = (
@@ -173,16 +172,17 @@ IN_TURN = (
     Turn(DISRUPTION_COLUMNS, 0.6),  # needs its time and then changes a lot
     Turn(NEIGHBOURHOODS, 0.4),
     Turn(CP_SAT, 0.4),
-    Turn(PROXIMITY, 0.2),
 )
 """There as well, again and again until nothing is left to gain or the time is up."""
+AT_LAST = Turn(PROXIMITY)
+"""There as well, in the time that is kept for it: what comes nearer is lost with the next plan."""
 IDLE = 0.01
 """Seconds that a round takes in which nothing was done."""
 
 
 def techniques() -> tuple[Technique, ...]:
     """Return all techniques, in the order of the schedule."""
-    turns = (turn.technique for turn in (*FIRST, *IN_TURN))
+    turns = (turn.technique for turn in (*FIRST, *IN_TURN, AT_LAST))
     return tuple(dict.fromkeys((*FAST, *BESIDE, *LAST, DECOMPOSITION, *turns)))
 
 
@@ -275,10 +275,22 @@ def _divided(desk: Desk) -> bool | None:
 
 
 def _turns(desk: Desk) -> Iterator[Turn]:
-    """Yield the turns that there are, until none of those that come again can do anything."""
+    """Yield the turns that there are, the last one in time that is kept for it."""
     if desk.incumbent.missing or desk.forbidden:
         yield Turn(CP_SAT)
         return
+    until = desk.budget.deadline
+    if changes_tier(desk.tiers) is not None and desk.budget.work is None:
+        kept = min(MOST_PROXIMITY, until.remaining() * SHARE_OF_PROXIMITY)
+        desk.budget = replace(desk.budget, deadline=until.less(kept))
+    yield from _bettering(desk)
+    desk.budget = replace(desk.budget, deadline=until)
+    if not desk.over():
+        yield AT_LAST
+
+
+def _bettering(desk: Desk) -> Iterator[Turn]:
+    """Yield the turns for better plans until none of those that come again can do anything."""
     for turn in FIRST:
         if desk.budget.work is None or turn.by_work:
             yield turn

@@ -85,17 +85,21 @@ def tidied(instance: Instance) -> list[Placement]:
     return found
 
 
+def proves_what_is_best(seed: int, instance: Instance) -> None:
+    """The exact search finds and proves what brute force finds."""
+    tiers = tiers_of(instance)
+    expected, _ = best(instance)
+    outcome = solved(instance, tiers)
+    assert outcome.placement is not None
+    assert not check(instance, outcome.placement), f"seed {seed}"
+    assert measure(instance, outcome.placement, tiers) == expected, f"seed {seed}"
+    assert outcome.bounds == expected, f"seed {seed}"
+
+
 @pytest.mark.parametrize("block", some(range(BLOCKS)))
 def test_the_exact_search_proves_what_brute_force_finds(block: int) -> None:
     for seed in range(block, SEEDS, BLOCKS):
-        instance = drained_question(seed)
-        tiers = tiers_of(instance)
-        expected, _ = best(instance)
-        outcome = solved(instance, tiers)
-        assert outcome.placement is not None
-        assert not check(instance, outcome.placement), f"seed {seed}"
-        assert measure(instance, outcome.placement, tiers) == expected, f"seed {seed}"
-        assert outcome.bounds == expected, f"seed {seed}"
+        proves_what_is_best(seed, drained_question(seed))
 
 
 def test_the_fast_path_moves_them_whole_and_mostly_as_well_as_can_be() -> None:
@@ -153,14 +157,7 @@ def waiting_question(seed: int) -> Instance:
 @pytest.mark.parametrize("block", some(range(BLOCKS)))
 def test_for_jobs_that_wait_the_exact_search_proves_what_brute_force_finds(block: int) -> None:
     for seed in range(block, WAITING, BLOCKS):
-        instance = waiting_question(seed)
-        tiers = tiers_of(instance)
-        expected, _ = best(instance)
-        outcome = solved(instance, tiers)
-        assert outcome.placement is not None
-        assert not check(instance, outcome.placement), f"seed {seed}"
-        assert measure(instance, outcome.placement, tiers) == expected, f"seed {seed}"
-        assert outcome.bounds == expected, f"seed {seed}"
+        proves_what_is_best(seed, waiting_question(seed))
 
 
 def test_the_fast_path_moves_them_whole_for_a_job_that_waits() -> None:

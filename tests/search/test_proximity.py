@@ -13,7 +13,7 @@ from kantopt.search.engine.desk import Desk, Line
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.known import Bound
 from kantopt.search.nearer import nearer
-from kantopt.search.schedule import PROXIMITY
+from kantopt.search.schedule import FIRST, IN_TURN, PROXIMITY, search
 from kantopt.search.techniques.proximity import nearest
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
@@ -117,3 +117,22 @@ def test_work_that_is_counted_gives_the_same_plan_again() -> None:
     instance, now, last = two_for_one()
     found = [brought(instance, now, work=0.4)[0].incumbent.placement for _ in range(2)]
     assert found == [last, last]
+
+
+def test_it_comes_last_in_time_that_is_kept_for_it() -> None:
+    instance, now, last = two_for_one()
+    begun: list[str] = []
+    line = Line(
+        found=lambda _: None,
+        bound=lambda _: None,
+        note=lambda _: None,
+        begun=lambda technique: begun.append(technique.name),
+    )
+    without = {turn.technique.name for turn in (*FIRST, *IN_TURN)}.difference({"relaxation"})
+    deadline = Deadline(elapsed() + 20)
+    desk = Desk(instance, tiers_of(instance), now, (), Budget(deadline), line, without)
+    search(desk)
+    assert begun[0] == "relaxation"
+    assert begun[-1] == "proximity"
+    assert desk.incumbent.placement == last
+    assert desk.budget.deadline is deadline

@@ -40,6 +40,15 @@ class Kind:
 
 
 def kinds_of(state: State, tiers: Sequence[Tier]) -> list[Kind]:
+    """Return the kinds of pods that wait and may go by themselves, of no queue that may bind.
+
+    Parameters
+    ----------
+    state
+        What runs and what has been placed; says of whom neighbours say the same.
+    tiers
+        Of which those of unplaced pods make the ``value`` of a kind.
+    """
     instance = state.instance
     queues, may = binding_queues(instance), freedom_of(instance)
     units = [t for t in tiers if t.metric is Metric.UNPLACED and not t.surplus]

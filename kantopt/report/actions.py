@@ -176,15 +176,22 @@ def _waves_title(plan: Plan) -> str:
     return f"{title}, at most {chain} one after the other"
 
 
-def where(kind: str, group: Sequence[PlanAction], most: int = _PLACES) -> str:
+def where(kind: str, group: Sequence[PlanAction], most: int | None = _PLACES) -> str:
     """Write where a pod set's pods leave or arrive; of many places the first few."""
-    more = f" and {len(group) - most} more" if len(group) > most + 1 else ""
-    shown = group[:most] if more else group
-    if kind in ("move", "stop-over"):
-        moves = ", ".join(
-            f"{source} -> {target}" + (f" x{action.count}" if action.count > 1 else "")
-            for action in shown
-            for _, source, target in [_parts(action)]
-        )
-        return moves + more
-    return places((_parts(a)[1] or _parts(a)[2], a.count) for a in shown) + more
+    ends = [(*_parts(action)[1:], action.count) for action in group]
+    if kind not in ("move", "stop-over"):
+        shown = ends if most is None or len(ends) <= most + 1 else ends[:most]
+        text = places((source or target, count) for source, target, count in shown)
+        return text + (f" and {len(ends) - len(shown)} more" if len(shown) < len(ends) else "")
+    routes: dict[tuple[str, int], list[str]] = {}
+    for source, target, count in ends:
+        routes.setdefault((target, count), []).append(source)
+    texts = [
+        f"{joined(sources)} -> {target}"
+        + (f" x{count}" if count > 1 else "")
+        + (" each" if count > 1 and len(sources) > 1 else "")
+        for (target, count), sources in routes.items()
+    ]
+    if most is None or len(texts) <= most + 1:
+        return ", ".join(texts)
+    return f"{', '.join(texts[:most])} and {len(texts) - most} more"

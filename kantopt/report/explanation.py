@@ -98,7 +98,7 @@ def _plan(plan: Steps | None, title: str, wide: bool) -> Iterator[Block]:
     """What is done, wave by wave; of much, where the job starts and the first of the rest."""
     if plan is None:
         return
-    rows = list(action_rows(plan))
+    rows = list(action_rows(plan, wide))
     others = [row for row in rows if row[1] not in ("bind", "fill")]
     left = [] if wide else others[max(0, MOST - (len(rows) - len(others))) :]
     cells = tuple(
@@ -112,15 +112,18 @@ def _plan(plan: Steps | None, title: str, wide: bool) -> Iterator[Block]:
         yield and_more([(kind, pods) for _, kind, _, pods, _ in left])
 
 
-def action_rows(plan: Steps) -> Iterator[tuple[int, str, str, int, str]]:
-    """Wave, action, pod set, pods and places; the actions of a wave on one pod set together."""
+def action_rows(plan: Steps, wide: bool = True) -> Iterator[tuple[int, str, str, int, str]]:
+    """Wave, action, pod set, pods and places; the actions of a wave on one pod set together.
+
+    Where the job starts is said in full; of many moves of a pod set the first, unless ``wide``.
+    """
     known = actions_of(plan)
     for wave in plan.waves:
         groups: dict[tuple[str, str], list[PlanAction]] = {}
         for item in (known[identity] for identity in wave.actions):
             groups.setdefault((kind_of(item), f"{item.job}/{item.pod_set}"), []).append(item)
         for (kind, name), group in groups.items():
-            there = where(kind, group, len(group))
+            there = where(kind, group) if kind == "move" and not wide else where(kind, group, None)
             yield wave.id, kind, name, sum(item.count for item in group), there
 
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from kantopt.report.actions import where
 from kantopt.report.blocks import Screen, render
 from kantopt.report.size import Size
 from kantopt.report.terminal import plan_blocks
 from kantopt.report.verdict import verdict_blocks
 from kantopt.schema.base import API_VERSION
-from kantopt.schema.plan import Plan, Standing
+from kantopt.schema.plan import Move, Plan, Standing
 from kantopt.schema.reports import Verdict
 from tests.report.test_terminal import TIER, plan_of
 
@@ -244,14 +245,36 @@ def test_jobs_that_name_a_class_count_with_the_number_that_is_known_of_it() -> N
     assert any(line.startswith("class class-") for line in shown(nobody))
 
 
+def test_moves_to_one_node_name_it_once() -> None:
+    def moved(source: str, target: str, count: int = 1) -> Move:
+        return Move(
+            id=f"{source}-{target}",
+            job="default/service",
+            pod_set="main",
+            from_node=source,
+            to_node=target,
+            count=count,
+            mode="restart",
+        )
+
+    there = [moved(f"node-{n:02}", "node-25") for n in range(24)]
+    assert where("move", there) == "node-[00-23] -> node-25"
+    twice = [moved("a", "c", 2), moved("b", "c", 2), moved("d", "e")]
+    assert where("move", twice) == "a, b -> c x2 each, d -> e"
+    apart = [moved(f"node-{n:02}", f"node-{n + 30}") for n in range(9)]
+    assert where("move", apart).endswith("node-05 -> node-35 and 3 more")
+    assert "more" not in where("move", apart, None)
+
+
 def test_the_script_that_measures_answers_prints_what_holds() -> None:
     script = Path(__file__).resolve().parents[2] / "scripts" / "measure_answers.py"
-    asked = [sys.executable, str(script), "--nodes", "30,60", "--time-limit", "10"]
+    asked = [sys.executable, str(script), "--nodes", "30", "--time-limit", "3s"]
+    asked += [word for name in ("explain", "verify", "show") for word in ("--only", name)]
     done = subprocess.run(asked, capture_output=True, text=True, check=True)
     head, *rows = done.stdout.splitlines()
-    assert head.split()[:3] == ["nodes", "actions", "lines"]
-    assert [int(row.split()[0]) for row in rows] == [30, 60]
+    assert head.split()[:4] == ["nodes", "command", "code", "lines"]
+    assert [row.split()[1] for row in rows] == ["explain", "verify", "show"]
     for row in rows:
-        lines, terminal = int(row.split()[2]), int(row.split()[5])
-        assert lines <= LINES
-        assert terminal <= 100
+        lines, terminal = int(row.split()[3]), int(row.split()[4])
+        assert 0 < lines <= LINES
+        assert 0 < terminal <= 100

@@ -12,6 +12,7 @@ import random
 import numpy as np
 
 from kantopt.search.increase import Increase
+from kantopt.search.kinds import Kinds
 from kantopt.search.reserve import Reserve
 from kantopt.search.shapes import Ints
 from kantopt.search.state import UNLIMITED, State
@@ -36,12 +37,11 @@ class Lookahead(Increase):
 
     def __init__(self, state: State) -> None:
         super().__init__(state)
-        self.reserve = Reserve(state)
-        kinds = self.reserve.kinds
-        small = [kind for kind in kinds if kind.gpus <= 1000]
+        kinds = Kinds(state)
+        small = [kind for kind in kinds.all if kind.gpus <= 1000]
         small = [kind for kind in small if sum(need.count for need in kind.shape.needs) <= 1]
         self._sequences = _SEQUENCES if any(kind.gpus for kind in small) else 0
-        known = small or kinds
+        known = small or kinds.all
         drawn = random.Random(0).choices(
             [kind.shape for kind in known],
             [kind.pods for kind in known],
@@ -63,6 +63,7 @@ class Lookahead(Increase):
                     self._device_asks[*step, row] = amount
         self._weights = np.array([state.gpu_weight[r] for r in state.device_resources])
         self._known: dict[bytes, int] = {}
+        self.reserve = Reserve(state, kinds, self._useful, max(1, self._sequences))
 
     def measure(self, free: Ints, devices: Ints, classes: Ints) -> Ints:
         """Milli-GPU left over for each column of ``free``, the sum over all sequences."""
@@ -76,6 +77,14 @@ class Lookahead(Increase):
             left = self._left_over(free[:, columns], devices[:, columns], classes[columns])
             self._known.update(zip([key for key, _ in some], left.tolist(), strict=True))
         return np.array([self._known[key] for key in keys], dtype=np.int64)
+
+    def _useful(self, nodes: Ints) -> Ints:
+        """Milli-GPU of nodes that are free and not left over, the sum over all sequences."""
+        state = self.state
+        free, devices = state.free[:, nodes], state.devices[:, nodes]
+        left = max(1, self._sequences) * (state.gpu_weight @ state.left[:, nodes])
+        over = self.measure(free, devices, state.device_class[nodes])
+        return np.asarray(np.maximum(0, left - over), dtype=np.int64)
 
     def _ordered(self, devices: Ints) -> Ints:
         """Devices so that nodes which differ in their order only are seen to be equal."""

@@ -20,8 +20,6 @@ _WHOLE = 2**44
 """What E-Binpack takes off the score of a node whose GPUs are all free."""
 _PRECISE = 2**50
 """Amounts above are halved until a hundredfold of them fits in 64 bits."""
-_HELD = 2**50
-"""What a node loses in score that is held back: it is taken when no other has room."""
 
 
 @dataclass(slots=True)
@@ -31,7 +29,7 @@ class _Known:
     fits: Mask
     score: Ints
     lost: Mask
-    """For which large pods each node would then be too small."""
+    """For which pods with little choice each node would then be too small."""
     seen: int
 
 
@@ -69,18 +67,18 @@ class Scores:
     def of(self, s: int) -> tuple[Mask, Ints]:
         """Return which nodes hold one more pod of a pod set, and the scores of those."""
         known = self._renewed(self.state.shape[s])
-        return known.fits, self._held_back(known, s)
+        return known.fits, self._less_cost(known, s)
 
     def _renewed(self, shape: PodShape) -> _Known:
         state = self.state
         end = len(state.touched)
         known = self._known.get(shape.index)
         if known is None:
-            large = 0 if self._lookahead is None else len(self._lookahead.reserve.shapes)
+            few = 0 if self._lookahead is None else len(self._lookahead.reserve.shapes)
             known = _Known(
                 np.zeros(state.size, dtype=np.bool_),
                 np.full(state.size, WORST),
-                np.zeros((state.size, large), dtype=np.bool_),
+                np.zeros((state.size, few), dtype=np.bool_),
                 end,
             )
             self._known[shape.index] = known
@@ -101,12 +99,13 @@ class Scores:
                 known.lost[nodes[fits]] = reserve.lost(nodes[fits], *after)
         return known
 
-    def _held_back(self, known: _Known, s: int) -> Ints:
-        """Scores with those nodes last that are to be kept for pods with less choice."""
+    def _less_cost(self, known: _Known, s: int) -> Ints:
+        """Scores less what pods with less choice are expected to lose on each node."""
         if self._lookahead is None:
             return known.score
-        kept = known.fits & self._lookahead.reserve.kept(s, known.lost)
-        return np.where(kept, known.score - _HELD, known.score)
+        more = np.where(known.fits, -known.score, 0)
+        cost = self._lookahead.reserve.cost(s, known.lost, more)
+        return np.where(known.fits, known.score - cost, known.score)
 
     def score(self, shape: PodShape, nodes: Ints) -> Ints:
         """Score nodes on which one more pod of a shape fits."""

@@ -97,6 +97,24 @@ def test_a_pool_is_kept_for_pods_that_nothing_else_admits() -> None:
         assert run.allocated[LOADS_PERCENT[1]] == pytest.approx(found)
 
 
+def test_in_a_pool_a_node_is_kept_for_a_pod_that_wants_most_of_its_cpu() -> None:
+    """Two halves of the pool's model that share a node leave the other to a pod of 12 CPUs."""
+    halves = [naming(asking(pod(i, "500m"), 5), "A10") for i in range(2)]
+    large = naming(asking(pod(2, "1"), 12), "A10")
+    anywhere = [asking(pod(i, "1"), 4) for i in range(3, 7)]
+    coming = arrivals(*halves, large, *anywhere)
+    sizes = (("a", "A10", 16), ("b", "A10", 16), ("c", "T4", 96), ("d", "T4", 96))
+    nodes = tuple(
+        coming.snapshot.nodes[0].model_copy(
+            update={"name": name, "labels": {MODEL_LABEL: model}, "allocatable": {"cpu": cpu}}
+        )
+        for name, model, cpu in sizes
+    )
+    snapshot = coming.snapshot.model_copy(update={"nodes": nodes})
+    run = simulate(replace(coming, snapshot=snapshot), Strategy.LOOKAHEAD, 1)
+    assert run.allocated == run.arrived  # 6 of 8 GPUs
+
+
 def test_a_third_of_the_pods_with_gpus_name_a_model_that_holds_them() -> None:
     small = NodeDevices(device_class="gpu", count=1, capacity={"gpu": 1})
     large = NodeDevices(device_class="gpu", count=4, capacity={"gpu": 1})
@@ -116,6 +134,12 @@ def test_a_third_of_the_pods_with_gpus_name_a_model_that_holds_them() -> None:
     assert 250 < sum(map(bool, models)) < 350
     assert set(models[600:]) == {"", "G2"}  # two GPUs are on no other
     assert 3 < models[:600].count("G2") / models[:600].count("T4") < 6  # as there are GPUs: 4
+
+
+def asking(job: Job, cpu: int) -> Job:
+    """The same pod, with so many CPUs."""
+    podset = job.pod_sets[0].model_copy(update={"requests": {"cpu": cpu}})
+    return job.model_copy(update={"pod_sets": (podset,)})
 
 
 def naming(job: Job, model: str) -> Job:

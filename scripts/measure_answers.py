@@ -113,6 +113,9 @@ def measure(nodes: int, only: list[str], limit: str, folder: Path) -> bool:
         row = f"{nodes:5}  {name:14}  {code:4}  {len(shown):5}  {longest[0]:13}  {longest[1]:9}"
         seconds = f"{seconds_of_printing(plan):7.3f}" if name == "show" else ""
         print(f"{row}  {seconds}".rstrip(), flush=True)
+        for line in shown:
+            if len(line) > WIDTH:
+                print(f"       {line}", flush=True)
     return fits
 
 

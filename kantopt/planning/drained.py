@@ -22,7 +22,7 @@ from kantopt.verify.step import Step
 _NAMED = 3
 """Nodes that a line names."""
 MOST_NAMED = 20
-"""Pod sets that are named one by one; of more only their number is told."""
+"""Pod sets that are named; of more only their number is told."""
 
 
 _WORDS: Mapping[str, str] = dict((*WORDS.items(), *FEATURE_WORDS.items()))
@@ -53,17 +53,29 @@ def _words(
     daemons: int,
 ) -> Iterator[str]:
     state = State(instance, placement)
+    alike: dict[str, list[tuple[PodSet, Counter[int]]]] = {}
     for podset, there in left[:MOST_NAMED]:
-        nodes = ", ".join(
-            instance.nodes[n].name + (f" x{k}" if k > 1 else "") for n, k in sorted(there.items())
-        )
-        name = f"{instance.job_of(podset.index).name}/{podset.name}"
-        yield f"stays on {nodes}: {name}, {_why(instance, state, podset, there)}"
+        alike.setdefault(_why(instance, state, podset, there), []).append((podset, there))
+    for why, kept in alike.items():
+        names = ", ".join(f"{instance.job_of(s.index).name}/{s.name}" for s, _ in kept)
+        stay = "stays" if len(kept) == 1 else "stay"
+        yield f"{stay} on {_places(instance, kept)}: {names}, {why}"
     if len(left) > MOST_NAMED:
         yield f"stay on nodes to be emptied: {len(left) - MOST_NAMED} pod sets more"
     if daemons:
         pods = "1 pod" if daemons == 1 else f"{daemons} pods"
         yield f"stay with the nodes to be emptied: {pods} of daemons"
+
+
+def _places(instance: Instance, kept: list[tuple[PodSet, Counter[int]]]) -> str:
+    """Name the nodes that pod sets stay on, with the pods where one of them has several on one."""
+    pods = Counter[int]()
+    for _, there in kept:
+        pods.update(there)
+    return ", ".join(
+        instance.nodes[n].name + (f" x{k}" if k > 1 and len(kept) == 1 else "")
+        for n, k in sorted(pods.items())
+    )
 
 
 def _why(instance: Instance, state: State, podset: PodSet, there: Counter[int]) -> str:
@@ -98,13 +110,21 @@ def _limited(instance: Instance, state: State, j: int) -> str:
 
 
 def _beside(state: State, podset: PodSet, there: Counter[int]) -> str:
-    """Say why other nodes refuse pods: for want of room, or for the pods that are there."""
+    """Say why other nodes refuse pods: for want of room, or for the pods that are there.
+
+    Where a node would take one of them, all that is known is that none was sent there.
+    """
     s, nodes = podset.index, state.instance.nodes
     causes, movers = Causes(state, s), Movers(state)
     fit = [n for n in range(state.size) if causes.room_cause[n] == FITS and n not in there]
     spots = [spot for spot in sorted(state.spots[s]) if spot.node in there]
-    if not fit or any(movers.targets(s, spot)[n] for spot in spots for n in fit):
+    if not fit:
         return causes.counts
+    reached = [movers.targets(s, spot) for spot in spots]
+    if taking := sum(any(mask[n] for mask in reached) for n in fit):
+        return (
+            f"{taking} of {state.size} nodes would take a pod, but no plan that moves it was found"
+        )
     listed = ", ".join(nodes[n].name for n in fit[:_NAMED]) + ", ..." * (len(fit) > _NAMED)
     return f"pods near it, or the closeness asked for, refuse it where there is room: {listed}"
 

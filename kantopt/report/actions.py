@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, TypeVar
 
 from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
 from kantopt.report.brief import MOST
@@ -33,22 +34,25 @@ def actions_table(plan: Plan, most: int | None = MOST) -> Iterator[Block]:
     """
     by_id, why = actions_of(plan), purposes(plan)
     ranks = priority_words(plan)
-    rows: list[tuple[tuple[int, ...], str, int, tuple[str, ...]]] = []
+    groups: dict[tuple[int, str, str, str], list[PlanAction]] = {}
+    waves = {wave.id: wave for wave in plan.waves}
     for wave in plan.waves:
-        groups: dict[tuple[str, str, str], list[PlanAction]] = {}
         for action in (by_id[identity] for identity in wave.actions):
-            kind = kind_of(action)
-            groups.setdefault((kind, action.job, action.pod_set), []).append(action)
-        for (kind, job, pod_set), group in groups.items():
-            pods = sum(action.count for action in group)
-            reasons = ", ".join(dict.fromkeys(why.get(action.id, "-") for action in group))
-            matters = (_LEAST.get(kind, 0), ranks[job][0], -pods, len(rows))
-            name = f"{job}/{pod_set}"
-            row = (str(wave.id), _briefly_after(wave), kind, name, str(pods), where(kind, group))
-            rows.append((matters, kind, pods, (*row, reasons)))
-    if not rows:
+            group = (wave.id, kind_of(action), action.job, action.pod_set)
+            groups.setdefault(group, []).append(action)
+    if not groups:
         return
-    cut = most is not None and len(rows) > most
+    cut = most is not None and len(groups) > most
+    rows: list[tuple[tuple[int, ...], str, int, tuple[str, ...]]] = []
+    for (number, kind, job, pod_set), actions in groups.items():
+        pods = sum(action.count for action in actions)
+        matters = (_LEAST.get(kind, 0), ranks[job][0], -pods, len(rows))
+        row = (
+            *(str(number), _briefly_after(waves[number]), kind, f"{job}/{pod_set}", str(pods)),
+            where(kind, actions, "few" if cut else "some"),
+            ", ".join(dict.fromkeys(why.get(action.id, "-") for action in actions)),
+        )
+        rows.append((matters, kind, pods, row))
     first = {matters for matters, *_ in sorted(rows)[:most]} if cut else None
     shown = [row for matters, *_, row in rows if first is None or matters in first]
     title = _waves_title(plan)
@@ -71,8 +75,12 @@ def actions_table(plan: Plan, most: int | None = MOST) -> Iterator[Block]:
         yield and_more([(kind, pods) for matters, kind, pods, _ in rows if matters not in first])
 
 
+Show = Literal["all", "some", "few"]
+_Item = TypeVar("_Item")
 _PLACES = 6
 """Nodes named of a pod set's many."""
+_WIDTH, _NAMED = 34, 22
+"""Letters that they take where the table is long, all of them and the first few: no row wraps."""
 _LEAST = {"move": 1, "restart": 1, "stop-over": 1, "bind": 2, "fill": 3}
 _STYLES: dict[str, Style] = {
     "evict": "bad",
@@ -176,22 +184,33 @@ def _waves_title(plan: Plan) -> str:
     return f"{title}, at most {chain} one after the other"
 
 
-def where(kind: str, group: Sequence[PlanAction], most: int | None = _PLACES) -> str:
-    """Write where a pod set's pods leave or arrive; of many places the first few."""
+def where(kind: str, group: Sequence[PlanAction], show: Show = "some") -> str:
+    """Write where a pod set's pods leave or arrive: all, some, or as few as fit a cell."""
     ends = [(*_parts(action)[1:], action.count) for action in group]
-    if kind not in ("move", "stop-over"):
-        shown = ends if most is None or len(ends) <= most + 1 else ends[:most]
-        text = places((source or target, count) for source, target, count in shown)
-        return text + (f" and {len(ends) - len(shown)} more" if len(shown) < len(ends) else "")
+    if kind in ("move", "stop-over"):
+        return _in_short(_routes(ends), ", ".join, show)
+    return _in_short([(source or target, count) for source, target, count in ends], places, show)
+
+
+def _routes(ends: Sequence[tuple[str, str, int]]) -> list[str]:
+    """Write moves, those to one place together."""
     routes: dict[tuple[str, int], list[str]] = {}
     for source, target, count in ends:
         routes.setdefault((target, count), []).append(source)
-    texts = [
+    return [
         f"{joined(sources)} -> {target}"
         + (f" x{count}" if count > 1 else "")
         + (" each" if count > 1 and len(sources) > 1 else "")
         for (target, count), sources in routes.items()
     ]
-    if most is None or len(texts) <= most + 1:
-        return ", ".join(texts)
-    return f"{', '.join(texts[:most])} and {len(texts) - most} more"
+
+
+def _in_short(items: Sequence[_Item], written: Callable[[Sequence[_Item]], str], show: Show) -> str:
+    """Write items, or the first few and how many more there are."""
+    fits = show == "all" or len(items) <= _PLACES + 1
+    if fits and (show != "few" or len(written(items)) <= _WIDTH):
+        return written(items)
+    most = min(_PLACES, len(items) - 1)
+    while show == "few" and most > 1 and len(written(items[:most])) > _NAMED:
+        most -= 1
+    return f"{written(items[:most])} and {len(items) - most} more" if most else written(items)

@@ -216,7 +216,7 @@ def _rich(blocks: Sequence[Block], screen: Screen) -> str:
         if out.tell():
             line("")
         if block.title:
-            line(block.title, "title")
+            line(_wrapped(block.title, screen.width, 0), "title")
         if isinstance(block, Table):
             styles: tuple[Style, ...] = ("dim", *block.styles)
             for i, text in enumerate(_columns(block, screen.width)):

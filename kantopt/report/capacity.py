@@ -10,7 +10,7 @@ from kantopt.report.size import Size, size_blocks
 from kantopt.report.units import plural
 from kantopt.schema.capacity import Capacity, LevelRoom, Room
 
-_LISTS, _AROUND = 34, 5
+_LISTS, _AROUND = 28, 4
 """Lines for lists of domains unless all are asked for, and those of each that are no domains."""
 _SHARES = 8
 """Numbers of slots that a line of the histogram names."""
@@ -80,12 +80,13 @@ _STYLES: dict[str, Style] = {"OPTIMAL": "", "FEASIBLE": "warn"}
 
 
 def _ways(found: Capacity) -> Iterator[Block]:
-    rows = tuple(
-        (room.when, f"{room.one_more.rule}: {room.one_more.message}")
-        for room in found.rooms
-        if room.one_more is not None
-    )
-    if rows:
+    whens: dict[str, list[str]] = {}
+    for room in found.rooms:
+        if room.one_more is not None:
+            why = f"{room.one_more.rule}: {room.one_more.message}"
+            whens.setdefault(why, []).append(room.when)
+    if whens:
+        rows = tuple((", ".join(when), why) for why, when in whens.items())
         yield Table("WHY NOT ONE MORE", ("WHEN", "WHY"), rows)
     if found.verdict is not None:
         yield Listing("FITS NOWHERE", (found.verdict.message,), "bad")
@@ -142,7 +143,6 @@ def _domains(found: Capacity, wide: bool) -> Iterator[Block]:
             jobs = None if level.jobs is None else sum(each.jobs or 0 for each in rest)
             pods = sum(each.pods for each in rest)
             rows.append((f"{len(rest)} others", str(pods), _number(jobs)))
-        rows.append(("total", str(level.pods), _number(level.jobs)))
         of = f" of {level.pod_set}" if several else ""
         title = f"MOST FREE SLOTS{of} by {level.level}"
         columns = (level.level.upper(), "SLOTS", "JOBS")

@@ -123,7 +123,7 @@ def action_rows(plan: Steps, wide: bool = True) -> Iterator[tuple[int, str, str,
         for item in (known[identity] for identity in wave.actions):
             groups.setdefault((kind_of(item), f"{item.job}/{item.pod_set}"), []).append(item)
         for (kind, name), group in groups.items():
-            there = where(kind, group) if kind == "move" and not wide else where(kind, group, None)
+            there = where(kind, group, "some" if kind == "move" and not wide else "all")
             yield wave.id, kind, name, sum(item.count for item in group), there
 
 

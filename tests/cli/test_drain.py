@@ -80,6 +80,25 @@ def test_a_node_that_is_not_ready_is_drained_where_it_is_asked_for(cli: Cli) -> 
     assert "stays on n3: default/bound/main, 0 of 3 nodes fit: 2 node selector or affinity" in told
 
 
+def test_pod_sets_that_stay_for_one_cause_are_named_in_one_line(cli: Cli) -> None:
+    text = "".join(
+        f"- name: fixed-{i}\n  movable: false\n"
+        f"  podSets: [{{count: 1, requests: {{cpu: 1}}, assignments: [{{node: {node}}}]}}]\n"
+        for i, node in enumerate(("n1", "n2", "n1"))
+    )
+    Path("snap.yaml").write_text(SNAPSHOT.replace("- name: bound\n", text + "- name: bound\n"))
+    plan = plan_of(cli, "n1", "n2", code=3)
+    names = ", ".join(f"default/fixed{tail}/main" for tail in ("", "-0", "-1", "-2"))
+    assert f"stay on n1, n2: {names}, not movable" in plan["warnings"]
+
+
+def test_a_pod_that_was_not_moved_in_time_is_not_said_to_have_no_node(cli: Cli) -> None:
+    done = cli("drain", "n1", "-f", "snap.yaml", "--time-limit", "1ms", "-o", "json")
+    assert done.code == 3, done.err
+    (said,) = [text for text in json.loads(done.out)["warnings"] if "default/web/main" in text]
+    assert said.endswith("1 of 3 nodes would take a pod, but no plan that moves it was found")
+
+
 def test_moves_are_for_what_an_operator_asked_for(cli: Cli) -> None:
     out = cli("drain", "n1", "-f", "snap.yaml").out
     (row,) = [line for line in out.splitlines() if "move    default/web" in line]

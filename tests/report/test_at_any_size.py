@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kantopt.report.actions import where
-from kantopt.report.blocks import Screen, render
+from kantopt.report.blocks import Screen, Table, render
 from kantopt.report.size import Size
 from kantopt.report.terminal import plan_blocks
 from kantopt.report.verdict import verdict_blocks
@@ -263,7 +263,13 @@ def test_moves_to_one_node_name_it_once() -> None:
     assert where("move", twice) == "a, b -> c x2 each, d -> e"
     apart = [moved(f"node-{n:02}", f"node-{n + 30}") for n in range(9)]
     assert where("move", apart).endswith("node-05 -> node-35 and 3 more")
-    assert "more" not in where("move", apart, None)
+    assert where("move", apart, "few") == "node-00 -> node-30 and 8 more"
+    assert "more" not in where("move", apart, "all")
+
+
+def test_a_title_wraps_where_the_screen_ends() -> None:
+    table = Table(" ".join(["as many words as there are"] * 6), ("A",), (("b",),))
+    assert all(len(line) <= 60 for line in render([table], Screen(60)).splitlines())
 
 
 def test_the_script_that_measures_answers_prints_what_holds() -> None:

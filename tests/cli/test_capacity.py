@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -51,7 +52,7 @@ def test_ten_domains_are_shown_and_all_of_them_if_it_is_wide(cli: Cli) -> None:
     shown, wide = cli(*asked).out, cli(*asked, "-o", "wide").out
     assert "8 with 1, 8 with 2, 8 with 3" in shown
     assert "14 others     20" in shown
-    assert "total         48" in shown
+    assert re.search(r"node +24 +48", shown), "what all have stands where levels are compared"
     assert shown.count("\nr0") + shown.count("\nr1") + shown.count("\nr2") == 10
     assert wide.count("\nr0") + wide.count("\nr1") + wide.count("\nr2") == 24
     assert "24 nodes" in wide

@@ -103,7 +103,10 @@ class Rules(ModelPart):
     gang: Switch = Field(default="required", description="at least minCount pods or none")
     topology: Switch = Field(default="required", description="all pods in one required domain")
     slices: Switch = Field(default="required", description="each slice of pods in one domain")
-    quota: Switch = Field(default="required", description="queues stay within their quota")
+    quota: Switch = Field(
+        default="required",
+        description="queues stay within their quota; to one beyond it nothing comes",
+    )
     anti_affinity: Switch = Field(default="required", description="required pod anti-affinity")
     spread: Switch = Field(default="required", description="required topology spread")
     priority: Literal["strict", "counts", "off"] = Field(

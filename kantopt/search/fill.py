@@ -30,7 +30,7 @@ def fill(
     state = scores.state
     podset = state.instance.podsets[s]
     pods = min(pods, podset.count - state.placed[s])
-    pods = state.quotas.room(state.instance.jobs[podset.job].queue, podset.demand, pods)
+    pods = state.admitted(s, pods)
     if pods <= 0:
         return 0
     mask = state.allowed(s)

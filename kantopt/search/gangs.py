@@ -155,12 +155,7 @@ class Placer:
         return self.state.instance.podsets[s].count
 
     def _quota_allows(self, j: int, wants: list[Want]) -> bool:
-        instance = self.state.instance
-        extra = [0] * len(instance.resources)
-        for want in wants:
-            for r, amount in enumerate(instance.podsets[want.s].demand):
-                extra[r] += want.least * amount
-        return self.state.quotas.allows(instance.jobs[j].queue, extra)
+        return self.state.admits(j, [(want.s, want.least) for want in wants])
 
     def _try(self, j: int, wants: list[Want], within: Mask | None) -> bool:
         mark = self.state.mark()

@@ -92,11 +92,8 @@ class Preemption(Pushing):
         queue = state.instance.jobs[j].queue
         if queue is None:
             return True
-        extra = [0] * len(state.instance.resources)
-        for want in wants:
-            for r, amount in enumerate(state.instance.podsets[want.s].demand):
-                extra[r] += want.least * amount
-        if state.quotas.allows(queue, extra):
+        least = [(want.s, want.least) for want in wants]
+        if state.admits(j, least):
             return True
         rivals = state.quotas.rivals(queue)
         jobs = [v for v in self.victims.jobs if v.queue in rivals and v.priority <= level]
@@ -109,7 +106,7 @@ class Preemption(Pushing):
                         continue
                     for spot in sorted(state.spots[s]):
                         self.victims.evict(s, spot)
-                        if state.quotas.allows(queue, extra):
+                        if state.admits(j, least):
                             return True
         return False
 

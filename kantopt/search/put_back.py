@@ -62,9 +62,8 @@ class PutBack:
     def _fits(self, s: int, spot: Spot) -> bool:
         """Whether a pod that was on a spot fits there beside everything that is there now."""
         state = self.state
-        podset = state.instance.podsets[s]
         n = spot.node
-        if not state.quotas.allows(state.instance.jobs[podset.job].queue, podset.demand):
+        if not state.admitted(s, 1):
             return False
         if state.neighbours.concern(s):
             admitted = state.neighbours.admits(s)

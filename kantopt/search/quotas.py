@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kantopt.problem.cluster import Amounts
+from kantopt.problem.cluster import Amounts, Queue, Quota
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
@@ -16,63 +16,60 @@ class Quotas:
 
     def __init__(self, instance: Instance) -> None:
         self.usage = [[0] * len(instance.resources) for _ in instance.queues]
+        self._came = [[0] * len(instance.resources) for _ in instance.queues]
         self._queues = instance.queues
         self._on = instance.on(Rule.QUOTA) and bool(instance.queues)
         self._cohorts = cohorts(instance)
-        # What was used beyond a limit before may be used again: by others, once its users are gone.
-        standing = standing_loads(instance).queue if self._on else ()
-        self._most: list[dict[int, int | None]] = [{} for _ in instance.queues]
-        self._most_shared: dict[tuple[str, int], int] = {}
+        # Limits, and what may be used as long as nothing comes: what was used before, if more.
+        self._most: list[dict[int, tuple[int, int] | None]] = [{} for _ in instance.queues]
+        self._most_shared: dict[tuple[str, int], tuple[int, int]] = {}
         if self._on:
-            for queue in instance.queues:
-                for quota in queue.quotas:
-                    limit = queue_limit(queue, quota)
-                    used = standing[queue.index][quota.resource]
-                    most = None if limit is None else max(limit, used)
-                    self._most[queue.index][quota.resource] = most
-            self._most_shared = {
-                key: max(shared_limit(members), shared_use(members, standing))
-                for key, members in self._cohorts.items()
-            }
+            self._take_as_standing(standing_loads(instance).queue)
 
-    def add(self, queue: int | None, demand: Amounts, pods: int) -> None:
-        """Charge pods to a queue; a negative number gives back."""
+    def add(self, queue: int | None, demand: Amounts, pods: int, new: int) -> None:
+        """Charge pods to a queue, ``new`` of them not there before; below 0 gives back."""
         if queue is not None:
-            usage = self.usage[queue]
+            usage, came = self.usage[queue], self._came[queue]
             for r, amount in enumerate(demand):
                 if amount:
                     usage[r] += pods * amount
+                    came[r] += new * amount
 
     def settle(self) -> None:
-        """Take what is used now as what was used before: beyond a limit nobody may use more."""
+        """Take what is used now as what was used before."""
         if not self._on:
             return
+        self._came = [[0] * len(came) for came in self._came]
+        self._take_as_standing(self.usage)
+
+    def _take_as_standing(self, usage: Sequence[Sequence[int]]) -> None:
         for queue in self._queues:
-            most = self._most[queue.index]
             for quota in queue.quotas:
                 limit = queue_limit(queue, quota)
-                used = self.usage[queue.index][quota.resource]
-                most[quota.resource] = None if limit is None else max(limit, used)
+                used = usage[queue.index][quota.resource]
+                most = None if limit is None else (limit, max(limit, used))
+                self._most[queue.index][quota.resource] = most
         for key, members in self._cohorts.items():
-            self._most_shared[key] = max(shared_limit(members), shared_use(members, self.usage))
+            limit = shared_limit(members)
+            self._most_shared[key] = limit, max(limit, shared_use(members, usage))
 
-    def room(self, queue: int | None, demand: Amounts, most: int) -> int:
+    def room(self, queue: int | None, demand: Amounts, most: int, *, back: bool = False) -> int:
         """Pods of a demand, at most ``most``, that the queue and its cohort still allow."""
         if queue is None or not self._on:
             return most
-        if self.allows(queue, [most * amount for amount in demand]):
+        if self.allows(queue, [most * amount for amount in demand], back=back):
             return most
         low, high = 0, most
         while high - low > 1:
             middle = (low + high) // 2
-            if self.allows(queue, [middle * amount for amount in demand]):
+            if self.allows(queue, [middle * amount for amount in demand], back=back):
                 low = middle
             else:
                 high = middle
         return low
 
-    def allows(self, queue: int | None, extra: Sequence[int]) -> bool:
-        """Whether a queue may use that much more."""
+    def allows(self, queue: int | None, extra: Sequence[int], *, back: bool = False) -> bool:
+        """Whether a queue may use that much more; ``back``: again, for pods that were there."""
         if queue is None or not self._on:
             return True
         used = self.usage
@@ -82,16 +79,27 @@ class Quotas:
             if not extra[r]:
                 continue
             most = self._most[queue][r]
-            if most is not None and used[queue][r] + extra[r] > most:
-                return False
+            if most is not None:
+                limit = most[back and not self._came[queue][r]]
+                if used[queue][r] + extra[r] > limit:
+                    return False
             if owner.cohort:
                 members = self._cohorts[owner.cohort, r]
                 before = max(0, used[queue][r] - quota.guaranteed)
                 after = max(0, used[queue][r] + extra[r] - quota.guaranteed)
                 shared = shared_use(members, used) - before + after
-                if after > before and shared > self._most_shared[owner.cohort, r]:
+                limit = self._most_shared[owner.cohort, r][back and not self._shares(members)]
+                if after > before and shared > limit:
                     return False
         return True
+
+    def _shares(self, members: Sequence[tuple[Queue, Quota]]) -> bool:
+        """Whether pods came to a queue of a cohort that uses more than it never lends."""
+        return any(
+            self._came[queue.index][quota.resource]
+            and self.usage[queue.index][quota.resource] > quota.guaranteed
+            for queue, quota in members
+        )
 
     def allows_back(self, queue: int | None, extra: Sequence[int], usage: list[list[int]]) -> bool:
         """Whether a queue that had this before its eviction could use it again.
@@ -107,24 +115,24 @@ class Quotas:
             r = quota.resource
             if not extra[r]:
                 continue
-            limit = self._most[queue][r]
-            if limit is not None and back[queue][r] > limit:
+            most = self._most[queue][r]
+            if most is not None and back[queue][r] > most[True]:
                 return False
             if owner.cohort:
                 members = self._cohorts[owner.cohort, r]
-                if shared_use(members, back) > self._most_shared[owner.cohort, r]:
+                if shared_use(members, back) > self._most_shared[owner.cohort, r][True]:
                     return False
         return True
 
     def exceeded(self) -> int:
         """Return how many limits are exceeded."""
         own = (
-            most is not None and self.usage[queue][r] > most
+            most is not None and self.usage[queue][r] > most[not self._came[queue][r]]
             for queue, limits in enumerate(self._most)
             for r, most in limits.items()
         )
         shared = (
-            shared_use(self._cohorts[key], self.usage) > most
+            shared_use(self._cohorts[key], self.usage) > most[not self._shares(self._cohorts[key])]
             for key, most in self._most_shared.items()
         )
         return sum(own) + sum(shared)

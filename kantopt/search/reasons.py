@@ -156,7 +156,7 @@ class Reasons:
 
     def _quota(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:
         podset, queue = self.instance.podsets[s], self.instance.jobs[j].queue
-        room = self.now.quotas.room(queue, podset.demand, pods)
+        room = self.now.admitted(s, pods)
         if room >= pods or queue is None:
             return None
         owner = self.instance.queues[queue]

@@ -69,6 +69,7 @@ class State:
         self._demands = self.shapes.table("demand")
         self.spots: list[dict[Spot, int]] = [{} for _ in instance.podsets]
         self.placed = [0] * len(instance.podsets)
+        self._stood = [sum(podset.current.values()) for podset in instance.podsets]
         self.bound_on: dict[int, dict[tuple[int, Spot], int]] = {}
         """New pods by node."""
         self.moved_on: dict[int, dict[tuple[int, Spot], int]] = {}
@@ -94,7 +95,9 @@ class State:
                 continue
             self.spots[s] = dict(spots)
             self.placed[s] = sum(spots.values())
-            self.quotas.add(self.instance.jobs[podset.job].queue, podset.demand, self.placed[s])
+            new = max(0, self.placed[s] - self._stood[s])
+            queue = self.instance.jobs[podset.job].queue
+            self.quotas.add(queue, podset.demand, self.placed[s], new)
             if self.neighbours.concern(s):
                 for spot, pods in spots.items():
                     self._meet(s, spot.node, pods, max(0, pods - podset.current.get(spot, 0)))
@@ -184,6 +187,7 @@ class State:
         What pods must find where they arrive (spreads, affinities) they have found.
         """
         for s in podsets:
+            self._stood[s] = self.placed[s]
             if self.neighbours.concern(s):
                 current = self.instance.podsets[s].current
                 for spot, pods in self.spots[s].items() if s not in self._standing else ():
@@ -213,6 +217,23 @@ class State:
                     if change := then.get(spot, 0) - now.get(spot, 0):
                         self.add(s, spot, change)
 
+    def admitted(self, s: int, pods: int) -> int:
+        """Pods of a pod set, at most so many, that its queue still admits."""
+        podset, queue = self.instance.podsets[s], self.instance.job_of(s).queue
+        away = self._stood[s] - self.placed[s]
+        if away > 0:
+            return self.quotas.room(queue, podset.demand, min(pods, away), back=True)
+        return self.quotas.room(queue, podset.demand, pods)
+
+    def admits(self, j: int, wants: Iterable[tuple[int, int]]) -> bool:
+        """Whether a job's queue admits pods of its pod sets all together."""
+        extra, back = [0] * len(self.instance.resources), True
+        for s, pods in wants:
+            back = back and self.placed[s] + pods <= self._stood[s]
+            for r, amount in enumerate(self.instance.podsets[s].demand):
+                extra[r] += pods * amount
+        return self.quotas.allows(self.instance.jobs[j].queue, extra, back=back)
+
     def mark(self) -> int:
         """Return a point to come back to with :meth:`undo`."""
         return len(self.journal)
@@ -231,7 +252,9 @@ class State:
         for r, amount in shape.takes:
             left[r, n] -= pods * amount
         self._give_devices(s, spot, -pods, self.devices)
-        self.quotas.add(self.instance.jobs[podset.job].queue, podset.demand, pods)
+        queue, beyond = self.instance.jobs[podset.job].queue, self.placed[s] - self._stood[s]
+        new = max(0, beyond + pods) - max(0, beyond)
+        self.quotas.add(queue, podset.demand, pods, new)
         home, before = podset.current.get(spot, 0), self.spots[s].get(spot, 0)
         more = max(0, before + pods - home) - max(0, before - home)
         if self.neighbours.concern(s):

@@ -10,9 +10,8 @@ from kantopt.problem.cluster import Amounts, Node
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import DeviceNeed, Job, PodSet, TopologyNeed
 from kantopt.schema.model import Rule
-from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
+from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit
 from kantopt.verify.rules.topology import domains_used
-from kantopt.verify.step import Loads
 
 
 def node_room(
@@ -154,13 +153,12 @@ def _needs(instance: Instance) -> dict[int, list[TopologyNeed]]:
 
 
 def _quota_room(instance: Instance, job: Job, podset: PodSet) -> int:
-    """Pods that the queue's quota admits; use beyond a quota that stands may go on."""
+    """Pods that the queue's quota admits: they are new, and beyond its limit none may come."""
     room = podset.count
     if job.queue is None or not instance.on(Rule.QUOTA):
         return room
     queue = instance.queues[job.queue]
     shared = cohorts(instance)
-    standing = _standing_use(instance)
     for quota in queue.quotas:
         amount = podset.demand[quota.resource]
         if not amount:
@@ -168,15 +166,9 @@ def _quota_room(instance: Instance, job: Job, podset: PodSet) -> int:
         limits = []
         own = queue_limit(queue, quota)
         if own is not None:
-            limits.append(max(own, standing[job.queue][quota.resource]))
+            limits.append(own)
         if queue.cohort:
             members = shared[queue.cohort, quota.resource]
-            lent = max(shared_limit(members), shared_use(members, standing))
-            limits.append(lent + quota.guaranteed)
+            limits.append(shared_limit(members) + quota.guaranteed)
         room = min([room, *(limit // amount for limit in limits)])
     return room
-
-
-@lru_cache(maxsize=4)
-def _standing_use(instance: Instance) -> list[list[int]]:
-    return Loads.of(instance, instance.current).queue

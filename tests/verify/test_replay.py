@@ -279,31 +279,39 @@ def test_an_evicted_pod_still_uses_its_quota_in_its_own_wave() -> None:
     assert said(instance, in_a_row([evict, bind])) == ["quota: wave 0: queue q: 2000 of 1000 cpu"]
 
 
-def test_what_a_queue_used_beyond_its_quota_it_may_use_again_on_the_way() -> None:
-    queues = [{"name": "q", "resources": [{"name": "cpu", "nominalQuota": 0}]}]
+@pytest.mark.parametrize(
+    ("quota", "wrong"), [(2, []), (1, ["quota: wave 1: queue q: 2000 of 1000 cpu"])]
+)
+def test_who_leaves_a_queue_beyond_its_quota_hands_on_what_is_within(
+    quota: int, wrong: list[str]
+) -> None:
+    queues = [{"name": "q", "resources": [{"name": "cpu", "nominalQuota": quota}]}]
     old = job("r", pods(cpu=3, on=["a"]), queueName="q")
-    news = [job(name, pods(cpu=2), queueName="q", priority=9) for name in "jk"]
-    instance = question(NODES[:2], [old, *news], queues=queues)
-    evict = act(instance, "r", "a", None)
-    bind, more = (act(instance, name, None, "b") for name in "jk")
-    assert said(instance, in_a_row([evict], [bind])) == []
+    instance = question(
+        NODES[:2], [old, job("j", pods(cpu=2), queueName="q", priority=9)], queues=queues
+    )
+    evict, bind = act(instance, "r", "a", None), act(instance, "j", None, "b")
+    told = [text for text in said(instance, in_a_row([evict], [bind])) if "wave" in text]
+    assert told == wrong
     too_soon = said(instance, in_a_row([bind], [evict]))
-    assert too_soon == ["quota: wave 0: queue q: 5000 of 0 cpu"]
-    too_much = said(instance, in_a_row([evict], [bind], [more]))
-    assert "quota: wave 2: queue q: 4000 of 0 cpu" in too_much
+    assert f"quota: wave 0: queue q: 5000 of {quota}000 cpu" in too_soon
 
 
-def test_what_a_cohort_shared_beyond_its_quota_it_may_share_again_on_the_way() -> None:
-    quota = {"name": "cpu", "nominalQuota": 0}
+def test_what_a_cohort_shares_beyond_its_quota_no_other_queue_of_it_is_handed() -> None:
+    quota = {"name": "cpu", "nominalQuota": 1}
     queues = [{"name": q, "cohort": "c", "resources": [quota]} for q in ("q", "r")]
     old = job("r", pods(cpu=3, on=["a"]), queueName="q")
-    new = job("j", pods(cpu=3), queueName="r", priority=9)
-    instance = question(NODES[:2], [old, new], queues=queues)
-    evict, bind = act(instance, "r", "a", None), act(instance, "j", None, "b")
+    new, larger = (job(f"j{cpu}", pods(cpu=cpu), queueName="r", priority=9) for cpu in (2, 3))
+    instance = question(NODES[:2], [old, new, larger], queues=queues)
+    evict, bind = act(instance, "r", "a", None), act(instance, "j2", None, "b")
     assert said(instance, in_a_row([evict], [bind])) == []
     assert said(instance, at_once([evict], [bind])) == [
-        "quota: wave 1: cohort c: 6000 of 0 shared cpu"
+        "quota: wave 1: cohort c: 5000 of 2000 shared cpu"
     ]
+    other = act(instance, "j3", None, "b")
+    assert "quota: wave 1: cohort c: 3000 of 2000 shared cpu" in said(
+        instance, in_a_row([evict], [other])
+    )
 
 
 def test_a_bind_does_not_find_the_room_of_a_restart_in_its_own_wave() -> None:

@@ -47,7 +47,7 @@ def levels_of(copies: Copies) -> Levels:
     for role in job.roles:
         s = role.podsets[0]
         room = room_for(state, s, MOST_PODS)
-        admitted = state.quotas.room(job.queue, instance.podsets[s].demand, MOST_PODS)
+        admitted = state.admitted(s, MOST_PODS)
         rows += _rows(copies, instance, role.name, room, admitted)
         if len(job.roles) == 1:
             quota = None if admitted >= MOST_PODS else admitted

@@ -23,6 +23,8 @@ class Guards:
         instance = scope.instance
         self._budgets: list[tuple[int, ...]] = []
         self._queue: list[int | None] = []
+        self._running = [group.running for group in scope.groups]
+        self._pods = [0] * len(scope.groups)
         self._demand = [instance.podsets[group.podsets[0]].demand for group in scope.groups]
         active = {s for group in scope.groups for s in group.podsets}
         budgets, queues = binding_budgets(instance), binding_queues(instance)
@@ -46,7 +48,9 @@ class Guards:
             for podset in instance.podsets:
                 if podset.index not in active:
                     queue = instance.jobs[podset.job].queue
-                    self._quotas.add(queue, podset.demand, scope.start.placed(podset.index))
+                    pods = scope.start.placed(podset.index)
+                    new = max(0, pods - sum(podset.current.values()))
+                    self._quotas.add(queue, podset.demand, pods, new)
         queued = any(queue is not None for queue in self._queue)
         self.none = not (any(self._budgets) or any(self._movers) or queued)
 
@@ -86,7 +90,10 @@ class Guards:
         for key in self._movers[g]:
             self._moves[key] -= moved
         if self._queue[g] is not None:
-            self._quotas.add(self._queue[g], self._demand[g], pods)
+            beyond = self._pods[g] - self._running[g]  # those that run are placed first
+            new = max(0, beyond + pods) - max(0, beyond)
+            self._quotas.add(self._queue[g], self._demand[g], pods, new)
+            self._pods[g] += pods
 
     def over(self) -> int:
         """By how many pods budgets and limits are exceeded, and how many quotas are."""
@@ -95,7 +102,8 @@ class Guards:
 
     def admits(self, g: int) -> bool:
         """Whether quotas allow one more pod of a group."""
-        return self._queue[g] is None or self._quotas.allows(self._queue[g], self._demand[g])
+        queue, back = self._queue[g], self._pods[g] < self._running[g]
+        return queue is None or self._quotas.allows(queue, self._demand[g], back=back)
 
     def lets_go(self, g: int) -> bool:
         """Whether budgets bear one more eviction of a group's pods."""

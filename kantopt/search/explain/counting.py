@@ -51,23 +51,6 @@ def countable(question: Instance, j: int) -> bool:
     )
 
 
-def exceeds_quota(question: Instance, j: int) -> bool:
-    """Whether the job's queue or its cohort uses more than it may already, which a rule admits."""
-    queue = question.jobs[j].queue
-    if queue is None or not question.on(Rule.QUOTA):
-        return False
-    usage, owner = Loads.of(question, question.current).queue, question.queues[queue]
-    for quota in owner.quotas:
-        limit = queue_limit(owner, quota)
-        if limit is not None and usage[queue][quota.resource] > limit:
-            return True
-        if owner.cohort:
-            members = cohorts(question)[owner.cohort, quota.resource]
-            if shared_use(members, usage) > shared_limit(members):
-                return True
-    return False
-
-
 class Counting:
     """What nodes, domains and queues leave to the pods of one job.
 
@@ -151,12 +134,12 @@ class Counting:
             if not self.podset.demand[r]:
                 continue
             limit = queue_limit(owner, quota)
-            if limit is not None and after[queue][r] > max(limit, before[queue][r]):
+            if limit is not None and after[queue][r] > limit:
                 found.append(("queue", queue, r))
             if owner.cohort:
                 members = self._cohorts[owner.cohort, r]
-                most = max(shared_limit(members), shared_use(members, before))
-                if shared_use(members, after) > most:
+                shared = after[queue][r] > quota.guaranteed
+                if shared and shared_use(members, after) > shared_limit(members):
                     found.append(("cohort", queue, r))
         return found
 

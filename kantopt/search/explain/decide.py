@@ -26,7 +26,7 @@ from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
-from kantopt.search.explain.counting import Counting, countable, exceeds_quota, nobody
+from kantopt.search.explain.counting import Counting, countable, nobody
 from kantopt.search.explain.displace import Displacing
 from kantopt.search.sequence import sequence
 from kantopt.search.strategy import Strategy
@@ -229,8 +229,6 @@ def _impossible_at_best(question: Instance, j: int, deadline: Deadline) -> bool:
     if countable(question, j):
         counting = Counting(question, j)
         return not counting.fits(rules, gone) or counting.too_much(rules)
-    if exceeds_quota(question, j):  # a use that the ones who leave would hand on
-        rules.remove(Rule.QUOTA)
     return reach(condensed(question, j, gone).instance, 0, rules, deadline).impossible
 
 

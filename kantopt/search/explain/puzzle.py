@@ -13,7 +13,6 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.schema.model import Limits, Rule
 from kantopt.search.construct import construct
-from kantopt.search.explain.counting import exceeds_quota
 from kantopt.search.explain.decide import is_small
 from kantopt.search.strategy import Strategy
 from kantopt.verify.rules import STATE_RULES, check
@@ -110,8 +109,6 @@ class Puzzle:
         leaves = self.leaving(rules)
         small = condensed(self.question, self.j, leaves)
         own = [*(r for r in rules if r in OF_ARRIVALS), Rule.PINNED]
-        if exceeds_quota(self.question, self.j) and not self.empty:
-            own = [rule for rule in own if rule is not Rule.QUOTA]  # it may be handed on
         answer = reach(small.instance, 0, own, self.deadline)
         if answer.placement is None or self.empty:
             return answer, answer.placement is not None

@@ -92,9 +92,7 @@ class Placing:
         mark = state.mark()
         spot = Spot(n, tuple(self._free[load.room][n][: load.devices]))
         for s in load.podsets:
-            podset = state.instance.podsets[s]
-            queue = state.instance.jobs[podset.job].queue
-            if not state.quotas.room(queue, podset.demand, 1):
+            if not state.admitted(s, 1):
                 state.undo(mark)
                 return False
             state.add(s, spot, 1)
@@ -105,8 +103,7 @@ class Placing:
 
 def place_alone(state: State, s: int) -> bool:
     """Place a pod wherever there is room, on the node with the least left."""
-    podset = state.instance.podsets[s]
-    if not state.quotas.room(state.instance.jobs[podset.job].queue, podset.demand, 1):
+    if not state.admitted(s, 1):
         return False
     nodes = np.flatnonzero(state.allowed(s) & (rooms(state, state.shape[s], 1) > 0))
     if not len(nodes):

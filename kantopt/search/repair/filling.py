@@ -160,9 +160,7 @@ class Filling:
             return False
         for s in kind.podsets:
             if self.waiting(s) > 0:
-                podset = self.board.instance.podsets[s]
-                queue = self.board.instance.job_of(s).queue
-                if not state.quotas.room(queue, podset.demand, 1):
+                if not state.admitted(s, 1):
                     return False
                 self.board.add(s, Spot(n, devices), 1)
                 return True

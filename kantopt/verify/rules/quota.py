@@ -43,21 +43,38 @@ def shared_limit(members: list[tuple[Queue, Quota]]) -> int:
 
 
 def check_quota(step: Step) -> Iterator[Violation]:
-    """A queue uses no more than its quota and what its cohort lends it."""
+    """A queue uses no more than its quota and what its cohort lends it.
+
+    What it used beyond that before may stay, but then nothing new comes: who leaves hands his
+    share on to nobody until the queue is within its limit. In a cohort that is beyond its own,
+    a queue that takes no part in what is shared may go on.
+    """
     instance = step.instance
     if not instance.queues:
         return
-    before, after = step.loads_before.queue, step.loads.queue
+    after = step.loads.queue
     for queue in instance.queues:
         for quota in queue.quotas:
             limit = queue_limit(queue, quota)
             used = after[queue.index][quota.resource]
-            if limit is not None and used > max(limit, before[queue.index][quota.resource]):
+            if limit is not None and used > limit and _comes(step, queue.index, quota.resource):
                 resource = instance.resources[quota.resource]
                 yield Violation(Rule.QUOTA, f"queue {queue.name}", f"{used} of {limit} {resource}")
     for (cohort, r), members in cohorts(instance).items():
         used, limit = shared_use(members, after), shared_limit(members)
-        if used > max(limit, shared_use(members, before)):
+        if used > limit and any(
+            after[queue.index][r] > quota.guaranteed and _comes(step, queue.index, r)
+            for queue, quota in members
+        ):
             yield Violation(
                 Rule.QUOTA, f"cohort {cohort}", f"{used} of {limit} shared {instance.resources[r]}"
             )
+
+
+def _comes(step: Step, q: int, r: int) -> bool:
+    """Whether pods that use a resource come to a queue, as they were not there before."""
+    instance = step.instance
+    return any(
+        instance.job_of(s).queue == q and instance.podsets[s].demand[r] and step.bound(s)
+        for s in step.changed
+    )

@@ -76,9 +76,9 @@ def _exceeding(total: Sum, limit: int) -> Iterator[tuple[int, int]]:
 def judge_quotas(instance: Instance, order: Order) -> Iterator[Violation]:
     """A queue uses no more than its quota and what its cohort lends it, at any time.
 
-    What was used beyond that before may be used again, as in the end. Pods that are evicted still
-    count until their wave is done. What a cohort shares is judged as if its queues were all at
-    their most together, which waves in a row always are.
+    What was used beyond that before is no reason as long as nothing binds, as in the end. Pods
+    that are evicted still count until their wave is done. What a cohort shares is judged as if
+    its queues were all at their most together, which waves in a row always are.
     """
     if not instance.queues:
         return
@@ -88,7 +88,7 @@ def judge_quotas(instance: Instance, order: Order) -> Iterator[Violation]:
         for quota in queue.quotas:
             limit = queue_limit(queue, quota)
             if quota.resource == r and limit is not None:
-                for wave, used in _binding_beyond(total, max(limit, total.base)):
+                for wave, used in _binding_beyond(total, limit):
                     resource = instance.resources[r]
                     yield Violation(
                         Rule.QUOTA,
@@ -98,15 +98,14 @@ def judge_quotas(instance: Instance, order: Order) -> Iterator[Violation]:
     for (cohort, r), members in cohorts(instance).items():
         limit = shared_limit(members)
         parts = [(sums[queue.index, r], quota.guaranteed) for queue, quota in members]
-        most = max(limit, sum(max(0, part.base - kept) for part, kept in parts))
-        if sum(max(0, _ever(part) - kept) for part, kept in parts) <= most:
+        if sum(max(0, _ever(part) - kept) for part, kept in parts) <= limit:
             continue
         for p in sorted(
             {p for part, _ in parts for p, share in part.shares.items() if share.start}
         ):
             used = sum(max(0, _use_while(part, p, own=True) - kept) for part, kept in parts)
             without = sum(max(0, _use_while(part, p, own=False) - kept) for part, kept in parts)
-            if used > max(most, without):
+            if used > max(limit, without):
                 yield Violation(
                     Rule.QUOTA,
                     f"wave {order.waves[p].id}: cohort {cohort}",

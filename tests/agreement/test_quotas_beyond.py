@@ -1,0 +1,101 @@
+"""Queues that use more than their quota already: nothing comes to them, what is there may stay."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from kantopt.problem.build import build_instance
+from kantopt.problem.instance import Instance
+from kantopt.problem.tiers import tiers_of
+from kantopt.schema.jobs import Job
+from kantopt.schema.model import Rule
+from kantopt.schema.snapshot import Queue, QueueResource
+from kantopt.search.state import State
+from kantopt.search.strategy import Strategy
+from kantopt.verify.metrics import measure
+from kantopt.verify.rules import check
+from kantopt.verify.rules.quota import queue_limit
+from tests.explain.helpers import asked, explained
+from tests.generate import random_documents, without
+from tests.oracle import best
+from tests.search.helpers import built
+from tests.solved import solved
+from tests.verify.world import broken, job, node, pods, question
+
+NODES = [node("a", cpu=4), node("b", cpu=4)]
+
+
+def overdrawn(seed: int) -> Instance:
+    """Give the jobs of a random question queues of few CPUs, alone or in a cohort that lends."""
+    rng = random.Random(seed)
+    snapshot, jobs, model = random_documents(seed)
+    cohort = rng.choice(("", "c"))
+    queues = []
+    for name in ("x", "y"):
+        lent = rng.choice((None, 0, 1)) if cohort else None
+        cpu = QueueResource(name="cpu", nominal_quota=rng.randint(0, 3), lending_limit=lent)
+        queues.append(Queue(name=name, cohort=cohort, resources=(cpu,)))
+
+    def in_queue(items: Sequence[Job]) -> tuple[Job, ...]:
+        return tuple(item.model_copy(update={"queue_name": rng.choice("xy")}) for item in items)
+
+    update = {"queues": tuple(queues), "jobs": in_queue(snapshot.jobs)}
+    return build_instance(snapshot.model_copy(update=update), in_queue(jobs.jobs), model)
+
+
+def is_overdrawn(instance: Instance) -> bool:
+    used = State(instance, instance.current).quotas.usage
+    limits = (
+        (used[queue.index][quota.resource], queue_limit(queue, quota), quota.nominal)
+        for queue in instance.queues
+        for quota in queue.quotas
+    )
+    return any(use > (nominal if limit is None else limit) for use, limit, nominal in limits)
+
+
+def test_search_proves_what_brute_force_finds_where_queues_are_beyond_their_quota() -> None:
+    mattered = asked_for = 0
+    for seed in range(150):
+        instance = overdrawn(seed)
+        if not is_overdrawn(instance):
+            continue
+        asked_for += 1
+        for strategy in (Strategy.E_BINPACK, Strategy.BEST_FIT):
+            built(instance, strategy)
+        tiers = tiers_of(instance)
+        expected, _ = best(instance)
+        outcome = solved(instance, tiers)
+        assert outcome.infeasible == (expected is None), f"seed {seed}"
+        if expected is None:
+            continue
+        assert outcome.placement is not None
+        assert not check(instance, outcome.placement), f"seed {seed}"
+        assert measure(instance, outcome.placement, tiers) == expected, f"seed {seed}"
+        assert outcome.bounds == expected, f"seed {seed}"
+        mattered += best(without(instance, Rule.QUOTA))[0] != expected
+    assert asked_for >= 30
+    assert mattered >= 10
+
+
+def test_nobody_is_evicted_for_a_job_larger_than_its_queue() -> None:
+    queues = [{"name": "q", "resources": [{"name": "cpu", "nominalQuota": 3}]}]
+    running = [job(name, pods(cpu=4, on=[name]), queueName="q") for name in "ab"]
+    waiting = job("j", pods(cpu=4), queueName="q", priority=9)
+    told = explained(asked(NODES, [*running, waiting], queues=queues), "default/j")
+    assert told.verdict.status == "OVER_QUOTA"
+    instance = question(NODES, [*running, waiting], queues=queues)
+    assert broken(instance, Rule.QUOTA, a=[], j=["a"]) == ["queue q: 8000 of 3000 cpu"]
+
+
+def test_who_is_within_what_it_never_lends_comes_though_its_cohort_is_beyond() -> None:
+    own = {"name": "cpu", "nominalQuota": 2, "lendingLimit": 0}
+    queues = [
+        {"name": "q", "cohort": "c", "resources": [{"name": "cpu", "nominalQuota": 1}]},
+        {"name": "r", "cohort": "c", "resources": [own]},
+    ]
+    old = job("o", pods(cpu=3, on=["a"]), queueName="q")
+    small, large = (job(f"j{cpu}", pods(cpu=cpu), queueName="r") for cpu in (2, 3))
+    instance = question(NODES, [old, small, large], queues=queues)
+    assert broken(instance, Rule.QUOTA, j2=["b"]) == []
+    assert broken(instance, Rule.QUOTA, j3=["b"]) == ["cohort c: 4000 of 1000 shared cpu"]

@@ -185,8 +185,8 @@ def ablation_blocks(rows: Sequence[Row]) -> list[Block]:
 
 
 def _compared(pairs: Sequence[tuple[Row, Row]]) -> tuple[str, ...]:
-    worse = [(a, b) for a, b in pairs if b.verified != "yes" or b.values > a.values]
-    better = sum(b.verified == "yes" and b.values < a.values for a, b in pairs)
+    worse = [(a, b) for a, b in pairs if b.verified != "yes" or b.outcome > a.outcome]
+    better = sum(b.verified == "yes" and b.outcome < a.outcome for a, b in pairs)
     first = Counter(_first(a, b) for a, b in worse)
     proved = [(a, b) for a, b in pairs if a.proof_seconds is not None]
     kept = sum(b.proof_seconds is not None for _, b in proved)
@@ -203,7 +203,7 @@ def _compared(pairs: Sequence[tuple[Row, Row]]) -> tuple[str, ...]:
 
 def _first(a: Row, b: Row) -> str:
     """Most important tier in which a run is worse."""
-    pairs = zip(a.tiers, a.values, b.values, strict=False)
+    pairs = zip(("required", *a.tiers), a.outcome, b.outcome, strict=False)
     return next((tier for tier, ours, theirs in pairs if ours != theirs), "no plan")
 
 

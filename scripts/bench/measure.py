@@ -14,10 +14,16 @@ from typing import Any
 
 import kantopt
 from kantopt.errors import KantoptError
+from kantopt.planning.actions import waves_of
 from kantopt.planning.judge import judge
+from kantopt.planning.question import Import, question_of
+from kantopt.schema.extends import resolve_model
 from kantopt.schema.files import load_raw
+from kantopt.schema.model import Rule
 from kantopt.schema.plan import Plan, Tier
 from kantopt.schema.validation import validate
+from kantopt.verify.rules import check
+from kantopt.verify.waves.groups import apply
 from scripts.bench.case import Case, Documents
 from scripts.bench.process import Ran
 from scripts.bench.row import Bound, Category, Row
@@ -49,14 +55,16 @@ def row_of(run: Run, ran: Ran | None, files: Sequence[Path], plan: Path) -> Row:
         Where it was to write its plan.
     """
     if ran is None:
-        return _row(run, None, None, "", "")
+        return _row(run, None, None, "", "", (0, 0))
     document, note = read_plan(plan)
-    verified = ""
+    verified, missing = "", (0, 0)
     if document is not None:
         verified, more = verified_by_judge(files, plan)
         note = more or note
+        if verified == "yes":
+            missing = missing_required(files, document)
     note = note or " ".join(ran.complaints)
-    return _row(run, ran, document, verified, note)
+    return _row(run, ran, document, verified, note, missing)
 
 
 @cache
@@ -77,15 +85,23 @@ def versions() -> tuple[str, str, str]:
     return ours, ortools, ".".join(map(str, sys.version_info[:3]))
 
 
-def category_of(called: bool, verified: str, plan: Plan | None) -> Category:
-    """Sort an outcome into the categories of the published protocol."""
+def category_of(
+    called: bool, verified: str, plan: Plan | None, missing: tuple[int, int] = (0, 0)
+) -> Category:
+    """Sort an outcome into the categories of the published protocol.
+
+    Parameters
+    ----------
+    missing
+        Required jobs that the start and the plan leave out.
+    """
     if not called:
         return "no call"
     if plan is None or verified != "yes" or plan.solver.status == "UNKNOWN":
         return "failed"
     proved = all(tier.status == "OPTIMAL" for tier in plan.objectives)
-    before = tuple(tier.before for tier in plan.objectives)
-    values = tuple(tier.value for tier in plan.objectives)
+    before = (missing[0], *(tier.before for tier in plan.objectives))
+    values = (missing[1], *(tier.value for tier in plan.objectives))
     if values < before:
         return "better+optimal" if proved else "better"
     return "default optimal" if proved and values == before else "failed"
@@ -114,7 +130,30 @@ def verified_by_judge(files: Sequence[Path], plan: Path) -> tuple[str, str]:
     return "no", f"{len(verdict.findings)} findings, first {first.subject}: {first.message}"
 
 
-def _row(run: Run, ran: Ran | None, plan: Plan | None, verified: str, note: str) -> Row:
+def missing_required(files: Sequence[Path], plan: Plan) -> tuple[int, int]:
+    """Count the required jobs that the snapshot and a legal plan leave out."""
+    model = resolve_model(plan.model, "the plan")
+    if not model.required:
+        return 0, 0
+    question = question_of(load_raw([str(path) for path in files]), Import())
+    instance = question.instance(model)
+    waves, _ = waves_of(instance, plan, "the plan")
+    start = instance.current
+    before, left = (
+        len(check(instance, placement, (Rule.REQUIRED,)))
+        for placement in (start, apply(start, waves))
+    )
+    return before, left
+
+
+def _row(
+    run: Run,
+    ran: Ran | None,
+    plan: Plan | None,
+    verified: str,
+    note: str,
+    missing: tuple[int, int],
+) -> Row:
     case, documents = run.case, run.documents
     counts = documents.pods_by_priority()
     start = {priority: running for priority, (_, running) in counts.items()}
@@ -146,12 +185,14 @@ def _row(run: Run, ran: Ran | None, plan: Plan | None, verified: str, note: str)
         engine=engine,
         model=model,
         limit_seconds=limit,
-        category=category_of(ran is not None, verified, plan),
+        category=category_of(ran is not None, verified, plan, missing),
         verified=verified,
         status="" if plan is None else plan.solver.status,
         tiers=tuple(tier.name for tier in tiers),
         before=tuple(tier.before for tier in tiers),
         values=tuple(tier.value for tier in tiers),
+        required_before=missing[0],
+        required_left=missing[1],
         bounds=tuple(
             None if tier.bound is None else Bound(tier.bound, bool(tier.given)) for tier in tiers
         ),

@@ -54,6 +54,10 @@ class Row:
     tiers: tuple[str, ...]
     before: tuple[int, ...]
     values: tuple[int, ...]
+    required_before: int
+    """Required jobs that the start leaves out: one that does is no answer, however it compares."""
+    required_left: int
+    """Required jobs that the plan leaves out."""
     bounds: Bounds
     statuses: tuple[str, ...]
     wanted: Mapping[int, int]
@@ -109,7 +113,12 @@ class Row:
     @property
     def worse(self) -> bool:
         """Whether the plan is worse than doing nothing."""
-        return self.values > self.before
+        return self.outcome > (self.required_before, *self.before)
+
+    @property
+    def outcome(self) -> tuple[int, ...]:
+        """What plans of one question are compared by: what is required comes before all tiers."""
+        return self.required_left, *self.values
 
     @property
     def proved(self) -> bool:
@@ -175,6 +184,8 @@ def from_cells(cells: Mapping[str, str]) -> Row:
         tiers=tuple(cells["tiers"].split(";")) if cells["tiers"] else (),
         before=_integers(cells["before"]),
         values=_integers(cells["values"]),
+        required_before=int(cells["required_before"]),
+        required_left=int(cells["required_left"]),
         bounds=read_bounds(cells["bounds"]),
         statuses=tuple(cells["statuses"].split(";")) if cells["statuses"] else (),
         wanted=_by_priority(cells["wanted"]),

@@ -21,6 +21,8 @@ ROW = Row(
     tiers=("unplaced[priority=2, pods]", "unplaced[priority=1, pods]", "evictions", "moves"),
     before=(2, 1, 0, 0),
     values=(0, 2, 1, 4),
+    required_before=0,
+    required_left=0,
     bounds=(Bound(0), Bound(1, given=True), Bound(0), Bound(3, given=True)),
     statuses=("OPTIMAL", "FEASIBLE", "FEASIBLE", "FEASIBLE"),
     wanted={2: 10, 1: 6},

@@ -10,10 +10,13 @@ import pytest
 from kantopt.problem.build import build_instance
 from kantopt.report.blocks import Paragraph
 from kantopt.verify.rules import check_standing
-from scripts.bench import preemption
+from scripts.bench import ablation, preemption
+from scripts.bench.campaign import Campaign, run
 from scripts.bench.command import main
 from scripts.bench.crowded import KINDS, Crowd, Kind, crowded
+from scripts.bench.grid import Grid
 from scripts.bench.preemption import Contest, contest, contest_blocks, to_cells
+from scripts.bench.table import Table, read_rows
 
 ROW = Contest(
     crowd=Crowd(16, "alike", 0),
@@ -47,6 +50,21 @@ def test_a_plan_has_fewer_victims_than_reverse_trim_and_proves_it() -> None:
     assert row.verdict == "fewer"
     assert row.fewest
     assert row.our_pods < row.trimmed_pods
+
+
+def test_victims_for_a_required_job_are_better_than_doing_nothing(tmp_path: Path) -> None:
+    out = tmp_path / "rows.csv"
+    campaign = Campaign(
+        ablation.cases(Grid(seeds=1, nodes=(16,), of=("preemption",), features=("sparing",)))[:1],
+        {"own": ablation.model("own")},
+        ("fast",),
+        (5.0,),
+    )
+    run(campaign, Table(out), resume=False, tell=lambda _: None)
+    (row,) = read_rows(out)
+    assert row.values > row.before
+    assert (row.required_before, row.required_left) == (1, 0)
+    assert (row.category, row.worse) == ("better", False)
 
 
 @pytest.mark.parametrize(

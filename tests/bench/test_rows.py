@@ -72,6 +72,14 @@ def test_worse_is_told_in_the_order_of_the_tiers() -> None:
     assert not no_call().worse
 
 
+def test_a_start_that_leaves_a_required_job_out_is_worse_than_any_plan_with_it() -> None:
+    values = {"before": (0, 0, 0, 0), "values": (0, 0, 2, 4)}
+    assert row(**values).worse
+    assert not row(**values, required_before=1).worse
+    assert row(**values, required_before=1, required_left=1).worse
+    assert row(before=(0, 0, 2, 4), values=(0, 0, 0, 0), required_left=1).worse
+
+
 def test_rows_of_other_versions_are_other_rows() -> None:
     assert row().key != row(kantopt="0.2.0").key
     assert row().key == row(wall_seconds=9.0, values=(0, 0, 0, 0)).key

@@ -1,7 +1,7 @@
 """A plan as a shell script of ``scontrol`` and ``squeue`` calls, for Slurm.
 
 The script is ``slurm.sh`` behind a few lines that are made here: what of the plan Slurm can be
-held to, job by job, in steps, and what is only advised. Jobs of Slurm leave and start as a whole.
+held to, job by job, in steps, and what is left to the reader. Jobs of Slurm leave and start as a whole.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def render(plan: Plan, asked: Asked) -> Rendered:
     left = [f"{name}, {reason}" for name, reason in why.items() if reason]
     if not left:
         return Rendered(text, ())
-    told = f"For slurm: {len(left)} of {len(acts)} jobs only advised, such as {left[0]}."
+    told = f"For slurm: {len(left)} of {len(acts)} jobs left to you, such as {left[0]}."
     return Rendered(text, (told,))
 
 
@@ -136,7 +136,7 @@ def _spread(
         if found:
             cause[wave] = found[0]
             for name in of_wave.get(wave, ()):
-                why[name] = why[name] or f"it waits for {found[0]}, which is only advised"
+                why[name] = why[name] or f"it waits for {found[0]}, which is left to you"
 
 
 def _levels(after: Mapping[int, Sequence[int]]) -> dict[int, int]:
@@ -180,7 +180,7 @@ def _text(
     counts = [(kinds.count(kind), text) for kind, text in _SAID.items()]
     what = ", ".join(text.format(n, "" if n == 1 else "s") for n, text in counts if n)
     advised = {name: reason for name, reason in why.items() if reason}
-    what = (what or "nothing to do") + (f"; {len(advised)} more only advised" if advised else "")
+    what = (what or "nothing to do") + (f"; {len(advised)} more left to you" if advised else "")
     taken = _seconds(plan.metadata.snapshot.captured_at)
     short = re.sub(r"[^0-9a-f]", "", plan.metadata.plan_id.partition(":")[2])[:12]
     head = [
@@ -191,7 +191,7 @@ def _text(
     ]
     for name, reason in advised.items():
         said = "; ".join(f"{_tasks(a.count)} {towards(a)}" for a in acts[name].actions)
-        head.append(comment(f"Only advised: {name}, {said}: {reason}."))
+        head.append(comment(f"Left to you: {name}, {said}: {reason}."))
     jobs = sorted({line.split()[2] for line in lines})
     steps = sorted({int(line.split()[0]) for line in lines})
     head += [

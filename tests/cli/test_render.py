@@ -29,7 +29,9 @@ def test_the_command_names_what_it_refuses(files: Path, cli: Cli) -> None:
     assert "found 'nosuch'" in unknown.err or 'found "nosuch"' in unknown.err
 
 
-def test_what_is_only_advised_is_counted_when_a_plan_is_rendered(files: Path, cli: Cli) -> None:
+def test_what_is_left_to_the_reader_is_counted_when_a_plan_is_rendered(
+    files: Path, cli: Cli
+) -> None:
     pods = [PodRef(name=f"w-{i}", uid=f"77a{i}") for i in range(6)]
     made = make_plan([], [[bind("team-a/w", "n1", *pods)]])
     nodes = (NodeRef(name="n1", uid="u1", hostname="n1"),)
@@ -39,7 +41,7 @@ def test_what_is_only_advised_is_counted_when_a_plan_is_rendered(files: Path, cl
         assert done.code == 0
         (line,) = done.err.splitlines()
         assert line.startswith("kantopt: warning: kubectl: 0 of 6 bindings are enforced")
-        assert "6 only advised: no scheduling gate holds back w-0" in line
+        assert "6 left to you: no scheduling gate holds back w-0" in line
         assert "kantopt/hold" in line
         assert "--gated" in line
     assert cli("render", "plan.json", "--to", "kubectl", "--quiet").err == ""

@@ -19,24 +19,66 @@ Meddler = Callable[[Cluster, str, str], Fault]
 """Is called before each request that changes something, with its method and path."""
 
 _VERBS = ["get", "list", "patch", "create"]
-_RESOURCES = [("pods", "Pod", True), ("nodes", "Node", False), ("namespaces", "Namespace", False)]
+_OTHERS = {
+    "policy": "PodDisruptionBudget/pdb",
+    "scheduling.k8s.io": "PriorityClass",
+    "storage.k8s.io": "StorageClass CSINode CSIDriver CSIStorageCapacity VolumeAttachment",
+    "apps": "Deployment ReplicaSet StatefulSet DaemonSet",
+    "batch": "Job",
+}
+"""Groups of which there is nothing, with their kinds and short names."""
+
+
+def _list_of(version: str, kinds: str) -> Object:
+    resources = []
+    for kind in kinds.split():
+        kind, _, short = kind.partition("/")
+        name = kind.lower().removesuffix("y") + "ie" * kind.endswith("y")
+        name += "es" if name.endswith("s") else "s"
+        resource: Object = {"name": name, "singularName": "", "kind": kind, "verbs": _VERBS}
+        resource["namespaced"] = kind == "Pod"
+        if short:
+            resource["shortNames"] = [short]
+        resources.append(resource)
+    return {"kind": "APIResourceList", "groupVersion": version, "resources": resources}
+
+
+_CLAIMS = "/api/v1/persistentvolumeclaims"
+_CORE = "Pod Node Namespace PersistentVolumeClaim/pvc PersistentVolume/pv"
 _DISCOVERY: dict[str, Object] = {
+    "/version": {"major": "1", "minor": "33", "gitVersion": "v1.33.0"},
     "/api": {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []},
-    "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": []},
-    "/api/v1": {
-        "kind": "APIResourceList",
-        "groupVersion": "v1",
-        "resources": [
-            {"name": n, "singularName": "", "namespaced": s, "kind": k, "verbs": _VERBS}
-            for n, k, s in _RESOURCES
+    "/apis": {
+        "kind": "APIGroupList",
+        "apiVersion": "v1",
+        "groups": [
+            {"name": group, "versions": [version], "preferredVersion": version}
+            for group in _OTHERS
+            for version in [{"groupVersion": f"{group}/v1", "version": "v1"}]
         ],
     },
+    "/api/v1": _list_of("v1", _CORE),
+    **{f"/apis/{group}/v1": _list_of(f"{group}/v1", kinds) for group, kinds in _OTHERS.items()},
 }
 
 
 def no_meddling(cluster: Cluster, method: str, path: str) -> Fault:
     """Let everything be."""
     return None
+
+
+def made_up_config(server: str) -> str:
+    """Write a kubeconfig for a server."""
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "made-up",
+            "clusters": [{"name": "made-up", "cluster": {"server": server}}],
+            "contexts": [{"name": "made-up", "context": {"cluster": "made-up", "user": "nobody"}}],
+            "users": [{"name": "nobody", "user": {}}],
+        }
+    )
 
 
 @contextlib.contextmanager
@@ -52,16 +94,8 @@ def serving(cluster: Cluster, folder: Path, meddler: Meddler = no_meddling) -> I
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     address = f"http://127.0.0.1:{server.server_address[1]}"
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "made-up",
-        "clusters": [{"name": "made-up", "cluster": {"server": address}}],
-        "contexts": [{"name": "made-up", "context": {"cluster": "made-up", "user": "nobody"}}],
-        "users": [{"name": "nobody", "user": {}}],
-    }
     path = folder / "kubeconfig"
-    path.write_text(json.dumps(config))
+    path.write_text(made_up_config(address))
     try:
         yield path
     finally:
@@ -135,6 +169,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _read(self, path: str) -> Object:
         cluster = self.the_cluster
+        if path.startswith("/apis/") or path in ("/api/v1/persistentvolumes", _CLAIMS):
+            return {"kind": "List", "apiVersion": "v1", "items": []}
         match path.split("/")[3:]:
             case ["nodes"]:
                 return {"kind": "NodeList", "apiVersion": "v1", "items": [*cluster.nodes.values()]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ from kantopt.render.targets import Asked
 from kantopt.schema.plan import Plan
 from scripts.render_faults import SAMPLE
 from tests.render.api_cluster import Budget, Cluster, Object
-from tests.render.api_server import Fault, Meddler, no_meddling, serving
+from tests.render.api_server import Fault, Meddler, made_up_config, no_meddling, serving
 from tests.render.kube_trials import Ran, run_script, trial
 from tests.render.kube_worlds import cluster, drawn, node, plan_for, pod
 
@@ -108,16 +109,42 @@ def test_a_trial_run_has_all_checked_and_changes_nothing(script: Script) -> None
     assert "TooManyRequests" in refused.err
 
 
-def test_that_nobody_answers_is_said_once_while_it_is_tried_again(
-    script: Script, tmp_path: Path
+@pytest.mark.parametrize("options", [(), ("--dry-run=server",)])
+def test_that_nobody_answers_is_told_at_once_and_nothing_is_left_behind(
+    options: tuple[str, ...], tmp_path: Path
 ) -> None:
+    path, home = tmp_path / "plan.sh", tmp_path / "home"
+    home.mkdir()
+    path.write_text(render(plan_for(crowded(*halves())), Asked(shell=True)).text)
+    with socket.socket() as mute:
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        config = tmp_path / "kubeconfig"
+        config.write_text(made_up_config(f"http://127.0.0.1:{mute.getsockname()[1]}"))
+        # Longer than a script may take here: it would not end in time if it tried again.
+        patient = {"KANTOPT_RETRY": "600", "KANTOPT_ANSWER": "1", "HOME": str(home)}
+        silent = run_script(path, config, *options, **patient)
+    refused = run_script(path, config, *options, **patient)
+    for done in (silent, refused):
+        assert done.code == 3
+        first, *rest = done.err.splitlines()
+        assert first.startswith("REFUSED: the cluster does not answer: ")
+        assert rest == ["Nothing was done."]
+        assert list(home.iterdir()) == []
+    assert "Client.Timeout exceeded" in silent.err
+    assert "was refused" in refused.err
+
+
+def test_that_a_request_is_tried_again_is_said_once(script: Script) -> None:
     made = crowded(*halves())
-    script(made, plan_for(made), "--help")
-    nobody = tmp_path / "plan.sh", tmp_path / "nowhere"
-    done = run_script(*nobody, KANTOPT_RETRY="1")
-    assert done.code == 3
+
+    def no_cordon(_: Cluster, method: str, path: str) -> Fault:
+        return "drop" if path.startswith("/api/v1/nodes/") else None
+
+    done = script(made, plan_for(made), meddler=no_cordon, KANTOPT_RETRY="1")
+    assert (done.code, made.done) == (1, [])
     assert done.err.count("No answer, tried again for up to 1 s: ") == 1
-    assert "REFUSED: " in done.err
+    assert "STOPPED in wave 1: node n0 cannot be cordoned" in done.err
 
 
 def test_another_cluster_is_refused(script: Script) -> None:
@@ -327,7 +354,7 @@ def test_options_that_are_not_there_are_refused(script: Script) -> None:
     assert script(made, plan, KANTOPT_READY="soon").code == 2
     told = script(made, plan, "--help")
     assert told.code == 0
-    assert "Does 2 evictions" in told.out
+    assert "Does 2 evictions, 1 binding." in told.out
 
 
 def test_a_context_is_the_one_that_is_named(script: Script) -> None:

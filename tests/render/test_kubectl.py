@@ -190,17 +190,78 @@ def test_json_lines_are_the_requests_one_a_line() -> None:
     assert lines == render_kubectl(made)
 
 
-def test_a_script_says_what_it_does_and_what_it_only_advises() -> None:
+def head_of(made: Plan, asked: Asked = Asked(shell=True)) -> str:  # noqa: B008
+    return render(made, asked).text.split("set -u")[0]
+
+
+def test_a_script_says_what_it_does_and_what_it_leaves() -> None:
     made = plan(
         [evict("team-b/x", "n1", VICTIM)],
         [gated("kantopt/hold")],
         [bind("team-a/v", "n2", PodRef(name="v-0", uid="1"))],
     )
-    head = render(made, Asked(shell=True)).text.split("set -u")[0]
-    assert "# Does 1 eviction, 0 restarts (evicted, not placed), 1 binding enforced.\n" in head
-    assert "# Only advises 1 action on pods: below.\n" in head
+    head = head_of(made)
+    assert "# Does 1 eviction, 1 binding.\n" in head
+    assert "# Leaves 1 pod to you: it sends nothing for them, for the reason" in head
     assert "team-a/v (main: v-0) to start on n2: left to you" in head
     assert "What comes back of a pod of ReplicaSet: a new pod under a new name at once" in head
+    anyway = head_of(made, Asked(shell=True, evict_anyway=True))
+    assert "it waits until 1 of them are done.\n" in anyway
+    assert "# Does nothing by itself.\n" in head_of(plan([bind("team-a/v", "n2", count=1)]))
+
+
+def test_a_script_names_its_victims_and_who_of_them_is_gone_for_good() -> None:
+    bare = PodRef(name="bare-0", uid="b")
+    made = plan(
+        [
+            evict("team-b/x", "n1", VICTIM, heir="team-a/w"),
+            evict("team-b/bare", "n2", bare),
+            move("team-b/y", "n1", "n2", VICTIM.model_copy(update={"name": "y-0", "uid": "y"})),
+        ]
+    )
+    head = head_of(made, Asked(shell=True, evict_anyway=True)).splitlines()
+    at = head.index("# Evicts 2 pods; 1 of them for good:")
+    assert head[at - 1] == "# Does 2 evictions, 1 restart."
+    assert head[at + 1 : at + 5] == [
+        "# - team-b/bare-0 from n2, no controller: gone for good",
+        "# - team-b/x-0 from n1 for team-a/w, of a ReplicaSet",
+        "# Restarts 1 pod, which is an eviction, too:",
+        "# - team-b/y-0 from n1, planned on n2, of a ReplicaSet",
+    ]
+    assert "# What comes back of a pod without a controller: nothing: it is gone for good." in head
+
+
+def test_many_victims_are_counted_by_their_jobs() -> None:
+    def victims(job: str, count: int, **fields: str) -> Action:
+        pods = [PodRef(name=f"{job}-{i}", uid=f"{job}-{i}", **fields) for i in range(count)]
+        return evict(f"team-b/{job}", "n1", *pods)
+
+    owner = {"owner_kind": "Job", "owner_uid": "o"}
+    head = head_of(plan([victims("swarm", 9, **owner), victims("bare", 2)])).splitlines()
+    at = head.index("# Evicts 11 pods; 2 of them for good:")
+    assert head[at + 1 : at + 3] == [
+        "# - 2 of team-b/bare, no controller: gone for good",
+        "# - 9 of team-b/swarm, of a Job",
+    ]
+    many = head_of(plan([victims(f"j{i:02}", 1, **owner) for i in range(13)])).splitlines()
+    at = many.index("# Evicts 13 pods:")
+    assert many[at + 1] == "# - 1 of team-b/j00, of a Job"
+    assert many[at + 11] == "# - and 3 of 3 more jobs"
+
+
+def test_a_script_says_nothing_of_owners_whose_pods_it_leaves_alone() -> None:
+    made = plan(
+        [move("team-b/x", "n1", "n2", VICTIM)],
+        [evict("team-b/y", "n1", VICTIM.model_copy(update={"owner_kind": "Job", "uid": "y"}))],
+    )
+    made = made.model_copy(
+        update={"waves": tuple(w.model_copy(update={"after": ()}) for w in made.waves)}
+    )
+    head = head_of(made)
+    assert "a pod of Job" in head
+    assert "ReplicaSet" not in head
+    assert "restart" not in head
+    assert "scheduler's choice" not in head
 
 
 @pytest.mark.parametrize("known", [True, False])

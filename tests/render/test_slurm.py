@@ -1,4 +1,4 @@
-"""Plans as scripts for Slurm: what Slurm is held to, what is only advised, and in which steps."""
+"""Plans as scripts for Slurm: what Slurm is held to, what is left to the reader, and in which steps."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def test_who_moves_leaves_and_comes_back() -> None:
 def test_what_slurm_cannot_be_held_to_is_advice(plan: Plan, why: str) -> None:
     assert told(plan) == []
     text = render(plan, Asked()).text
-    assert "nothing to do; 1 more only advised" in text
-    (line,) = (line for line in text.splitlines() if line.startswith("# Only advised: "))
+    assert "nothing to do; 1 more left to you" in text
+    (line,) = (line for line in text.splitlines() if line.startswith("# Left to you: "))
     assert why in line
 
 
@@ -93,7 +93,7 @@ def test_what_waits_for_advice_is_advice_and_nobody_leaves_in_vain() -> None:
     jobs = [job("1", nodes=["n1", "n2"]), job("2"), job("3", nodes=["n3"]), job("4", 2)]
     plan = make_plan(jobs, [[evict("a/1", "n1", count=1)], binds("2", "n1")])
     assert told(plan) == []
-    assert "it waits for a/1, which is only advised" in render(plan, Asked()).text
+    assert "it waits for a/1, which is left to you" in render(plan, Asked()).text
     victim, shared = evict("a/3", "n3", count=1, heir="a/4"), bind("a/4", "n3", count=2)
     plan = make_plan(jobs, [[victim], [shared]])
     with pytest.raises(UsageError, match="1 pod to evict for jobs that it cannot bind"):

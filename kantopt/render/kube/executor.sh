@@ -10,6 +10,7 @@ Seconds, from the environment:
   KANTOPT_READY=600      for pods to come back or to start
   KANTOPT_RETRY=300      for a request that is refused for now, as by a budget (429)
   KANTOPT_REQUEST=60     for one request
+  KANTOPT_ANSWER=5       for the cluster to answer at all, before anything begins
   KANTOPT_MAX_AGE=3600   of the snapshot that the plan is for; 0: any
 Ends with 0 if all is done, 1 if it stopped on the way, 2 if it was not told
 well, 3 if it refused to begin. Run it again to go on where it stopped.
@@ -19,7 +20,8 @@ END
 context='' dry='' now=0 seen='' cordoned='' wave=''
 KANTOPT_POLL=${KANTOPT_POLL:-2} KANTOPT_MARGIN=${KANTOPT_MARGIN:-60}
 KANTOPT_READY=${KANTOPT_READY:-600} KANTOPT_RETRY=${KANTOPT_RETRY:-300}
-KANTOPT_REQUEST=${KANTOPT_REQUEST:-60} KANTOPT_MAX_AGE=${KANTOPT_MAX_AGE:-3600}
+KANTOPT_REQUEST=${KANTOPT_REQUEST:-60} KANTOPT_ANSWER=${KANTOPT_ANSWER:-5}
+KANTOPT_MAX_AGE=${KANTOPT_MAX_AGE:-3600}
 TAB=$(printf '\t')
 LC_ALL=C
 export LC_ALL
@@ -278,10 +280,16 @@ cleanup() {
   exit "$code"
 }
 
+answer() { # whether anybody does: one small request, by which kubectl tries nothing again
+  error=$(k get --raw=/version --request-timeout="${KANTOPT_ANSWER}s" 2>&1 >/dev/null </dev/null)
+}
+
 check_cluster() {
   server=$(k config view --minify --output='jsonpath={.clusters[0].cluster.server}' 2>/dev/null) || server=''
   say "Cluster: server ${server:-unknown}, context ${context:-$(k config current-context 2>/dev/null || say none)}"
-  patiently nodes_once || refuse "nodes cannot be listed: $error"
+  # Nothing has begun: who runs it hears at once that nobody answers, and may try again.
+  answer || ! later "$error" || refuse "the cluster does not answer: $error"
+  nodes_once || refuse "nodes cannot be listed: $error"
   if [ -n "$CLUSTER" ]; then
     found=$(k get namespace kube-system --output='jsonpath={.metadata.uid}' 2>&1) ||
       refuse "the cluster cannot be told: $found"
@@ -338,7 +346,7 @@ undo_what_was_left() { # cordons of a run that was killed
 }
 
 check_plan() {
-  patiently look_once || refuse "pods cannot be listed: $error"
+  look_once || refuse "pods cannot be listed: $error"
   wrong=$(odd 0 0)
   if [ -n "$wrong" ]; then refuse "the plan is stale: $wrong"; fi
 }
@@ -439,7 +447,8 @@ main() {
       ;;
     esac
   done
-  for number in "$KANTOPT_MARGIN" "$KANTOPT_READY" "$KANTOPT_RETRY" "$KANTOPT_REQUEST" "$KANTOPT_MAX_AGE"; do
+  for number in "$KANTOPT_MARGIN" "$KANTOPT_READY" "$KANTOPT_RETRY" "$KANTOPT_REQUEST" \
+    "$KANTOPT_ANSWER" "$KANTOPT_MAX_AGE"; do
     case $number in '' | *[!0-9]*)
       say "found '$number', expected a number of seconds" >&2
       exit 2

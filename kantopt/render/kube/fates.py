@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from kantopt.errors import UsageError
 from kantopt.render.kube.gates import OURS, check_named, keeps
@@ -14,6 +14,7 @@ from kantopt.schema.actions import PlanAction, in_waves
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.plan import Binding, Eviction, Move, NodeRef, Plan
 
+_Action = TypeVar("_Action", bound=PlanAction)
 _WORDS: dict[type[PlanAction], str] = {Eviction: "evictions", Move: "moves", Binding: "bindings"}
 """As headers count them, in pods."""
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,252}")
@@ -40,6 +41,11 @@ class Fate:
     """Why it is not done."""
     remedy: str = ""
     """What would let it be done, if anybody can."""
+
+
+def controller(pod: PodRef) -> str:
+    """Return the kind of the controller that a script expects a pod to have; empty: none."""
+    return pod.owner_kind if pod.owner_uid else ""
 
 
 def is_safe(text: str) -> bool:
@@ -78,13 +84,16 @@ class Fates:
     def __getitem__(self, identity: str) -> Fate:
         return self._fates[identity]
 
+    def of(self, kind: type[_Action], *does: str) -> Iterator[_Action]:
+        """Yield the actions of a kind that have one of some fates."""
+        for _, item in self._actions:
+            if isinstance(item, kind) and self._of(item) in does:
+                yield item
+
     def count(self, kind: type[PlanAction], *does: str) -> int:
         """Count the pods of actions of a kind that have one of some fates."""
-        return sum(
-            item.count
-            for _, item in self._actions
-            if isinstance(item, kind) and self._fates[item.id].does in does
-        )
+        items: Iterator[PlanAction] = self.of(kind, *does)
+        return sum(item.count for item in items)
 
     def notes(self) -> Iterator[str]:
         """Say of each kind of action how much is not enforced, why, and what would help."""
@@ -97,8 +106,8 @@ class Fates:
             if not left:
                 continue
             done, watched, advised = (self.count(kind, d) for d in ("do", "watch", "advise"))
-            counts = [f"{advised} only advised"] if advised else []
-            counts += [f"{watched} only watched"] if watched else []
+            counts = [f"{advised} left to you"] if advised else []
+            counts += [f"{watched} left to you and waited for"] if watched else []
             first = next((fate for fate in left if fate.remedy), left[0])
             remedy = f"; {first.remedy}" if first.remedy else ""
             yield (
@@ -186,7 +195,7 @@ class Fates:
         for pod in item.pods:
             if item.job in self._together and pod.owner_kind == "StatefulSet":
                 return Fate("advise", "its group is made anew as a whole, with other owners")
-            why = _REMADE.get(pod.owner_kind if pod.owner_uid else "", "")
+            why = _REMADE.get(controller(pod), "")
             if why:
                 return Fate("advise", why)
         return Fate("advise", why) if (why := self._target(item.to_node)) else Fate("do")

@@ -7,6 +7,7 @@ from kantopt.render.kube.fates import Fates
 from kantopt.render.kube.gates import OURS, bypassed
 from kantopt.render.kube.requests import Request
 from kantopt.render.kube.steering import steering_lines
+from kantopt.render.kube.victims import taken_lines
 from kantopt.schema.actions import in_waves
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
@@ -14,9 +15,6 @@ from kantopt.schema.plan import Binding, Eviction, Move, Plan
 def header_lines(plan: Plan, fates: Fates, requests: list[Request]) -> list[str]:
     """Return the lines that a script begins with, and prints when it runs."""
     snapshot = plan.metadata.snapshot
-    moves = fates.count(Move, "do")
-    advised = sum(fates.count(kind, "advise", "watch") for kind in (Binding, Eviction, Move))
-    watched = fates.count(Binding, "watch")
     known = snapshot.cluster_uid
     lines = [
         f"Plan {plan.metadata.plan_id} for the snapshot of {snapshot.captured_at or 'no date'}",
@@ -24,13 +22,19 @@ def header_lines(plan: Plan, fates: Fates, requests: list[Request]) -> list[str]
         if known
         else "Does NOT CHECK which cluster this is, only that the nodes it names are those of the "
         "plan: `namespaces` were not in the input, so that the uid of kube-system is not known.",
-        f"Does {_count(fates.count(Eviction, 'do'), 'eviction')}, {_count(moves, 'restart')} "
-        f"(evicted, not placed), {_count(fates.count(Binding, 'do'), 'binding')} enforced.",
-        f"Only advises {_count(advised, 'action')} on pods: {'below' if advised else 'none'}"
-        + (f"; it watches {watched} of them, and goes on when they are done." if watched else "."),
+        f"Does {_done(fates)}.",
+        *taken_lines(fates),
     ]
-    left = (r for r in requests if r["verb"] == "note" and fates[r["action"]].does != "do")
-    lines += [f"  wave {r['wave']}, {r['action']}: {r['message']}" for r in left]
+    left = sum(fates.count(kind, "advise", "watch") for kind in (Binding, Eviction, Move))
+    watched = fates.count(Binding, "watch")
+    if left:
+        waits = f"; it waits until {watched} of them are done" if watched else ""
+        lines.append(
+            f"Leaves {_count(left, 'pod')} to you: it sends nothing for them, for the reason that "
+            f"stands with each{waits}."
+        )
+    notes = (r for r in requests if r["verb"] == "note" and fates[r["action"]].does != "do")
+    lines += [f"- wave {r['wave']}, {r['action']}: {r['message']}" for r in notes]
     lines += _gates(plan, fates)
     closed = {n for c in cordons(plan, fates).values() for n in (*c.meanwhile, *c.longer)}
     if closed:
@@ -38,8 +42,15 @@ def header_lines(plan: Plan, fates: Fates, requests: list[Request]) -> list[str]
             f"Cordons for a while, and opens again at the end and on failure: {_some(closed)}, "
             "unless somebody else has cordoned them."
         )
-    lines += steering_lines(plan)
+    lines += steering_lines(plan, fates)
     return lines
+
+
+def _done(fates: Fates) -> str:
+    """Count what it does, as far as it does anything."""
+    counts = ((Eviction, "eviction"), (Move, "restart"), (Binding, "binding"))
+    found = ((fates.count(kind, "do"), word) for kind, word in counts)
+    return ", ".join(_count(n, word) for n, word in found if n) or "nothing by itself"
 
 
 def _gates(plan: Plan, fates: Fates) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kantopt.render.kube.fates import Fates, controller
 from kantopt.render.shell import one_line
 from kantopt.schema.plan import Eviction, Move, Plan
 
@@ -22,7 +23,7 @@ STEERING: dict[str, tuple[str, str]] = {
         "the node it left is cordoned; the template of a running Job cannot be changed",
     ),
     "DaemonSet": ("a new pod on the same node", "nothing: such pods are never evicted"),
-    "": ("nothing: a pod without a controller is gone", "nothing: it is never restarted"),
+    "": ("nothing: it is gone for good", "nothing: it is never restarted"),
 }
 """By kind: what comes back, and what of that can be steered. Others are their Jobs' or sets'."""
 OTHERS = (
@@ -40,16 +41,18 @@ def steering(kind: str) -> tuple[str, str]:
     return STEERING.get(kind, OTHERS)
 
 
-def steering_lines(plan: Plan) -> list[str]:
-    """Say what can be steered of what a plan takes away, a line for each kind of owner."""
-    taken: tuple[Eviction | Move, ...] = (*plan.evictions, *plan.moves)
-    moved = {pod.owner_kind for move in plan.moves for pod in move.pods}
+def steering_lines(plan: Plan, fates: Fates) -> list[str]:
+    """Say what becomes of the pods that a script takes away, a line for each kind of owner."""
+    moves = list(fates.of(Move, "do"))
+    taken: list[Eviction | Move] = [*fates.of(Eviction, "do"), *moves]
+    moved = {controller(pod) for move in moves for pod in move.pods}
     lines = []
-    for kind in sorted({pod.owner_kind for item in taken for pod in item.pods}):
+    for kind in sorted({controller(pod) for item in taken for pod in item.pods}):
         back, steered = steering(kind)
-        line = f"What comes back of a pod of {one_line(kind) or 'nobody'}: {back}."
+        of = f"of {one_line(kind)}" if kind else "without a controller"
+        line = f"What comes back of a pod {of}: {back}."
         lines.append(f"{line} Steered: {steered}." if kind in moved else line)
-    if any(pod.owner_uid for move in plan.moves for pod in move.pods):
+    if moves:
         lines.append(
             "Where a restarted pod starts is the scheduler's choice: the script looks where it is, "
             "and stops if that is not where the plan has it."

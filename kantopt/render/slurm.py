@@ -1,7 +1,8 @@
 """A plan as a shell script of ``scontrol`` and ``squeue`` calls, for Slurm.
 
 The script is ``slurm.sh`` behind a few lines that are made here: what of the plan Slurm can be
-held to, job by job, in steps, and what is left to the reader. Jobs of Slurm leave and start as a whole.
+held to, job by job, in steps, and what is left to the reader. Jobs of Slurm leave and start as a
+whole.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from scripts.bench.night_cluster import NightCluster, arrivals, moment
 from tests.cli.conftest import ROOT, Cli, environment
 
 EXAMPLES = ROOT / "docs" / "cron"
+GUIDE = (ROOT / "docs" / "cron.md").read_text(encoding="utf-8")
 
 
 def cluster(minute: float) -> dict[str, Any]:
@@ -68,6 +70,13 @@ def test_the_command_of_the_cron_job_is_understood(
     assert read_last_plan("plan.json").plan == read_last_plan("last.json").plan is not None
 
 
+_KUBECTL = """\
+echo '{{' | head -c ${{BEGUN:-0}}
+test -s "{0}/shown.json" || {{ echo 'error: (Unauthorized)' >&2; exit 1; }}
+exec cat "{0}/shown.json\""""
+"""Shows what there is, or fails before anything was shown, or after something was."""
+
+
 class Shell:
     """Runs the script with a kubectl that shows a cluster of ours, under a faked clock."""
 
@@ -76,7 +85,7 @@ class Shell:
         self.state.mkdir()
         self._programs = folder / "bin"
         self._programs.mkdir()
-        self._program("kubectl", f'test -s "{folder}/shown.json"\nexec cat "{folder}/shown.json"')
+        self._program("kubectl", _KUBECTL.format(folder))
         self._program("kantopt", f'exec "{sys.executable}" -m kantopt "$@"')
         self._shown = folder / "shown.json"
 
@@ -85,22 +94,30 @@ class Shell:
         path.write_text(f"#!/bin/sh\nset -e\n{body}\n")
         path.chmod(0o755)
 
-    def run(self, shown: dict[str, Any] | None, minute: float) -> tuple[int, dict[str, Any], str]:
-        """Run it once; return its exit code, its last piece of news, and what it printed."""
+    def ask(
+        self, command: str, shown: dict[str, Any] | None, minute: float, **variables: str
+    ) -> tuple[int, str, str]:
+        """Run a command; return its exit code, what it printed, and what it complained of."""
         self._shown.write_text("" if shown is None else json.dumps(shown))
         done = subprocess.run(
-            ["sh", str(EXAMPLES / "kantopt-defrag.sh"), "--time-limit=20s"],
+            ["sh", "-c", command],
             env=environment(
                 PATH=f"{self._programs}{os.pathsep}{os.environ['PATH']}",
-                STATE_DIRECTORY=str(self.state),
                 KANTOPT_NOW=moment(minute),
+                **variables,
             ),
             capture_output=True,
             text=True,
             check=False,
         )
-        lines = done.stderr.splitlines()
-        return done.returncode, json.loads(lines[-1]) if lines else {}, done.stdout
+        return done.returncode, done.stdout, done.stderr
+
+    def run(self, shown: dict[str, Any], minute: float) -> tuple[int, dict[str, Any], str]:
+        """Run it once as the service does; return exit code, last piece of news, and output."""
+        given = f"{EXAMPLES}/kantopt-defrag.sh --log-format json --time-limit=20s"
+        state = {"STATE_DIRECTORY": str(self.state)}
+        code, out, err = self.ask(f"sh {given}", shown, minute, **state)
+        return code, json.loads(err.splitlines()[-1]), out
 
 
 def test_the_script_in_a_loop(tmp_path: Path) -> None:
@@ -114,7 +131,6 @@ def test_the_script_in_a_loop(tmp_path: Path) -> None:
     assert out.startswith("NO CHANGE")
     kept = (shell.state / "last.json").read_bytes()
     assert shell.run(cluster(0.0), 16.0)[:1] == (65,), "the snapshot is too old"
-    assert shell.run(None, 30.0) == (1, {}, ""), "kubectl fails, and nothing is planned"
     assert (shell.state / "last.json").read_bytes() == kept
     code, news, out = shell.run(cluster(90.0), 91.0)
     assert code in (0, 2)
@@ -130,3 +146,43 @@ def test_the_script_in_a_loop(tmp_path: Path) -> None:
         "plan.json",
         "run.lock",
     ]
+
+
+def test_the_line_of_the_crontab_says_nothing_where_nothing_went_wrong(tmp_path: Path) -> None:
+    (table,) = re.findall(r"```crontab\n(.*?)```", GUIDE, flags=re.DOTALL)
+    line = table.splitlines()[-1].split(maxsplit=5)[5]
+    shell = Shell(tmp_path)
+    (tmp_path / "home" / "kantopt").mkdir(parents=True)
+    state = tmp_path / "home" / "kantopt"
+    shutil.copy(EXAMPLES / "kantopt-defrag.sh", state)
+    for minute in (1.0, 14.0):
+        code, out, err = shell.ask(line, cluster(0.0), minute, HOME=str(tmp_path / "home"))
+        assert code in (0, 2, 5)
+        assert (out, err) == ("", "")
+    assert read_last_plan(str(state / "plan.json")).plan is not None
+    code, out, err = shell.ask(line, cluster(0.0), 16.0, HOME=str(tmp_path / "home"))
+    assert (code, out) == (65, "")
+    assert "16m ago, as the newest time in it" in err
+
+
+@pytest.mark.parametrize("begun", ["0", "1"])
+def test_a_kubectl_that_fails_is_told_and_leaves_the_files_of_the_run_before(
+    begun: str, tmp_path: Path
+) -> None:
+    shell = Shell(tmp_path)
+    shell.run(cluster(0.0), 1.0)
+    before = {path.name: path.read_bytes() for path in shell.state.iterdir()}
+    told = {"STATE_DIRECTORY": str(shell.state), "BEGUN": begun}
+    code, out, err = shell.ask(f"sh {EXAMPLES}/kantopt-defrag.sh", None, 30.0, **told)
+    assert (code, out) == (1, "")
+    first, second = err.splitlines()
+    assert first == "error: (Unauthorized)"
+    assert second.startswith("kantopt-defrag: the cluster was not read (kubectl ends with 1)")
+    assert {path.name: path.read_bytes() for path in shell.state.iterdir()} == before
+
+
+def test_the_cron_job_says_how_its_image_is_made() -> None:
+    head = (EXAMPLES / "cronjob.yaml").read_text().split("apiVersion")[0]
+    assert "pip install kantopt" not in head
+    assert "docker build -f Containerfile -t example.org/kantopt:1 ." in head
+    assert (ROOT / "Containerfile").is_file()

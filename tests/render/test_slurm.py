@@ -1,4 +1,4 @@
-"""Plans as scripts for Slurm: what Slurm is held to, what is left to the reader, and in which steps."""
+"""Plans as scripts for Slurm: what it is held to, what is left to the reader, in which steps."""
 
 from __future__ import annotations
 

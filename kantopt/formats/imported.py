@@ -30,3 +30,5 @@ class Imported:
     """Why pods and jobs are left out that have ended or that gates hold back, by NAMESPACE/NAME."""
     aside: tuple[Aside, ...] = ()
     """What was left out as nobody asked for it."""
+    held_back: Mapping[str, int] = field(default_factory=dict)
+    """Pods left out that may not start yet, by NAMESPACE/NAME of their job."""

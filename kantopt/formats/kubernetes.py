@@ -128,6 +128,7 @@ class _Import:
         self._patterns = pending
         self._matched: set[str] = set()
         self._left_out: dict[str, str] = {}
+        self._held_back: Counter[str] = Counter()
         self._aside: list[list[Member]] = []
         """Of each job the pods that wait and were not asked for."""
         self._known_as: dict[str, set[str]] = {}
@@ -196,7 +197,13 @@ class _Import:
             lines = (_NO_PODS, *lines)
         known_as = {name: frozenset(jobs) for name, jobs in self._known_as.items()}
         return Imported(
-            snapshot, pending, lines, known_as, self._left_out, tuple(self._left_aside(priorities))
+            snapshot,
+            pending,
+            lines,
+            known_as=known_as,
+            left_out=self._left_out,
+            aside=tuple(self._left_aside(priorities)),
+            held_back=self._held_back,
         )
 
     def check_patterns(self) -> None:
@@ -234,10 +241,11 @@ class _Import:
             elif not pod.node and pod.terminating:
                 self._notes.add("pending pods that are being deleted are left out", pod.full_name)
             elif not pod.node and pod.ref.scheduling_gates and not self._gated:
-                self._notes.add(HELD_BACK, pod.full_name)
-                held = Member(pod, gang_of(pod))
-                self._left_out[pod.full_name] = BY_GATES
-                self._left_out[f"{pod.namespace}/{_job_name(held)}"] = BY_GATES
+                self._notes.add("pods held back by scheduling gates are left out", pod.full_name)
+                job = f"{pod.namespace}/{_job_name(Member(pod, gang_of(pod)))}"
+                self._left_out[pod.full_name] = self._left_out[job] = BY_GATES
+                if not self._patterns or self._matching(job, pod.full_name):
+                    self._held_back[job] += 1
             else:
                 if pod.terminating:
                     text = "pods that are terminating hold their room until they are gone"
@@ -288,8 +296,7 @@ class _Import:
             return list(group)
 
         def matches(member: Member) -> bool:
-            names = (f"{member.pod.namespace}/{name}", member.pod.full_name)
-            found = {p for p in self._patterns if any(fnmatchcase(n, p) for n in names)}
+            found = self._matching(f"{member.pod.namespace}/{name}", member.pod.full_name)
             self._matched |= found
             return bool(found)
 
@@ -304,6 +311,9 @@ class _Import:
             self._notes.add(text, f"{group[0].pod.namespace}/{name}", count)
             self._aside.append(left)
         return chosen
+
+    def _matching(self, *names: str) -> set[str]:
+        return {p for p in self._patterns if any(fnmatchcase(n, p) for n in names)}
 
     def _left_aside(self, priorities: Priorities) -> Iterator[Aside]:
         groups = PodGroups(self._objects, Notes()) if self._aside else None
@@ -334,8 +344,6 @@ class _Import:
 
 BY_GATES = "is held back by scheduling gates and left out: it counts with --gated"
 """Why a pod or a job is left out."""
-HELD_BACK = "pods held back by scheduling gates are left out"
-"""What a note says of them."""
 
 _SHOWN_BY = "kubectl get nodes,pods,namespaces,pdb,priorityclasses -A -o json shows them"
 _NO_NODES = f"the input has no nodes: {_SHOWN_BY}"

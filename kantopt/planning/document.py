@@ -15,7 +15,7 @@ from kantopt.planning.identity import (
     snapshot_ref,
     touched_nodes,
 )
-from kantopt.planning.left_aside import no_less_important
+from kantopt.planning.left_aside import held_back, no_less_important
 from kantopt.planning.question import Question
 from kantopt.planning.timing import timed
 from kantopt.problem.actions import Action, Wave, without_leftovers
@@ -97,6 +97,7 @@ def plan_document(
         unplaced=answer.unplaced,
         not_modelled=_not_modelled(question, instance.model),
         left_aside=no_less_important(question, instance),
+        held_back=held_back(question, instance.model),
         cascade=None if answer.cascade is None else _cascade(answer.cascade),
         pre_existing=tuple(
             docs.Standing(rule=v.rule, subject=v.subject, message=v.message)

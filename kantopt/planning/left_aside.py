@@ -1,15 +1,16 @@
-"""Jobs that wait beside those that a question asks about, and that may well come first."""
+"""What waits beside those that a question asks about: what may come first, what is held back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from kantopt.planning.question import Question
-from kantopt.problem.chosen import asked_for
+from kantopt.problem.chosen import asked_for, is_named
 from kantopt.problem.instance import Instance
 from kantopt.problem.not_modelled import waiting
 from kantopt.problem.priority_classes import PriorityClasses
-from kantopt.schema.left import LeftAside
+from kantopt.schema.left import HeldBack, LeftAside
+from kantopt.schema.model import Model
 
 
 def no_less_important(question: Question, instance: Instance) -> LeftAside | None:
@@ -20,6 +21,14 @@ def no_less_important(question: Question, instance: Instance) -> LeftAside | Non
         return None
     pods = [count for priority, count in _others(question, instance) if priority >= least]
     return LeftAside(jobs=len(pods), pods=sum(pods)) if pods else None
+
+
+def held_back(question: Question, model: Model) -> HeldBack | None:
+    """Count what may not start yet of the jobs that a model asks about."""
+    wanted = model.pending
+    held = question.held_back.items()
+    pods = [count for job, count in held if wanted is None or is_named(job, wanted)]
+    return HeldBack(jobs=len(pods), pods=sum(pods)) if pods else None
 
 
 def _others(question: Question, instance: Instance) -> Iterator[tuple[int, int]]:

@@ -79,6 +79,8 @@ class Question:
     """Why importing left pods and jobs out, by NAMESPACE/NAME."""
     aside: tuple[Aside, ...] = ()
     """What importing left out as nobody asked for it."""
+    held_back: Mapping[str, int] = field(default_factory=dict)
+    """Pods that importing left out as they may not start yet, by NAMESPACE/NAME of their job."""
     read_as: ReadAs | None = None
     """What a plan remembers of how this was read."""
 
@@ -191,6 +193,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         known_as={} if read is None else read.known_as,
         left_out={} if read is None else read.left_out,
         aside=() if read is None else read.aside,
+        held_back={} if read is None else read.held_back,
         read_as=_read_as(how, foreign),
     )
     if how.heard is not None:

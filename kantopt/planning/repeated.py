@@ -13,6 +13,7 @@ from kantopt.planning.identity import (
     snapshot_ref,
     touched_nodes,
 )
+from kantopt.planning.left_aside import held_back
 from kantopt.planning.question import Question
 from kantopt.planning.timing import timed
 from kantopt.problem.ages import Ages
@@ -140,10 +141,13 @@ def stamped(
 def refreshed(plan: Plan, question: Question) -> Plan:
     """Return the plan for today's snapshot, which differs from its own in versions only.
 
-    Steps stay as they are; pods, nodes and jobs are named in their present versions. For the very
-    same snapshot it is the same plan to the byte.
+    Steps stay as they are; pods, nodes and jobs are named in their present versions, and what is
+    held back is counted anew. For the very same input it is the same plan to the byte.
     """
     plan = without_changes(plan)
+    held = held_back(question, plan.model)
+    if held != plan.held_back:
+        plan = identified(plan.model_copy(update={"held_back": held}))
     if canonical_digest(question.snapshot) == plan.metadata.snapshot.digest:
         return plan
     pods = {

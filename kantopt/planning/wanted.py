@@ -162,10 +162,7 @@ _FEW = 5
 
 
 def _held_back(question: Question) -> str:
-    from kantopt.formats.kubernetes import HELD_BACK
-
-    held = any(note.startswith(HELD_BACK) for note in question.notes)
-    return "; pods held back by scheduling gates count with --gated" if held else ""
+    return "; what is held back counts with --gated" if question.held_back else ""
 
 
 def model_for(model: Model, job: str) -> Model:

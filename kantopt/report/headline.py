@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kantopt.report.blocks import Paragraph
-from kantopt.report.not_modelled import left_words, proviso
+from kantopt.report.not_modelled import left_words, nothing_pending, proviso
 from kantopt.report.size import Size
 from kantopt.report.tiers import tier_label, tier_number
 from kantopt.report.units import percent, plural, size_bytes
@@ -26,7 +26,8 @@ def headline(plan: Plan, size: Size | None) -> Iterator[Paragraph]:
         memory = plan.timing.memory_bytes if plan.timing is not None else 0
         live = f" ({size_bytes(memory)} live)" if memory else ""
         parts.append(f"move {plural(summary.moved_pods, 'pod')}{live}{aside}")
-    todo = ", ".join(parts) if parts else "nothing to do"
+    why = nothing_pending(plan) if not plan.goals else ""
+    todo = ", ".join(parts) if parts else f"nothing to do{why and f': {why}'}"
     left = ""
     if summary.leftover_pods:
         pods, jobs = plural(summary.leftover_pods, "pod"), plural(summary.leftover_jobs, "job")

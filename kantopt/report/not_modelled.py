@@ -1,4 +1,4 @@
-"""What a plan leaves out, in the words of a verdict: what is not modelled, or not asked about."""
+"""What a plan leaves out, in the words of a verdict: not modelled, not asked about, held back."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def left_words(plan: Plan) -> str:
     """Count what is left out; begins with ``; `` if there is any.
 
     Of pods that ask for what is not modelled those left alone and those planned all the same; of
-    jobs that were not asked about those no less important than one that was. Without nodes
-    everything is.
+    jobs that were not asked about those no less important than one that was; and what may not
+    start yet. Without nodes everything is.
     """
     rows, aside = plan.not_modelled, plan.left_aside
     alone = [row for row in rows if not row.assumed]
@@ -39,9 +39,24 @@ def left_words(plan: Plan) -> str:
     if aside is not None:
         pods = plural(aside.pods, "pod")
         words += f"; left aside: {plural(aside.jobs, 'job')} ({pods}) no less important"
+    if (held := plan.held_back) is not None:
+        who = f"{plural(held.jobs, 'job')} ({plural(held.pods, 'pod')})"
+        words += f"; held back: {who}, which count with --gated"
     if plan.metadata.snapshot.nodes == 0:
         words += "; the snapshot has no nodes"
     return words
+
+
+def nothing_pending(plan: Plan) -> str:
+    """Say why a plan that places nothing has nothing to place; empty if something waits."""
+    summary, asked = plan.summary, plan.model.pending is None
+    if summary.placed_pods or summary.unplaced_pods or summary.leftover_pods or not asked:
+        return ""
+    read_as = plan.metadata.read_as
+    left = [row.pending for row in plan.not_modelled if not row.assumed]
+    if any(left) or plan.held_back is not None or (read_as is not None and read_as.pending):
+        return "all that is pending is left out"
+    return "no job is pending in the input"
 
 
 def _kinds(rows: Sequence[NotModelled]) -> str:

@@ -1,4 +1,4 @@
-"""What a plan leaves out: pods that ask for what is not modelled, jobs that nobody asked about."""
+"""What a plan leaves out: what is not modelled, what nobody asked about, what is held back."""
 
 from pydantic import Field
 
@@ -26,3 +26,13 @@ class LeftAside(Part):
 
     jobs: PositiveCount = Field(description="jobs that wait and are not asked about")
     pods: PositiveCount = Field(description="their pods that wait")
+
+
+class HeldBack(Part):
+    """Pods that may not start yet and do not count as pending, unless ``--gated`` says so.
+
+    Scheduling gates hold them back; in Slurm jobs are held, or wait for others or for a time.
+    """
+
+    jobs: PositiveCount = Field(description="jobs of which pods are held back")
+    pods: PositiveCount = Field(description="the pods that are held back")

@@ -15,7 +15,7 @@ from kantopt.schema.base import (
 )
 from kantopt.schema.cascade import Cascade
 from kantopt.schema.jobs import Job, PodRef
-from kantopt.schema.left import LeftAside, NotModelled
+from kantopt.schema.left import HeldBack, LeftAside, NotModelled
 from kantopt.schema.model import Model
 from kantopt.schema.read_as import ReadAs
 from kantopt.schema.since import SinceLastPlan
@@ -348,6 +348,11 @@ class Plan(Part):
     )
     left_aside: LeftAside | None = Field(
         default=None, description="what waits and is not asked about; none if all of it is lesser"
+    )
+    held_back: HeldBack | None = Field(
+        default=None,
+        description="what may not start yet and was left out; none: nothing, or all "
+        "of it counts as pending",
     )
     cascade: Cascade | None = Field(
         default=None, description="what the victims would do next; none if nobody is evicted"

@@ -124,7 +124,7 @@ def test_of_a_job_that_is_held_back_it_is_said_how_it_counts(cli: Cli) -> None:
     done = cli("explain", dump, "team-a/finetune")
     assert done.code == 64
     assert "; pending: " in done.err
-    assert done.err.endswith("; pods held back by scheduling gates count with --gated\n")
+    assert done.err.endswith("; what is held back counts with --gated\n")
 
 
 def test_a_running_job_is_explained_as_well(cli: Cli) -> None:

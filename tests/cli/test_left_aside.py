@@ -1,4 +1,4 @@
-"""Jobs that wait and are not asked about: those no less important are counted in the verdict."""
+"""Jobs that wait and are not asked about, or held back: the verdict counts them."""
 
 from __future__ import annotations
 
@@ -105,3 +105,81 @@ def test_jobs_of_slurm_that_were_not_asked_for_are_counted_alike(cli: Cli, files
     for asked, counted in (("1", {"jobs": 1, "pods": 1}), ("2", None)):
         done = cli("plan", "slurm.txt", "--pending", f"*/{asked}", "-o", "json", "--engine", "fast")
         assert json.loads(done.out).get("leftAside") == counted, asked
+
+
+def test_pods_of_a_dump_that_are_held_back_are_counted_in_the_verdict(
+    cli: Cli, files: Path
+) -> None:
+    gates = [{"name": "kantopt/hold"}]
+    items = [
+        node("a"),
+        pod("free"),
+        *(pod(f"held-{k}", owner="Job/held", schedulingGates=gates) for k in range(2)),
+    ]
+    (files / "dump.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    )
+    said = "in this order; held back: 1 job (2 pods), which count with --gated."
+    for options, counted in (
+        ((), {"jobs": 1, "pods": 2}),
+        (("--pending", "default/*"), {"jobs": 1, "pods": 2}),
+        (("--pending", "default/free"), None),
+        (("--for", "free"), None),
+        (("--gated",), None),
+    ):
+        asked = ("plan", "dump.json", *options, "--engine", "fast")
+        plan = json.loads(cli(*asked, "-o", "json").out)
+        assert plan.get("heldBack") == counted, options
+        assert (said in cli(*asked).out) == (counted is not None), options
+
+
+def test_jobs_of_slurm_that_are_held_back_are_counted_alike(cli: Cli, files: Path) -> None:
+    waits = "JobState=PENDING Partition=p NumNodes=2-2 NumCPUs=2 NumTasks=2 CPUs/Task=1"
+    (files / "slurm.txt").write_text(
+        "NodeName=a CPUTot=4 RealMemory=1000 State=IDLE Partitions=p\n"
+        "NodeName=b CPUTot=4 RealMemory=1000 State=IDLE Partitions=p\n"
+        "PartitionName=p Nodes=a,b State=UP\n"
+        f"JobId=1 UserId=u(1) Account=x Priority=5 Reason=JobHeldUser {waits}\n"
+        f"JobId=2 UserId=u(1) Account=x Priority=5 Reason=Dependency {waits}\n"
+    )
+    first, second = cli("plan", "slurm.txt", "--engine", "fast").out.splitlines()[:2]
+    assert first == "Nothing to do: all that is pending is left out."
+    assert second.endswith("; held back: 2 jobs (4 tasks), which count with --gated.")
+    done = cli("plan", "slurm.txt", "--gated", "-o", "json", "--engine", "fast")
+    assert "heldBack" not in json.loads(done.out)
+
+
+def test_an_input_without_pending_jobs_is_told_from_one_whose_pending_jobs_are_left_out(
+    cli: Cli, small: str
+) -> None:
+    Path("dump.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": [node("a"), pod("p", on="a")]})
+    )
+    first = cli("plan", "dump.json").out.splitlines()[0]
+    assert first == "Nothing to do: no job is pending in the input."
+    claims = (
+        DOCUMENTS.partition("---")[0].partition("jobs:")[0]
+        + "---\napiVersion: kantopt/v1alpha1\nkind: JobList\njobs:\n"
+        + "- {name: a, podSets: [{count: 1, requests: {cpu: 1}, notModelled: [claims]}]}\n"
+    )
+    Path("claims.yaml").write_text(claims)
+    first = cli("plan", "claims.yaml").out.splitlines()[0]
+    assert first == "Nothing to do: all that is pending is left out."
+    out = cli("defrag", small, "--goal", "empty-nodes=+0").out
+    assert out.startswith("Nothing to do.\n")
+
+
+def test_what_is_held_back_is_counted_anew_in_a_plan_that_is_given_again(
+    cli: Cli, files: Path
+) -> None:
+    gates = [{"name": "kantopt/hold"}]
+    for held in (1, 3):
+        pods = [pod(f"held-{k}", owner="Job/held", schedulingGates=gates) for k in range(held)]
+        (files / "dump.json").write_text(
+            json.dumps({"apiVersion": "v1", "kind": "List", "items": [node("a"), *pods]})
+        )
+        asked = ("plan", "dump.json", "--last-plan", "last.json", "-O", "plan.json")
+        done = cli(*asked)
+        assert ("NO CHANGE" in done.out) == (held == 3), done.out
+        plan = json.loads(Path("plan.json").read_text())
+        assert plan["heldBack"] == {"jobs": 1, "pods": held}

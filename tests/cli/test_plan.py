@@ -104,7 +104,7 @@ def _waiting() -> list[str]:
 
 def test_an_empty_job_list_leaves_nothing_to_do(cli: Cli) -> None:
     done = cli("plan", "snap.yaml", "none.yaml", "--detailed-exitcode", "-o", "table")
-    assert done.out.startswith("Nothing to do.")
+    assert done.out.startswith("Nothing to do: no job is pending in the input.")
     assert done.code == 0
 
 

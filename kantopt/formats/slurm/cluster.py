@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -101,7 +102,8 @@ class _Import:
         self._gated = gated
         self._patterns = patterns
         self._matched: set[str] = set()
-        self._held: set[str] = set()
+        self._held: list[tuple[str, Record]] = []
+        """What waits and may not start yet: OWNER/ID, and what there is of it."""
         self._aside: list[tuple[Piece, ...]] = []
         """Jobs that wait and were not asked for."""
         self._notes = Notes()
@@ -186,6 +188,7 @@ class _Import:
             JobList(api_version=API_VERSION, kind="JobList", jobs=tuple(waiting)),
             lines,
             aside=aside,
+            held_back=self._held_back(reader),
         )
 
     def check_patterns(self) -> None:
@@ -194,7 +197,7 @@ class _Import:
             if pattern in self._matched:
                 continue
             said = "no pending job matches"
-            if any(fnmatchcase(name, pattern) for name in self._held):
+            if any(fnmatchcase(name, pattern) for name, _ in self._held):
                 said = (
                     "only jobs match that are held or wait for something; they count with --gated"
                 )
@@ -266,9 +269,19 @@ class _Import:
             why = "for a reservation of another time (Reservation)"
         if why and not self._gated:
             self._notes.add(f"pending jobs {why} are left out", name)
-            self._held.add(name)
+            self._held.append((name, record))
             return False
         return True
+
+    def _held_back(self, reader: JobsReader) -> Counter[str]:
+        """Count the pods that may not start yet of the jobs that were asked for, all by default."""
+        found: Counter[str] = Counter()
+        for name, record in self._held:
+            job = name.partition("+")[0]
+            asked = (fnmatchcase(n, p) for p in self._patterns for n in (name, job))
+            if not self._patterns or any(asked):
+                found[job] += reader.pods_wanted(record)
+        return found
 
     def _asked(self, groups: Iterable[tuple[Piece, ...]]) -> Iterator[tuple[Piece, ...]]:
         """Leave out pending jobs that the user did not ask for, when all are ranked."""

@@ -133,12 +133,19 @@ class JobsReader:
         """Whether a job takes whole nodes."""
         return takes_whole_nodes(record, self._around.exclusive, linear=self._around.linear)
 
+    def pods_wanted(self, record: Record) -> int:
+        """Return the pods that a job of one component asks for: a node each."""
+        return self._wanted(record, whole=self.is_whole(record)).count
+
+    def _wanted(self, record: Record, *, whole: bool) -> Shape:
+        return wanted(record, whole=whole, offers=self._offers(record))
+
     def _podsets(self, piece: Piece, standing: Standing) -> list[PodSet]:
         record = piece.record
         whole = self.is_whole(record)
         if piece.state != "pending" or piece.chosen:
             return self._standing_podsets(piece, standing, whole)
-        shape = wanted(record, whole=whole, offers=self._offers(record))
+        shape = self._wanted(record, whole=whole)
         if whole:
             shape = replace(shape, amounts=self._at_least(shape.amounts, record))
         required = sorted(set(record.hosts("ReqNodeList")))

@@ -19,7 +19,7 @@ from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.scope import scope_of
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
-from tests.search.helpers import searching, where
+from tests.search.helpers import Witness, built, searching, where
 from tests.verify.world import HOST, job, node, placed, pods, question
 
 improve = searching(chains)
@@ -309,6 +309,21 @@ def test_when_the_time_is_up_the_start_is_the_answer() -> None:
     instance = staircase(2)
     tiers = tiers_of(instance)
     assert improve(instance, instance.current, tiers, Deadline(0.0)) is instance.current
+
+
+def test_chains_begin_with_nobody_where_others_have_taken_the_room() -> None:
+    """From where pods run now, low has not been evicted, though the gang stays in its place."""
+    nodes = [node(name, cpu=1, rack="x/y") for name in ("a", "b")]
+    gang = pods(count=2, topologyRequest={"required": "rack"})
+    jobs = [
+        job("low", pods(on=["a"]), priority=1, movable=False),
+        job("gang", gang, priority=9, minCount=2),
+        job("late", pods(), priority=1),
+    ]
+    instance = ask(nodes, jobs, rules=COUNTS)
+    start = built(instance)
+    assert where(instance, start, "gang") == {"a": 1, "b": 1}
+    chains(Witness(instance, tiers_of(instance), start), BRIEF)
 
 
 def test_each_improvement_is_told_and_better_than_the_one_before() -> None:

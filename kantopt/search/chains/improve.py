@@ -175,12 +175,10 @@ class _Run:
         """Chains from the start and from the snapshot, at first without and then with noise."""
         packing = self.packing
         origins = [self.kept]
-        now = [dict(group.home) for group in packing.scope.groups]
+        now = packing.scope.at_home()
         if now != self.kept and all(
-            least <= group.running <= most
-            for least, group, most in zip(
-                packing.least, packing.scope.groups, packing.most, strict=True
-            )
+            least <= sum(home.values()) <= most
+            for least, home, most in zip(packing.least, now, packing.most, strict=True)
         ):
             origins.append(now)
         small = packing.nodes * packing.count <= _SMALL_CELLS

@@ -77,6 +77,29 @@ class Scope:
         same = self.room == other.room and self.others == other.others
         return same and list(map(_bounds, self.groups)) == list(map(_bounds, other.groups))
 
+    def at_home(self) -> list[dict[int, int]]:
+        """Return pods of each group by node as they run now.
+
+        Where others have come who leave no room for all of them, those that the start leaves there.
+        """
+        asked: dict[int, list[int]] = defaultdict(lambda: [0] * len(self.room))
+        for group in self.groups:
+            for n, pods in group.home.items():
+                asked[n] = [x + pods * y for x, y in zip(asked[n], group.request, strict=True)]
+        full = {
+            n
+            for n, amounts in asked.items()
+            if any(x > row[n] for x, row in zip(amounts, self.room, strict=True))
+        }
+        found = []
+        for group in self.groups:
+            home = {
+                n: min(pods, group.start.get(n, 0)) if n in full else pods
+                for n, pods in group.home.items()
+            }
+            found.append({n: pods for n, pods in home.items() if pods})
+        return found
+
     def placement(self, counts: list[dict[int, int]]) -> Placement:
         """Return the placement with these pods of each group on each node.
 

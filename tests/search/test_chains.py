@@ -326,6 +326,20 @@ def test_chains_begin_with_nobody_where_others_have_taken_the_room() -> None:
     chains(Witness(instance, tiers_of(instance), start), BRIEF)
 
 
+def test_the_room_of_victims_that_chains_leave_alone_is_kept_for_those_who_may_evict_them() -> None:
+    """All of the gang goes for the pod that needs a; on b there is room, but not for a lesser."""
+    nodes = [node("a", cpu=1), node("b", cpu=1), node("c", cpu=1)]
+    jobs = [
+        job("gang", pods(count=2, on=["a", "b"]), priority=5, movable=False, disruptionMode="all"),
+        job("new", pods(nodeSelector={HOST: "a"}), priority=9),
+        job("late", priority=1),
+        job("later", priority=1),
+    ]
+    instance = ask(nodes, jobs)
+    start = placed(instance, gang=[], new=["a"], late=["c"])
+    chains(Witness(instance, tiers_of(instance), start), BRIEF)
+
+
 def test_each_improvement_is_told_and_better_than_the_one_before() -> None:
     instance = staircase(4)
     told: list[Placement] = []

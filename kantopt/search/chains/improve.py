@@ -15,7 +15,7 @@ from kantopt.search.chains.packing import Packing
 from kantopt.search.chains.restore import leave_out, loosen_moved, loosen_slack, restore_nodes
 from kantopt.search.chains.scope import Scope, scope_of
 from kantopt.search.chains.select import select
-from kantopt.search.chains.strict import evictions_hold
+from kantopt.search.chains.strict import Evictions
 from kantopt.search.engine.incumbent import Incumbent
 
 OPERATORS = (
@@ -142,6 +142,7 @@ class _Run:
     def _begin(self, scope: Scope) -> None:
         """Take the best as what to work on."""
         self.packing = Packing(scope, self.tiers, self.best.values, self.seed)
+        self.evictions = Evictions(self.packing)
         self.local = self.judged = self.packing.value()
         self.kept = self.judged_counts = self.packing.snapshot()
         self._rest_on_best()
@@ -188,7 +189,7 @@ class _Run:
             noise = 0.0 if turn < len(origins) else 0.1 + 0.4 * self.rng.random()
             packing.load(origins[turn % len(origins)])
             settle(packing, [], noise, None, self.over)
-            if packing.value() < self.local and evictions_hold(packing):
+            if packing.value() < self.local and self.evictions.hold():
                 self.local, self.kept = packing.value(), packing.snapshot()
                 self._judge()
         packing.load(self.kept)
@@ -217,7 +218,7 @@ class _Run:
             loose = rng.choices(operators, shares)[0](packing, rng)
             packing.taste, packing.patient = rng.choice(TASTES), rng.random() < PATIENT
             sensible = settle(packing, loose, rng.choice(NOISES), self.limit, self.over)
-            if sensible and packing.value() <= self.limit and evictions_hold(packing):
+            if sensible and packing.value() <= self.limit and self.evictions.hold():
                 since = 0 if self._accept() else since
             else:
                 packing.undo()
@@ -259,10 +260,10 @@ class _Run:
         while not over() and (gather(packing, rng, over) or select(packing, rng, over)):
             pass
         better = False
-        if packing.journal and evictions_hold(packing):
+        if packing.journal and self.evictions.hold():
             if packing.value()[: self.disruption] <= self.local[: self.disruption]:
                 reunite(packing, self.rng)
-            better = packing.value() < self.local and evictions_hold(packing)
+            better = packing.value() < self.local and self.evictions.hold()
             if better:
                 self.local, self.kept = packing.value(), packing.snapshot()
         if further:
@@ -285,7 +286,7 @@ class _Run:
             if not home and packing.looked == before:
                 packing.undo()
                 break  # no home has a place left: there is no way to try, now or later
-            if home and packing.value() <= value and evictions_hold(packing):
+            if home and packing.value() <= value and self.evictions.hold():
                 value = packing.value()
                 packing.forget()
             packing.undo()

@@ -100,6 +100,11 @@ class Scope:
             found.append({n: pods for n, pods in home.items() if pods})
         return found
 
+    def request(self, s: int) -> tuple[int, ...]:
+        """Return what a pod of a pod set asks for, as groups have it."""
+        podset = self.instance.podsets[s]
+        return (*(podset.requests[r] for r in self.resources), *(int(s in x) for x in self.apart))
+
     def placement(self, counts: list[dict[int, int]]) -> Placement:
         """Return the placement with these pods of each group on each node.
 
@@ -147,7 +152,7 @@ def scope_of(instance: Instance, start: Placement) -> Scope:
     ]
     active = {s for _, _, podsets in roles for s in podsets}
     loads = Loads.of(instance, _without(start, active))
-    kept = _scarce(instance, loads, active)
+    kept = _scarce(instance, loads.between(start, _with_victims(instance, start, active)), active)
     room = tuple(
         tuple(_room(instance, loads, n, r) for n in range(len(instance.nodes))) for r in kept
     )
@@ -206,6 +211,19 @@ def _room_apart(instance: Instance, start: Placement, others: Collection[int]) -
 
 def _without(placement: Placement, podsets: set[int]) -> Placement:
     return placement.replace({s: {} for s in podsets})
+
+
+def _with_victims(instance: Instance, start: Placement, active: set[int]) -> Placement:
+    """Return the start with victims of roles in no group back: their room is not for all."""
+    if not instance.strict:
+        return start
+    return start.replace(
+        {
+            s: {x: max(k, spots.get(x, 0)) for x, k in instance.podsets[s].current.items()}
+            for s, spots in enumerate(start.podsets)
+            if s not in active and sum(spots.values()) < sum(instance.podsets[s].current.values())
+        }
+    )
 
 
 def _room(instance: Instance, loads: Loads, n: int, r: int) -> int:

@@ -2,89 +2,122 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
+
 import numpy as np
 
-from kantopt.problem.job import Job
 from kantopt.search.chains.packing import Packing
 from kantopt.search.shapes import Ints
+from kantopt.verify.step import Step
+
+Came = tuple[int, Ints]
+"""A job, and what those of its pods ask for that have come to a node."""
 
 
-def evictions_hold(packing: Packing) -> bool:
-    """Whether every evicted pod gave way to a more important new one; errs on the side of no.
+class Evictions:
+    """Whether those who are gone gave way to more important new pods; errs on the side of no.
 
-    Which pods of a group on a node are new is not said by counts: all that are not at home may be.
+    Pods in no group, whom chains leave where the start has them, count as well: the room of victims
+    among them is kept, and those who came among them may be why a group's pod is gone.
     """
-    instance, groups = packing.scope.instance, packing.scope.groups
-    if not instance.strict:
-        return True
-    evicted = [g for g, k in enumerate(packing.placed) if k < packing.running[g]]
-    if not evicted:
-        return True
-    arrived = {n: _arrived(packing, n) for g in evicted for n in packing.vacant_homes(g)}
-    own = packing.own
-    for g in evicted:
-        for n in packing.vacant_homes(g):
-            free = packing.free[:own, n].copy()
-            for i, pods in arrived[n]:
-                if not instance.may_evict_for(groups[i].job, groups[g].job):
-                    free += pods * packing.ask[i, :own]
-            if (free >= packing.ask[g, :own]).all():
-                return False
-        if _beside_lesser(packing, g):
-            return False
-    priorities = {_job(packing, g).priority for g in evicted}
-    return all(_kept(packing, evicted, arrived, priority) for priority in priorities)
 
+    def __init__(self, packing: Packing) -> None:
+        self._packing = packing
+        self._strict = packing.scope.instance.strict
+        self._gone: dict[int, list[tuple[int, Ints]]] = defaultdict(list)
+        """Per node, priority and requests of victims in no group."""
+        self._came: dict[int, list[Came]] = defaultdict(list)
+        """Per node, who of no group has come."""
+        if self._strict:
+            self._look_outside()
+        self._priorities = {priority for gone in self._gone.values() for priority, _ in gone}
 
-def _beside_lesser(packing: Packing, g: int) -> bool:
-    """Whether pods have come that may not evict a victim and might mind it, were it put back."""
-    if packing.admission is None:
-        return False
-    instance, groups = packing.scope.instance, packing.scope.groups
-    return any(
-        not instance.may_evict_for(groups[i].job, groups[g].job)
-        and any(pods > packing.home[i].get(n, 0) for n, pods in packing.on[i].items())
-        for i in packing.admission.beside(g)
-    )
+    def _look_outside(self) -> None:
+        scope = self._packing.scope
+        step = Step(scope.instance, scope.instance.current, scope.start)
+        active = {s for group in scope.groups for s in group.podsets}
+        for s in step.changed:
+            if s in active:
+                continue
+            job, asked = scope.instance.job_of(s), np.array(scope.request(s), dtype=np.int64)
+            for spot, pods in step.arrivals[s].items():
+                self._came[spot.node].append((job.index, pods * asked))
+            for spot, pods in step.departures[s].items() if step.evicted(s) else ():
+                self._gone[spot.node].append((job.priority, pods * asked))
 
+    def hold(self) -> bool:
+        """Whether every eviction is right, as the pods of the groups are placed now.
 
-def _job(packing: Packing, g: int) -> Job:
-    return packing.scope.instance.jobs[packing.scope.groups[g].job]
-
-
-def _arrived(packing: Packing, n: int) -> list[tuple[int, int]]:
-    """Groups of which more pods are on a node than run there now, and how many more."""
-    found = []
-    for i in sorted(packing.slot[n]):
-        more = packing.on[i].get(n, 0) - packing.home[i].get(n, 0)
-        if more > 0:
-            found.append((i, more))
-    return found
-
-
-def _kept(
-    packing: Packing,
-    evicted: list[int],
-    arrived: dict[int, list[tuple[int, int]]],
-    priority: int,
-) -> bool:
-    """Whether those who may not evict a priority fit beside its victims, were these put back."""
-    back: dict[int, Ints] = {}
-    own = packing.own
-    for g in evicted:
-        if _job(packing, g).priority >= priority:
+        Which pods of a group on a node are new is not said by counts: all that are not at home may
+        be.
+        """
+        if not self._strict:
+            return True
+        packing = self._packing
+        instance, groups, own = packing.scope.instance, packing.scope.groups, packing.own
+        evicted = [g for g, k in enumerate(packing.placed) if k < packing.running[g]]
+        if not (evicted or self._gone):
+            return True
+        nodes = {n for g in evicted for n in packing.vacant_homes(g)}
+        arrived = {n: list(self._arrived(n)) for n in (*nodes, *(self._gone.keys() - nodes))}
+        for g in evicted:
             for n in packing.vacant_homes(g):
-                missing = packing.home[g][n] - packing.on[g].get(n, 0)
-                free = back.get(n, packing.free[:own, n])
-                back[n] = free - missing * packing.ask[g, :own]
-    for n, free in back.items():
-        asked = np.zeros(len(free), dtype=np.bool_)
-        for i, pods in arrived[n]:
-            job = _job(packing, i)
-            if job.may_preempt and job.priority > priority:
-                free = free + pods * packing.ask[i, :own]
-            else:
-                asked |= packing.ask[i, :own] > 0
-        if (free[asked] < 0).any():
+                free = packing.free[:own, n].copy()
+                for j, asked in arrived[n]:
+                    if not instance.may_evict_for(j, groups[g].job):
+                        free += asked
+                if (free >= packing.ask[g, :own]).all():
+                    return False
+            if self._beside_lesser(g):
+                return False
+        priorities = {instance.jobs[groups[g].job].priority for g in evicted}
+        return all(
+            self._kept(evicted, arrived, priority) for priority in priorities | self._priorities
+        )
+
+    def _arrived(self, n: int) -> Iterator[Came]:
+        """Who is on a node that does not run there now."""
+        packing = self._packing
+        for i in sorted(packing.slot[n]):
+            more = packing.on[i].get(n, 0) - packing.home[i].get(n, 0)
+            if more > 0:
+                yield packing.scope.groups[i].job, more * packing.ask[i, : packing.own]
+        yield from self._came.get(n, ())
+
+    def _beside_lesser(self, g: int) -> bool:
+        """Whether pods have come that may not evict a victim and might mind it, were it back."""
+        packing = self._packing
+        if packing.admission is None:
             return False
-    return True
+        instance, groups = packing.scope.instance, packing.scope.groups
+        return any(
+            not instance.may_evict_for(groups[i].job, groups[g].job)
+            and any(pods > packing.home[i].get(n, 0) for n, pods in packing.on[i].items())
+            for i in packing.admission.beside(g)
+        )
+
+    def _kept(self, evicted: list[int], arrived: dict[int, list[Came]], priority: int) -> bool:
+        """Whether those who may not evict a priority fit beside its victims, were these back."""
+        packing, back = self._packing, dict[int, Ints]()
+        jobs, own = packing.scope.instance.jobs, packing.own
+        for g in evicted:
+            if jobs[packing.scope.groups[g].job].priority >= priority:
+                for n in packing.vacant_homes(g):
+                    missing = packing.home[g][n] - packing.on[g].get(n, 0)
+                    free = back.get(n, packing.free[:own, n])
+                    back[n] = free - missing * packing.ask[g, :own]
+        for n, gone in self._gone.items():
+            for theirs, asked in gone:
+                if theirs >= priority:
+                    back[n] = back.get(n, packing.free[:own, n]) - asked
+        for n, free in back.items():
+            asks = np.zeros(len(free), dtype=np.bool_)
+            for j, asked in arrived[n]:
+                if jobs[j].may_preempt and jobs[j].priority > priority:
+                    free = free + asked
+                else:
+                    asks |= asked > 0
+            if (free[asks] < 0).any():
+                return False
+        return True

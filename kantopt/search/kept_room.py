@@ -136,3 +136,18 @@ class KeptRoom:
         np.maximum(free, 0, out=free)
         np.maximum(devices, 0, out=devices)
         return _Missing(nodes, free, devices)
+
+
+def room_of_the_gone(state: State) -> KeptRoom:
+    """Return the room of those who are evicted as pods are placed now, if nobody else will be."""
+    podsets = [p for p in state.instance.podsets if p.running and state.placed[p.index] < p.count]
+
+    def left() -> list[Change]:
+        return [
+            (podset.index, spot, lost)
+            for podset in podsets
+            for spot, pods in sorted(podset.current.items())
+            if (lost := pods - state.spots[podset.index].get(spot, 0)) > 0
+        ]
+
+    return KeptRoom(state, left)

@@ -8,6 +8,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.job import TopologyNeed
 from kantopt.schema.model import Rule
+from kantopt.search.kept_room import room_of_the_gone
 from kantopt.search.shapes import Mask
 from kantopt.search.state import State, best_devices
 
@@ -15,6 +16,7 @@ from kantopt.search.state import State, best_devices
 class Movers:
     """Moves of single pods in a state, as its pace allows.
 
+    The room of those who are gone to begin with is kept for those who may evict them.
     What is said of topology and budgets is on the safe side: some moves that are legal are left
     out, and a placement is to be judged in the end.
     """
@@ -26,6 +28,7 @@ class Movers:
         for need in instance.topology_needs:
             self._needs.setdefault(need.job, []).append(need)
         self._free = freedom_of(instance)
+        self._kept = room_of_the_gone(state)
         sliced = {need.job for need in instance.topology_needs if need.slice_level is not None}
         rigid = sliced if instance.on(Rule.SLICES) else ()
         self.movable = [
@@ -86,6 +89,10 @@ class Movers:
         devices = best_devices(self.state, s, n) if self.state.shape[s].needs else ()
         if devices is None:
             return False
+        mark = self.state.mark()
         self.state.add(s, source, -1)
         self.state.add(s, Spot(n, devices), 1)
+        if not self._kept.holds():
+            self.state.undo(mark)
+            return False
         return True

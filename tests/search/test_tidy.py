@@ -16,15 +16,15 @@ from kantopt.verify.rules import check
 from tests.agreement.test_goals import with_goals
 from tests.drafts import GPU
 from tests.oracle import best
-from tests.verify.world import Document, job, node, pods, question
+from tests.verify.world import HOST, Document, job, node, placed, pods, question
 
 EMPTY: dict[str, Any] = {"nodes_in_use": {}}
 
 
-def tidied(instance: Instance) -> tuple[int, ...]:
+def tidied(instance: Instance, start: Placement | None = None) -> tuple[int, ...]:
     """Best values that the fast path finds; all it finds is legal."""
-    tiers = tiers_of(instance)
-    values = [measure(instance, instance.current, tiers)]
+    tiers, start = tiers_of(instance), start or instance.current
+    values = [measure(instance, start, tiers)]
 
     def found(placement: Placement) -> bool:
         faults = check(instance, placement)
@@ -32,7 +32,7 @@ def tidied(instance: Instance) -> tuple[int, ...]:
         values.append(measure(instance, placement, tiers))
         return True
 
-    tidy(instance, instance.current, tiers, Deadline(None), 0, found)
+    tidy(instance, start, tiers, Deadline(None), 0, found)
     return min(values)
 
 
@@ -59,6 +59,39 @@ def test_a_node_that_cannot_be_emptied_whole_is_left() -> None:
         job("two", pods(count=2, gpu=1, on=["b", "b"])),
     ]
     assert tidied(asked([node("a", gpu=8), node("b", gpu=8)], jobs, EMPTY)) == (2, 0)
+
+
+def victims(*jobs: Document, **more: Any) -> tuple[Instance, Placement]:
+    """A gang of a and b gone as a whole for a pod that needs a; what others want is on b."""
+    nodes = [node("a", cpu=1), node("b", cpu=2), node("c", cpu=2)]
+    gang = pods(count=2, on=["a", "b"])
+    instance = question(
+        nodes,
+        [
+            job("gang", gang, priority=5, movable=False, disruptionMode="all"),
+            job("new", pods(nodeSelector={HOST: "a"}), priority=9),
+            job("stays", pods(on=["b"]), priority=5, movable=False),
+            *jobs,
+        ],
+        **more,
+    )
+    start = placed(instance, gang=[], new=["a"])
+    assert not check(instance, start)
+    return instance, start
+
+
+def test_nobody_moves_into_the_room_of_victims_that_it_may_not_evict() -> None:
+    low = job("low", pods(on=["c"]), priority=1)
+    instance, start = victims(low, objectives=[EMPTY, "moves"])
+    assert tidied(instance, start) == (3, 0)
+
+
+def test_nobody_is_placed_in_the_room_of_victims_that_it_may_not_evict() -> None:
+    low = job("low", pods(count=2, cpu=1, minCount=2), priority=1)
+    blocks = job("blocks", pods(on=["c"]), priority=1, movable=False)
+    fit: Any = {"unplaced": {"unit": "job", "target": 0}}
+    instance, start = victims(low, blocks, objectives=[fit, "moves"])
+    assert tidied(instance, start) == (0, 1, 1, 0)
 
 
 def test_racks_are_emptied_and_empty_nodes_elsewhere_may_take_their_pods() -> None:

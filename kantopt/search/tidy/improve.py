@@ -11,6 +11,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.search.gangs import Placer
+from kantopt.search.kept_room import room_of_the_gone
 from kantopt.search.relocate import Relocation
 from kantopt.search.scores import Scores
 from kantopt.search.state import State
@@ -96,6 +97,7 @@ def _fit(
     placer = Placer(Scores(state, Strategy.BEST_FIT))
     relocation = Relocation(placer)
     relocation.look_everywhere()
+    kept = room_of_the_gone(state)
     waiting = [
         job
         for job in instance.jobs
@@ -109,7 +111,9 @@ def _fit(
         if deadline.cuts():
             return
         mark, j = state.mark(), job.index
-        if not (placer.place(j) or relocation.make_room(j)):
+        with kept.held(j):
+            placed = placer.place(j) or relocation.make_room(j)
+        if not (placed and kept.holds()):
             state.undo(mark)  # some of its pods may have found a place
         elif not found(state.placement()):
             state.undo(mark)

@@ -190,7 +190,9 @@ class _Import:
             pod_disruption_budgets=tuple(kept),
         )
         pending = JobList(api_version=API_VERSION, kind="JobList", jobs=tuple(waiting))
-        lines = (*filter(None, [stays.line(), restarts.line()]), *notes.lines())
+        # A dump does not tell an empty list of them from none at all.
+        blind = _NO_BUDGETS if running and not budgets else ""
+        lines = (*filter(None, [blind, stays.line(), restarts.line()]), *notes.lines())
         if not nodes:
             lines = (_NO_NODES, *lines)
         elif not objects.of("", "Pod"):
@@ -348,6 +350,7 @@ BY_GATES = "is held back by scheduling gates and left out: it counts with --gate
 _SHOWN_BY = "kubectl get nodes,pods,namespaces,pdb,priorityclasses -A -o json shows them"
 _NO_NODES = f"the input has no nodes: {_SHOWN_BY}"
 _NO_PODS = f"the input has no pods, so every node counts as empty: {_SHOWN_BY}"
+_NO_BUDGETS = "the input has no disruption budgets: if the cluster has any, add pdb to kubectl get"
 
 
 def _group_key(member: Member) -> Hashable:

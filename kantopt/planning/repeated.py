@@ -17,9 +17,9 @@ from kantopt.planning.left_aside import held_back
 from kantopt.planning.question import Question
 from kantopt.planning.timing import timed
 from kantopt.problem.ages import Ages
-from kantopt.problem.amounts import gpu_milli_asked
 from kantopt.problem.tiers import Tier
 from kantopt.schema.dump import canonical_digest, dump_data, text_digest
+from kantopt.schema.gpus import gpu_milli_asked
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.plan import Binding, Eviction, Move, Plan

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kantopt.problem.cluster import Amounts
 from kantopt.problem.job import DeviceNeed
-from kantopt.schema.jobs import PodSet
 from kantopt.schema.quantity import gpu_milli, to_base
 
 
@@ -15,16 +14,6 @@ def amounts(
 ) -> Amounts:
     """Return quantities by name as a dense vector in base units; what is absent is 0."""
     return tuple(to_base(name, values[name], up=up) if name in values else 0 for name in resources)
-
-
-def gpu_milli_asked(podset: PodSet) -> int:
-    """Milli-GPU that one pod of a document asks for in all."""
-    parts = [(1, podset.requests), *((need.count, need.requests) for need in podset.devices)]
-    return sum(
-        count * gpu_milli(name, to_base(name, value, up=True))
-        for count, requests in parts
-        for name, value in requests.items()
-    )
 
 
 def demand_of(requests: Amounts, devices: Iterable[DeviceNeed]) -> Amounts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kantopt.report.blocks import Paragraph
+from kantopt.report.losses import losses_line
 from kantopt.report.not_modelled import left_words, nothing_pending, proviso
 from kantopt.report.size import Size
 from kantopt.report.tiers import tier_label, tier_number
@@ -43,6 +44,7 @@ def headline(plan: Plan, size: Size | None) -> Iterator[Paragraph]:
     yield Paragraph(f"{todo[0].upper()}{todo[1:]}{left}.", "title")
     yield from _disturbs(plan, size)
     yield quality(plan)
+    yield from losses_line(plan)
     snapshot = plan.metadata.snapshot
     name = snapshot.name or "the cluster"
     moment = f" at {snapshot.captured_at}" if snapshot.captured_at else ""

@@ -145,8 +145,9 @@ def test_a_node_that_is_not_there_is_bad_data(cli: Cli) -> None:
 def test_a_plan_remembers_which_causes_it_has_lifted(cli: Cli) -> None:
     nodes = [node("a"), node("b")]
     subject = pod("p", on="a", namespace="kube-system")
+    other = budget({"app": "of nobody here"}, 1)
     Path("dump.json").write_text(
-        json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, subject]})
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": [*nodes, subject, other]})
     )
     kept = cli("drain", "a", "-f", "dump.json")
     assert "1 pod stays: 1 of kube-system without a budget (--disturb kube-system)" in kept.out

@@ -35,7 +35,7 @@ def test_the_table_says_what_to_do_and_how_good_it_is(cli: Cli) -> None:
 
 def test_wide_names_every_pod_and_budget(cli: Cli) -> None:
     out = cli("plan", *BOTH, "-o", "wide").out
-    assert out.splitlines()[3] == "3 nodes, 2 jobs: 2 running pods, 2 pending pods."
+    assert out.splitlines()[4] == "3 nodes, 2 jobs: 2 running pods, 2 pending pods."
     evicted = next(line for line in out.splitlines() if "evict " in line and "e1" in line)
     assert "team-b/batch" in evicted
     assert "b-" in evicted

@@ -267,6 +267,20 @@ def test_nodes_without_any_pod_are_most_likely_half_of_the_input() -> None:
     assert note.startswith("the input has no pods, so every node counts as empty: kubectl get ")
 
 
+def test_a_dump_without_disruption_budgets_says_so_where_pods_run() -> None:
+    said = "the input has no disruption budgets: if the cluster has any, add pdb to kubectl get"
+    nodes, running = node("n"), pod("p", on="n")
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "b", "namespace": "team"},
+        "spec": {"selector": {}},
+    }
+    assert said in read(nodes, running).notes
+    assert said not in read(nodes, running, budget).notes
+    assert said not in read(nodes, pod("p")).notes
+
+
 def test_an_input_without_anything_is_told_the_same() -> None:
     (note,) = read().notes
     assert note.startswith("the input has no nodes")

@@ -19,7 +19,7 @@ from kantopt.schema.plan import Move, Plan, Standing
 from kantopt.schema.reports import Verdict
 from tests.report.test_terminal import TIER, plan_of
 
-LINES = 60
+LINES = 61
 
 
 def shown(plan: Plan, **options: Any) -> list[str]:
@@ -28,7 +28,7 @@ def shown(plan: Plan, **options: Any) -> list[str]:
 
 def job(name: str, priority: int) -> dict[str, Any]:
     namespace, _, short = name.partition("/")
-    podset = {"count": 1, "requests": {"cpu": 1}}
+    podset = {"count": 1, "requests": {"cpu": 1, "nvidia.com/gpu": 1}}
     return {"name": short, "namespace": namespace, "priority": priority, "podSets": [podset]}
 
 

@@ -127,9 +127,7 @@ class JobsReader:
             for pod in pods:
                 name = pod.priority_class
                 if name and pod.priority is None and self._priorities.value(name) is None:
-                    text = (
-                        f"pods of the priority class {name}, which is not in the input, have none"
-                    )
+                    text = f"pods whose priority class {name} is not in the input have none"
                     self._notes.add(text, pod.full_name)
             if len({self._priorities.of(pod) for pod in pods}) > 1:
                 text = "gangs of pods of several priorities are given the highest"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kantopt.schema.hints import unoffered
+from kantopt.schema.hints import did_you_mean, listed, unoffered
 from kantopt.schema.jobs import Job, JobList, PodSet
 from kantopt.schema.quantity import is_bytes, parse_quantity
+from kantopt.schema.selection import selector_matches
 from kantopt.schema.snapshot import ClusterSnapshot
 
 LEAST_BYTES = 2**20
@@ -18,55 +19,124 @@ _Found = dict[str, list[str]]
 """By what is doubtful, the jobs that say it."""
 
 
-def doubts(snapshot: ClusterSnapshot, lists: Sequence[JobList], *, imported: bool) -> Iterator[str]:
-    """Name what is unknown, in the wrong place or without a unit; one line for each.
+def doubts(
+    snapshot: ClusterSnapshot, lists: Sequence[JobList], imported: Sequence[Job] | None = None
+) -> Iterator[str]:
+    """Name what is unknown, in the wrong place, without a unit or without effect; a line for each.
 
-    Of a snapshot that was ``imported`` only what others ask of it: an import has told its own.
+    Parameters
+    ----------
+    snapshot
+        The cluster.
+    lists
+        Documents of pending jobs.
+    imported
+        Pending jobs that were imported with the snapshot. An import tells by itself what its own
+        objects name that is not there.
     """
-    jobs = [job for listed in lists for job in listed.jobs]
-    jobs = jobs if imported else [*snapshot.jobs, *jobs]
-    if not (snapshot.nodes or imported):
-        yield "the snapshot has no nodes"
-    queues = {queue.name for queue in snapshot.queues}
-    for queue, who in _by((job.queue_name, job) for job in jobs if job.queue_name).items():
-        if queue not in queues:
-            none = _UNKNOWN if queues else _NONE
-            yield f"queue {queue} of {_listed(who)} {none}: it has no quota"
-    classes = {each.name for each in snapshot.priority_classes}
-    named = [(job.priority_class_name, job) for job in jobs if job.priority is None]
-    for name, who in _by((name, job) for name, job in named if name).items():
-        if name not in classes:
-            none = _UNKNOWN if classes else _NONE
-            yield f"priority class {name} of {_listed(who)} {none}: it counts as none"
-    yield from _resources_of_no_node(snapshot, jobs)
-    running = [job for listed in lists for job in listed.jobs if _runs(job)]
+    named = [job for listed in lists for job in listed.jobs]
+    every = [*snapshot.jobs, *(imported or ()), *named]
+    if imported is None:
+        if not snapshot.nodes:
+            yield "the snapshot has no nodes"
+        yield from _names(snapshot, [*snapshot.jobs, *named])
+        yield from _in_no_domain(snapshot)
+    else:
+        yield from _names(snapshot, named)
+    yield from _quotas_of_no_node(snapshot)
+    running = [job for job in named if _runs(job)]
     if running:
         names = [f"{job.namespace}/{job.name}" for job in running]
         yield (
             f"assignments of {_listed(names)} stand in a JobList, which is for pending jobs: "
             "their pods count as running"
         )
-    yield from _without_unit(None if imported else snapshot, jobs)
+    yield from _without_pods(snapshot, every)
+    yield from _without_unit(snapshot, every)
+
+
+def _names(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterator[str]:
+    """Name queues, classes and resources that jobs ask for and that are not there."""
+    queues = {queue.name for queue in snapshot.queues}
+    for queue, who in _by((job.queue_name, job) for job in jobs if job.queue_name).items():
+        if queue not in queues:
+            none = _UNKNOWN if queues else _NONE
+            yield f"queue {queue} of {_listed(who)} {none}: it has no quota"
+    classes = {each.name for each in snapshot.priority_classes}
+    asked = [(job.priority_class_name, job) for job in jobs if job.priority is None]
+    for name, who in _by((name, job) for name, job in asked if name).items():
+        if name not in classes:
+            none = _UNKNOWN if classes else _NONE
+            yield f"priority class {name} of {_listed(who)} {none}: it counts as none"
+    yield from _resources_of_no_node(snapshot, jobs)
+
+
+def _offered(snapshot: ClusterSnapshot) -> set[str]:
+    """Resources that nodes or their devices have, and pods, which all of them take."""
+    offered = {name for node in snapshot.nodes for name in node.allocatable}
+    devices = (device for node in snapshot.nodes for device in node.devices)
+    return {"pods"} | offered | {name for device in devices for name in device.capacity}
 
 
 def _resources_of_no_node(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterator[str]:
     if not snapshot.nodes:
         return
-    offered = {name for node in snapshot.nodes for name in node.allocatable}
-    offered |= {name for node in snapshot.nodes for d in node.devices for name in d.capacity}
+    offered = _offered(snapshot)
     asked = (
         (name, job)
         for job in jobs
         for podset in job.pod_sets
         for name, value in _amounts(podset)
-        if name not in offered and name != "pods" and parse_quantity(value)
+        if name not in offered and parse_quantity(value)
     )
     for name, who in _by(asked).items():
         asks = "asks" if len(who) == 1 else "ask"
         yield f"{_listed(who)} {asks} for {unoffered(name, offered)}"
 
 
-def _without_unit(snapshot: ClusterSnapshot | None, jobs: Sequence[Job]) -> Iterator[str]:
+def _quotas_of_no_node(snapshot: ClusterSnapshot) -> Iterator[str]:
+    """Name resources that queues have a quota of and no node has: such a quota holds nobody."""
+    offered = _offered(snapshot)
+    found: _Found = {}
+    for queue in snapshot.queues if snapshot.nodes else ():
+        for row in queue.resources:
+            if row.name not in offered and parse_quantity(row.nominal_quota):
+                found.setdefault(row.name, []).append(queue.name)
+    for name, who in found.items():
+        hint = did_you_mean(name, sorted(offered))
+        has = "has a quota" if len(who) == 1 else "have quotas"
+        text = f"queue {_listed(who)} {has} of {name}, which no node has, so that it limits nothing"
+        yield f"{text}{hint and f' ({hint})'}"
+
+
+def _in_no_domain(snapshot: ClusterSnapshot) -> Iterator[str]:
+    """Count nodes without the label of a level: they take no job that requires one domain of it."""
+    for level in snapshot.topology.levels:
+        out = [node.name for node in snapshot.nodes if not node.labels.get(level.node_label)]
+        if out:
+            have, are = ("has", "is") if len(out) == 1 else ("have", "are")
+            who = f"{len(out)} of {len(snapshot.nodes)} nodes {have} no {level.node_label}"
+            yield f"{who} and {are} in no {level.name}: {listed(out, 3)}"
+
+
+def _without_pods(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterator[str]:
+    """Name disruption budgets that select no pod of the input."""
+    labels: dict[str, list[Mapping[str, str]]] = {}
+    for job in jobs:
+        labels.setdefault(job.namespace, []).extend(podset.labels for podset in job.pod_sets)
+    idle = [
+        f"{budget.namespace}/{budget.name}"
+        for budget in snapshot.pod_disruption_budgets
+        if not any(
+            selector_matches(budget.selector, each) for each in labels.get(budget.namespace, ())
+        )
+    ]
+    if idle and labels:
+        selects = "selects" if len(idle) == 1 else "select"
+        yield f"disruption budget {_listed(idle)} {selects} no pod that was read"
+
+
+def _without_unit(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterator[str]:
     found: _Found = {}
     for subject, amounts in _all_amounts(snapshot, jobs):
         for name, value in amounts:
@@ -79,12 +149,12 @@ def _without_unit(snapshot: ClusterSnapshot | None, jobs: Sequence[Job]) -> Iter
 
 
 def _all_amounts(
-    snapshot: ClusterSnapshot | None, jobs: Sequence[Job]
+    snapshot: ClusterSnapshot, jobs: Sequence[Job]
 ) -> Iterator[tuple[str, Iterable[tuple[str, str | int]]]]:
-    for node in snapshot.nodes if snapshot else ():
+    for node in snapshot.nodes:
         devices = ((name, v) for d in node.devices for name, v in d.capacity.items())
         yield f"node {node.name}", [*node.allocatable.items(), *devices]
-    for queue in snapshot.queues if snapshot else ():
+    for queue in snapshot.queues:
         yield f"queue {queue.name}", [(row.name, row.nominal_quota) for row in queue.resources]
     for job in jobs:
         amounts = [pair for podset in job.pod_sets for pair in _amounts(podset)]

@@ -165,7 +165,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     if any(job.replicas is not None for job in snapshot.jobs):
         snapshot = snapshot.model_copy(update={"jobs": replicated(snapshot.jobs)})
     lists = [doc for _, doc in pairs if isinstance(doc, JobList)]
-    notes = (*notes, *doubts(snapshot, lists, imported=bool(foreign)))
+    notes = (*notes, *doubts(snapshot, lists, None if read is None else read.pending.jobs))
     pending += replicated(job for listed in lists for job in listed.jobs)
     if plan is not None:
         known = {(job.namespace, job.name) for job in (*snapshot.jobs, *pending)}

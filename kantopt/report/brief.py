@@ -13,6 +13,10 @@ MOST = 10
 """Rows that a table shows of many; -o wide has all."""
 _HEADS = 3
 """Notes of several that are told by how they begin."""
+_HEAD = 72
+"""Characters of a note that are told; it ends with a whole word, so that names stay whole."""
+_EXAMPLE = re.compile(r"(?<=: )(\d+) [(].*[)]$")
+"""How notes of an import end: how often, and an example, which a head is without."""
 
 
 def first_rows(table: Table, *, wide: bool, most: int = MOST) -> Iterator[Block]:
@@ -52,10 +56,16 @@ def notes_in_a_line(warnings: Sequence[str], notes: Collection[str]) -> tuple[st
     told = [text for text in warnings if text in notes and UNOFFERED not in text]
     if len(told) <= 1:
         return tuple(warnings)
-    heads = [re.split("[:;,(]", text, maxsplit=1)[0].strip() for text in told[:_HEADS]]
+    heads = [_head(text) for text in told[:_HEADS]]
     more = f"; and {len(told) - _HEADS} more" if len(told) > _HEADS else ""
     line = f"{len(told)} notes on what was read (all with -o wide): {'; '.join(heads)}{more}"
     return (*(text for text in warnings if text not in told), line)
+
+
+def _head(note: str) -> str:
+    text = _EXAMPLE.sub(r"\1", note)
+    end = text.rfind(" ", 1, _HEAD) if len(text) > _HEAD else -1
+    return text if end < 0 else f"{text[:end]} ..."
 
 
 def lines_of(block: Block) -> int:

@@ -9,6 +9,7 @@ import pytest
 from kantopt.planning.question import Question, question_of
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.raw import RawDocument
+from tests.formats.cluster_objects import node, pod, thing
 
 NODE = {"name": "a", "allocatable": {"cpu": 4, "memory": "16Gi", "nvidia.com/gpu": 8}}
 
@@ -19,6 +20,20 @@ def pods(count: int = 1, **requests: Any) -> dict[str, Any]:
 
 def job(name: str, podset: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"name": name, "podSets": [podset], **more}
+
+
+def budget(name: str, **labels: str) -> dict[str, Any]:
+    return {"name": name, "selector": {"matchLabels": labels}, "minAvailable": 1}
+
+
+QUEUE = {
+    "name": "q",
+    "resources": [
+        {"name": "nvidia.com/gpus", "nominalQuota": 4},
+        {"name": "amd.com/gpu", "nominalQuota": 0},
+        {"name": "pods", "nominalQuota": 9},
+    ],
+}
 
 
 def asked(jobs: list[dict[str, Any]], **snapshot: Any) -> Question:
@@ -80,6 +95,39 @@ def asked(jobs: list[dict[str, Any]], **snapshot: Any) -> Question:
             "memory: 512 of node a is 512 without a unit for bytes, perhaps 512Gi is meant",
         ),
         ([], {"nodes": []}, "the snapshot has no nodes"),
+        (
+            [job("x", pods())],
+            {"queues": [QUEUE, {**QUEUE, "name": "r"}]},
+            "queue q and 1 more have quotas of nvidia.com/gpus, which no node has, so that it "
+            "limits nothing (did you mean nvidia.com/gpu?)",
+        ),
+        (
+            [],
+            {"queues": [{"name": "q", "resources": [{"name": "fpga", "nominalQuota": 4}]}]},
+            "queue q has a quota of fpga, which no node has, so that it limits nothing",
+        ),
+        (
+            [],
+            {
+                "topology": {"levels": [{"name": "rack", "nodeLabel": "example.com/rack"}]},
+                "nodes": [
+                    {**NODE, "labels": {"example.com/rack": "r"}},
+                    *({**NODE, "name": name, "labels": {"rak": "r"}} for name in "bcdef"),
+                ],
+            },
+            "5 of 6 nodes have no example.com/rack and are in no rack: b, c, d and 2 more",
+        ),
+        (
+            [job("x", {**pods(), "labels": {"app": "chat"}})],
+            {
+                "podDisruptionBudgets": [
+                    budget("chat", app="chat"),
+                    budget("chats", app="chats"),
+                    {**budget("away", app="chat"), "namespace": "other"},
+                ]
+            },
+            "disruption budget default/chats and 1 more select no pod that was read",
+        ),
     ],
 )
 def test_it_is_named(jobs: list[Any], snapshot: dict[str, Any], expected: str) -> None:
@@ -95,16 +143,33 @@ def test_what_is_meant_is_not_talked_about() -> None:
 
 
 def test_names_are_looked_up_in_what_was_imported_too() -> None:
-    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}, "status": {}}
-    node["status"] = {"allocatable": {"cpu": "4"}}
+    bare = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}
+    bare["status"] = {"allocatable": {"cpu": "4"}}
     listed = {
         "apiVersion": API_VERSION,
         "kind": "JobList",
         "jobs": [job("x", pods(), queueName="q", priorityClassName="high")],
     }
-    notes = question_of([RawDocument("k", 0, node), RawDocument("j", 0, listed)]).notes
+    notes = question_of([RawDocument("k", 0, bare), RawDocument("j", 0, listed)]).notes
     assert [note for note in notes if "default/x" in note] == [
         "queue q of default/x is unknown, for the snapshot lists none: it has no quota",
         "priority class high of default/x is unknown, for the snapshot lists none: it "
         "counts as none",
     ]
+
+
+def test_a_dump_is_doubted_like_other_documents() -> None:
+    items = [
+        node("a"),
+        pod("x", on="a", requests={"cpu": "1", "memory": "64"}),
+        pod("y", requests={"memory": "64"}, owner="ReplicaSet/y"),
+        thing(
+            "policy/v1", "PodDisruptionBudget", "away", selector={"matchLabels": {"app": "away"}}
+        ),
+    ]
+    dump = {"apiVersion": "v1", "kind": "List", "items": items}
+    assert question_of([RawDocument("k", 0, dump)]).notes == (
+        "disruption budget default/away selects no pod that was read",
+        "memory: 64 of default/app and 1 more is 64 without a unit for bytes, perhaps 64Gi is "
+        "meant",
+    )

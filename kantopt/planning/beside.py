@@ -48,6 +48,8 @@ class Beside:
         Names of the jobs that are placed before it where it is not, the most important first.
     quick
         Whether the plan is one of the fast path, of which a search may find a better one.
+    pods
+        Pods of the job that start where it is placed.
     """
 
     others: int
@@ -55,6 +57,7 @@ class Beside:
     leftover: bool = False
     ahead: tuple[str, ...] = ()
     quick: bool = False
+    pods: int = 0
 
     def note(self, name: str, *, fits: bool) -> str:
         """Say what a plan for all does otherwise than one for the job alone; nothing if the same.
@@ -73,6 +76,14 @@ class Beside:
         else:
             return ""
         return f"{together} it is placed {how}"
+
+    def fewer(self, alone: int) -> str:
+        """Say that fewer pods of a gang start than alone; nothing if not."""
+        if not (self.placed and self.pods < alone):
+            return ""
+        together = f"planned together with {counted(self.others, 'other pending job')}"
+        start = f"{self.pods} of these {alone} pods {'starts' if self.pods == 1 else 'start'}"
+        return f"{together} {start}: those above minCount come after all other jobs (kantopt plan)"
 
 
 def waiting_beside(instance: Instance, j: int) -> list[Job]:
@@ -96,7 +107,8 @@ def beside(instance: Instance, j: int, deadline: Deadline) -> Beside:
     asked = focused(instance, j)
     if is_placed(asked, j, final):
         leftover = not is_placed(asked, j, placement)
-        return Beside(len(others), placed=True, leftover=leftover)
+        pods = sum(final.placed(podset.index) for podset in pending_podsets(instance, j))
+        return Beside(len(others), placed=True, leftover=leftover, pods=pods)
     if not settled:
         return Beside(len(others))
     ahead = _ahead(instance, j, others, final)

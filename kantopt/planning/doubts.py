@@ -113,7 +113,9 @@ def _in_no_domain(snapshot: ClusterSnapshot) -> Iterator[str]:
     """Count nodes without the label of a level: they take no job that requires one domain of it."""
     for level in snapshot.topology.levels:
         out = [node.name for node in snapshot.nodes if not node.labels.get(level.node_label)]
-        if out:
+        if out and len(out) == len(snapshot.nodes):
+            yield f"no node has {level.node_label}, so that there is no {level.name}"
+        elif out:
             have, are = ("has", "is") if len(out) == 1 else ("have", "are")
             who = f"{len(out)} of {len(snapshot.nodes)} nodes {have} no {level.node_label}"
             yield f"{who} and {are} in no {level.name}: {listed(out, 3)}"

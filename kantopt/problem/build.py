@@ -32,6 +32,7 @@ from kantopt.problem.wanted import wanted_places
 from kantopt.schema import jobs as docs
 from kantopt.schema.hints import did_you_mean, one_of, quote
 from kantopt.schema.model import Metric, Model
+from kantopt.schema.natural import natural
 from kantopt.schema.quantity import micro_units
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.snapshot import Node as NodeDocument
@@ -208,7 +209,8 @@ def _topology(snapshot: ClusterSnapshot, nodes: tuple[Node, ...]) -> Topology:
             paths.append(path if all(path) else None)
             if all(path):
                 members.setdefault(path, []).append(node.index)
-        order = {path: i for i, path in enumerate(sorted(members))}
+        in_order = sorted(members, key=lambda path: tuple(map(natural, path)))
+        order = {path: i for i, path in enumerate(in_order)}
         domains.append(tuple(Domain(depth, path, tuple(members[path])) for path in order))
         domain_of.append(tuple(None if path is None else order[path] for path in paths))
     return Topology(

@@ -59,6 +59,7 @@ def explanation_blocks(
         *_elsewhere(told.elsewhere, wide),
         *_conflict(told.conflict, wide),
         *_remedies(told.remedies, wide),
+        *_alone(told),
         *warnings_blocks(told.notes, notes, wide=wide),
     ]
 
@@ -302,6 +303,18 @@ def _remedies(remedies: tuple[Remedy, ...], wide: bool) -> Iterator[Block]:
     title = f"REMEDIES for it alone{each}, tried and verified"
     columns = ("DO THIS", "COST", "BESIDE ALL THAT WAITS", "TRY IT: --what-if")
     yield Table(title, columns, longer)
+
+
+def _alone(told: Explanation) -> Iterator[Block]:
+    """Say that plan and costs are those of one job, where that is not said already."""
+    said = told.verdict.status == "FITS_ALONE" or any(r.together != "placed" for r in told.remedies)
+    plan = told.plan
+    disturbs = plan is not None and (plan.evicted_pods or plan.moved_pods)
+    if told.others_pending and (disturbs or told.remedies) and not said:
+        others = plural(told.others_pending, "other job")
+        wait = f"{others} {'waits' if told.others_pending == 1 else 'wait'}"
+        text = f"This is for the job alone: {wait}, and a plan for all (kantopt plan) may disturb"
+        yield Paragraph(f"{text} more, or others.", "dim")
 
 
 def _edit(remedy: Remedy, wide: bool) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from kantopt.report.blocks import Table
 from kantopt.report.names import priority_words
 from kantopt.schema.actions import PlanAction
+from kantopt.schema.natural import natural
 from kantopt.schema.plan import Binding, Move, Plan
 
 _KINDS = ("bound", "evicted", "moved", "pending")
@@ -66,7 +67,7 @@ def _most(groups: Mapping[str, Pods]) -> Callable[[str], int]:
 def _rows(
     what: str, several: str, groups: Mapping[str, Pods], most: int, key: Callable[[str], int]
 ) -> Iterable[tuple[str, ...]]:
-    names = sorted(groups, key=lambda name: (key(name), name))
+    names = sorted(groups, key=lambda name: (key(name), natural(name)))
     shown, rest = names[:most], names[most:]
     if len(rest) == 1:
         shown, rest = names, []

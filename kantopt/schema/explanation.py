@@ -239,6 +239,9 @@ class Explanation(Part):
     priority: int = Field(description="its priority")
     pending_pods: Count = Field(description="pods that are pending")
     running_pods: Count = Field(description="pods that run")
+    others_pending: Count = Field(
+        default=0, description="other jobs that wait; verdict, plan and remedies place none of them"
+    )
     verdict: Verdict = Field(description="the answer")
     plan: Steps | None = Field(default=None, description="the plan that places the job, if any")
     pod_sets: tuple[NodesOfPodSet, ...] = Field(default=(), description="nodes by pod set")

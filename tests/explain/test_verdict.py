@@ -133,6 +133,62 @@ def test_a_gang_that_runs_with_its_minimum_asks_for_the_rest() -> None:
     assert told.plan.placed_pods == 2
 
 
+def test_of_an_elastic_job_it_is_said_why_its_others_wait() -> None:
+    jobs = [job(f"r{i}", pods(gpu=4, on=[f"n{i}"]), priority=1) for i in range(4)]
+    jobs[3]["podSets"][0]["requests"][GPU] = 8
+    told = verdict([*jobs, job("j", pods(count=5, minCount=2, gpu=4), priority=2)])
+    assert told.verdict.message == (
+        "FITS NOW: the 2 that it needs of its 5 pods have room as it stands. The other 2 pods wait "
+        f"(capacity: 0 of 4 nodes fit: 4 {GPU}; node n0 would need 12 of 8 {GPU}; short of 2 "
+        "pods): for pods above minCount nobody is moved or evicted."
+    )
+    assert told.plan is not None
+    assert told.plan.placed_pods == 3
+
+
+def test_of_an_elastic_job_it_is_said_how_many_pods_start_beside_others() -> None:
+    others = job("o", pods(count=2, gpu=8), priority=1)
+    told = verdict([others, job("j", pods(count=4, minCount=1, gpu=8), priority=2)])
+    assert told.verdict.status == "FITS_NOW"
+    assert told.notes == (
+        "planned together with 1 other pending job 2 of these 4 pods start: those above minCount "
+        "come after all other jobs (kantopt plan)",
+    )
+    told = verdict([job("j", pods(count=4, minCount=1, gpu=8), priority=2)])
+    assert told.notes == ()
+
+
+def test_it_is_said_that_the_model_counts_a_victim_above_the_pods_that_would_start() -> None:
+    """The rule on priority lets a gang evict for pods above its minimum; objectives do not."""
+    nodes = [node("a", cpu=9, gpu=8), node("b", cpu=9, gpu=8)]
+    elastic = job("j", pods(count=4, minCount=2, gpu=4, on=["a", "a"]), priority=2)
+    told = verdict([job("r", pods(gpu=6, on=["b"]), priority=1), elastic], nodes)
+    assert told.verdict.status == "FITS_AFTER_PREEMPTING"
+    said = "kantopt plan would not do this: in the model's order "
+    assert any(note.startswith(f"{said}unplaced[1, GPUs] comes before") for note in told.notes)
+    first = verdict(
+        [job("r", pods(gpu=6, on=["b"]), priority=1), job("j", pods(gpu=8), priority=2)], nodes[1:]
+    )
+    assert first.verdict.status == "FITS_AFTER_PREEMPTING"
+    assert not any(note.startswith(said) for note in first.notes)
+
+
+def test_services_are_not_waited_for() -> None:
+    """Whoever keeps as many pods as it wants starts them anew; a job of the same size ends."""
+
+    def runs(name: str, on: str, kind: str) -> Document:
+        place = {"node": on, "pods": [{"name": name, "ownerKind": kind}]}
+        return job(name, {**pods(gpu=8), "assignments": [place]}, priority=5)
+
+    kinds = ("ReplicaSet", "Job", "StatefulSet", "PyTorchJob")
+    jobs = [runs(f"r{i}", f"n{i}", kind) for i, kind in enumerate(kinds)]
+    told = verdict([*jobs, job("j", pods(gpu=8), priority=1)])
+    ends = {remedy.message for remedy in told.remedies if remedy.kind == "end"}
+    assert ends == {f"wait for default/r{i} to end" for i in (1, 3)}
+    told = verdict([*jobs, job("j", pods(count=3, gpu=8), priority=1)])
+    assert [remedy for remedy in told.remedies if remedy.kind == "end"] == []
+
+
 def test_jobs_that_the_model_requires_are_not_asked_about() -> None:
     jobs = [job("r", pods(gpu=8, on=["n0"])), job("other", pods(gpu=9)), job("j", pods(gpu=8))]
     question = asked(RACKS, jobs, {"required": ["other", "r"]})
@@ -248,7 +304,7 @@ def test_who_waits_alone_may_have_a_place_beside_others() -> None:
     nodes = [node(f"n{i}", cpu=9, gpu=8, labels={"rack": "bc"[i]}) for i in range(2)]
     told = verdict(jobs, nodes)
     assert told.verdict.status == "WAITS"
-    assert told.notes == (
+    assert told.notes[-1:] == (
         "planned together with 1 other pending job it is placed, for what they change "
         "(kantopt plan --require default/j)",
     )

@@ -118,6 +118,11 @@ def asked(jobs: list[dict[str, Any]], **snapshot: Any) -> Question:
             "5 of 6 nodes have no example.com/rack and are in no rack: b, c, d and 2 more",
         ),
         (
+            [],
+            {"topology": {"levels": [{"name": "rack", "nodeLabel": "example.com/rack"}]}},
+            "no node has example.com/rack, so that there is no rack",
+        ),
+        (
             [job("x", {**pods(), "labels": {"app": "chat"}})],
             {
                 "podDisruptionBudgets": [

@@ -71,6 +71,13 @@ def test_domains_are_paths_so_that_two_racks_may_have_one_name() -> None:
     assert topology.domains[0][0].nodes == (0, 2, 3)
 
 
+def test_domains_are_in_natural_order() -> None:
+    nodes = [node(f"n{i}", rack=f"b{i}/r{i % 11}") for i in (10, 2, 1, 0, 21)]
+    domains = question(nodes, []).topology.domains
+    assert [str(domain) for domain in domains[0]] == ["b0", "b1", "b2", "b10", "b21"]
+    assert [str(domain) for domain in domains[1]][-2:] == ["b10/r10", "b21/r10"]
+
+
 def test_a_level_is_known_by_its_name_and_by_its_label() -> None:
     levels = [{"name": "rack", "nodeLabel": "example.com/rack"}]
     requests = [{"required": "rack"}, {"required": "example.com/rack"}]

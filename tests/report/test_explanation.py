@@ -137,3 +137,28 @@ def test_who_comes_back_to_its_node_restarts() -> None:
     assert ["1", "move", "default/unit/main", "2", "a -> c x2"] in rows
     assert ["1", "restart", "default/unit/main", "1", "b"] in rows
     assert [step_text(move) for move in moves] == ["move a -> c", "restart on b"]
+
+
+def test_a_plan_for_one_job_is_not_taken_for_one_for_all_that_wait() -> None:
+    move = Move(
+        id="m1",
+        job="default/a",
+        pod_set="main",
+        from_node="a",
+        to_node="b",
+        count=1,
+        mode="restart",
+    )
+    waves = (Wave(id=1, after=(), actions=("m1",)),)
+    plan = Steps(placed_pods=1, evicted_pods=0, moved_pods=1, moves=(move,), waves=waves)
+    told_of = told(short_of(1, 2, 9), plan=plan, others_pending=3)
+    said = (
+        "This is for the job alone: 3 other jobs wait, and a plan for all (kantopt plan) may "
+        "disturb more, or others."
+    )
+    assert said in text_of(told_of)
+    assert said not in text_of(told_of.model_copy(update={"others_pending": 0}))
+    alone = told_of.verdict.model_copy(update={"status": "FITS_ALONE"})
+    assert said not in text_of(told_of.model_copy(update={"verdict": alone}))
+    here = plan.model_copy(update={"moved_pods": 0, "moves": (), "waves": ()})
+    assert said not in text_of(told_of.model_copy(update={"plan": here}))

@@ -356,12 +356,13 @@ class Wording:
             if most is None:
                 continue
             own = getattr(self.allowed, str(kind)) == most
-            whose = ", the model's limit" if own else " in this question"
-            yield ConflictItem(
-                rule=Rule.LIMITS.value,
-                subject=str(kind).replace("_", " "),
-                message=f"at most {most}{whose}",
+            text = (
+                f"at most {most}, the model's limit"
+                if own
+                else "none: this asks what fits without any"
             )
+            what = str(kind).replace("_", " ")
+            yield ConflictItem(rule=Rule.LIMITS.value, subject=what, message=text)
 
 
 def _runs(question: Instance, podsets: Iterable[int]) -> bool:

@@ -22,6 +22,8 @@ from kantopt.planning.wanted import jobs_called, no_such_job
 from kantopt.problem.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.not_modelled import why_not_placed
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import tiers_of
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.explanation import Conflict, Explanation, Verdict
@@ -31,6 +33,7 @@ from kantopt.schema.plan import SnapshotRef
 from kantopt.search.explain.conflict import conflict_of
 from kantopt.search.explain.decide import Decision
 from kantopt.search.explain.places import Places, Survey
+from kantopt.verify.metrics import measure
 
 _STRICT = (
     "the model says priority: {priority}, under which a plan may evict jobs of any priority if "
@@ -146,7 +149,8 @@ def _pending(
     notes = told.notes
     if not instance.strict:
         notes = (*notes, _STRICT.format(priority=instance.model.rules.priority))
-    told = told.model_copy(update={"pod_sets": nodes, "notes": notes})
+    others = together.unasked.others
+    told = told.model_copy(update={"pod_sets": nodes, "notes": notes, "others_pending": others})
     yield told
     ladder = None
     for ladder in climb(asked, j, deadline):
@@ -155,6 +159,8 @@ def _pending(
         told = told.model_copy(update={"verdict": verdict, "plan": plan})
         yield told
     assert ladder is not None
+    if note := _against(instance, ladder.decision.placement):
+        told = told.model_copy(update={"notes": (*told.notes, note)})
     fits = ladder.verdict.status in FITS
     if fits:
         told = _beside(told, ladder.verdict, together)
@@ -184,6 +190,21 @@ def _pending(
         yield told
 
 
+def _against(instance: Instance, placement: Placement | None) -> str:
+    """Say that a plan that places the job is no better by the model than to leave it pending."""
+    if placement is None:
+        return ""
+    tiers = tiers_of(instance)
+    before, after = (measure(instance, each, tiers) for each in (instance.current, placement))
+    worse = next((i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b), None)
+    if worse is None or after[worse] < before[worse]:
+        return ""
+    first = tiers[worse].name.replace("priority=", "").replace("milli-GPU", "GPUs")
+    return (
+        f"kantopt plan would not do this: in the model's order {first} comes before what it brings"
+    )
+
+
 def _beside(told: Explanation, alone: Verdict, together: Together) -> Explanation:
     """Hold the verdict about a job alone against a plan for all that waits."""
     found = together.found
@@ -191,7 +212,8 @@ def _beside(told: Explanation, alone: Verdict, together: Together) -> Explanatio
     note = found.note(told.job, fits=alone.status in FITS)
     if found.placed is False and alone.status in FITS:
         note = f"to place it before others that wait: kantopt plan --require {told.job}"
-    notes = (*told.notes, note) if note else told.notes
+    fewer = found.fewer(told.plan.placed_pods) if told.plan is not None else ""
+    notes = (*told.notes, *filter(None, (note, fewer)))
     update = {"verdict": verdict, "notes": notes, "leftover": found.leftover}
     return told.model_copy(update=update)
 

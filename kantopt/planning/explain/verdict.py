@@ -13,6 +13,7 @@ from kantopt.problem.placement import Placement
 from kantopt.schema.explanation import Answer, Asked, Status, Verdict
 from kantopt.schema.model import Limits, Rule
 from kantopt.search.explain.decide import Decision, decide, on_empty, victims
+from kantopt.search.reasons import NOT_EXAMINED, first_reason
 from kantopt.verify.step import Step
 
 
@@ -213,10 +214,27 @@ def _done(question: Instance, decision: Decision) -> str:
 
 def _fits(question: Instance, j: int, status: Status, decision: Decision) -> str:
     evicted, moved = disturbance(question, decision)
+    others = _others(question, j, decision)
     if status == "FITS_NOW":
-        return f"FITS NOW: {pods_of(question, j, one='has', many='have')} room as it stands."
+        room = pods_of(question, j, one="has", many="have")
+        return f"FITS NOW: {room} room as it stands.{others}"
     pods = pods_of(question, j, one="fits", many="fit")
     least = "no plan disturbs less" if decision.least else "whether less is enough is open"
     parts = [f"{counted(evicted, 'pod')} evicted"] if evicted else []
     parts += [f"{counted(moved, 'pod')} moved"] if moved else []
-    return f"{status.replace('_', ' ')}: {pods} with {' and '.join(parts)}; {least}."
+    return f"{status.replace('_', ' ')}: {pods} with {' and '.join(parts)}; {least}.{others}"
+
+
+def _others(question: Instance, j: int, decision: Decision) -> str:
+    """Say why pods of a gang above its minimum wait where the minimum has a place."""
+    placement = decision.placement
+    if placement is None:
+        return ""
+    pending = pending_podsets(question, j)
+    rest = sum(podset.count - placement.placed(podset.index) for podset in pending)
+    if not rest:
+        return ""
+    rule, reason = first_reason(question, placement, j)
+    why = "" if rule == NOT_EXAMINED else f" ({rule}: {reason})"
+    who = "The other pod waits" if rest == 1 else f"The other {rest} pods wait"
+    return f" {who}{why}: for pods above minCount nobody is moved or evicted."

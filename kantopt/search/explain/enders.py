@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,19 +36,25 @@ class _Gain:
     nodes: Ints
 
 
-def enders(question: Instance, j: int, wanted: Mapping[int, int]) -> Candidates:
+def enders(
+    question: Instance, j: int, wanted: Mapping[int, int], lasting: Collection[int] = ()
+) -> Candidates:
     """Rank running jobs by what their end would do for a job.
 
     Counted are the pods of the job's hardest pod set that nodes hold once a job is gone, in the
-    best domain if they must share one; what else the rules ask is left to the trial.
+    best domain if they must share one; what else the rules ask is left to the trial. Jobs that are
+    ``lasting`` do not end.
     """
-    return _Ranking(question, j, wanted).candidates()
+    return _Ranking(question, j, wanted, lasting).candidates()
 
 
 class _Ranking:
-    def __init__(self, question: Instance, j: int, wanted: Mapping[int, int]) -> None:
+    def __init__(
+        self, question: Instance, j: int, wanted: Mapping[int, int], lasting: Collection[int]
+    ) -> None:
         self.question = question
         self.j = j
+        self.others = [x for x in question.jobs if x.index != j and x.index not in lasting]
         self.state = State(question)
         s = max(wanted, key=lambda s: (question.podsets[s].gpu_milli, wanted[s], -s))
         self.need = wanted[s]
@@ -71,8 +77,8 @@ class _Ranking:
 
     def candidates(self) -> Candidates:
         gains, single = [], []
-        for job in self.question.jobs:
-            if job.index == self.j or not self._running(job.index):
+        for job in self.others:
+            if not self._running(job.index):
                 continue
             gain, room = self._gain(job.index)
             near = self.apart or self._same_queue(job.index)

@@ -11,10 +11,13 @@ from kantopt.planning.explain.verdict import disturbance
 from kantopt.planning.steps import steps_of
 from kantopt.planning.words import counted, listed
 from kantopt.schema.explanation import RemedyKind
+from kantopt.schema.jobs import Job
 from kantopt.search.explain.enders import enders
 
 MOST_ENDS = 3
 """Jobs of which the end alone is enough that are listed."""
+_LASTING = ("ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController", "Node")
+"""Kinds of owners that keep as many pods as they want."""
 
 
 def as_planned(w: Workshop) -> Iterator[Ranked]:
@@ -71,9 +74,14 @@ def lift_limits(w: Workshop) -> Iterator[Ranked]:
 
 
 def wait_for_ends(w: Workshop) -> Iterator[Ranked]:
-    """Running jobs of which the end makes room: single ones, else a few together."""
+    """Running jobs of which the end makes room: single ones, else a few together.
+
+    Services are left out: nobody waits for them to end.
+    """
     listed = 0
-    candidates = enders(w.asked, w.j, w.wanted)
+    documents = w.question.documents(w.asked)
+    lasting = frozenset(x for x, job in enumerate(documents) if _is_service(job))
+    candidates = enders(w.asked, w.j, w.wanted, lasting)
     for x in candidates.single:
         if w.deadline.over() or listed == MOST_ENDS:
             return
@@ -91,6 +99,12 @@ def wait_for_ends(w: Workshop) -> Iterator[Ranked]:
             continue
         yield from _end(w, _needed(w, group))
         return
+
+
+def _is_service(job: Job) -> bool:
+    """Whether the pods of a job are started anew whenever they end."""
+    places = (place for podset in job.pod_sets for place in podset.assignments)
+    return job.daemon or any(pod.owner_kind in _LASTING for place in places for pod in place.pods)
 
 
 def _removing(w: Workshop, jobs: tuple[int, ...]) -> tuple[str, ...]:

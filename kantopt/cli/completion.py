@@ -64,11 +64,17 @@ def _begun(words: Iterable[str], incomplete: str) -> list[str]:
     return sorted({word for word in words if word.startswith(incomplete)})
 
 
+def _files(words: Iterable[str]) -> list[str]:
+    return [word for word in dict.fromkeys(words) if os.path.isfile(word)]
+
+
 def _listed(ctx: Any, what: str) -> Iterator[dict[str, str]]:
     """Names, and namespaces of jobs, in the documents of the files on the line."""
     # While an option is completed, arguments have not been taken in yet.
     words = map(str, (*(ctx.params.get("files") or ()), *ctx.args))
-    given = [word for word in dict.fromkeys(words) if os.path.isfile(word)]
+    # Of what stands behind the cursor only bash tells.
+    later = os.environ.get("COMP_WORDS", "").split()
+    given = _files(words) or _files(later)
     if not given or sum(os.path.getsize(path) for path in given) > _LARGEST:
         return
     from kantopt.planning.question import read_question

@@ -9,10 +9,9 @@ from kantopt.report.brief import mistyped_blocks, warnings_blocks
 from kantopt.report.history import history_blocks
 from kantopt.report.not_modelled import left_words, proviso
 from kantopt.report.size import Size, size_blocks
-from kantopt.report.terminal import plan_blocks
+from kantopt.report.terminal import plan_blocks, standing_line
 from kantopt.report.tiers import tier_label, tier_number
 from kantopt.report.units import plural
-from kantopt.report.verdict import line
 from kantopt.schema.certificate import Certificate, CertifiedTier
 from kantopt.schema.hints import UNOFFERED
 from kantopt.schema.model import Rule
@@ -33,7 +32,7 @@ def certificate_blocks(
     blocks: list[Block] = [_verdict(certificate), *mistyped, _subject(certificate)]
     blocks += size_blocks(size, wide=wide)
     if certificate.findings:
-        blocks.append(Listing("FINDINGS", tuple(map(line, certificate.findings)), "bad"))
+        blocks.append(Listing("FINDINGS", tuple(map(standing_line, certificate.findings)), "bad"))
     blocks += objectives_blocks(certificate, wide)
     blocks += history_blocks(certificate, wide=wide)
     blocks.append(_assumed(certificate))

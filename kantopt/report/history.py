@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kantopt.report.blocks import Block, Listing, Paragraph
+from kantopt.report.terminal import standing_line
 from kantopt.report.units import plural
-from kantopt.report.verdict import line
 from kantopt.schema.certificate import Certificate
 from kantopt.schema.history import Fate, History
 
@@ -33,7 +33,7 @@ def history_blocks(certificate: Certificate, *, wide: bool) -> list[Block]:
         blocks.append(Listing("CHANGED SINCE, and not by the choice of a node", tuple(lines)))
     if certificate.apart:
         text = "DONE BY A SCHEDULER, which may; an executor of a plan may not"
-        blocks.append(Listing(text, tuple(map(line, certificate.apart)), "warn"))
+        blocks.append(Listing(text, tuple(map(standing_line, certificate.apart)), "warn"))
     return blocks
 
 

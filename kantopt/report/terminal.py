@@ -17,6 +17,7 @@ from kantopt.report.plan_difference import difference_blocks
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.tiers import tier_label, tier_number
 from kantopt.report.units import duration, plural, size_bytes
+from kantopt.schema.hints import listed
 from kantopt.schema.plan import Eviction, Plan, Standing, Tier, Unplaced
 
 _NOWHERE: Mapping[str, str] = MappingProxyType({})
@@ -53,7 +54,8 @@ def plan_blocks(
     blocks += _schedule(plan, wide)
     blocks += () if many else _victims(plan.evictions)
     blocks += _cascade(plan, wide)
-    blocks += pending_table(plan.unplaced, None if wide else _FEW if many else MOST)
+    most = None if wide else _FEW if many else MOST
+    blocks += pending_table(plan.unplaced, most, plan.evictions)
     blocks += _last(plan, notes, wide)
     if sum(map(lines_of, blocks)) > _SCREEN:
         blocks += [Paragraph(""), quality(plan)]
@@ -74,7 +76,7 @@ def plan_sections(
     done += _schedule(plan, True)
     done += _victims(plan.evictions)
     done += _cascade(plan, True)
-    done += pending_table(plan.unplaced, None)
+    done += pending_table(plan.unplaced, None, plan.evictions)
     return worth, [*done, *_last(plan, (), True), *_since(plan)]
 
 
@@ -183,6 +185,15 @@ def _victims(evictions: Sequence[Eviction]) -> Iterator[Table]:
         )
 
 
+def _again(evictions: Sequence[Eviction]) -> str:
+    """Say that who is evicted waits afterwards: such pods are not among those that are pending."""
+    pods = sum(item.count for item in evictions)
+    jobs = list(dict.fromkeys(item.job for item in evictions))
+    of = f" of {len(jobs)} jobs" if len(jobs) > 1 else ""
+    waits = f"{plural(pods, 'evicted pod')}{of} {'waits' if pods == 1 else 'wait'} again"
+    return f"{waits}: {listed(jobs, 2)}" if pods else ""
+
+
 def _cascade(plan: Plan, wide: bool) -> Iterator[Block]:
     """What the victims would do once they are queued again."""
     if plan.cascade is None:
@@ -204,11 +215,14 @@ def _cascade(plan: Plan, wide: bool) -> Iterator[Block]:
         yield Paragraph("Queued again, the victims would push nobody out.", "dim")
 
 
-def pending_table(unplaced: Sequence[Unplaced], most: int | None) -> Iterator[Block]:
+def pending_table(
+    unplaced: Sequence[Unplaced], most: int | None, evictions: Sequence[Eviction] = ()
+) -> Iterator[Block]:
     """Lay out who waits and why; of many those of a priority with one reason are one row.
 
     How many pods each is short of is not told of many: the row counts them. A reason that is that
-    of the row above is not written out again, unless all is.
+    of the row above is not written out again, unless all is. Below stands who waits again as it is
+    evicted.
     """
     groups: dict[tuple[int, str, str], list[Unplaced]] = {}
     for item in sorted(unplaced, key=lambda item: -item.priority):
@@ -216,8 +230,7 @@ def pending_table(unplaced: Sequence[Unplaced], most: int | None) -> Iterator[Bl
         if most is not None and len(unplaced) > most + 1:
             reason, apart = _SHORT_OF.sub("", reason), ""
         groups.setdefault((item.priority, reason, apart), []).append(item)
-    if not groups:
-        return
+    below = [_again(evictions)]
     shown = list(groups.items())
     rest: list[Unplaced] = []
     if most is not None and len(shown) > most + 1:
@@ -235,30 +248,43 @@ def pending_table(unplaced: Sequence[Unplaced], most: int | None) -> Iterator[Bl
             )
         )
         above = told
-    yield Table("PENDING", ("JOB", "PRIORITY", "PODS", "WHY"), tuple(rows), frozenset({1}))
+    if rows:
+        yield Table("PENDING", ("JOB", "PRIORITY", "PODS", "WHY"), tuple(rows), frozenset({1}))
     if rest:
         rules = Counter(item.rule for item in rest)
         counts = ", ".join(f"{count} for {rule}" for rule, count in sorted(rules.items()))
         pods = plural(sum(item.pods for item in rest), "pod")
-        yield Paragraph(f"and {len(rest)} more ({pods}): {counts}", "dim")
+        below.insert(0, f"and {len(rest)} more ({pods}): {counts}")
+    if text := "; ".join(filter(None, below)):
+        yield Paragraph(text, "dim")
 
 
 _SHORT_OF = re.compile(r"(; |, )short of \d+( pods?)?$")
 """How reasons of one job to wait end."""
+_STANDING = 3
+"""Violations that stood before of which more than the number is said."""
 _CUT_SHORT = ("interrupted", "the time limit")
 """How warnings begin that say what ended the search."""
 
 
 def standing_blocks(items: Sequence[Standing], *, wide: bool) -> Iterator[Block]:
-    """Say what was wrong before: all of it if wide, else how much of it by rule."""
+    """Say what was wrong before: all of it if wide or little, else how much by rule, and where."""
     if not items:
         return
     title = "WRONG BEFORE, and not made worse"
     if not wide:
-        yield Listing(title, (f"{by_rule(items)} (-o wide lists them)",))
+        subjects = listed(list(dict.fromkeys(item.subject for item in items)), _STANDING)
+        counted = f"{by_rule(items)} (-o wide lists them): {subjects}"
+        few = len(items) <= _STANDING
+        yield Listing(title, tuple(map(standing_line, items)) if few else (counted,))
         return
     rows = tuple((item.rule, item.subject, item.message) for item in items)
     yield Table(title, ("RULE", "SUBJECT", "AMOUNT"), rows)
+
+
+def standing_line(item: Standing) -> str:
+    """Write a violation as ``rule: subject: amount of limit``."""
+    return f"{item.rule}: {item.subject}: {item.message}"
 
 
 def by_rule(items: Iterable[Standing]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, in_lines
 from kantopt.report.brief import MOST
-from kantopt.report.terminal import by_rule, standing_blocks
+from kantopt.report.terminal import by_rule, standing_blocks, standing_line
 from kantopt.report.units import plural
 from kantopt.schema.plan import Standing
 from kantopt.schema.reports import Verdict
@@ -16,12 +16,12 @@ def verdict_blocks(verdict: Verdict, *, wide: bool = False) -> list[Block]:
     """Lay out a verdict: one line per finding, then what was wrong before; of many only some."""
     blocks: list[Block] = [_headline(verdict)]
     if verdict.findings:
-        blocks.append(_listing("FINDINGS", verdict.findings, line, "bad", wide=wide))
+        blocks.append(_listing("FINDINGS", verdict.findings, standing_line, "bad", wide=wide))
     if verdict.could_be_spared:
         title = "EVICTED WITHOUT NEED, though legal"
         blocks.append(_listing(title, verdict.could_be_spared, _spared, "warn", wide=wide))
     if verdict.pre_existing and verdict.judged == "snapshot":
-        blocks.append(_listing("", verdict.pre_existing, line, wide=wide))
+        blocks.append(_listing("", verdict.pre_existing, standing_line, wide=wide))
     elif verdict.pre_existing:
         blocks += standing_blocks(verdict.pre_existing, wide=wide)
     if verdict.unchecked:
@@ -50,15 +50,10 @@ def _spared(item: Standing) -> str:
     return f"{item.subject} {item.message}"
 
 
-def line(finding: Standing) -> str:
-    """Write a finding as ``rule: subject: amount of limit``."""
-    return f"{finding.rule}: {finding.subject}: {finding.message}"
-
-
 def finding_lines(verdict: Verdict) -> str:
     """One line per finding; of a snapshot alone, per violation that stands."""
     items = verdict.pre_existing if verdict.judged == "snapshot" else verdict.findings
-    return in_lines(map(line, items))
+    return in_lines(map(standing_line, items))
 
 
 def _headline(verdict: Verdict) -> Paragraph:

@@ -16,9 +16,10 @@ from tests.cli.conftest import Cli, environment
 pytestmark = pytest.mark.usefixtures("files")
 
 
-def completed(*words: str) -> list[str]:
-    """Ask as bash does; the last word is the one that is being written."""
-    asked = {"_KANTOPT_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(("kantopt", *words))}
+def completed(*words: str, behind: tuple[str, ...] = ()) -> list[str]:
+    """Ask as bash does; the last word is being written, others may stand behind the cursor."""
+    line = " ".join(("kantopt", *words, *behind))
+    asked = {"_KANTOPT_COMPLETE": "complete_bash", "COMP_WORDS": line}
     code = "import sys; sys.argv = ['kantopt']; from kantopt.__main__ import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -46,6 +47,14 @@ def completed(*words: str) -> list[str]:
 )
 def test_words_are_completed(words: tuple[str, ...], found: set[str]) -> None:
     assert set(completed(*words)) == found
+
+
+def test_nodes_are_completed_from_files_behind_the_cursor() -> None:
+    assert set(completed("drain", "gpu-00", behind=("-f", "snap.yaml"))) == {
+        "gpu-001",
+        "gpu-002",
+        "gpu-003",
+    }
 
 
 def test_help_lists_options_in_groups_and_every_one_once(cli: Cli) -> None:

@@ -222,8 +222,33 @@ def test_warnings_and_what_was_wrong_before() -> None:
     standing = [{"rule": "capacity", "subject": "node n1", "message": "9 of 8 gpu"}] * 2
     plan = plan_of(warnings=["the solver was killed"], preExisting=standing)
     assert "  the solver was killed\n" in shown(plan)
-    assert "capacity 2 (-o wide lists them)" in shown(plan)
+    assert shown(plan).count("  capacity: node n1: 9 of 8 gpu\n") == 2
     assert shown(plan, wide=True).count("9 of 8 gpu") == 2
+    plan = plan_of(preExisting=standing * 2)
+    assert "  capacity 4 (-o wide lists them): node n1\n" in shown(plan)
+
+
+def test_who_is_evicted_is_said_to_wait_again() -> None:
+    """Such pods were running, so that they are not among those that stay pending."""
+    gone = [
+        {
+            "id": f"e{i}",
+            "job": f"a/{name}",
+            "podSet": "main",
+            "priority": 0,
+            "node": "n",
+            "count": k,
+        }
+        for i, (name, k) in enumerate((("x", 1), ("x", 2), ("y", 1)))
+    ]
+    waits = {"job": "a/w", "priority": 5, "pods": 2, "wanted": 2, "rule": "r", "message": "m"}
+    text = shown(plan_of(evictions=gone, unplaced=[waits]))
+    assert text.index("PENDING") < text.index("4 evicted pods of 2 jobs wait again: a/x, a/y\n")
+    assert "1 evicted pod waits again: a/x\n" in shown(plan_of(evictions=gone[:1]))
+    assert "again" not in shown(plan_of(unplaced=[waits]))
+    many = [{**waits, "job": f"a/w{i}", "priority": i} for i in range(30)]
+    text = shown(plan_of(evictions=gone, unplaced=many))
+    assert "more (50 pods): 25 for r; 4 evicted pods of 2 jobs wait again: a/x, a/y\n" in text
 
 
 def test_tiers_that_nothing_is_to_be_done_for_are_only_counted() -> None:

@@ -22,7 +22,6 @@ from kantopt.planning.wanted import jobs_called, no_such_job
 from kantopt.problem.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance
 from kantopt.problem.not_modelled import why_not_placed
-from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.dump import canonical_digest
@@ -159,7 +158,7 @@ def _pending(
         told = told.model_copy(update={"verdict": verdict, "plan": plan})
         yield told
     assert ladder is not None
-    if note := _against(instance, ladder.decision.placement):
+    if note := _against(instance, ladder):
         told = told.model_copy(update={"notes": (*told.notes, note)})
     fits = ladder.verdict.status in FITS
     if fits:
@@ -190,19 +189,21 @@ def _pending(
         yield told
 
 
-def _against(instance: Instance, placement: Placement | None) -> str:
-    """Say that a plan that places the job is no better by the model than to leave it pending."""
-    if placement is None:
+def _against(instance: Instance, ladder: Ladder) -> str:
+    """Say that by the model it is better to leave the job pending than to disturb others for it."""
+    placement = ladder.decision.placement
+    if placement is None or ladder.verdict.status == "FITS_NOW":
         return ""
-    tiers = tiers_of(instance)
-    before, after = (measure(instance, each, tiers) for each in (instance.current, placement))
-    worse = next((i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b), None)
-    if worse is None or after[worse] < before[worse]:
-        return ""
-    first = tiers[worse].name.replace("priority=", "").replace("milli-GPU", "GPUs")
-    return (
-        f"kantopt plan would not do this: in the model's order {first} comes before what it brings"
-    )
+    for tier in tiers_of(instance):
+        [before] = measure(instance, instance.current, (tier,))
+        [after] = measure(instance, placement, (tier,))
+        if after < before:
+            return ""
+        if after > before:
+            name = tier.name.replace("priority=", "").replace("milli-GPU", "GPUs")
+            order = f"in the model's order {name} comes before what it brings"
+            return f"kantopt plan would not do this: {order}"
+    return ""
 
 
 def _beside(told: Explanation, alone: Verdict, together: Together) -> Explanation:

@@ -12,11 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kantopt.clock import Deadline, elapsed
+from kantopt.errors import UsageError
 from kantopt.planning.options import Options
 from kantopt.planning.question import Import, Question, chosen_model, judging_model, question_of
 from kantopt.schema.base import Part
 from kantopt.schema.certificate import Certificate
 from kantopt.schema.dump import dump_data
+from kantopt.schema.duration import checked_limit, limit_seconds
 from kantopt.schema.explanation import Explanation
 from kantopt.schema.files import load_raw
 from kantopt.schema.plan import Plan
@@ -54,7 +56,7 @@ def read(*sources: Source | Question, gated: bool = False, pending: Sequence[str
 def plan(
     *sources: Source | Question,
     model: str | None = None,
-    time_limit: float = TEN_SECONDS,
+    time_limit: float | str = TEN_SECONDS,
     engine: str = "auto",
     require: Iterable[str] = (),
     seed: int = 0,
@@ -69,7 +71,7 @@ def plan(
     model
         Name of a shipped model, or path of one. Default: the one among the sources, else ``mixed``.
     time_limit
-        Seconds from now until the answer.
+        Seconds from now until the answer, or a duration as the command line takes it: ``10s``.
     engine
         ``fast``, ``exact`` or ``auto``.
     require
@@ -87,11 +89,11 @@ def plan(
     from kantopt.planning.plan import make_plan
     from kantopt.planning.wanted import required_jobs
 
+    deadline = _deadline(time_limit, deterministic=deterministic)
     question = read(*sources)
     chosen = chosen_model(question, model)
     required = required_jobs(question, require, chosen)
     settings = Options(engine=engine, seed=seed, require=required)  # type: ignore[arg-type]
-    deadline = _deadline(time_limit, deterministic=deterministic)
     return make_plan(question, chosen, settings, deadline).plan
 
 
@@ -106,7 +108,7 @@ def judge(*sources: Source | Question, model: str | None = None) -> Verdict:
 
 
 def certify(
-    *sources: Source | Question, model: str | None = None, time_limit: float = TEN_SECONDS
+    *sources: Source | Question, model: str | None = None, time_limit: float | str = TEN_SECONDS
 ) -> Certificate:
     """Judge how good a plan, or the placement as it stands, is: bounds, proofs, a better plan.
 
@@ -114,16 +116,17 @@ def certify(
     """
     from kantopt.planning.certify import certify as certified
 
+    deadline = _deadline(time_limit)
     question = read(*sources)
     chosen = judging_model(question, model)
-    return certified(question, chosen, Options(), _deadline(time_limit)).certificate
+    return certified(question, chosen, Options(), deadline).certificate
 
 
 def explain(
     *sources: Source | Question,
     job: str,
     model: str | None = None,
-    time_limit: float = TEN_SECONDS,
+    time_limit: float | str = TEN_SECONDS,
     what_if: Sequence[str] = (),
 ) -> Explanation:
     """Explain why a job is pending, or where it is, and what helps.
@@ -140,9 +143,9 @@ def explain(
     from kantopt.planning.explain.process import explain_apart
     from kantopt.planning.explain.run import find_job
 
+    deadline = _deadline(time_limit)
     question = read(*sources)
     name = find_job(question, job)
-    deadline = _deadline(time_limit)
     return explain_apart(question, chosen_model(question, model), name, deadline, what_if)
 
 
@@ -167,6 +170,11 @@ def _raws(source: Source | Question, number: int) -> list[RawDocument]:
     return load_raw([os.fspath(source)])
 
 
-def _deadline(seconds: float, *, deterministic: bool = False) -> Deadline:
+def _deadline(limit: float | str, *, deterministic: bool = False) -> Deadline:
     """Return a deadline that counts from now; the clock of a process began with it."""
+    try:
+        seconds = limit_seconds(limit) if isinstance(limit, str) else checked_limit(limit, limit)
+    except (TypeError, ValueError) as error:
+        text = str(error) if isinstance(error, ValueError) else f"found {limit!r}, expected seconds"
+        raise UsageError(f"time_limit: {text}") from None
     return Deadline(elapsed() + seconds, deterministic, whole=seconds)

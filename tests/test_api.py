@@ -40,14 +40,20 @@ def test_paths_data_and_documents_are_one() -> None:
     assert len({plan.metadata.plan_id for plan in plans}) == 1
 
 
-def test_the_page_on_python_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(QUICKSTART.parent.parent)
-    page = (QUICKSTART.parent.parent / "docs" / "python.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    code = code.replace("time_limit=10", "time_limit=20, deterministic=True", 1)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "NEVER" in done.stdout
+def test_the_page_on_python_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = QUICKSTART.parent.parent
+    monkeypatch.setenv("PYTHONPATH", str(root))
+    monkeypatch.chdir(tmp_path)
+    subprocess.run([sys.executable, "-m", "kantopt", "init", "--quiet"], check=True)
+    page = (root / "docs" / "python.md").read_text(encoding="utf-8")
+    example, large = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    for code, said in (
+        (example.replace("time_limit=10", "time_limit=20, deterministic=True", 1), "NEVER"),
+        (large.replace("(1000)", "(20)").replace("(100)", "(5)").replace("30s", "5s"), "Place "),
+    ):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert said in done.stdout
 
 
 def test_a_job_is_explained() -> None:
@@ -85,3 +91,17 @@ def test_importing_it_loads_nothing_heavy() -> None:
     code = f"import sys, kantopt; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_time_limit_is_seconds_or_a_duration_as_on_the_command_line() -> None:
+    plan = kantopt.plan(SNAPSHOT, JOBS, engine="fast", time_limit="20s", deterministic=True)
+    assert plan.summary.placed_pods
+
+
+@pytest.mark.parametrize("limit", ["ten seconds", "", 0, -1, "0s", float("nan"), None, [10]])
+def test_a_time_limit_that_is_none_is_named(limit: object) -> None:
+    for call in (kantopt.plan, kantopt.certify):
+        with pytest.raises(UsageError, match=r"time_limit: found .*, expected "):
+            call("nowhere.yaml", time_limit=limit)  # type: ignore[operator]
+    with pytest.raises(UsageError, match=r"time_limit: found .*, expected "):
+        kantopt.explain("nowhere.yaml", job="j", time_limit=limit)  # type: ignore[arg-type]

@@ -1,6 +1,5 @@
 """Options that several commands share, and how their values are read."""
 
-import re
 from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -9,6 +8,7 @@ import typer
 
 from kantopt.cli import completion
 from kantopt.cli.output import LogForm
+from kantopt.schema.duration import limit_seconds
 
 if TYPE_CHECKING:
     from kantopt.planning.question import Import
@@ -37,10 +37,6 @@ class Strategy(StrEnum):
     REVERSE_TRIM = "reverse-trim"
 
 
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-
-
 def parse_duration(text: str) -> float:
     """Read ``10s``, ``500ms``, ``2m``, ``1m30s``, ``2d`` or plain seconds; returns seconds.
 
@@ -49,16 +45,10 @@ def parse_duration(text: str) -> float:
     typer.BadParameter
         If it is no duration, or none above zero.
     """
-    text = text.strip()
-    if re.fullmatch(r"\d+(\.\d+)?", text):
-        seconds = float(text)
-    elif text and _PART.sub("", text) == "":
-        seconds = sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text))
-    else:
-        raise typer.BadParameter(f"found {text!r}, expected a duration such as 10s, 500ms or 2m")
-    if not 0 < seconds <= 10**7:
-        raise typer.BadParameter(f"found {text!r}, expected more than 0 seconds and less than 115d")
-    return seconds
+    try:
+        return limit_seconds(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def parse_size(text: str) -> int:

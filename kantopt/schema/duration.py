@@ -1,10 +1,11 @@
-"""Durations as Kubernetes writes them, read exactly: whole seconds."""
+"""Durations as Kubernetes writes them, read exactly: whole seconds; and time limits."""
 
 from __future__ import annotations
 
 import re
 
 _PART = re.compile(r"(\d{1,9})([dhms])")
+_LIMIT_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
 
@@ -19,3 +20,37 @@ def duration_seconds(text: str) -> int:
     if not text or _PART.sub("", text):
         raise ValueError("not a duration")
     return sum(int(number) * _SECONDS[unit] for number, unit in _PART.findall(text))
+
+
+def limit_seconds(text: str) -> float:
+    """Read a time limit: ``10s``, ``500ms``, ``2m``, ``1m30s``, ``2d`` or plain seconds.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or none above zero.
+    """
+    text = text.strip()
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        seconds = float(text)
+    elif text and not _LIMIT_PART.sub("", text):
+        parts = _LIMIT_PART.findall(text)
+        seconds = sum(
+            float(number) * ({"ms": 0.001}.get(unit) or _SECONDS[unit]) for number, unit in parts
+        )
+    else:
+        raise ValueError(f"found {text!r}, expected a duration such as 10s, 500ms or 2m")
+    return checked_limit(seconds, text)
+
+
+def checked_limit(seconds: float, shown: object) -> float:
+    """Return a time limit that can be kept.
+
+    Raises
+    ------
+    ValueError
+        If it is not above zero, or out of reach.
+    """
+    if not 0 < seconds <= 10**7:
+        raise ValueError(f"found {shown!r}, expected more than 0 seconds and less than 115d")
+    return seconds

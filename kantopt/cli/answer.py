@@ -1,10 +1,12 @@
 """The plan that a command answers with: written as asked, and its exit code."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kantopt.cli import options as opt
 from kantopt.cli.habits import Run
+from kantopt.cli.output import complain
 from kantopt.cli.shown import Shown, domains_read, size_read
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ def exit_code(plan: "Plan", result: "Result | None", *, detailed: bool) -> int:
     if plan.solver.status == "INFEASIBLE":
         return 4
     # A plan that is taken over places what is required: else it would have been searched for again.
-    lacking = result is not None and result.lacking
+    lacking = plan.solver.status == "UNKNOWN" or (result is not None and result.lacking)
     if lacking or any(goal.missed_by for goal in plan.goals):
         return 3
     if not detailed:
@@ -33,8 +35,14 @@ def exit_code(plan: "Plan", result: "Result | None", *, detailed: bool) -> int:
 def write_plan(
     plan: "Plan", result: "Result | None", question: "Question", run: Run, shown: Shown
 ) -> None:
-    """Write a plan as it was asked for; without a result it is that of the run before."""
+    """Write a plan as it was asked for; without a result it is that of the run before.
+
+    One of a run that had no time to look does not take the place of what is in a file.
+    """
     shown = shown.of(question)
+    if plan.solver.status == "UNKNOWN" and shown.path is not None and Path(shown.path).is_file():
+        complain("warning", [f"{shown.path}: left as it was: nothing was examined"], shown.log_form)
+        shown = replace(shown, path=None)
 
     def laid_out(form: opt.Form, to_file: bool) -> str:
         from kantopt.report.actions import action_lines

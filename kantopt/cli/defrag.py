@@ -102,10 +102,10 @@ def defrag(
 
     Needs no pending job. Nobody is evicted and nothing is bound unless asked for; only --goal fit
     binds the jobs that it makes room for. Verifies the plan and changes nothing itself. Exit
-    codes: 0 plan written and all goals reached, also where it is to do nothing, 3 a goal is missed,
-    4 with --require-goal it is provably out of reach (the plan is written all the same), 64 usage,
-    65 bad data or too old, 66 missing input, 73 cannot create, 74 write failed, 75 lock held, 129,
-    130 and 143 interrupted (the best plan is written).
+    codes: 0 plan written and all goals reached, also where it is to do nothing, 3 a goal is missed
+    or nothing examined in time, 4 with --require-goal it is provably out of reach (the plan is
+    written all the same), 64 usage, 65 bad data or too old, 66 missing input, 73 cannot create, 74
+    write failed, 75 lock held, 129, 130 and 143 interrupted (the best plan is written).
     """
     from kantopt.cli.endings import unless_hung_up
     from kantopt.cli.progress import Progress

@@ -89,10 +89,10 @@ def plan(
 
     Reads a cluster and pending jobs, writes what to do, in which order, and how good that
     provably is. Changes nothing itself. Exit codes: 0 plan written, also where time or memory ran
-    out, 3 a required job is not placed or a goal missed, 4 a required job provably has no place
-    (the plan is written all the same), 64 usage, 65 bad data or too old, 66 missing input, 73
-    cannot create, 74 write failed, 75 lock held, 129, 130 and 143 interrupted (the best plan is
-    written).
+    out, 3 a required job is not placed, a goal missed or nothing examined in time, 4 a required
+    job provably has no place (the plan is written all the same), 64 usage, 65 bad data or too old,
+    66 missing input, 73 cannot create, 74 write failed, 75 lock held, 129, 130 and 143 interrupted
+    (the best plan is written).
     """
     from kantopt.cli.endings import unless_hung_up
     from kantopt.cli.progress import Progress

@@ -28,9 +28,16 @@ def snapshot_ref(question: Question) -> SnapshotRef:
         name=metadata.name,
         captured_at=metadata.captured_at,
         nodes=len(question.snapshot.nodes),
+        running_pods=running_pods(question.snapshot),
         resource_version=metadata.resource_version,
         cluster_uid=metadata.cluster_uid,
     )
+
+
+def running_pods(snapshot: ClusterSnapshot) -> int:
+    """Count the pods that have a node."""
+    places = (podset.assignments for job in snapshot.jobs for podset in job.pod_sets)
+    return sum(place.count for each in places for place in each)
 
 
 def touched_nodes(steps: Iterable[PlanAction]) -> frozenset[str]:

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from kantopt.report.blocks import Paragraph
 from kantopt.report.losses import losses_line
 from kantopt.report.not_modelled import left_words, nothing_pending, proviso
-from kantopt.report.size import Size
 from kantopt.report.tiers import tier_label, tier_number
 from kantopt.report.units import percent, plural, size_bytes
 from kantopt.schema.plan import Plan
 
 
-def headline(plan: Plan, size: Size | None) -> Iterator[Paragraph]:
+def headline(plan: Plan) -> Iterator[Paragraph]:
     """Say what a plan does, how good it is, and what it was made for, by what."""
     summary = plan.summary
     parts = []
@@ -27,6 +26,8 @@ def headline(plan: Plan, size: Size | None) -> Iterator[Paragraph]:
         memory = plan.timing.memory_bytes if plan.timing is not None else 0
         live = f" ({size_bytes(memory)} live)" if memory else ""
         parts.append(f"move {plural(summary.moved_pods, 'pod')}{live}{aside}")
+    if plan.solver.status == "UNKNOWN":
+        parts = parts or ["nothing was examined"]
     why = nothing_pending(plan) if not plan.goals else ""
     todo = ", ".join(parts) if parts else f"nothing to do{why and f': {why}'}"
     left = ""
@@ -42,7 +43,7 @@ def headline(plan: Plan, size: Size | None) -> Iterator[Paragraph]:
         which = "the goal" if len(plan.goals) == 1 else f"{missed} of {len(plan.goals)} goals"
         left += f"; {which} {'is' if missed == 1 else 'are'} missed"
     yield Paragraph(f"{todo[0].upper()}{todo[1:]}{left}.", "title")
-    yield from _disturbs(plan, size)
+    yield from _disturbs(plan)
     yield quality(plan)
     yield from losses_line(plan)
     snapshot = plan.metadata.snapshot
@@ -59,13 +60,14 @@ def headline(plan: Plan, size: Size | None) -> Iterator[Paragraph]:
     yield Paragraph(f"{text}{found[plan.solver.found_by]}.", "dim")
 
 
-def _disturbs(plan: Plan, size: Size | None) -> Iterator[Paragraph]:
+def _disturbs(plan: Plan) -> Iterator[Paragraph]:
     """Say that a plan disturbs much, and what would limit it."""
     pods = plan.summary.evicted_pods + plan.summary.moved_pods
-    if size is None or pods < _MUCH or pods < _SHARE * size.running_pods:
+    running = plan.metadata.snapshot.running_pods
+    if not running or pods < _MUCH or pods < _SHARE * running:
         return
-    text = f"Disturbs {pods} of {plural(size.running_pods, 'running pod')}"
-    share = percent(pods, size.running_pods)
+    text = f"Disturbs {pods} of {plural(running, 'running pod')}"
+    share = percent(pods, running)
     yield Paragraph(f"{text} ({share}): --max-moves and --max-evictions limit that.", "warn")
 
 
@@ -77,7 +79,8 @@ def quality(plan: Plan) -> Paragraph:
     """Say how good the plan is: proved, or which objective is open first, and by how much."""
     status, left = plan.solver.status, left_words(plan)
     if status == "UNKNOWN":
-        return Paragraph(f"UNKNOWN: the run ended before anything was examined{left}.", "warn")
+        text = f"UNKNOWN: the run ended before it looked at what could be done{left}."
+        return Paragraph(text, "warn")
     if status == "INFEASIBLE":
         closed = all(tier.status == "OPTIMAL" for tier in plan.objectives)
         rest = "no plan does better by the others" if closed else "this is a plan for the others"

@@ -47,19 +47,33 @@ def plan_blocks(
     notes
         Which of the plan's warnings are of reading: a line for all of them is enough.
     """
-    actions = list(wide_actions_table(plan) if wide else actions_table(plan))
-    many = len(actions) > 1 or (not wide and len(plan.unplaced) > MOST)
-    worth = _worth(plan, size, notes, wide, _FEW if many else _TIERS)
-    blocks = [*worth, *(overview(plan, domains, level) if many else ()), *actions]
-    blocks += _schedule(plan, wide)
-    blocks += () if many else _victims(plan.evictions)
-    blocks += _cascade(plan, wide)
-    most = None if wide else _FEW if many else MOST
-    blocks += pending_table(plan.unplaced, most, plan.evictions)
-    blocks += _last(plan, notes, wide)
+    blocks = _whole(plan, size, notes, wide)
+    if not wide and sum(map(lines_of, blocks)) > _TALL:
+        blocks = _cut(plan, size, notes, domains, level)
     if sum(map(lines_of, blocks)) > _SCREEN:
         blocks += [Paragraph(""), quality(plan)]
     return [*blocks, *_since(plan)]
+
+
+def _whole(plan: Plan, size: Size | None, notes: Collection[str], wide: bool) -> list[Block]:
+    """Lay out every action; wide, all there is to say of each."""
+    blocks = _worth(plan, size, notes, wide, _TIERS)
+    blocks += wide_actions_table(plan) if wide else actions_table(plan, None)
+    blocks += [*_schedule(plan, wide), *_victims(plan.evictions), *_cascade(plan, wide)]
+    blocks += pending_table(plan.unplaced, None if wide else MOST, plan.evictions)
+    return blocks + _last(plan, notes, wide)
+
+
+def _cut(
+    plan: Plan, size: Size | None, notes: Collection[str], domains: Mapping[str, str], level: str
+) -> list[Block]:
+    """Lay out the ten actions that matter most, and how many pods there are of each kind."""
+    blocks = _worth(plan, size, notes, False, _FEW)
+    # Of evictions, which matter most, the actions say whom they are for.
+    blocks += [*overview(plan, domains, level), *actions_table(plan), *_schedule(plan, False)]
+    blocks += _cascade(plan, False)
+    blocks += pending_table(plan.unplaced, _FEW, plan.evictions)
+    return blocks + _last(plan, notes, False)
 
 
 def plan_sections(
@@ -84,7 +98,7 @@ def _worth(
     plan: Plan, size: Size | None, notes: Collection[str], wide: bool, most: int
 ) -> list[Block]:
     """What a plan does in a sentence, and how good that is."""
-    blocks: list[Block] = [*headline(plan, size)]
+    blocks: list[Block] = [*headline(plan)]
     blocks += [*mistyped_blocks(plan.warnings), *size_blocks(size, wide=wide)]
     # Cut short, a plan may be far from what was asked for: said before what it is.
     blocks += warnings_blocks(plan.warnings, notes, wide=wide) if _is_cut(plan) else ()
@@ -113,8 +127,9 @@ _IDLE = 4
 """Fewer idle tiers than this are not worth a line that says so."""
 _TIERS = 16
 """Objectives that are shown where there is not much else."""
-_SCREEN = 24
-"""Lines that a terminal shows at least; of a longer answer the verdict stands at the end too."""
+_SCREEN, _TALL = 24, 48
+"""Lines that a terminal shows at least: of a longer answer the verdict stands at the end too; and
+those of a tall one: of what is longer still only what matters most is told."""
 
 
 def _tiers(tiers: Sequence[Tier], wide: bool, most: int) -> Iterator[Block]:

@@ -31,6 +31,7 @@ class SnapshotRef(Part):
     name: str = Field(default="", description="name of the snapshot")
     captured_at: str | None = Field(default=None, description="moment of the snapshot")
     nodes: Count | None = Field(default=None, description="how many nodes it has")
+    running_pods: Count | None = Field(default=None, description="how many pods run on them")
     resource_version: str = Field(default="", description="version of the list it was read from")
     cluster_uid: str = Field(default="", description="uid of the cluster, as the snapshot has it")
 

@@ -292,7 +292,7 @@ def test_a_run_that_had_no_time_to_look_leaves_the_last_plan(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kantopt.planning.run.SMALL", 0.0)  # as if judging took its time
-    assert cli(*PLAN, *KEPT, "--time-limit", "1ms").code == 0
+    assert cli(*PLAN, *KEPT, "--time-limit", "1ms").code == 3
     assert json.loads(Path("last.json").read_text())["solver"]["status"] == "UNKNOWN"
     cli(*PLAN, *KEPT)
     kept = Path("last.json").read_bytes()
@@ -318,3 +318,17 @@ def test_a_plan_of_another_make_is_replaced(cli: Cli, old: str, new: str) -> Non
     assert done.code == 0
     assert "warning: the last plan cannot be used" in done.err
     assert Path("last.json").read_text() == whole
+
+
+def test_a_run_that_had_no_time_to_look_leaves_the_plan_in_its_file(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("plan", "snap.yaml", "jobs.yaml", "-O", "plan.json")
+    assert cli(*asked).code == 0
+    kept = Path("plan.json").read_bytes()
+    monkeypatch.setattr("kantopt.planning.run.SMALL", 0.0)  # as if judging took its time
+    done = cli(*asked, "--time-limit", "1ms")
+    assert Path("plan.json").read_bytes() == kept
+    assert done.code == 3
+    assert "plan.json: left as it was: nothing was examined" in done.err
+    assert done.out.startswith("Nothing was examined; ")

@@ -113,13 +113,34 @@ def test_the_verdict_stands_last_as_well_as_first_where_it_would_scroll_away() -
     assert sum(line.startswith("OPTIMAL: ") for line in short) == 1
 
 
-def test_a_plan_that_disturbs_much_says_so_and_what_would_limit_it() -> None:
+@pytest.mark.parametrize(
+    ("running", "said"),
+    [
+        (1000, "Disturbs 800 of 1000 running pods (80.00%): --max-moves and --max-evictions"),
+        (100_000, "FEASIBLE: "),
+    ],
+)
+def test_a_plan_that_disturbs_much_says_so_wherever_it_is_shown(running: int, said: str) -> None:
     plan = plan_of(**large())
-    size = Size(nodes=800, jobs=2100, running_pods=1000, pending_pods=2200)
-    said = "Disturbs 800 of 1000 running pods (80.00%): --max-moves and --max-evictions limit that."
-    assert shown(plan, size=size)[1] == said
-    many = Size(nodes=800, jobs=2100, running_pods=100_000, pending_pods=2200)
-    assert not any(line.startswith("Disturbs") for line in shown(plan, size=many))
+    ref = plan.metadata.snapshot.model_copy(update={"running_pods": running})
+    metadata = plan.metadata.model_copy(update={"snapshot": ref})
+    assert shown(plan.model_copy(update={"metadata": metadata}))[1].startswith(said)
+
+
+def test_all_actions_and_victims_are_shown_as_long_as_a_tall_terminal_has_room() -> None:
+    plan = large()
+    for kind in ("evictions", "moves", "assignments"):
+        plan[kind] = plan[kind][:6]
+    ids = [item["id"] for item in (*plan["evictions"], *plan["moves"])]
+    plan["waves"] = [
+        {"id": 1, "actions": ids},
+        {"id": 2, "after": [1], "actions": [f"b{i}" for i in range(6)]},
+    ]
+    plan |= {"objectives": [], "unplaced": [], "warnings": [], "preExisting": []}
+    lines = shown(plan_of(**plan))
+    assert sum(line.split()[1:2] in (["evict"], ["move"], ["bind"]) for line in lines) == 18
+    assert "EVICTED" in lines
+    assert len(lines) <= 48
 
 
 def test_a_move_says_whose_room_it_makes() -> None:

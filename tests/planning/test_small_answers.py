@@ -13,10 +13,11 @@ from tests.questions import model, question
 
 
 @pytest.mark.parametrize("engine", ["fast", "exact", "auto"])
-def test_a_queue_above_its_quota_exchanges_a_pod_for_one_of_a_more_important_job(
-    engine: str,
+@pytest.mark.parametrize(("quota", "placed"), [(2, ["default/new"]), (1, [])])
+def test_a_queue_above_its_quota_exchanges_a_pod_for_a_more_important_one_that_is_within_it(
+    engine: str, quota: int, placed: list[str]
 ) -> None:
-    queues = [{"name": "q", "resources": [{"name": "cpu", "nominalQuota": 0}]}]
+    queues = [{"name": "q", "resources": [{"name": "cpu", "nominalQuota": quota}]}]
     asked = question(
         [node("n", 4)],
         [job("old", 3, "n", queueName="q")],
@@ -24,8 +25,10 @@ def test_a_queue_above_its_quota_exchanges_a_pod_for_one_of_a_more_important_job
         queues=queues,
     )
     result = planned(asked, model(*PODS_FIRST), engine=engine)
-    assert [item.job for item in result.plan.assignments] == ["default/new"]
-    assert result.plan.solver.status == ("FEASIBLE" if engine == "fast" else "OPTIMAL")
+    assert [item.job for item in result.plan.assignments] == placed
+    assert [item.job for item in result.plan.evictions] == ["default/old"] * len(placed)
+    expected = "FEASIBLE" if engine == "fast" and placed else "OPTIMAL"
+    assert result.plan.solver.status == expected
     assert result.plan.warnings == ()
 
 

@@ -49,7 +49,7 @@ def moved(name: str, count: int = 1, owner: str = "", **more: Any) -> dict[str, 
 
 
 def said(plan: Plan) -> str | None:
-    lines = [block.text for block in headline(plan, None) if "GPU time lost" in block.text]
+    lines = [block.text for block in headline(plan) if "GPU time lost" in block.text]
     assert len(lines) <= 1
     return lines[0] if lines else None
 

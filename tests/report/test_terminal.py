@@ -248,7 +248,7 @@ def test_who_is_evicted_is_said_to_wait_again() -> None:
     assert "again" not in shown(plan_of(unplaced=[waits]))
     many = [{**waits, "job": f"a/w{i}", "priority": i} for i in range(30)]
     text = shown(plan_of(evictions=gone, unplaced=many))
-    assert "more (50 pods): 25 for r; 4 evicted pods of 2 jobs wait again: a/x, a/y\n" in text
+    assert "more (40 pods): 20 for r; 4 evicted pods of 2 jobs wait again: a/x, a/y\n" in text
 
 
 def test_tiers_that_nothing_is_to_be_done_for_are_only_counted() -> None:

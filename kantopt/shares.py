@@ -11,6 +11,10 @@ from __future__ import annotations
 
 WRITING_PLAN = 0.06
 """Seconds that writing takes of the smallest plan, and leaving."""
+WRITING_ACTION = 0.0005
+"""The same for each pod that may be bound: for it, and for one that gives way."""
+NAMING_A_VICTIM, NAMING_VICTIMS = 0.01, 5.0
+"""Judgings of a plan that take as long as to say for whom a victim goes, and many victims."""
 LEAST = 0.15
 """Seconds that a small question is looked at, though the time be up: rather late than nothing."""
 ONE_STRATEGY = 1.5

@@ -114,8 +114,13 @@ class Run:
         )
 
     def _reserve(self) -> float:
-        judgings = SLOTS if any(t.metric is Metric.FRAGMENT_RATE for t in self.tiers) else 5
-        return min(shares.WRITING_PLAN + judgings * self.judging, 0.5 * self.deadline.remaining())
+        slots = any(t.metric is Metric.FRAGMENT_RATE for t in self.tiers)
+        judgings = float(SLOTS if slots else 5)
+        waiting = sum(podset.count for podset in self.instance.podsets if not podset.running)
+        if waiting and self.instance.model.limits.evictions != 0:
+            judgings += min(shares.NAMING_VICTIMS, shares.NAMING_A_VICTIM * waiting)
+        kept = shares.WRITING_PLAN + judgings * self.judging + shares.WRITING_ACTION * waiting
+        return min(kept, 0.5 * self.deadline.remaining())
 
     @property
     def looking_back(self) -> Deadline:

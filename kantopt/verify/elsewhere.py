@@ -23,7 +23,8 @@ MOST_STEPS = 3
 """Spots that are tried for pods in a region, at most, as a multiple of their number."""
 MOST_PODS = 300
 """Pods for which other places are looked for, at most."""
-_REST = tuple(rule for rule in Rule if rule not in (Rule.PRIORITY, Rule.REQUIRED))
+_OF_PLACES = (Rule.TOPOLOGY, Rule.SLICES, Rule.ANTI_AFFINITY, Rule.SPREAD, Rule.AFFINITY)
+"""Rules that pods which stay where they are may break because others go elsewhere."""
 
 
 class Elsewhere:
@@ -175,8 +176,8 @@ class _Ways:
         placement = _changed(self.base, arrive)
         if not self._room(self.step.after, placement, STATE_RULES):
             return None
-        if not self.back:
-            return None if check(self.instance, placement, _REST) else placement
+        if not self.back:  # as many come and go as before: all other rules see no difference
+            return None if check(self.instance, placement, _OF_PLACES) else placement
         placement = self._with_more_back(placement)
         faults = check(self.instance, placement)
         return None if any(fault.rule != Rule.REQUIRED for fault in faults) else placement

@@ -222,6 +222,7 @@ class Preemptors:
         """Whether some pods would find another place if a job had none."""
         without = self.step.after.replace({s: {} for s, _, _ in self._bound(other)})
         step = Step(self.step.instance, self.step.before, without)
+        step.loads = self.step.loads.between(self.step.after, without)
         return Elsewhere(step).place(pods, {}, EACH) is not None
 
     def _has_place(self, room: _Room, job: Job, back: Pods) -> bool:

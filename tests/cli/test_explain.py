@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -213,11 +212,16 @@ def test_what_came_to_its_end_had_processor_enough(
 def test_a_signal_ends_it_with_what_is_known(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int
 ) -> None:
-    monkeypatch.setattr(process, "explain", _slow)
-    sender = threading.Timer(2.0, os.kill, (os.getpid(), number))
-    sender.start()
+    """The signal comes once the nodes have been told, however long that takes."""
+
+    def signalled(*arguments: object) -> Iterator[Explanation]:
+        told = _slow(*arguments)
+        yield next(told)
+        os.kill(os.getppid(), number)
+        yield from told
+
+    monkeypatch.setattr(process, "explain", signalled)
     done = ask(cli, "snap.yaml", "huge.yaml", "huge", "--time-limit", "50s")
-    sender.join()
     assert done.code == code
     assert f"interrupted by {number.name}: this is what was known" in done.out
     assert "1/3 nodes are available" in done.out

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 WRITING_PLAN = 0.06
 """Seconds that writing takes of the smallest plan, and leaving."""
-WRITING_ACTION = 0.0005
-"""The same for each pod that may be bound: for it, and for one that gives way."""
+FEW_ACTIONS, WRITING_ACTION = 200, 0.0005
+"""Pods that may be bound in a small plan; the same for each more, and for one that gives way."""
 NAMING_A_VICTIM, NAMING_VICTIMS = 0.01, 5.0
 """Judgings of a plan that take as long as to say for whom a victim goes, and many victims."""
 LEAST = 0.15

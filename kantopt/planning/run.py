@@ -119,7 +119,8 @@ class Run:
         waiting = sum(podset.count for podset in self.instance.podsets if not podset.running)
         if waiting and self.instance.model.limits.evictions != 0:
             judgings += min(shares.NAMING_VICTIMS, shares.NAMING_A_VICTIM * waiting)
-        kept = shares.WRITING_PLAN + judgings * self.judging + shares.WRITING_ACTION * waiting
+        kept = shares.WRITING_PLAN + judgings * self.judging
+        kept += shares.WRITING_ACTION * max(0, waiting - shares.FEW_ACTIONS)
         return min(kept, 0.5 * self.deadline.remaining())
 
     @property

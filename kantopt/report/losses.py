@@ -12,8 +12,6 @@ from kantopt.schema.gpus import gpu_milli_asked
 from kantopt.schema.jobs import Job, PodSet
 from kantopt.schema.plan import Eviction, Move, Plan
 
-SERVICES = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"})
-"""Kinds of owners whose pods serve and never get done: they have no work to lose."""
 _LOST = "lost_gpu_seconds"
 
 
@@ -42,7 +40,7 @@ def losses_of(plan: Plan) -> Losses:
             found.unknown += item.count
             continue
         milli, age = gpu_milli_asked(podset), _age(plan, job, podset)
-        services = sum(pod.owner_kind in SERVICES for pod in item.pods)
+        services = sum(pod.serves for pod in item.pods)
         others = item.count - services
         found.services += services
         if not milli:

@@ -155,6 +155,11 @@ class PreferredPods(Part):
     )
 
 
+_SERVING = frozenset(
+    {"Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Node"}
+)
+
+
 class PodRef(Part):
     """A pod by name; identity for the consumers of a plan."""
 
@@ -171,6 +176,11 @@ class PodRef(Part):
         default="", description="kind of the controller that makes it anew; empty: none is known"
     )
     owner_uid: str = Field(default="", description="uid of that controller")
+
+    @property
+    def serves(self) -> bool:
+        """Whether its owner keeps so many pods at all times: it never gets done, nor loses work."""
+        return self.owner_kind in _SERVING
 
 
 class Assignment(Part):

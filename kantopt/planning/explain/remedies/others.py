@@ -16,8 +16,6 @@ from kantopt.search.explain.enders import enders
 
 MOST_ENDS = 3
 """Jobs of which the end alone is enough that are listed."""
-_LASTING = ("ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController", "Node")
-"""Kinds of owners that keep as many pods as they want."""
 
 
 def as_planned(w: Workshop) -> Iterator[Ranked]:
@@ -104,7 +102,7 @@ def wait_for_ends(w: Workshop) -> Iterator[Ranked]:
 def _is_service(job: Job) -> bool:
     """Whether the pods of a job are started anew whenever they end."""
     places = (place for podset in job.pod_sets for place in podset.assignments)
-    return job.daemon or any(pod.owner_kind in _LASTING for place in places for pod in place.pods)
+    return job.daemon or any(pod.serves for place in places for pod in place.pods)
 
 
 def _removing(w: Workshop, jobs: tuple[int, ...]) -> tuple[str, ...]:

@@ -54,6 +54,8 @@ NEIGHBOURHOOD = 0.25
 """Seconds for one neighbourhood."""
 SHARE_OF_PROXIMITY, MOST_PROXIMITY = 0.2, 3.0
 """For coming nearer to the last plan, after all others; and seconds of that at most."""
+NEARER_THERE = 0.5
+"""Of that, for the nodes where the plans differ; the rest is for the whole question."""
 DISRUPTION = 0.5
 """For one tier of disruption while others wait, and of that for its bound."""
 

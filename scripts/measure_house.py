@@ -5,6 +5,7 @@ python scripts/measure_house.py
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -54,6 +55,26 @@ def modules(pattern: re.Pattern[str]) -> list[str]:
     ]
 
 
+def users() -> dict[str, set[str]]:
+    """Return for each module of the package those that import it or a name of it."""
+    paths = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
+    found: dict[str, set[str]] = {name: set() for name in paths}
+    for name, path in paths.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            asked: list[str] = []
+            if isinstance(node, ast.ImportFrom) and node.module:
+                asked = [node.module, *(f"{node.module}.{each.name}" for each in node.names)]
+            elif isinstance(node, ast.Import):
+                asked = [each.name for each in node.names]
+            for each in asked:
+                if each in found:
+                    found[each].add(name)
+    return found
+
+
 def lines() -> int:
     """Count the lines of the package, empty ones and comments included."""
     return sum(len(path.read_text("utf-8").splitlines()) for path in PACKAGE.rglob("*.py"))
@@ -92,6 +113,9 @@ def main() -> int:
     print(f"files that cut the clock: {len(cutting)} ({', '.join(cutting)})")
     print(f"functions between plan and CP-SAT: {len(way)} in {len(files)} files")
     print("".join(f"  {step}\n" for step in way), end="")
+    by_module = users()
+    single = [name for name, others in by_module.items() if len(others) == 1]
+    print(f"modules: {len(by_module)}, of these imported by exactly one other: {len(single)}")
     print(f"lines of the package: {lines()}")
     return 0
 

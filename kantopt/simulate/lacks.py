@@ -9,8 +9,8 @@ import numpy as np
 from kantopt.schema.model import Rule
 from kantopt.search.fill import room_for
 from kantopt.search.gangs import Placer, Want
-from kantopt.search.shapes import Ints
-from kantopt.simulate.rooms import Rooms
+from kantopt.search.shapes import Ints, Mask
+from kantopt.search.state import State, rooms
 
 Lack = Literal["quota", "size", "room", "closeness"]
 """Its quota is used up; it is larger than what is free where it may be; its pods do not fit, though
@@ -24,7 +24,7 @@ class Lacks:
         self._placer = placer
         self._state = placer.state
         self._instance = placer.state.instance
-        self._rooms = Rooms(placer.state)
+        self._rooms = _Rooms(placer.state)
         self._free: tuple[int, Ints] | None = None
 
     def seen(self, j: int) -> Lack | None:
@@ -117,3 +117,39 @@ class Lacks:
             for want in wants
             if want.least and self._state.neighbours.concern(want.s)
         )
+
+
+class _Rooms:
+    """Pods that each node holds, by shape; renewed only for nodes that changed."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._most: dict[int, int] = {}
+        for podset in state.instance.podsets:
+            shape = state.shape[podset.index].index
+            self._most[shape] = max(self._most.get(shape, 1), podset.count)
+        self._known: dict[int, Ints] = {}
+        self._seen: dict[int, int] = {}
+
+    def of(self, s: int) -> Ints:
+        """Pods like those of a pod set that each node holds, open or not, as far as capacity goes.
+
+        At most as many as the largest pod set of this shape has. Not to be changed.
+        """
+        state = self._state
+        shape = state.shape[s]
+        end = len(state.touched)
+        known = self._known.get(shape.index)
+        if known is None:
+            known = rooms(state, shape, self._most[shape.index])
+            self._known[shape.index] = known
+        elif (seen := self._seen[shape.index]) < end:
+            changed = set(state.touched[seen:end])
+            nodes = np.fromiter(sorted(changed), dtype=np.int64, count=len(changed))
+            known[nodes] = rooms(state, shape, self._most[shape.index], nodes)
+        self._seen[shape.index] = end
+        return known
+
+    def on(self, s: int, mask: Mask) -> Ints:
+        """Return the same on some nodes, 0 elsewhere."""
+        return np.where(mask, self.of(s), 0)

@@ -139,11 +139,6 @@ class Profile:
         until = np.append(times[bad], NEVER * 2 - 1)[np.searchsorted(bad, np.arange(len(times)))]
         yield from times[until >= times + length].tolist()
 
-    def free_now(self) -> Ints:
-        """What is free now on each node, as the state has it."""
-        now: Ints = self._free[self._rows[0]]
-        return now
-
     @contextmanager
     def imagined(self, begin: int, end: int) -> Iterator[None]:
         """Put what is free all the time from begin to end in the place of what is free now."""

@@ -15,10 +15,10 @@ from kantopt.schema import jobs as docs
 from kantopt.schema.duration import duration_seconds
 from kantopt.schema.features import FEATURES
 from kantopt.schema.model import Model
+from kantopt.schema.replicas import replica, spans_of
 from kantopt.schema.snapshot import ClusterSnapshot
-from kantopt.schema.trace import Trace
+from kantopt.schema.trace import Trace, TraceJob
 from kantopt.simulate.history import JobRecord
-from kantopt.simulate.scaled import over_time
 
 SECOND = 1000
 """Milliseconds."""
@@ -102,7 +102,7 @@ def build_world(
     """
     assumed = model.assume
     first = considered((*snapshot.jobs, *pending), model.pending, assumed)
-    coming = [each for job in trace.jobs for each in over_time(job)]
+    coming = [each for job in trace.jobs for each in _over_time(job)]
     why = [why_not_placed(job, assumed) for job, _ in coming]
     known = [job for (job, _), reason in zip(coming, why, strict=True) if not reason]
     plain = tuple(_plain(job) for job in (*first, *known))
@@ -241,3 +241,23 @@ def _endings(numbers: Mapping[str, int], trace: Trace) -> list[tuple[int, int]]:
 def fresh(world: World) -> list[JobRecord]:
     """Return records of all jobs of the trace, to be written on."""
     return [replace(record) for record in world.records]
+
+
+def _over_time(job: TraceJob) -> list[tuple[TraceJob, int | None]]:
+    """Return the jobs that a job of a trace stands for, in order of coming, and when each leaves.
+
+    Moments are in seconds since the start of the trace; ``None``: it leaves once it is done. Its
+    duration is no longer than the time until then, for which it would run if it never waited.
+    """
+    if job.replicas is None:
+        return [(job, None)]
+    arrival, found = duration_seconds(job.arrival), []
+    for number, (begin, end) in enumerate(spans_of(job)):
+        most = {"arrival": f"{arrival + begin}s", "scale": ()}
+        if end is not None:
+            most["duration"] = f"{min(duration_seconds(job.duration), end - begin)}s"
+            if job.estimate is not None:
+                most["estimate"] = f"{min(duration_seconds(job.estimate), end - begin)}s"
+        leaves = None if end is None else arrival + end
+        found.append((replica(job, number).model_copy(update=most), leaves))
+    return found

@@ -188,11 +188,6 @@ class Step:
         return tuple(sum(spots.values()) if spots else 0 for spots in self.after.podsets)
 
     @cached_property
-    def placed_before(self) -> tuple[int, ...]:
-        """Pods placed before; indexed by pod set."""
-        return tuple(sum(spots.values()) if spots else 0 for spots in self.before.podsets)
-
-    @cached_property
     def started(self) -> tuple[Job, ...]:
         """Jobs of which pending pods are bound, the most important first."""
         podsets = self.instance.podsets

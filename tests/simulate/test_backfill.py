@@ -105,8 +105,9 @@ class Watched(Reservations):
         for j in floor.waiting:
             if (found := self.reserved(j)) is not None:
                 self.promises.setdefault(j, []).append(found.begin)
-        assert self._profile is not None
-        assert (self._profile.free_now() == floor.cluster.state.free).all()
+        profile = self._profile
+        assert profile is not None
+        assert (profile._free[profile._rows[0]] == floor.cluster.state.free).all()
 
 
 def watched(cluster: World, asked: Policy, depth: int) -> tuple[Watched, Simulator]:

@@ -11,10 +11,11 @@ from kantopt.cp.relaxed.kept_room import add_kept_room
 from kantopt.cp.relaxed.kinds import JobKind, Kinds, PodKind
 from kantopt.cp.relaxed.receiving import HALVES, arrival_weights
 from kantopt.cp.relaxed.rows import Row, rows_of
-from kantopt.cp.relaxed.standing import standing_excess
 from kantopt.cp.variables import Terms, weighted, within
+from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import TopologyNeed
+from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 from kantopt.verify.closeness import CLOSENESS
@@ -40,7 +41,7 @@ class Relaxation:
         self.cp = CpModel()
         self.close = [tier for tier in tiers if tier.metric in CLOSENESS]
         """Tiers of how far gangs are spread."""
-        self.excess = standing_excess(instance, self.close)
+        self.excess = _standing_excess(instance, self.close)
         """Of jobs with pods that cannot move what they stand for in these tiers now."""
         self.needs: dict[int, list[TopologyNeed]] = {}
         """Wishes of each job to be close."""
@@ -257,3 +258,19 @@ class Relaxation:
             pods = self.kinds.pods
             arriving = weighted([(self.placed(pods[k]), w) for k, w in weights.items()])
             self.cp.add(weighted(leaving) >= arriving)
+
+
+def _standing_excess(instance: Instance, tiers: Sequence[Tier]) -> dict[int, tuple[int, ...]]:
+    """Return for jobs with pods that cannot move what these use beyond the fewest regions.
+
+    One entry for each of some tiers about closeness; jobs with nothing beyond are left out.
+    """
+    if not tiers:
+        return {}
+    moves = freedom_of(instance).moves
+    stuck = Placement(
+        tuple({} if moves[podset.index] else podset.current for podset in instance.podsets)
+    )
+    by_tier = [CLOSENESS[tier.metric](tier, instance, stuck) for tier in tiers]
+    jobs = sorted({j for excess in by_tier for j, beyond in excess.items() if beyond})
+    return {j: tuple(excess[j] for excess in by_tier) for j in jobs}

@@ -19,6 +19,7 @@ from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import changes_tier
 from kantopt.problem.wanted import by_node, wanted_of
 from kantopt.search.engine.desk import Desk
+from kantopt.shares import NEARER_THERE
 
 MOST_NODES = 96
 """Most nodes of one solve; a question that has no more is solved as a whole as well."""
@@ -42,21 +43,21 @@ def nearest(desk: Desk, deadline: Deadline) -> None:
     if len(nodes) > MOST_NODES:
         nodes = set(rng.sample(sorted(nodes), MOST_NODES))
     everywhere = {node.index for node in desk.instance.nodes}
-    _solve(desk, i, nodes, deadline.share(0.5))
+    _solve(desk, i, nodes, deadline.remaining() * NEARER_THERE)
     if len(everywhere) <= MOST_NODES and not desk.done():
-        values = desk.incumbent.values
-        if values[i] > desk.incumbent.floor(i) and _solve(desk, i, everywhere, deadline):
+        values, seconds = desk.incumbent.values, deadline.remaining()
+        if values[i] > desk.incumbent.floor(i) and _solve(desk, i, everywhere, seconds):
             desk.proved(i, desk.incumbent.values[i], values[:i], "cp-sat")
     desk.looked_at["proximity"] = desk.incumbent.values
 
 
-def _solve(desk: Desk, i: int, nodes: set[int], deadline: Deadline) -> bool:
+def _solve(desk: Desk, i: int, nodes: set[int], seconds: float) -> bool:
     """Minimise one tier over what can be on some nodes, all others held; say whether that is it."""
     now, values = desk.incumbent.placement, desk.incumbent.values
     model = PlacementModel(desk.instance, around=Around(now, frozenset(nodes)))
     floors = (*values[:i], desk.incumbent.floor(i), *values[i + 1 :])
     work, seed = desk.budget.work, desk.budget.seed
-    effort = Effort(deadline.remaining(), seed)
+    effort = Effort(seconds, seed)
     if work is not None:
         effort = Effort(NEVER, seed, work * _MORE_WORK)
     found, closed = descend(model, desk.tiers, now, values, floors, effort, linearization=2)

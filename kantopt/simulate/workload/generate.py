@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from kantopt.errors import UsageError
 from kantopt.schema.base import API_VERSION, Metadata
@@ -14,7 +15,6 @@ from kantopt.schema.trace import Outage, Trace, TraceJob
 from kantopt.simulate.workload.acme import Profile
 from kantopt.simulate.workload.arrivals import Arrivals, draw_arrivals
 from kantopt.simulate.workload.cluster import Gpus
-from kantopt.simulate.workload.estimates import draw_estimate
 from kantopt.simulate.workload.inference import draw_service, mean_work
 from kantopt.simulate.workload.outages import draw_outages
 from kantopt.simulate.workload.sizes import Sizes
@@ -178,7 +178,7 @@ def _named(
             priority = ranks.choices(values, [weight for _, weight in asked.priorities])[0]
             priority = max(values) if job.service else priority
         if asked.estimate_factor:
-            estimate = f"{draw_estimate(length, asked.estimate_factor, estimates)}s"
+            estimate = f"{_estimate(length, asked.estimate_factor, estimates)}s"
         found.append(
             TraceJob(
                 name=f"{'serve' if job.service else 'train'}-{i:0{width}d}",
@@ -239,3 +239,13 @@ def _notes(
             f"and failure and of {asked.mttr:g} s until repair"
         )
     return tuple(notes)
+
+
+def _estimate(seconds: int, factor: float, rng: random.Random) -> int:
+    """Draw what a user says how long a job runs, in whole seconds: the f-model.
+
+    Mu'alem and Feitelson, *Utilization, Predictability, Workloads, and User Runtime Estimates in
+    Scheduling the IBM SP2 with Backfilling*, IEEE Transactions on Parallel and Distributed Systems
+    12(6), 2001: an estimate lies anywhere from the run time r to (f + 1) r; with f = 0 it is exact.
+    """
+    return ceil(seconds * (1 + factor * rng.random()))

@@ -82,3 +82,9 @@ class BadDataError(KantoptError):
 
     def __reduce__(self) -> tuple[type[BadDataError], tuple[list[Problem]]]:
         return type(self), (self.problems,)  # told apart, it is made of its problems again
+
+
+def said_of(error: OSError | ValueError) -> str:
+    """Return what the system says is wrong with a file, as part of a message."""
+    text = error.strerror if isinstance(error, OSError) else None
+    return (text or str(error)).lower()

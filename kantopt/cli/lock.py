@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from kantopt.clock import rfc3339
-from kantopt.errors import CannotCreateError, LockHeldError
+from kantopt.errors import CannotCreateError, LockHeldError, said_of
 
 _LOOKS = 3
 _LOOK_SECONDS = 0.02
@@ -46,7 +46,7 @@ def lock_held(path: str, now: datetime) -> Iterator[None]:
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except (OSError, ValueError) as error:
-        raise CannotCreateError(f"{path}: cannot be opened: {_reason(error)}") from None
+        raise CannotCreateError(f"{path}: cannot be opened: {said_of(error)}") from None
     # A solver that outlives this process for a moment must not go on holding the lock.
     os.register_at_fork(after_in_child=lambda: _close(descriptor, path))
     try:
@@ -55,7 +55,7 @@ def lock_held(path: str, now: datetime) -> Iterator[None]:
         except BlockingIOError:
             raise LockHeldError(f"{path}: locked by {_holder(descriptor)}") from None
         except OSError as error:
-            raise CannotCreateError(f"{path}: cannot be locked: {_reason(error)}") from None
+            raise CannotCreateError(f"{path}: cannot be locked: {said_of(error)}") from None
         who = {"pid": os.getpid(), "host": socket.gethostname(), "since": rfc3339(now)}
         with contextlib.suppress(OSError):  # a full disk: who holds it is not said, no more
             _write(descriptor, f"{json.dumps(who)}\n")
@@ -101,8 +101,3 @@ def _runs(pid: int) -> bool:
     except OSError:
         return True  # somebody else's
     return True
-
-
-def _reason(error: OSError | ValueError) -> str:
-    text = error.strerror if isinstance(error, OSError) else None
-    return (text or str(error)).lower()

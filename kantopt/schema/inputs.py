@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import IO
 from weakref import WeakSet
 
-from kantopt.errors import BadDataError, MissingInputError, Problem, UsageError
+from kantopt.errors import BadDataError, MissingInputError, Problem, UsageError, said_of
 
 MAX_BYTES = 2 * 1024**3
 """Most of one input, as it is and unpacked."""
@@ -70,7 +70,7 @@ def read_bytes(path: str) -> bytes:
 
                 data = _awaited(opened, label)
     except (OSError, ValueError) as error:
-        raise MissingInputError(f"{label}: cannot be read: {_reason(error)}") from None
+        raise MissingInputError(f"{label}: cannot be read: {said_of(error)}") from None
     check_size(data, label)
     return data
 
@@ -134,8 +134,3 @@ def _from_stdin(label: str) -> bytes:
         return sys.stdin.buffer.read(MAX_BYTES + 1)
     # Not through its buffer: a thread that waits there holds a lock that the end of Python needs.
     return _awaited(lambda: descriptor, label)
-
-
-def _reason(error: OSError | ValueError) -> str:
-    text = error.strerror if isinstance(error, OSError) else None
-    return (text or str(error)).lower()

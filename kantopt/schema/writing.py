@@ -8,7 +8,7 @@ import os
 import stat
 import tempfile
 
-from kantopt.errors import CannotCreateError, WriteError
+from kantopt.errors import CannotCreateError, WriteError, said_of
 
 _PREFIX = ".kantopt-"
 _OLD_SECONDS = 3600
@@ -39,8 +39,8 @@ def write_atomic(path: str, data: bytes) -> None:
             descriptor, temporary = tempfile.mkstemp(prefix=_PREFIX, dir=folder)
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno in _FAILED_DISK:
-            raise WriteError(f"{path}: writing failed: {_reason(error)}") from None
-        raise CannotCreateError(f"{path}: cannot be written: {_reason(error)}") from None
+            raise WriteError(f"{path}: writing failed: {said_of(error)}") from None
+        raise CannotCreateError(f"{path}: cannot be written: {said_of(error)}") from None
     try:
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -50,12 +50,12 @@ def write_atomic(path: str, data: bytes) -> None:
                     os.fchmod(file.fileno(), mode)
                     os.fsync(file.fileno())
         except OSError as error:
-            raise WriteError(f"{path}: writing failed: {_reason(error)}") from None
+            raise WriteError(f"{path}: writing failed: {said_of(error)}") from None
         try:
             if temporary is not None:
                 os.replace(temporary, target)
         except OSError as error:
-            raise CannotCreateError(f"{path}: cannot be written: {_reason(error)}") from None
+            raise CannotCreateError(f"{path}: cannot be written: {said_of(error)}") from None
     except BaseException:
         if temporary is not None:
             with contextlib.suppress(OSError):
@@ -94,8 +94,3 @@ def _mode(path: str) -> int | None:
     if not os.access(path, os.W_OK):
         raise CannotCreateError(f"{path}: cannot be written: permission denied")
     return stat.S_IMODE(status.st_mode)
-
-
-def _reason(error: OSError | ValueError) -> str:
-    text = error.strerror if isinstance(error, OSError) else None
-    return (text or str(error)).lower()

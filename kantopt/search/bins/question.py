@@ -15,7 +15,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Metric, Rule
+from kantopt.schema.model import Rule
 from kantopt.search.bins.choosing import chosen
 from kantopt.search.bins.contents import SpentError, Work, by_size, nearly_full
 from kantopt.search.bins.leaving import left_out
@@ -23,6 +23,7 @@ from kantopt.search.bins.packing import Filled, pack
 from kantopt.search.shapes import Ints
 from kantopt.verify.step import Loads
 from kantopt.verify.weight import weight
+from kantopt.verify.witness.shares import counts_pods
 
 MOST_KINDS = MOST_NODES = 256
 """Most kinds of pods, and most nodes, that are looked at."""
@@ -135,7 +136,7 @@ def question(instance: Instance, tiers: Sequence[Tier]) -> Question | None:
     devices, there is room for all, or there is too much of everything.
     """
     small = len(instance.nodes) <= MOST_NODES and instance.on(Rule.CAPACITY)
-    if not small or not all(_counts_pods(tier) for tier in tiers):
+    if not small or not all(counts_pods(tier) for tier in tiers):
         return None
     kinds: dict[tuple[int, int, Amounts], list[int]] = {}
     for podset in sorted(instance.podsets, key=lambda podset: not podset.running):
@@ -171,10 +172,6 @@ def question(instance: Instance, tiers: Sequence[Tier]) -> Question | None:
         rooms=np.array([[room[r] for r in limited] for room in rooms], dtype=np.int64),
         nodes=tuple(tuple(nodes) for nodes in rooms.values()),
     )
-
-
-def _counts_pods(tier: Tier) -> bool:
-    return tier.metric is Metric.UNPLACED and not tier.surplus and tier.unit != "jobs"
 
 
 def _tier_of(instance: Instance, podset: PodSet, tiers: Sequence[Tier]) -> int | None:

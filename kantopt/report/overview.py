@@ -12,7 +12,7 @@ from kantopt.schema.natural import natural
 from kantopt.schema.plan import Binding, Move, Plan
 
 _KINDS = ("bound", "evicted", "moved", "pending")
-_PRIORITIES, _NAMESPACES, _DOMAINS = 4, 3, 3
+_PRIORITIES, _NAMESPACES, _DOMAINS = 3, 3, 3
 """Rows of each kind that are shown."""
 Pods = Counter[str]
 

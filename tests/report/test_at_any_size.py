@@ -19,7 +19,7 @@ from kantopt.schema.plan import Move, Plan, Standing
 from kantopt.schema.reports import Verdict
 from tests.report.test_terminal import TIER, plan_of
 
-LINES = 61
+LINES = 60
 
 
 def shown(plan: Plan, **options: Any) -> list[str]:

@@ -11,6 +11,8 @@ from kantopt.schema.hints import UNOFFERED
 
 MOST = 10
 """Rows that a table shows of many; -o wide has all."""
+_WIDE = 100
+"""Columns of a terminal."""
 _HEADS = 3
 """Notes of several that are told by how they begin."""
 _HEAD = 72
@@ -69,9 +71,17 @@ def _head(note: str) -> str:
 
 
 def lines_of(block: Block) -> int:
-    """Count the lines of a block where nothing is wrapped, an empty one above a title included."""
+    """Estimate the lines of a block on a terminal, an empty one above a title included.
+
+    Rows of a table that is wider than :data:`_WIDE` are taken to wrap once.
+    """
     if isinstance(block, Paragraph):
-        return 1
+        return _wrapped(block.text)
     if isinstance(block, Table):
-        return 3 + len(block.rows)
-    return len(block.lines) + (2 if block.title else 1)
+        widths = (max(map(len, cells)) for cells in zip(block.columns, *block.rows, strict=True))
+        return 3 + len(block.rows) * (1 if sum(widths) + 2 * len(block.columns) <= _WIDE else 2)
+    return sum(map(_wrapped, block.lines)) + (2 if block.title else 1)
+
+
+def _wrapped(text: str) -> int:
+    return max(1, -(-len(text) // _WIDE))

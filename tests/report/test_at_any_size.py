@@ -17,7 +17,7 @@ from kantopt.report.verdict import verdict_blocks
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.plan import Move, Plan, Standing
 from kantopt.schema.reports import Verdict
-from tests.report.test_terminal import TIER, plan_of
+from tests.report.test_terminal import STRANDED, TIER, plan_of
 
 LINES = 60
 
@@ -98,6 +98,15 @@ def test_a_plan_of_any_size_fits_a_screen() -> None:
     wide = shown(plan, wide=True, **options)
     assert sum(1 for line in wide if " m399 " in line) == 1
     assert sum(1 for line in wide if "wait-" in line) == 900
+
+
+def test_rows_that_wrap_on_a_terminal_count_twice() -> None:
+    plan = large()
+    plan |= {key: [] for key in ("evictions", "assignments", "unplaced", "warnings", "preExisting")}
+    plan |= {"moves": plan["moves"][:28], "objectives": [{**STRANDED, "before": 9}] * 3}
+    plan["waves"] = [{"id": 1, "actions": [item["id"] for item in plan["moves"]]}]
+    blocks = plan_blocks(plan_of(**plan))
+    assert len(render(blocks, Screen(width=100)).splitlines()) <= LINES
 
 
 def test_waves_that_are_waited_for_are_counted() -> None:

@@ -9,8 +9,11 @@ from kantopt.cp.model import PlacementModel
 from kantopt.cp.solve import Budget, solve_tiers
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import Tier
+from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.search.engine.incumbent import Incumbent
+from kantopt.verify.metrics import measure
+from kantopt.verify.rules import check
+from tests.oracle import Value, best
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +43,20 @@ def solved(
         closed=lambda tier, bound, locks: bounds.append(bound),
     )
     return Solved(None if best.missing else best.placement, tuple(bounds), infeasible)
+
+
+def agrees(instance: Instance, said: str) -> Value | None:
+    """Insist that the search finds and proves what brute force finds; return that.
+
+    ``None`` if a required job has no place, of which both must say so.
+    """
+    tiers = tiers_of(instance)
+    expected, _ = best(instance)
+    outcome = solved(instance, tiers)
+    assert outcome.infeasible == (expected is None), said
+    if expected is not None:
+        assert outcome.placement is not None, said
+        assert not check(instance, outcome.placement), said
+        assert measure(instance, outcome.placement, tiers) == expected, said
+        assert outcome.bounds == expected, said
+    return expected

@@ -33,15 +33,27 @@ def exit_code(plan: "Plan", result: "Result | None", *, detailed: bool) -> int:
 
 
 def write_plan(
-    plan: "Plan", result: "Result | None", question: "Question", run: Run, shown: Shown
+    plan: "Plan",
+    result: "Result | None",
+    question: "Question",
+    run: Run,
+    shown: Shown,
+    *,
+    interrupted: bool,
 ) -> None:
     """Write a plan as it was asked for; without a result it is that of the run before.
 
-    One of a run that had no time to look does not take the place of what is in a file.
+    One without a step, of a run that had no time to look or was interrupted before it had found
+    any, does not take the place of what is in a file: such a run does not end with 0.
     """
     shown = shown.of(question)
-    if plan.solver.status == "UNKNOWN" and shown.path is not None and Path(shown.path).is_file():
-        complain("warning", [f"{shown.path}: left as it was: nothing was examined"], shown.log_form)
+    status = plan.solver.status
+    empty = status == "UNKNOWN" or (
+        interrupted and status == "FEASIBLE" and not plan.summary.changes
+    )
+    if empty and shown.path is not None and Path(shown.path).is_file():
+        what = "examined" if status == "UNKNOWN" else "found yet"
+        complain("warning", [f"{shown.path}: left as it was: nothing was {what}"], shown.log_form)
         shown = replace(shown, path=None)
 
     def laid_out(form: opt.Form, to_file: bool) -> str:

@@ -172,7 +172,7 @@ def defrag(
         run.phases = progress.phases()
         complain("warning", [] if quiet else pace.vain(plan), log_format)
         with unless_hung_up(stop):
-            write_plan(plan, result, question, run, shown)
+            write_plan(plan, result, question, run, shown, interrupted=stop.signal is not None)
         beyond = bool(wanted.beyond)
         code = exit_code(plan, result, detailed=detailed_exitcode)
         if require_goal and (beyond or impossible(plan)):

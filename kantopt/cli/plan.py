@@ -191,7 +191,7 @@ def plan(
         run.phases = progress.phases()
         complain("warning", [] if quiet else pace.vain(answer), log_format)
         with unless_hung_up(stop):
-            write_plan(answer, result, question, run, shown)
+            write_plan(answer, result, question, run, shown, interrupted=stop.signal is not None)
         code = exit_code(answer, result, detailed=detailed_exitcode)
         run.finish(answer, question, code if stop.signal is None else 128 + stop.signal)
     return code if stop.signal is None else 128 + stop.signal

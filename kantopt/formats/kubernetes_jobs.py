@@ -127,7 +127,8 @@ class JobsReader:
             for pod in pods:
                 name = pod.priority_class
                 if name and pod.priority is None and self._priorities.value(name) is None:
-                    text = f"pods whose priority class {name} is not in the input have none"
+                    given = self._priorities.of(pod)
+                    text = f"pods whose priority class {name} is not in the input count as {given}"
                     self._notes.add(text, pod.full_name)
             if len({self._priorities.of(pod) for pod in pods}) > 1:
                 text = "gangs of pods of several priorities are given the highest"

@@ -89,6 +89,10 @@ class KueueQueues:
     def into(self, pod: Pod) -> Pod:
         """Keep a pod that waits to the nodes of what its queue may give it, as Kueue will."""
         rows = None if pod.node else self._rows.get(self.of(pod))
+        if rows is not None and (lacks := self._uncovered(pod, rows)):
+            what = f"{', '.join(lacks)} in {rows.name}"
+            text = f"pods whose queue has no quota of what they ask for, as Kueue refuses: {what}"
+            self._notes.add(text, pod.full_name)
         for group in () if rows is None else rows.groups:
             if _asks(pod, group):
                 chosen = self._choice(pod, group)
@@ -97,6 +101,11 @@ class KueueQueues:
                     text = "pods that several flavors of their queue suit, or none, take any"
                     self._notes.add(text, pod.full_name)
         return pod
+
+    def _uncovered(self, pod: Pod, rows: _Rows) -> list[str]:
+        """Resources, but pods, that a pod asks for and its queue has no quota of."""
+        covered = {"pods", *rows.by_resource()}
+        return [r for r, amount in pod.shape["requests"].items() if amount and r not in covered]
 
     def _choice(self, pod: Pod, group: Mapping[str, object]) -> list[str]:
         return [name for name in group if self._flavors.get(name).suits(pod)]

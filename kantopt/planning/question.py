@@ -165,7 +165,9 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     if any(job.replicas is not None for job in snapshot.jobs):
         snapshot = snapshot.model_copy(update={"jobs": replicated(snapshot.jobs)})
     lists = [doc for _, doc in pairs if isinstance(doc, JobList)]
-    notes = (*notes, *doubts(snapshot, lists, None if read is None else read.pending.jobs))
+    # What is doubtful comes first: of many notes only the first are told in a line.
+    doubtful = doubts(snapshot, lists, None if read is None else read.pending.jobs)
+    notes = (*doubtful, *notes)
     pending += replicated(job for listed in lists for job in listed.jobs)
     if plan is not None:
         known = {(job.namespace, job.name) for job in (*snapshot.jobs, *pending)}

@@ -26,10 +26,9 @@ def headline(plan: Plan) -> Iterator[Paragraph]:
         memory = plan.timing.memory_bytes if plan.timing is not None else 0
         live = f" ({size_bytes(memory)} live)" if memory else ""
         parts.append(f"move {plural(summary.moved_pods, 'pod')}{live}{aside}")
-    if plan.solver.status == "UNKNOWN":
-        parts = parts or ["nothing was examined"]
     why = nothing_pending(plan) if not plan.goals else ""
-    todo = ", ".join(parts) if parts else f"nothing to do{why and f': {why}'}"
+    nothing = _NOTHING.get(plan.solver.status, "nothing to do")
+    todo = ", ".join(parts) if parts else f"{nothing}{why and f': {why}'}"
     left = ""
     if summary.leftover_pods:
         pods, jobs = plural(summary.leftover_pods, "pod"), plural(summary.leftover_jobs, "job")
@@ -58,6 +57,10 @@ def headline(plan: Plan) -> Iterator[Paragraph]:
     }
     text = f"{name}{moment}, model {model}, engine {plan.solver.engine}"
     yield Paragraph(f"{text}{found[plan.solver.found_by]}.", "dim")
+
+
+_NOTHING = {"UNKNOWN": "nothing was examined", "FEASIBLE": "nothing was found to do"}
+"""Of a plan without a step that is not proved, by its status."""
 
 
 def _disturbs(plan: Plan) -> Iterator[Paragraph]:

@@ -17,6 +17,7 @@ from kantopt.report.plan_difference import difference_blocks
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.tiers import tier_label, tier_number
 from kantopt.report.units import duration, plural, size_bytes
+from kantopt.schema.actions import actions_of
 from kantopt.schema.hints import listed
 from kantopt.schema.plan import Eviction, Plan, Standing, Tier, Unplaced
 
@@ -47,8 +48,10 @@ def plan_blocks(
     notes
         Which of the plan's warnings are of reading: a line for all of them is enough.
     """
-    blocks = _whole(plan, size, notes, wide)
-    if not wide and sum(map(lines_of, blocks)) > _TALL:
+    acting = {(step.job, step.pod_set) for step in actions_of(plan).values()}
+    cut = not wide and len(acting) > _TALL
+    blocks = [] if cut else _whole(plan, size, notes, wide)
+    if cut or (not wide and sum(map(lines_of, blocks)) > _TALL):
         blocks = _cut(plan, size, notes, domains, level)
     if sum(map(lines_of, blocks)) > _SCREEN:
         blocks += [Paragraph(""), quality(plan)]

@@ -6,13 +6,10 @@ import random
 
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
-from kantopt.problem.tiers import tiers_of
 from kantopt.schema.zone import Zone
-from kantopt.verify.metrics import measure
-from kantopt.verify.rules import check
 from tests.generate import random_documents
 from tests.oracle import best
-from tests.solved import solved
+from tests.solved import agrees
 
 
 def zoned(seed: int, *, apart: bool = True) -> Instance:
@@ -29,15 +26,6 @@ def test_search_proves_what_brute_force_finds() -> None:
     mattered = 0
     for seed in range(200, 250):
         instance = zoned(seed)
-        tiers = tiers_of(instance)
-        expected, _ = best(instance)
-        outcome = solved(instance, tiers)
-        assert outcome.infeasible == (expected is None), f"seed {seed}"
+        expected = agrees(instance, f"seed {seed}")
         mattered += best(zoned(seed, apart=False))[0] != expected
-        if expected is None:
-            continue
-        assert outcome.placement is not None
-        assert not check(instance, outcome.placement), f"seed {seed}"
-        assert measure(instance, outcome.placement, tiers) == expected, f"seed {seed}"
-        assert outcome.bounds == expected, f"seed {seed}"
     assert mattered >= 10

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kantopt.planning import plan as planning
 from kantopt.planning.messages import Failed
 from kantopt.planning.solver_process import SolverProcess
 from tests.cli.conftest import JOBS, SNAPSHOT, Cli
@@ -332,3 +335,24 @@ def test_a_run_that_had_no_time_to_look_leaves_the_plan_in_its_file(
     assert done.code == 3
     assert "plan.json: left as it was: nothing was examined" in done.err
     assert done.out.startswith("Nothing was examined; ")
+
+
+def test_a_run_that_is_interrupted_before_it_has_found_a_step_leaves_the_plan_in_its_file(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli("plan", "snap.yaml", "jobs.yaml", "-O", "plan.json").code == 0
+    kept = Path("plan.json").read_bytes()
+    real = planning.make_plan
+
+    def nothing_yet(*args: Any, **more: Any) -> planning.Result:
+        made = real(*args, **more)
+        args[3].stop.signal = signal.SIGINT
+        solver = made.plan.solver.model_copy(update={"status": "FEASIBLE"})
+        return replace(made, plan=made.plan.model_copy(update={"solver": solver}))
+
+    monkeypatch.setattr("kantopt.planning.plan.make_plan", nothing_yet)
+    done = cli("plan", "snap.yaml", "-O", "plan.json")  # nothing is to be done
+    assert done.code == 130
+    assert Path("plan.json").read_bytes() == kept
+    assert "plan.json: left as it was: nothing was found yet" in done.err
+    assert done.out.startswith("Nothing was found to do"), "that is no verdict"

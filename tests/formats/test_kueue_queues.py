@@ -13,7 +13,7 @@ from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Import, question_of
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument
-from tests.formats.cluster_objects import Object, job, node, noted, read, thing
+from tests.formats.cluster_objects import Object, job, node, noted, pod, read, thing
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
 GPU = "nvidia.com/gpu"
@@ -229,3 +229,12 @@ def test_a_group_of_some_pod_sets_only_is_told(third: Told) -> None:
     imported = read(node("a"), roles(wish, wish, third), levels=["x/rack"])
     assert imported.pending.jobs[0].topology_request is None
     assert "(default/w)" in noted(imported, "podSetGroupName")
+
+
+def test_a_pod_that_asks_for_what_its_queue_has_no_quota_of_is_told() -> None:
+    """Kueue finds the resource unavailable in the ClusterQueue, and admits no such workload."""
+    local = thing(KUEUE, "LocalQueue", "lq", clusterQueue="cq")
+    labels = {"kueue.x-k8s.io/queue-name": "lq"}
+    waiting = pod("p", labels=labels, requests={GPU: "1", "cpu": "1"})
+    found = read(node("n"), queue("cq", only={"nominalQuota": 8}), local, waiting)
+    assert "as Kueue refuses: cpu in cq" in noted(found, "no quota of")

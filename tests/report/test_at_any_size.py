@@ -179,7 +179,7 @@ def test_a_move_says_whose_room_it_makes() -> None:
 def test_notes_on_what_was_read_are_one_line_unless_all_is_asked_for() -> None:
     notes = [
         "5 pods stay: 4 of daemons",
-        "pods whose priority class prodd is not in the input have none: 2 (team/llm-0, ...)",
+        "pods whose priority class prodd is not in the input count as 0: 2 (team/llm-0, ...)",
         f"memory: 64 of {'long-' * 9}name is 64 without a unit for bytes, perhaps 64Gi is meant",
         "x",
     ]
@@ -188,7 +188,7 @@ def test_notes_on_what_was_read_are_one_line_unless_all_is_asked_for() -> None:
     assert "  the solver was killed" in lines
     said = (
         "  4 notes on what was read (all with -o wide): 5 pods stay: 4 of daemons; "
-        "pods whose priority class prodd is not in the input have none: 2; "
+        "pods whose priority class prodd is not in the input count as 0: 2; "
         f"memory: 64 of {'long-' * 9}name is 64 ...; and 1 more"
     )
     assert said in lines

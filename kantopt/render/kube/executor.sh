@@ -235,15 +235,19 @@ nodes_once() {
 
 node_line() { printf '%s\n' "$nodes" | awk -F "$TAB" -v n="$1" '$1 == n { print; exit }'; }
 
-mark_once() { # node, cordon or uncordon: only if nobody has changed the node since it was looked at
+# Node, and cordon or uncordon it, or close it for good: only if nobody has changed the node since it
+# was looked at. What is closed for good bears no mark of ours, and so is not opened again.
+mark_once() {
   nodes_once || return 1
   line=$(node_line "$1")
   [ -n "$line" ] || return 0
   version=$(printf '%s\n' "$line" | cut -f 3)
   shut=$(printf '%s\n' "$line" | cut -f 4)
   mark=$(printf '%s\n' "$line" | cut -f 5)
-  if [ "$2" = cordon ]; then
-    if [ -n "$shut" ]; then return 0; fi
+  if [ "$2" != uncordon ] && [ -n "$shut" ]; then return 0; fi
+  if [ "$2" = close ]; then
+    body="{\"metadata\":{\"resourceVersion\":\"$version\"},\"spec\":{\"unschedulable\":true}}"
+  elif [ "$2" = cordon ]; then
     body="{\"metadata\":{\"resourceVersion\":\"$version\",\"annotations\":{\"kantopt/cordoned-by\":\"$PLAN\"}},\"spec\":{\"unschedulable\":true}}"
   else
     if [ "$mark" != "$PLAN" ]; then return 0; fi
@@ -343,6 +347,12 @@ undo_what_was_left() { # cordons of a run that was killed
   for node in $left; do cordoned="$cordoned $node"; done
   say "An earlier run left nodes cordoned:$cordoned"
   uncordon "$cordoned" || refuse "they stay cordoned"
+}
+
+close_drained() { # nodes that the plan empties
+  for node in $DRAINED; do
+    patiently mark_once "$node" close || stop "node $node cannot be cordoned: $error"
+  done
 }
 
 check_plan() {
@@ -462,6 +472,7 @@ main() {
   trap 'stop "told to end by a signal"' HUP INT TERM
   undo_what_was_left
   check_plan
+  close_drained
   waves
   wave=''
   if [ -n "$dry" ]; then

@@ -51,6 +51,7 @@ def script_of(plan: Plan, fates: Fates, requests: list[Request]) -> str:
         f"CLUSTER={word(plan.metadata.snapshot.cluster_uid)}",
         f"CAPTURED={_seconds(plan.metadata.snapshot.captured_at)}",
         f"NAMESPACES={word(' '.join(namespaces))}",
+        f"DRAINED={word(' '.join(_drained(plan, fates)))}",
         "",
         "about() {",
         *(f"  printf '%s\\n' {word(one_line(line))}" for line in told),
@@ -122,6 +123,12 @@ def _waves(plan: Plan, fates: Fates) -> Iterator[str]:
             yield f"  run_wave {wave.id} {others} {nodes}"
 
 
+def _drained(plan: Plan, fates: Fates) -> list[str]:
+    """Name the nodes that the plan empties, if the script sends anything for it."""
+    does = any(fates.count(kind, "do") for kind in (Eviction, Move))
+    return [name for name in plan.model.drain if is_safe(name)] if does else []
+
+
 def _mark(plan: Plan) -> str:
     """Return what nodes that the script cordons are marked by."""
     identity = plan.metadata.plan_id
@@ -160,7 +167,14 @@ def _header(plan: Plan, fates: Fates, requests: list[Request]) -> list[str]:
     notes = (r for r in requests if r["verb"] == "note" and fates[r["action"]].does != "do")
     lines += [f"- wave {r['wave']}, {r['action']}: {r['message']}" for r in notes]
     lines += _gates(plan, fates)
+    drained = _drained(plan, fates)
+    if drained:
+        lines.append(
+            f"Cordons first, and leaves cordoned: {_some({*drained})}, to be emptied; open with "
+            "kubectl uncordon once the maintenance is over."
+        )
     closed = {n for c in cordons(plan, fates).values() for n in (*c.meanwhile, *c.longer)}
+    closed -= {*drained}
     if closed:
         lines.append(
             f"Cordons for a while, and opens again at the end and on failure: {_some(closed)}, "

@@ -141,7 +141,7 @@ def _export(
     if source is not None and read is None:
         raise UsageError(f"--from {source}: found a trace, expected {one_of(SOURCES)} with --to")
     with Progress(verbose=verbose, quiet=quiet):
-        exported = export(to, files, read, how)
+        exported = export(to, files, read, how, format_of(None, output_file, "yaml"))
     if read is not None:
         speak(words_about(read))
     emit(exported.text, output_file)

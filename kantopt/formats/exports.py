@@ -5,10 +5,11 @@ An exporter is a pure function of a snapshot and jobs that wait. It is loaded wh
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from kantopt.formats.objects import Notes
@@ -27,12 +28,24 @@ class Export:
     function: str
     """``module:function`` that writes."""
 
-    def write(self, snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> tuple[str, Notes]:
-        """Write documents; returns the text, and what it leaves out or changes."""
+    def write(
+        self, snapshot: ClusterSnapshot, jobs: Sequence[Job], form: str = "yaml"
+    ) -> tuple[str, Notes]:
+        """Write documents; returns the text, and what it leaves out or changes.
+
+        Objects are written as ``form`` says, json or yaml; text of Slurm has one form.
+        """
         module, _, name = self.function.partition(":")
-        function: Callable[[ClusterSnapshot, Sequence[Job]], tuple[str, Notes]]
+        function: Callable[[ClusterSnapshot, Sequence[Job]], tuple[str | dict[str, Any], Notes]]
         function = getattr(import_module(module), name)
-        return function(snapshot, jobs)
+        made, notes = function(snapshot, jobs)
+        if isinstance(made, str):
+            return made, notes
+        if form == "json":
+            return f"{json.dumps(made, indent=2)}\n", notes
+        from kantopt.schema.yaml_dump import yaml_text
+
+        return yaml_text(made), notes
 
 
 NAMES = 3

@@ -127,9 +127,9 @@ class JobsReader:
             for pod in pods:
                 name = pod.priority_class
                 if name and pod.priority is None and self._priorities.value(name) is None:
-                    given = self._priorities.of(pod)
+                    given, meant = self._priorities.of(pod), self._priorities.meant(name)
                     text = f"pods whose priority class {name} is not in the input count as {given}"
-                    self._notes.add(text, pod.full_name)
+                    self._notes.add(f"{text}{meant}", pod.full_name)
             if len({self._priorities.of(pod) for pod in pods}) > 1:
                 text = "gangs of pods of several priorities are given the highest"
                 self._notes.add(text, pods[0].full_name)
@@ -288,7 +288,10 @@ class JobsReader:
             self.levels = with_hostname(self.levels)
         level = self.levels.name(wanted)
         if level is None:
-            text = "levels that jobs ask for and the topology lacks are left out"
+            text = (
+                "levels that jobs ask for and the topology lacks are left out "
+                "(--topology LABEL makes a level of a node label)"
+            )
             self._notes.add(text, f"{wanted} of {first.full_name}")
         return level
 

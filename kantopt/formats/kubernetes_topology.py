@@ -20,6 +20,8 @@ HYPERNODE_LABEL = "topology.volcano.sh/tier-"
 
 _COARSE = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")
 _FINE = (
+    "topology.kubernetes.io/block",
+    "topology.kubernetes.io/rack",
     "cloud.provider.com/topology-block",
     "cloud.provider.com/topology-rack",
     "accelerator.topograph.run/domain",
@@ -31,6 +33,8 @@ _SWITCHES = tuple(
     f"{_NETWORK}{name}" for name in ("datacenter", "core", "spine", "block", "leaf", "accelerator")
 )
 """Of topograph: two names for each tier of switches, by version, and the NVLink domain."""
+_PLACES = {"rack", "block", "row", "leaf", "spine", "switch", "superpod", "island", "segment"}
+"""Words in a label's name that say that nodes are near each other."""
 _TIER = re.compile(r"fabric\.topograph\.run/tier-(\d{1,2})")
 
 
@@ -148,6 +152,10 @@ def _known(nodes: Sequence[Node], notes: Notes) -> list[str]:
             inside |= members
         else:
             notes.add("labels that only some nodes bear are no topology level", label)
+    known = {*_COARSE, *_FINE, *_SWITCHES, *tiers}
+    for label in sorted(present - known):
+        if _PLACES & set(re.split(r"[^a-z]+", label.rpartition("/")[2].lower())):
+            notes.add("labels that look like a topology are no level without --topology", label)
     return kept
 
 

@@ -19,6 +19,7 @@ from kantopt.planning.judge import judge_plan
 from kantopt.planning.judged import (
     Judged,
     at_once,
+    better_bounds,
     judged_between,
     sealed,
     spared,
@@ -264,7 +265,8 @@ class _Certification:
             verdict = "BETTER"
         elif proved:
             verdict = "OPTIMAL"
-        told = (*certificate.warnings, *run.warnings, *run.starved(proved=proved))
+        claimed = better_bounds(self.question.plan if better is None else None, tiers)
+        told = (*certificate.warnings, *run.warnings, *run.starved(proved=proved), *claimed)
         search = self._search(certificate.search, run.ortools_version)
         return certificate.model_copy(
             update={

@@ -8,7 +8,9 @@ from typing import Any, Literal, get_args
 
 from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.formats.exports import EXPORTS, NAMES, ExportName
+from kantopt.formats.imported import Imported
 from kantopt.formats.objects import Notes
+from kantopt.planning.doubts import doubts
 from kantopt.planning.question import Import, read_question
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.files import label_of, load_raw, read_text
@@ -99,6 +101,7 @@ def export(
     paths: Sequence[str],
     source: Source | None = None,
     how: Import | None = None,
+    form: str = "yaml",
 ) -> Exported:
     """Write files as another system has them.
 
@@ -111,6 +114,8 @@ def export(
         jobs, told by content.
     source, how
         As for :func:`convert`.
+    form
+        ``json`` or ``yaml``, for objects.
 
     Raises
     ------
@@ -123,7 +128,7 @@ def export(
     else:
         question = read_question(paths, how or Import())
         snapshot, jobs, notes = question.snapshot, question.pending, question.notes
-    text, told = EXPORTS[to].write(snapshot, jobs)
+    text, told = EXPORTS[to].write(snapshot, jobs, form)
     return Exported(text, notes, told)
 
 
@@ -154,7 +159,7 @@ def _from_kubernetes(paths: Sequence[str], how: Import) -> Converted:
         pending=how.pending,
         levels=how.levels,
     )
-    return Converted(imported.snapshot, imported.pending, imported.notes)
+    return _doubted(imported)
 
 
 def _from_slurm(paths: Sequence[str], how: Import) -> Converted:
@@ -170,4 +175,10 @@ def _from_slurm(paths: Sequence[str], how: Import) -> Converted:
     if problems:
         raise BadDataError(problems)
     imported = import_slurm(raws, gated=how.gated, pending=how.pending, levels=how.levels)
-    return Converted(imported.snapshot, imported.pending, imported.notes)
+    return _doubted(imported)
+
+
+def _doubted(imported: Imported) -> Converted:
+    """Say what is doubtful in what was imported, as where it is planned for, and all else."""
+    doubtful = doubts(imported.snapshot, (), imported.pending.jobs)
+    return Converted(imported.snapshot, imported.pending, (*doubtful, *imported.notes))

@@ -16,7 +16,9 @@ def not_examined(deadline: Deadline) -> str:
     return f"not examined: reading took all the {what}"
 
 
-def what_ended(deadline: Deadline, search_end: Deadline, *, open_and_cut: bool) -> tuple[str, ...]:
+def what_ended(
+    deadline: Deadline, search_end: Deadline, *, open_and_cut: bool, examined: bool = True
+) -> tuple[str, ...]:
     """Say what ended the search, if something did: a signal, want of memory, the time limit.
 
     Parameters
@@ -27,6 +29,8 @@ def what_ended(deadline: Deadline, search_end: Deadline, *, open_and_cut: bool) 
         When the search was to stop for it; from then on it is the time limit that ended it.
     open_and_cut
         Whether something had no time to come to its end, and an objective is open.
+    examined
+        Whether anything was looked at.
     """
     number = deadline.stop.signal
     if number is not None:
@@ -37,4 +41,5 @@ def what_ended(deadline: Deadline, search_end: Deadline, *, open_and_cut: bool) 
         cause = "the time limit ended the search"
     else:
         return ()
-    return (f"{cause}: this is the best plan so far",)
+    left = "this is the best plan so far" if examined else "nothing was looked at before that"
+    return (f"{cause}: {left}",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kantopt.planning.arrivals import judge_arrivals
@@ -17,7 +18,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema import plan as docs
-from kantopt.schema.certificate import Certificate, JudgedAs, Subject
+from kantopt.schema.certificate import Certificate, CertifiedTier, JudgedAs, Subject
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.model import Model
 from kantopt.schema.plan import Plan
@@ -68,6 +69,20 @@ def spared(judged: Plan, better: Plan) -> tuple[str, ...]:
         }
 
     return tuple(sorted(disturbed(judged) - disturbed(better)))
+
+
+def better_bounds(plan: Plan | None, tiers: Sequence[CertifiedTier]) -> Iterator[str]:
+    """Say of which objectives a plan itself claims more than was proved of it now."""
+    claimed = {row.name: row for row in plan.objectives} if plan is not None else {}
+    for tier in tiers:
+        row = claimed.get(tier.name)
+        if row is None or row.bound is None or row.value != tier.value:
+            continue
+        if tier.bound is None or tier.bound < row.bound:
+            yield (
+                f"{tier.name}: the plan says that none has less than {row.bound} {row.unit}, by "
+                f"{row.proved_by}; that was not proved again in this time"
+            )
 
 
 def judged_between(between: Between, model: Model) -> Judged:

@@ -139,7 +139,11 @@ def _domains(instance: Instance, place: str) -> tuple[int, tuple[Domain, ...]]:
     known = list(dict.fromkeys((*topology.levels, *topology.labels)))
     if name not in known:
         hint = did_you_mean(name, known)
-        expected = one_of(known) if known else "a topology level; the input has none"
+        expected = (
+            one_of(known)
+            if known
+            else "a topology level; the input has none (--topology LABEL makes one of a node label)"
+        )
         raise UsageError(
             f"--clear: found {name}, expected {expected}{f' ({hint})' if hint else ''}"
         )

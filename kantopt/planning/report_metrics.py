@@ -335,4 +335,6 @@ def _disruption(measured: _Measured) -> Iterator[Figure]:
         yield measured.figure(tier.metric, text, tier.unit, _tier_value(tier))
     if any(podset.migration_mib for podset in measured.instance.podsets):
         tier = Tier(Metric.MIGRATION_COST, "MiB")
-        yield measured.figure(tier.metric, "memory copied by moves", tier.unit, _tier_value(tier))
+        yield measured.figure(
+            tier.metric, "memory that moves copy or load again", tier.unit, _tier_value(tier)
+        )

@@ -289,7 +289,8 @@ class Run:
         final = apply(self.instance.current, waves) if examined else placement
         follows = self._cascade(final)
         end = self.search_end or self.searching
-        ended = what_ended(self.deadline, end, open_and_cut=self.cut and not proved)
+        cut = self.cut and not proved
+        ended = what_ended(self.deadline, end, open_and_cut=cut, examined=examined)
         told = (*ended, *self.starved(proved=proved), *self.warnings)
         return Answer(
             placement=final,

@@ -58,7 +58,7 @@ def explanation_blocks(
         *_what_if(told.what_if, wide),
         *_elsewhere(told.elsewhere, wide),
         *_conflict(told.conflict, wide),
-        *_remedies(told.remedies, wide),
+        *_remedies(told.remedies, told.others_pending, wide),
         *_alone(told),
         *warnings_blocks(told.notes, notes, wide=wide),
     ]
@@ -287,21 +287,22 @@ _EDIT = 120
 """Characters of a change that is shown."""
 
 
-def _remedies(remedies: tuple[Remedy, ...], wide: bool) -> Iterator[Block]:
+def _remedies(remedies: tuple[Remedy, ...], others: int, wide: bool) -> Iterator[Block]:
     """What helps; beside what else waits as well, where that was asked and is not so of all."""
     if not remedies:
         return
+    cost = "COST for it alone" if others else "COST"
     each = ", each enough by itself" if len(remedies) > 1 else ""
     if all(item.together == "placed" for item in remedies):
         rows = tuple((item.message, item.cost, _edit(item, wide)) for item in remedies)
         title = f"REMEDIES{each}, tried and verified"
-        yield Table(title, ("DO THIS", "COST", "TRY IT: --what-if"), rows)
+        yield Table(title, ("DO THIS", cost, "TRY IT: --what-if"), rows)
         return
     longer = tuple(
         (item.message, item.cost, _together(item), _edit(item, wide)) for item in remedies
     )
     title = f"REMEDIES for it alone{each}, tried and verified"
-    columns = ("DO THIS", "COST", "BESIDE ALL THAT WAITS", "TRY IT: --what-if")
+    columns = ("DO THIS", cost, "BESIDE ALL THAT WAITS", "TRY IT: --what-if")
     yield Table(title, columns, longer)
 
 

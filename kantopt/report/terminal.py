@@ -105,6 +105,8 @@ def _worth(
     blocks += [*mistyped_blocks(plan.warnings), *size_blocks(size, wide=wide)]
     # Cut short, a plan may be far from what was asked for: said before what it is.
     blocks += warnings_blocks(plan.warnings, notes, wide=wide) if _is_cut(plan) else ()
+    if plan.solver.status == "UNKNOWN" and not wide:  # no bounds, and every value as before
+        return blocks
     return [*blocks, *goals_table(plan), *_tiers(plan.objectives, wide, most)]
 
 

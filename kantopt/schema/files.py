@@ -102,6 +102,9 @@ def parse_documents(data: bytes, file: str) -> list[RawDocument]:
     text = data.decode()
     if is_slurm_text(text):
         return [RawDocument(file, 0, {SLURM_TEXT: text})]
+    if text.lstrip()[:14].lower().startswith(("<!doctype html", "<html")):
+        hint = "a page is for people; -O FILE.json keeps what can be read again"
+        raise BadDataError([Problem(file, "", "an HTML page", "YAML or JSON", hint)])
     if text.lstrip()[:1] in ("{", "["):
         values = parse_json(text, file)
     else:

@@ -94,6 +94,15 @@ def test_kubernetes_objects_are_converted_with_notes_on_stderr(cli: Cli) -> None
     other = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "uid": "2"}}
     listed = {"apiVersion": "v1", "kind": "List", "items": [node, other]}
     Path("k.json").write_text(json.dumps(listed))
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "team", "uid": "3"},
+        "spec": {"containers": [{"name": "c", "resources": {"requests": {"memory": "64"}}}]},
+    }
+    Path("small.json").write_text(json.dumps({**listed, "items": [node, pod]}))
+    doubt = "kantopt: note: memory: 64 of team/p is 64 without a unit for bytes, perhaps 64Gi"
+    assert doubt in cli("convert", "--from", "kubernetes", "small.json").err
     done = cli("convert", "--from", "kubernetes", "k.json", "-o", "json")
     assert done.code == 0
     assert '"n-1"' in done.out
@@ -113,6 +122,8 @@ def test_the_way_back_names_all_that_comes_out_different_if_asked(cli: Cli) -> N
     few = cli("convert", "--to", "kueue", "native.json", "-O", "k.yaml").err
     assert f"{lost}5 (n-0, n-1, n-2, ...)\n" in few
     every = cli("convert", "--to", "kueue", "native.json", "-O", "k.yaml", "-o", "wide").err
+    cli("convert", "--to", "kueue", "native.json", "-O", "again.json")
+    assert json.loads(Path("again.json").read_text()) == yaml.safe_load(Path("k.yaml").read_text())
     assert [f"{lost}n-{i}\n" in every for i in range(5)] == [True] * 5
     for words in (("--to", "kueue", "-o", "yaml"), ("--from", "kubernetes", "-o", "wide")):
         assert cli("convert", "native.json", *words).code == 64

@@ -63,3 +63,10 @@ def test_a_plan_that_contradicts_itself_is_refused(cli: Cli) -> None:
     done = cli("show", "answer.json")
     assert done.code == 65
     assert 'goals[0].objective: found no objective "nowhere", expected one of the obj' in done.err
+
+
+def test_a_page_is_no_document_and_the_error_says_so(cli: Cli) -> None:
+    cli(*ASKED["plan"], "-O", "answer.html")
+    done = cli("show", "answer.html")
+    assert done.code == 65
+    assert "found an HTML page, expected YAML or JSON (a page is for people;" in done.err

@@ -291,3 +291,23 @@ def test_a_priority_class_that_is_needed_and_missing_is_named() -> None:
     assert "default/p" in noted(read(node("a"), unknown), "priority class gold")
     numbered = pod("p", priorityClassName="gold", priority=5)
     assert not any("gold" in line for line in read(node("a"), numbered).notes)
+
+
+def test_rack_and_block_under_the_name_of_kubernetes_are_levels() -> None:
+    block, rack = "topology.kubernetes.io/block", "topology.kubernetes.io/rack"
+    imported = read(*(node(f"n{i}", {block: "b", rack: f"r{i // 2}"}) for i in range(4)))
+    levels = {level.name: level.node_label for level in imported.snapshot.topology.levels}
+    assert list(levels.items()) == [("block", block), ("rack", rack)]
+
+
+def test_labels_that_look_like_a_topology_and_make_no_level_are_told() -> None:
+    imported = read(node("a", {"dc.example.com/rack-name": "r1", "team": "blockers"}), node("b"))
+    assert imported.snapshot.topology.levels == ()
+    assert noted(imported, "look like a topology").endswith(": 1 (dc.example.com/rack-name)")
+
+
+def test_a_priority_class_that_is_not_there_is_told_with_the_one_that_is_meant() -> None:
+    prod = thing("scheduling.k8s.io/v1", "PriorityClass", "prod", "", value=5)
+    prod["value"] = prod["spec"]["value"]
+    imported = read(node("a"), prod, pod("p", priorityClassName="prodd"))
+    assert "count as 0 (did you mean prod?)" in noted(imported, "priority class")

@@ -10,6 +10,7 @@ import pytest
 
 from kantopt.clock import Deadline
 from kantopt.planning.certify import certify
+from kantopt.planning.judged import better_bounds
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import chosen_model, question_of
@@ -67,3 +68,20 @@ def test_a_certificate_says_of_which_jobs_a_tier_speaks() -> None:
         changed = copy.deepcopy(document)
         changed["tiers"][i]["preempts"] = said
         assert refused(resealed(changed), raws)
+
+
+def test_what_a_plan_claims_beyond_a_certificate_is_told() -> None:
+    raws = load_raw([str(GOLDEN / "victims-on-one-node.yaml")])
+    question = question_of(raws)
+    model = chosen_model(question, None)
+    plan = make_plan(question, model, Options(workers=1), Deadline(None)).plan
+    given = question_of([*raws, RawDocument("plan", 0, dump_data(plan))])
+    tiers = certify(given, model, Options(workers=1), Deadline(None)).certificate.tiers
+    assert list(better_bounds(plan, tiers)) == []
+    weaker = [tier.model_copy(update={"bound": 0, "status": "FEASIBLE"}) for tier in tiers]
+    claims = [tier for tier in plan.objectives if tier.bound]
+    assert claims
+    assert [line.partition(": the plan says")[0] for line in better_bounds(plan, weaker)] == [
+        tier.name for tier in claims
+    ]
+    assert list(better_bounds(None, weaker)) == []

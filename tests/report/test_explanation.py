@@ -121,6 +121,10 @@ def test_of_a_long_plan_the_job_itself_and_the_first_moves_are_shown() -> None:
     assert any(line.endswith("-o wide shows it") for line in short)
     assert sum(" move " in line and "->" in line for line in wide) == 30
     assert any(edit in line for line in wide)
+    heads = [line for line in (*short, *wide) if line.startswith("DO THIS")]
+    assert [line.split("  ")[-2].strip() for line in heads] == ["COST", "COST"]
+    beside = text_of(explanation.model_copy(update={"others_pending": 1}))
+    assert any("COST for it alone" in line for line in beside)
 
 
 def test_who_comes_back_to_its_node_restarts() -> None:

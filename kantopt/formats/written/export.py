@@ -24,11 +24,10 @@ from kantopt.formats.written.volcano import VOLCANO
 from kantopt.schema.dump import dump_data
 from kantopt.schema.jobs import Job
 from kantopt.schema.snapshot import ClusterSnapshot
-from kantopt.schema.yaml_dump import yaml_text
 
 GIVEN_NAMES = "pods that have no name are given one"
 """What a note says of them."""
-Exported = tuple[str, Notes]
+Exported = tuple[Data, Notes]
 
 
 def to_kubernetes(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> Exported:
@@ -57,7 +56,7 @@ def to_koordinator(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> Exporte
 
 
 def export_objects(system: System, snapshot: ClusterSnapshot, pending: Sequence[Job]) -> Exported:
-    """Write documents as a ``List`` in YAML.
+    """Write documents as a ``List``.
 
     Parameters
     ----------
@@ -68,7 +67,7 @@ def export_objects(system: System, snapshot: ClusterSnapshot, pending: Sequence[
 
     Returns
     -------
-    text, notes
+    listed, notes
         The list, which :func:`import_kubernetes` reads, and what it does not tell.
     """
     notes = Notes()
@@ -79,8 +78,7 @@ def export_objects(system: System, snapshot: ClusterSnapshot, pending: Sequence[
         notes.add("levels are told by no object", f"read with --topology {','.join(levels)}")
     again = import_kubernetes(objects, file="the list", gated=True, levels=chosen)
     _compare(snapshot, pending, again, added, notes)
-    text = yaml_text({"apiVersion": "v1", "kind": "List", "items": objects})
-    return text, notes
+    return {"apiVersion": "v1", "kind": "List", "items": objects}, notes
 
 
 def _objects(

@@ -12,7 +12,7 @@ from __future__ import annotations
 WRITING_PLAN = 0.06
 """Seconds that writing takes of the smallest plan, and leaving."""
 FEW_ACTIONS, WRITING_ACTION = 200, 0.0005
-"""Pods that may be bound in a small plan; the same for each more, and for one that gives way."""
+"""Pods that a small plan binds, evicts or moves; seconds for each more."""
 NAMING_A_VICTIM, NAMING_VICTIMS = 0.01, 5.0
 """Judgings of a plan that take as long as to say for whom a victim goes, and many victims."""
 LEAST = 0.15

@@ -16,6 +16,7 @@ from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.tiers import tier_rows
 from kantopt.planning.touches import come_nearer
 from kantopt.problem.actions import Wave
+from kantopt.problem.difference import difference
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
@@ -113,15 +114,19 @@ class Run:
             tally=tally,
         )
 
-    def _reserve(self) -> float:
-        slots = any(t.metric is Metric.FRAGMENT_RATE for t in self.tiers)
-        judgings = float(SLOTS if slots else 5)
-        waiting = sum(podset.count for podset in self.instance.podsets if not podset.running)
-        if waiting and self.instance.model.limits.evictions != 0:
-            judgings += min(shares.NAMING_VICTIMS, shares.NAMING_A_VICTIM * waiting)
-        kept = shares.WRITING_PLAN + judgings * self.judging
-        kept += shares.WRITING_ACTION * max(0, waiting - shares.FEW_ACTIONS)
-        return min(kept, 0.5 * self.deadline.remaining())
+    def _reserve(self, found: Placement | None = None) -> float:
+        """Return seconds for order, names and writing: of a plan found, else for all that wait."""
+        judgings = SLOTS if any(t.metric is Metric.FRAGMENT_RATE for t in self.tiers) else 5.0
+        if found is None:
+            pods = sum(podset.count for podset in self.instance.podsets if not podset.running)
+            victims = pods if self.instance.model.limits.evictions != 0 else 0
+        else:
+            steps = difference(self.instance, found)
+            victims = sum(step.pods for step in (*steps.evictions, *steps.moves))
+            pods = victims + sum(step.pods for step in steps.binds)
+        judgings += min(shares.NAMING_VICTIMS, shares.NAMING_A_VICTIM * victims)
+        writing = shares.WRITING_PLAN + shares.WRITING_ACTION * max(0, pods - shares.FEW_ACTIONS)
+        return min(judgings * self.judging + writing, 0.5 * self.deadline.remaining())
 
     @property
     def looking_back(self) -> Deadline:
@@ -195,6 +200,7 @@ class Run:
             self._regroup(deadline)
         from kantopt.search.cascade import evicts
 
+        self.reserve = self._reserve(self.incumbent.placement)
         if evicts(self.instance, constructed):
             # What the victims would do next takes about as long again, and what fills their room.
             self.reserve += min(2 * (elapsed() - began), 0.1 * self.deadline.remaining())

@@ -315,8 +315,6 @@ def test_a_time_limit_that_is_over_at_once_writes_the_null_plan_of_a_large_quest
     done = cli("plan", "snap.yaml", "jobs.yaml", "--time-limit", "1ms", "-O", "plan.json")
     assert done.code == 3, "a shell's && does not go on with it"
     assert done.out.startswith("Nothing was examined; 1 job")
-    assert "best plan" not in done.out
-    assert "OBJECTIVE" not in done.out, "none has a bound, nor another value than before"
     assert cli("verify", "snap.yaml", "jobs.yaml", "plan.json").code == 0
 
 

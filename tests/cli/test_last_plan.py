@@ -335,6 +335,7 @@ def test_a_run_that_had_no_time_to_look_leaves_the_plan_in_its_file(
     assert done.code == 3
     assert "plan.json: left as it was: nothing was examined" in done.err
     assert done.out.startswith("Nothing was examined; ")
+    assert [word for word in ("best plan", "OBJECTIVE") if word in done.out] == []
 
 
 def test_a_run_that_is_interrupted_before_it_has_found_a_step_leaves_the_plan_in_its_file(

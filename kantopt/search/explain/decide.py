@@ -166,6 +166,11 @@ def _displaced(
     return found
 
 
+def disturbing(question: Instance) -> tuple[Tier, ...]:
+    """Return the tiers by which one plan disturbs less than another: evictions, then moves."""
+    return tuple(t for t in tiers_of(question) if t.metric in (Metric.EVICTIONS, Metric.MOVES))
+
+
 _DISTURBANCE = (Tier(Metric.EVICTIONS, "cost"), Tier(Metric.MOVES, "pods"))
 
 

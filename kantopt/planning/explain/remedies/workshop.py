@@ -17,8 +17,9 @@ from kantopt.problem.instance import Instance
 from kantopt.schema.explanation import Remedy, RemedyKind
 from kantopt.schema.model import Model
 from kantopt.search.explain.counting import Counting, countable
-from kantopt.search.explain.decide import is_small
+from kantopt.search.explain.decide import disturbing, is_small
 from kantopt.search.explain.places import Places
+from kantopt.verify.metrics import measure
 
 _EFFORT = get_args(RemedyKind)
 _LIFTING = ("raise-quota", "lift-limits")
@@ -101,14 +102,27 @@ class Workshop:
         beyond = self.ladder.beyond
         if trial.decision.placement is None and beyond is not None and kind in _LIFTING:
             trial = self.trials.given(beyond, *edits)
-        disturbing = is_small(self.asked) or self.ladder.decision.placement is None
-        if trial.decision.placement is None and disturbing and not self.deadline.over():
+        further = is_small(self.asked) or self.ladder.decision.placement is None
+        if trial.decision.placement is None and further and not self.deadline.over():
             trial = self.trials.disturbing(*edits)
+        if not self._spares(trial):
+            return
         evicted, moved = disturbance(trial.asked, trial.decision)
         parts = [cost] if cost else []
         parts += [f"{counted(evicted, 'pod')} evicted"] if evicted else []
         parts += [f"{counted(moved, 'pod')} moved"] if moved else []
         yield from self.ranked(kind, text, ", ".join(parts), trial)
+
+    def _spares(self, trial: Trial) -> bool:
+        """Whether a plan with a change disturbs less than the one that needs none, if there is one.
+
+        What is no less has no use of the change, however it is arranged.
+        """
+        plan, found = self.ladder.decision.placement, trial.decision.placement
+        if plan is None or found is None:
+            return True
+        tiers = disturbing(self.asked)
+        return measure(trial.asked, found, tiers) < measure(self.asked, plan, tiers)
 
     def smallest(
         self, works: Callable[[int], bool], most: int, guess: int

@@ -1,0 +1,38 @@
+"""Remedies: what is one, and what is none."""
+
+from __future__ import annotations
+
+from tests.explain.helpers import asked, explained
+from tests.verify.world import Document, job, node, pods
+
+POOL = {"pool": "x"}
+CLOSED = [
+    *(node(f"n{i}", cpu=9, gpu=8, labels=POOL) for i in range(3)),
+    node("shut", cpu=9, gpu=8, labels=POOL, unschedulable=True),
+    node("other", cpu=9, gpu=3),
+]
+
+
+def _run(shut: int) -> list[Document]:
+    """Three nodes in part in use, one closed, one that the selector leaves out."""
+    runs = [job(f"r{i}", pods(gpu=4, on=[f"n{i}"])) for i in range(3)]
+    held = job("held", pods(gpu=shut, on=["shut"]), movable=False)
+    return [*runs, held, job("small", pods(gpu=3, on=["other"]))]
+
+
+def test_a_change_with_which_as_much_moves_as_without_it_is_no_remedy() -> None:
+    """The node that is cordoned is full, and so is the one that the selector leaves out."""
+    wanted = job("j", pods(gpu=8, nodeSelector=POOL))
+    told = explained(asked(CLOSED, [*_run(8), wanted]))
+    assert told.verdict.message.startswith("FITS AFTER MOVING: its pod fits with 1 pod moved")
+    assert {remedy.kind for remedy in told.remedies} == {"move", "add-nodes", "end"}
+
+
+def test_a_change_that_spares_others_a_move_is_a_remedy() -> None:
+    """Two pods need two moves, one of them where the cordoned node is open."""
+    wanted = job("j", pods(count=2, gpu=8, minCount=2, nodeSelector=POOL))
+    nodes = [*CLOSED, node("more", cpu=9, gpu=4)]
+    told = explained(asked(nodes, [*_run(0), wanted]))
+    assert told.verdict.message.startswith("FITS AFTER MOVING: its 2 pods fit with 2 pods moved")
+    [opened] = [remedy for remedy in told.remedies if remedy.kind == "admit-nodes"]
+    assert (opened.edit, opened.cost) == ("uncordon=shut", "1 pod moved")

@@ -27,7 +27,7 @@ class Imported:
     known_as: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Jobs, by the names of those who own their pods; all are NAMESPACE/NAME."""
     left_out: Mapping[str, str] = field(default_factory=dict)
-    """Why pods and jobs are left out that have ended or that gates hold back, by NAMESPACE/NAME."""
+    """Why pods and jobs are left out that have ended or may not start yet, by NAMESPACE/NAME."""
     aside: tuple[Aside, ...] = ()
     """What was left out as nobody asked for it."""
     held_back: Mapping[str, int] = field(default_factory=dict)

@@ -126,6 +126,29 @@ def test_of_a_job_that_is_held_back_it_is_said_how_it_counts(cli: Cli) -> None:
     assert done.err.endswith("; what is held back counts with --gated\n")
 
 
+def test_of_a_job_of_slurm_that_is_held_or_kept_by_a_limit_it_is_said_how_it_counts(
+    cli: Cli,
+) -> None:
+    waits = "UserId=u(1) Account=x JobState=PENDING Partition=p NumNodes=1 NumCPUs=2 NumTasks=1"
+    Path("slurm.txt").write_text(
+        "NodeName=a CPUTot=4 RealMemory=1000 State=IDLE Partitions=p\n"
+        "PartitionName=p Nodes=a State=UP\n"
+        f"JobId=203 Priority=5 Reason=Priority {waits}\n"
+        f"JobId=204 Priority=0 Reason=JobHeldUser {waits}\n"
+        f"JobId=205 Priority=5 Reason=PartitionNodeLimit {waits}\n"
+    )
+    for name, why in (
+        ("x/204", "held (JobHeldUser)"),
+        ("205", "kept by a limit of accounting, QOS or partition (PartitionNodeLimit)"),
+    ):
+        for done in (cli("explain", "slurm.txt", name), cli("plan", "slurm.txt", "--for", name)):
+            assert done.code == 64
+            job = f"x/{name.removeprefix('x/')}"
+            said = f"{job} is one of the pending jobs {why}, left out: it counts with --gated"
+            assert done.err.endswith(f"; {said}\n")
+    assert ask(cli, "slurm.txt", "x/204", "--gated").code == 0
+
+
 def test_a_running_job_is_explained_as_well(cli: Cli) -> None:
     done = ask(cli, "snap.yaml", "jobs.yaml", "batch-1")
     assert done.out.startswith("RUNS: all its 2 pods run, and may not move; none of the")

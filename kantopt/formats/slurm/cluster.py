@@ -104,6 +104,8 @@ class _Import:
         self._matched: set[str] = set()
         self._held: list[tuple[str, Record]] = []
         """What waits and may not start yet: OWNER/ID, and what there is of it."""
+        self._left_out: dict[str, str] = {}
+        """Why it may not, by OWNER/ID of a component and of its whole job."""
         self._aside: list[tuple[Piece, ...]] = []
         """Jobs that wait and were not asked for."""
         self._notes = Notes()
@@ -187,6 +189,7 @@ class _Import:
             ),
             JobList(api_version=API_VERSION, kind="JobList", jobs=tuple(waiting)),
             lines,
+            left_out=self._left_out,
             aside=aside,
             held_back=self._held_back(reader),
         )
@@ -270,6 +273,11 @@ class _Import:
         if why and not self._gated:
             self._notes.add(f"pending jobs {why} are left out", name)
             self._held.append((name, record))
+            reason = record.text("Reason")
+            code = f" ({reason})" if reason not in ("", "None") and reason not in why else ""
+            said = f"is one of the pending jobs {why}{code}, left out: it counts with --gated"
+            for each in (name, name.partition("+")[0]):
+                self._left_out.setdefault(each, said)
             return False
         return True
 

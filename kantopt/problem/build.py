@@ -184,7 +184,7 @@ def _node(
         name=node.name,
         labels={**({HOSTNAME: node.name} if node.hostname_from_name else {}), **node.labels},
         taints=tuple(Taint(taint.key, taint.value, taint.effect) for taint in node.taints),
-        unschedulable=node.unschedulable or node.name in drained,
+        unschedulable=node.unschedulable,
         ready=node.ready,
         capacity=tuple(capacity),
         devices=devices,

@@ -31,6 +31,7 @@ class _Places:
     """Nodes a pod set may go to; shared by pod sets that ask the same."""
 
     allowed: frozenset[int]
+    emptied: frozenset[int]
     spread_over: frozenset[int]
     losses: Mapping[int, int]
 
@@ -198,6 +199,7 @@ class JobsBuilder:
                 gpu_milli=gpu_milli,
                 current=current,
                 allowed=places.allowed,
+                emptied=places.emptied,
                 spread_over=places.spread_over,
                 preemptible=preemptible and not stays,
                 movable=movable and not stays and not podset.nominated,
@@ -233,17 +235,18 @@ class JobsBuilder:
                 if all(node.labels.get(k) == v for k, v in podset.node_selector.items())
                 and affinity_matches(podset.node_affinity, node)
             ]
-            allowed = frozenset(
+            admits = frozenset(
                 node.index
                 for node in admitted
-                if not node.drained
-                and node.index not in barred
+                if node.index not in barred
                 and all(affinity_matches(terms, node) for terms in podset.volume_node_affinity)
                 and all(tolerates(podset.tolerations, taint) for taint in barriers(node))
             )
+            emptied = frozenset(n for n in admits if self._nodes[n].drained)
+            allowed = admits - emptied
             over = frozenset(node.index for node in admitted)
             losses = losses_of(podset, self._nodes, allowed)
-            self._places[ask] = _Places(allowed, over, losses)
+            self._places[ask] = _Places(allowed, emptied, over, losses)
         return self._places[ask]
 
 

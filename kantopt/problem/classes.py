@@ -189,6 +189,7 @@ def _key(instance: Instance, podset: PodSet) -> Hashable:
         podset.requests,
         podset.devices,
         podset.allowed,
+        podset.emptied,
         podset.spread_over,
         podset.preemptible,
         podset.movable,

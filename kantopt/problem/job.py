@@ -111,6 +111,8 @@ class PodSet:
     current: Mapping[Spot, int]
     allowed: frozenset[int]
     """Nodes that selector, affinity and tolerations admit, whatever else is there."""
+    emptied: frozenset[int]
+    """Nodes that would be among those, were they not to be emptied: pods may be there already."""
     spread_over: frozenset[int]
     """Nodes that selector and affinity admit: those that most spread constraints look at."""
     preemptible: bool

@@ -25,6 +25,8 @@ def refusal(instance: Instance, podset: PodSet, n: int) -> str:
     node = instance.nodes[n]
     if node.unschedulable:
         return "cordoned"
+    if node.drained:
+        return "to be emptied"
     if not node.ready:
         return "not ready"
     if n not in podset.spread_over:

@@ -183,6 +183,23 @@ def test_eligibility_of_pods_on_a_cordoned_node_that_is_wrong_otherwise(
     assert len(standing(instance, Rule.ELIGIBILITY)) == 1
 
 
+@pytest.mark.parametrize("ready", [True, False])
+def test_eligibility_judges_who_runs_on_a_node_to_be_emptied_as_if_it_were_not(ready: bool) -> None:
+    tolerant = pods(on=["a"], tolerations=[{"operator": "Exists"}])
+    jobs = [job("agent", tolerant), job("r", pods(on=["a"]))]
+    nodes = [node("a", ready=ready), node("b")]
+    here = [standing(question(nodes, jobs, drain=drain), Rule.ELIGIBILITY) for drain in ([], ["a"])]
+    unready = ["job default/r pod set main: 1 of 0 pods allowed on node a (not ready)"]
+    assert here == ([[], []] if ready else [unready, unready])
+
+
+def test_eligibility_lets_nobody_come_to_a_node_to_be_emptied_which_is_not_cordoned() -> None:
+    instance = question([node("a"), node("b")], [job("j", pods())], drain=["a"])
+    assert broken(instance, Rule.ELIGIBILITY, j=["a"]) == [
+        "job default/j pod set main: 1 of 0 pods allowed on node a (to be emptied)"
+    ]
+
+
 # A zone of the model
 
 

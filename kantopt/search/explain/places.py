@@ -145,6 +145,8 @@ class Survey:
         match cause:
             case "cordoned":
                 return Rule.ELIGIBILITY, "node(s) were unschedulable"
+            case "to be emptied":
+                return Rule.ELIGIBILITY, "node(s) were to be emptied"
             case "not ready":
                 return Rule.ELIGIBILITY, "node(s) were not ready"
             case "taint":

@@ -12,7 +12,8 @@ def check_eligibility(step: Step) -> Iterator[Violation]:
     """Pods arrive only on nodes that selectors and tolerations admit, cordons tolerated as taints.
 
     A pod that runs on a node is no fault for the node having been cordoned since: cordoning keeps
-    pods from coming and lets those that are there run on. So does a zone set apart for others.
+    pods from coming and lets those that are there run on. So do a zone set apart for others, and
+    the wish to have the node emptied.
     """
     instance = step.instance
     for n, arrived in step.arrived_on.items():
@@ -21,6 +22,8 @@ def check_eligibility(step: Step) -> Iterator[Violation]:
             if n not in podset.allowed:
                 node = instance.nodes[n]
                 admitted = n in podset.spread_over
+                if step.standing and n in podset.emptied:
+                    continue
                 if step.standing and node.unschedulable and node.ready and admitted:
                     continue
                 barred = instance.is_barred(s, n)
@@ -29,6 +32,8 @@ def check_eligibility(step: Step) -> Iterator[Violation]:
                 why = (
                     "cordoned"
                     if node.unschedulable
+                    else "to be emptied"
+                    if node.drained and not step.standing
                     else "not ready"
                     if not node.ready
                     else "node selector or affinity"

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
-from kantopt.schema.hints import did_you_mean, listed, unoffered
-from kantopt.schema.jobs import Job, JobList, PodSet
+from kantopt.problem.build import labels_of
+from kantopt.schema.hints import (
+    UNOFFERED,
+    did_you_mean,
+    listed,
+    meant_or_some,
+    miswritten,
+    unoffered,
+)
+from kantopt.schema.jobs import Job, JobList, NodeSelectorTerm, PodSet
 from kantopt.schema.quantity import is_bytes, parse_quantity
 from kantopt.schema.selection import selector_matches
 from kantopt.schema.snapshot import ClusterSnapshot
@@ -15,6 +24,7 @@ LEAST_BYTES = 2**20
 
 _UNKNOWN = "is not among those of the snapshot"
 _NONE = "is unknown, for the snapshot lists none"
+_What = TypeVar("_What", bound=Hashable)
 _Found = dict[str, list[str]]
 """By what is doubtful, the jobs that say it."""
 
@@ -41,8 +51,10 @@ def doubts(
             yield "the snapshot has no nodes"
         yield from _names(snapshot, [*snapshot.jobs, *named])
         yield from _in_no_domain(snapshot)
+        yield from _resources_of_few_nodes(snapshot, every)
     else:
         yield from _names(snapshot, named)
+    yield from _labels_of_no_node(snapshot, every)
     yield from _quotas_of_no_node(snapshot)
     running = [job for job in named if _runs(job)]
     if running:
@@ -53,6 +65,15 @@ def doubts(
         )
     yield from _without_pods(snapshot, every)
     yield from _without_unit(snapshot, every)
+
+
+def concerning(notes: Iterable[str], job: Job) -> tuple[str, ...]:
+    """Leave out what notes say no node offers and a job does not ask for: they are about others."""
+    asked = {f" {name}{UNOFFERED}" for podset in job.pod_sets for name, _ in _amounts(podset)}
+    asked |= {f" {_label(*pair)}{UNOFFERED}" for podset in job.pod_sets for pair in _labels(podset)}
+    return tuple(
+        note for note in notes if UNOFFERED not in note or any(name in note for name in asked)
+    )
 
 
 def _names(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterator[str]:
@@ -92,6 +113,71 @@ def _resources_of_no_node(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Ite
     for name, who in _by(asked).items():
         asks = "asks" if len(who) == 1 else "ask"
         yield f"{_listed(who)} {asks} for {unoffered(name, offered)}"
+
+
+def _resources_of_few_nodes(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterator[str]:
+    """Name resources that few nodes have, nobody asks for, and that are written nearly like others.
+
+    Where a node has both, they are different things.
+    """
+    have: dict[str, set[str]] = {}
+    for node in snapshot.nodes:
+        for name in node.allocatable:
+            have.setdefault(name, set()).add(node.name)
+    asked = {name for job in jobs for podset in job.pod_sets for name, _ in _amounts(podset)}
+    for name, few in have.items():
+        others = (other for other in have if miswritten(name, other))
+        meant = next((o for o in others if len(have[o]) > len(few) and not have[o] & few), None)
+        if meant is not None and name not in asked:
+            has = "has" if len(few) == 1 else "have"
+            who = _listed(sorted(few))
+            yield f"node {who} {has} {name}, which nobody asks for (did you mean {meant}?)"
+
+
+def _labels_of_no_node(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterator[str]:
+    """Name labels without which pods that wait go to no node, and that none has."""
+    values: dict[str, set[str]] = {}
+    for node in snapshot.nodes:
+        for key, value in labels_of(node).items():
+            values.setdefault(key, set()).add(value)
+    waiting = (
+        (pair, job)
+        for job in jobs
+        for podset in job.pod_sets
+        if snapshot.nodes and sum(place.count for place in podset.assignments) < podset.count
+        for pair in _labels(podset)
+    )
+    missing = ((pair, job) for pair, job in waiting if pair[1] not in values.get(pair[0], ()))
+    for (key, value), who in _by(missing).items():
+        known = sorted(values.get(key, ()))
+        hint = meant_or_some(value, known if len(known) <= _LOOKED_AT else (), "nodes have")
+        if not known:
+            hint = did_you_mean(key, sorted(values)[:_LOOKED_AT])
+        asks = "asks" if len(who) == 1 else "ask"
+        label = _label(key, value)
+        yield f"{_listed(who)} {asks} for {label}{UNOFFERED}{f' ({hint})' if hint else ''}"
+
+
+_LOOKED_AT = 200
+"""Labels among which one is looked for that was meant: among more, such as names of nodes, that
+takes long."""
+
+
+def _label(key: str, value: str) -> str:
+    return f"label {key}={value}"
+
+
+def _labels(podset: PodSet) -> Iterator[tuple[str, str]]:
+    """Labels with one value that all nodes of a pod set must have."""
+    yield from podset.node_selector.items()
+    if len(podset.node_affinity) == 1:
+        yield from _of_term(podset.node_affinity[0])
+
+
+def _of_term(term: NodeSelectorTerm) -> Iterator[tuple[str, str]]:
+    for each in term.match_expressions:
+        if each.operator == "In" and len(each.values) == 1:
+            yield each.key, each.values[0]
 
 
 def _quotas_of_no_node(snapshot: ClusterSnapshot) -> Iterator[str]:
@@ -176,8 +262,8 @@ def _runs(job: Job) -> bool:
     return any(podset.assignments for podset in job.pod_sets)
 
 
-def _by(pairs: Iterable[tuple[str, Job]]) -> _Found:
-    found: _Found = {}
+def _by(pairs: Iterable[tuple[_What, Job]]) -> dict[_What, list[str]]:
+    found: dict[_What, list[str]] = {}
     for what, job in pairs:
         name = f"{job.namespace}/{job.name}"
         who = found.setdefault(what, [])

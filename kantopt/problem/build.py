@@ -158,6 +158,11 @@ def _resources(snapshot: ClusterSnapshot, jobs: Iterable[docs.Job]) -> tuple[str
     return tuple(sorted(names | {"pods"}))
 
 
+def labels_of(node: NodeDocument) -> dict[str, str]:
+    """Return the labels that selectors see: of a node without a hostname its name is that."""
+    return {**({HOSTNAME: node.name} if node.hostname_from_name else {}), **node.labels}
+
+
 def _node(
     index: int,
     node: NodeDocument,
@@ -182,7 +187,7 @@ def _node(
     return Node(
         index=index,
         name=node.name,
-        labels={**({HOSTNAME: node.name} if node.hostname_from_name else {}), **node.labels},
+        labels=labels_of(node),
         taints=tuple(Taint(taint.key, taint.value, taint.effect) for taint in node.taints),
         unschedulable=node.unschedulable,
         ready=node.ready,

@@ -53,6 +53,22 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return by_fold[near[0]] if near else None
 
 
+def miswritten(word: str, other: str) -> bool:
+    """Whether a word is another one with a letter too many, too few, or in the wrong place.
+
+    A letter in place of another tells things apart as often, and so do numbers.
+    """
+    moved = len(word) != len(other) or sorted(word) == sorted(other)
+    near = difflib.SequenceMatcher(a=word, b=other, autojunk=False)
+    numbers = [re.findall(r"\d+", text) for text in (word, other)]
+    alike = moved and word != other and abs(len(word) - len(other)) <= 1
+    return alike and numbers[0] == numbers[1] and near.ratio() >= _ONE_LETTER
+
+
+_ONE_LETTER = 0.9
+"""How alike words of a dozen letters are that differ in one."""
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Ask whether the nearest of the known words was meant; empty if none is near."""
     near = nearest(word, known)

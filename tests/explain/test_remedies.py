@@ -36,3 +36,25 @@ def test_a_change_that_spares_others_a_move_is_a_remedy() -> None:
     assert told.verdict.message.startswith("FITS AFTER MOVING: its 2 pods fit with 2 pods moved")
     [opened] = [remedy for remedy in told.remedies if remedy.kind == "admit-nodes"]
     assert (opened.edit, opened.cost) == ("uncordon=shut", "1 pod moved")
+
+
+def test_of_a_label_that_no_node_has_its_job_is_told_and_nobody_else() -> None:
+    lost = job("lost", pods(gpu=1, nodeSelector={"pool": "X"}))
+    odd = job("odd", pods(**{"requests": {"nvidia.com/gpus": 1}}))
+    question = asked(CLOSED, [lost, odd, job("j", pods(gpu=1))])
+    named = {
+        name: [note for note in explained(question, name).notes if "which no node offers" in note]
+        for name in ("lost", "odd", "j")
+    }
+    assert named == {
+        "lost": [
+            "default/lost asks for label pool=X, which no node offers (did you mean x?)",
+        ],
+        "odd": [
+            "default/odd asks for nvidia.com/gpus, which no node offers "
+            "(did you mean nvidia.com/gpu?)",
+        ],
+        "j": [],
+    }
+    [dropped] = [r for r in explained(question, "lost").remedies if r.kind == "admit-nodes"]
+    assert dropped.message == "ask for no node selector or affinity (pool=X)"

@@ -26,6 +26,15 @@ def budget(name: str, **labels: str) -> dict[str, Any]:
     return {"name": name, "selector": {"matchLabels": labels}, "minAvailable": 1}
 
 
+POOLS = [{**NODE, "name": name, "labels": {"pool": name, "zone": "z"}} for name in ("a100", "h100")]
+FEW = {"cpu": 4, "memory": "16Gi", "nvidia.com/gpus": 8}
+
+
+def one_of(key: str, *values: str) -> dict[str, Any]:
+    """A term of node affinity."""
+    return {"matchExpressions": [{"key": key, "operator": "In", "values": list(values)}]}
+
+
 QUEUE = {
     "name": "q",
     "resources": [
@@ -36,12 +45,12 @@ QUEUE = {
 }
 
 
-def asked(jobs: list[dict[str, Any]], **snapshot: Any) -> Question:
+def asked(listed: list[dict[str, Any]], **snapshot: Any) -> Question:
     head = {"apiVersion": API_VERSION}
     return question_of(
         [
             RawDocument("s", 0, {**head, "kind": "ClusterSnapshot", "nodes": [NODE], **snapshot}),
-            RawDocument("j", 0, {**head, "kind": "JobList", "jobs": jobs}),
+            RawDocument("j", 0, {**head, "kind": "JobList", "jobs": listed}),
         ]
     )
 
@@ -72,6 +81,27 @@ def asked(jobs: list[dict[str, Any]], **snapshot: Any) -> Question:
             {},
             "default/x and 1 more ask for nvidia.com/gpuu, which no node offers "
             "(did you mean nvidia.com/gpu?)",
+        ),
+        (
+            [job("x", pods() | {"nodeSelector": {"pool": "H100", "zone": "z"}})],
+            {"nodes": POOLS},
+            "default/x asks for label pool=H100, which no node offers (did you mean h100?)",
+        ),
+        (
+            [job("x", pods() | {"nodeSelector": {"pool": "b7"}})],
+            {"nodes": POOLS},
+            "default/x asks for label pool=b7, which no node offers (nodes have: a100, h100)",
+        ),
+        (
+            [job(name, pods() | {"nodeAffinity": [one_of("pol", "h100")]}) for name in "xy"],
+            {"nodes": POOLS},
+            "default/x and 1 more ask for label pol=h100, which no node offers "
+            "(did you mean pool?)",
+        ),
+        (
+            [job("x", pods(**{"nvidia.com/gpu": 1}))],
+            {"nodes": [NODE, {**NODE, "name": "b"}, {"name": "c", "allocatable": FEW}]},
+            "node c has nvidia.com/gpus, which nobody asks for (did you mean nvidia.com/gpu?)",
         ),
         (
             [job("x", {**pods(2), "assignments": [{"node": "a"}]})],
@@ -145,6 +175,35 @@ def test_what_is_meant_is_not_talked_about() -> None:
     known = job("x", pods(memory="1Gi"), queueName="q", priorityClassName="high")
     own = job("y", pods(memory=2**30, **{"nvidia.com/gpux": 0}), priority=3)
     assert asked([known, own], queues=[queue], priorityClasses=classes).notes == ()
+
+
+def test_of_labels_and_resources_that_may_be_meant_nothing_is_said() -> None:
+    """A job may go elsewhere, runs already, or nodes have either thing."""
+    term = one_of("pool", "b100")
+    runs = {"nodeSelector": {"pool": "b100"}, "assignments": [{"node": "a100"}]}
+    jobs = [
+        job("x", pods() | {"nodeAffinity": [term, one_of("pool", "h100")]}),
+        job("y", pods() | {"nodeAffinity": [one_of("pool", "b100", "h100")]}),
+    ]
+    assert asked(jobs, nodes=POOLS, jobs=[job("r", pods() | runs)]).notes == ()
+    here = {"nodeSelector": {"kubernetes.io/hostname": "a"}}
+    assert asked([job("x", pods() | here)]).notes == ()
+    for names in (
+        ("nvidia.com/mig-1g.5gb", "nvidia.com/mig-2g.5gb"),
+        ("rdma/hca_a", "rdma/hca_b"),
+        ("amd.com/gpu", "nvidia.com/gpu"),
+    ):
+        nodes = [{"name": str(i), "allocatable": {"cpu": 4, names[min(i, 1)]: 1}} for i in range(3)]
+        assert asked([], nodes=nodes).notes == ()
+    both = {"name": "b", "allocatable": {**FEW, "nvidia.com/gpu": 8}}
+    assert asked([], nodes=[NODE, {**NODE, "name": "c"}, both]).notes == ()
+
+
+def test_a_label_that_no_node_of_a_dump_has_is_named_as_well() -> None:
+    items = [node("a", labels={"pool": "h100"}), pod("x", nodeSelector={"pool": "H100"})]
+    dump = {"apiVersion": "v1", "kind": "List", "items": items}
+    said = "asks for label pool=H100, which no node offers (did you mean h100?)"
+    assert f"default/app {said}" in question_of([RawDocument("k", 0, dump)]).notes
 
 
 def test_names_are_looked_up_in_what_was_imported_too() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
+from kantopt.planning.doubts import concerning
 from kantopt.planning.explain.conflict import Wording, classes_of
 from kantopt.planning.explain.nodes import histogram, untolerated_taint
 from kantopt.planning.explain.remedies.find import find_remedies
@@ -264,5 +265,5 @@ def _first(question: Question, instance: Instance, j: int) -> Explanation:
         running_pods=running,
         verdict=verdict,
         complete=True,
-        notes=question.notes,
+        notes=concerning(question.notes, question.documents(instance)[j]),
     )

@@ -64,13 +64,20 @@ def admit_nodes(w: Workshop) -> Iterator[Ranked]:
             text = f"tolerate the taint {listed(sorted(keys))} of {counted(len(names), 'node')}"
         elif "affinity" in reason.text:
             edits = (f"set={quoted(w.job.name)}:nodeSelector=none",)
-            text = "ask for no node selector or affinity"
+            text = f"ask for no node selector or affinity{_selected(w)}"
         else:
             continue
         found = list(w.either("admit-nodes", text, "", edits))
         if len(edits) > 1 and "unschedulable" in reason.text:
             found = _fewest_uncordoned(w, edits, names) or found
         yield from found
+
+
+def _selected(w: Workshop) -> str:
+    """The node selector that a job asks for, for a remedy that drops it."""
+    document = w.question.documents(w.asked)[w.j]
+    pairs = {f"{k}={v}" for podset in document.pod_sets for k, v in podset.node_selector.items()}
+    return f" ({listed(sorted(pairs))})" if pairs else ""
 
 
 def _fewest_uncordoned(w: Workshop, edits: tuple[str, ...], names: list[str]) -> list[Ranked]:

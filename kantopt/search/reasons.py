@@ -169,6 +169,8 @@ class Reasons:
             if podset.demand[r] and limit is not None and wanted > limit:
                 name = self.instance.resources[r]
                 amounts = f"{from_base(name, wanted)} of {from_base(name, limit)} {name}"
+                if used[r]:
+                    amounts += f", {from_base(name, used[r])} of them in use with this plan"
                 return Rule.QUOTA, f"queue {owner.name} would need {amounts}{tail}"
         names = [
             self.instance.resources[quota.resource]

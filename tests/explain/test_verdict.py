@@ -87,6 +87,33 @@ def test_a_job_over_its_quota() -> None:
     assert (told.verdict.status, told.verdict.proved) == ("OVER_QUOTA", True)
 
 
+def test_of_a_job_over_its_quota_it_is_said_what_is_counted_and_what_left_aside() -> None:
+    """Beside others of its queue it has no place; or there is less quota than it asks for alone."""
+    queues = [
+        {
+            "name": "q",
+            "cohort": "c",
+            "resources": [{"name": GPU, "nominalQuota": 8, "borrowingLimit": 4}],
+        },
+        {"name": "lender", "cohort": "c", "resources": [{"name": GPU, "nominalQuota": 99}]},
+    ]
+    runs = job("r", pods(gpu=5, on=["n0"]), queueName="q", preemptible=False)
+    for gpus, empty, counts in (
+        (4, "its 2 pods would fit, its quota left aside", "13 of 12"),
+        (
+            8,
+            f"its 2 pods would fit, but never within the quota of queue q: 16 of 12 {GPU}",
+            "21 of 12",
+        ),
+    ):
+        told = verdict([runs, job("j", pods(count=2, gpu=gpus), queueName="q")], queues=queues)
+        [alone] = [a for a in told.verdict.answers if a.question == "on an empty cluster"]
+        assert alone.message == empty
+        assert told.conflict is not None
+        [line] = [item.message for item in told.conflict.items if item.rule == "quota"]
+        assert line == f"{counts} {GPU}, 5 of them in use now: 8 of its own and 4 to borrow"
+
+
 def test_a_job_over_the_limits_of_the_model() -> None:
     jobs = [job(f"r{i}", pods(gpu=8, on=[f"n{i}"]), priority=1) for i in range(4)]
     question = asked(

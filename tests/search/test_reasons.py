@@ -103,7 +103,8 @@ def test_a_quota_that_is_used_up() -> None:
     ]
     assert why(question([node("a", cpu=9)], jobs, queues=queues)) == (
         "quota",
-        "queue q would need 4 of 3 cpu; 1 of 2 pods fit, short of 1",
+        "queue q would need 4 of 3 cpu, 2 of them in use with this plan; 1 of 2 pods fit, "
+        "short of 1",
     )
 
 

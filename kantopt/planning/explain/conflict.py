@@ -271,7 +271,7 @@ class Wording:
         quota = next(item for item in queue.quotas if item.resource == r)
         if kind == "queue":
             limit = queue_limit(queue, quota) or 0
-            subject, used = f"queue {queue.name}", usage[q][r] + wanted
+            subject, standing = f"queue {queue.name}", usage[q][r]
             if quota.borrowing_limit:
                 own, more = (
                     from_base(name, part) for part in (quota.nominal, quota.borrowing_limit)
@@ -279,9 +279,11 @@ class Wording:
                 parts = f": {own} of its own and {more} to borrow"
         else:
             members = cohorts(question)[queue.cohort, r]
-            limit, used = shared_limit(members), shared_use(members, usage) + wanted
+            limit, standing = shared_limit(members), shared_use(members, usage)
             subject = f"cohort {queue.cohort}"
-        amounts = f"{from_base(name, used)} of {from_base(name, limit)} {name}{parts}"
+        now = f", {from_base(name, standing)} of them in use now" if standing else ""
+        used = from_base(name, standing + wanted)
+        amounts = f"{used} of {from_base(name, limit)} {name}{now}{parts}"
         return ConflictItem(rule=Rule.QUOTA.value, subject=subject, message=amounts)
 
     def _neighbours(self, rule: Rule, kind: str, index: int) -> ConflictItem:

@@ -12,8 +12,10 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.explanation import Answer, Asked, Status, Verdict
 from kantopt.schema.model import Limits, Rule
+from kantopt.schema.quantity import from_base
 from kantopt.search.explain.decide import Decision, decide, on_empty, victims
 from kantopt.search.reasons import NOT_EXAMINED, first_reason
+from kantopt.verify.rules.quota import queue_limit
 from kantopt.verify.step import Step
 
 
@@ -113,7 +115,9 @@ def _blocked(
             Answer(
                 question="on an empty cluster",
                 answer="yes" if empty.placement is not None else "open",
-                message=pods if empty.placement is not None else "not decided",
+                message=f"{pods}{_quota_aside(question, j)}"
+                if empty.placement is not None
+                else "not decided",
             )
         )
     loose: tuple[tuple[Status, Instance, str], ...] = (
@@ -153,6 +157,30 @@ def _blocked(
 def _queue(question: Instance, j: int) -> str:
     queue = question.jobs[j].queue
     return "" if queue is None else question.queues[queue].name
+
+
+def _quota_aside(question: Instance, j: int) -> str:
+    """Say that the empty cluster was asked about without quotas, and if the job is above its own.
+
+    What an empty cluster lends a queue is its limit; more than that no end of others brings.
+    """
+    queue = question.jobs[j].queue
+    if queue is None or not question.on(Rule.QUOTA) or not question.queues[queue].quotas:
+        return ""
+    owner = question.queues[queue]
+    job = question.jobs[j]
+    pods = dict.fromkeys(job.podsets, 0) | wanted_pods(question, j)
+    for s in job.podsets:
+        if question.podsets[s].running:
+            pods[s] = question.podsets[s].count
+    for quota in owner.quotas:
+        limit = queue_limit(owner, quota)
+        asks = sum(count * question.podsets[s].demand[quota.resource] for s, count in pods.items())
+        if limit is not None and asks > limit:
+            name = question.resources[quota.resource]
+            amounts = f"{from_base(name, asks)} of {from_base(name, limit)} {name}"
+            return f", but never within the quota of queue {owner.name}: {amounts}"
+    return ", its quota left aside"
 
 
 def _without_quota(question: Instance) -> Instance:

@@ -418,8 +418,7 @@ await() { # grace: until those who leave are gone, and those who come are there
       }
       $2 != wave || $1 == "owner" { next }
       ($1 == "evict" || $1 == "move") && $7 != "gone" { go = go "; " $4 "/" $5 " (uid " $6 ") is not gone" }
-      $1 == "bind" && $7 != "ready" && (awaited == "yes" || $7 != "placed") ||
-      $1 == "watch" && $7 != "ready" && awaited == "yes" {
+      ($1 == "bind" || $1 == "watch") && $7 != "ready" && (awaited == "yes" || $7 != "placed") {
         come = come "; " $4 "/" $5 " (uid " $6 ") has not " ($7 == "placed" ? "become ready" : "started")
       }
       END { print (go != "" ? "go" substr(go, 2) : (come != "" ? "come" substr(come, 2) : "")) }')

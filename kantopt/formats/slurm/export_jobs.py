@@ -105,29 +105,38 @@ def _asked(podsets: Sequence[PodSet]) -> Iterator[str]:
 
 
 def _held(podsets: Sequence[PodSet]) -> Iterator[str]:
-    """Write what a job that runs holds, node by node."""
+    """Write what a job that runs holds, node by node: of a node the sum, as Slurm tells it."""
     first = podsets[0]
-    hosts = [place.node for podset in podsets for place in podset.assignments]
+    held: dict[str, dict[str, int]] = {}
+    for podset in podsets:
+        each = _amounts(podset)
+        for place in podset.assignments:
+            on = held.setdefault(place.node, {})
+            for name, amount in each.items():
+                on[name] = on.get(name, 0) + amount * place.count
+    alike: dict[tuple[tuple[str, int], ...], list[str]] = {}
+    for node, on in held.items():
+        alike.setdefault(tuple(on.items()), []).append(node)
     required = {name for podset in podsets for name in _listed(podset.node_affinity, "In")}
     excluded = _listed(first.node_affinity, "NotIn")
     yield (
         f"ReqNodeList={compress_hostlist(sorted(required)) or '(null)'} "
         f"ExcNodeList={compress_hostlist(excluded) or '(null)'}"
     )
-    yield f"NodeList={compress_hostlist(hosts)}"
+    yield f"NodeList={compress_hostlist(held)}"
     total = sum(_amounts(p).get("cpu", 0) // 1000 * p.count for p in podsets)
-    yield f"NumNodes={len(hosts)} NumCPUs={total} NumTasks={len(hosts)}"
-    for podset in podsets:
-        amounts = _amounts(podset)
+    tasks = sum(place.count for podset in podsets for place in podset.assignments)
+    yield f"NumNodes={len(held)} NumCPUs={total} NumTasks={tasks}"
+    for key, nodes in alike.items():
+        amounts = dict(key)
         cpus = amounts.get("cpu", 0) // 1000
-        nodes = compress_hostlist(place.node for place in podset.assignments)
         yield (
-            f"  Nodes={nodes} CPU_IDs={f'0-{cpus - 1}' if cpus else ''} "
+            f"  Nodes={compress_hostlist(nodes)} CPU_IDs={f'0-{cpus - 1}' if cpus else ''} "
             f"Mem={amounts.get('memory', 0) // MIB} GRES={gres_text(amounts)}"
         )
-    typed = next((p for p in podsets if types_of(_amounts(p))), None)
+    typed = next((amounts for key in alike if types_of(amounts := dict(key))), None)
     if typed is not None:
-        yield f"TresPerNode={gres_text(_amounts(typed), 'gres:')}"
+        yield f"TresPerNode={gres_text(typed, 'gres:')}"
 
 
 def _amounts(podset: PodSet) -> dict[str, int]:

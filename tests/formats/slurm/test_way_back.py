@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from kantopt.formats.imported import Imported
 from kantopt.formats.slurm.cluster import import_slurm
 from kantopt.formats.slurm.export import export_slurm
-from kantopt.schema.jobs import Job, PodSet
+from kantopt.schema.jobs import Assignment, Job, PodSet
+from kantopt.schema.quantity import to_base
 from kantopt.schema.raw import SLURM_TEXT, RawDocument, is_slurm_text
 from kantopt.schema.snapshot import ClusterSnapshot, Node
 from tests.formats.slurm.cases import clusters
@@ -71,3 +72,22 @@ def test_what_slurm_has_no_words_for_is_told() -> None:
         assert what in told
     assert "jobs.podSets.requests" in told
     assert "jobs that get a number" in told
+
+
+def test_tasks_on_one_node_keep_all_of_its_room() -> None:
+    requests = {"cpu": 8, "memory": "1Gi", "nvidia.com/gpu": 1}
+    places = (Assignment(node="n1", count=3), Assignment(node="n2", count=2))
+    job = Job(name="many", pod_sets=(PodSet(count=5, requests=requests, assignments=places),))
+    offered = {"cpu": 64, "memory": "64Gi", "nvidia.com/gpu": 8}
+    nodes = tuple(Node(name=name, allocatable=offered) for name in ("n1", "n2"))
+    snapshot = ClusterSnapshot(
+        api_version="kantopt/v1alpha1", kind="ClusterSnapshot", nodes=nodes, jobs=(job,)
+    )
+    text, _ = export_slurm(snapshot, ())
+    held = {
+        place.node: to_base("nvidia.com/gpu", podset.requests["nvidia.com/gpu"]) * place.count
+        for found in again(text).snapshot.jobs
+        for podset in found.pod_sets
+        for place in podset.assignments
+    }
+    assert held == {"n1": 3, "n2": 2}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from kantopt.clock import Deadline, elapsed
@@ -36,7 +37,8 @@ def read(*sources: Source | Question, gated: bool = False, pending: Sequence[str
     Parameters
     ----------
     sources
-        A snapshot or Kubernetes objects, and any job lists, a model, a plan; in any order.
+        A snapshot or Kubernetes objects, and any job lists, a model, a plan; in any order. Or what
+        this returned before, and perhaps a plan that was made of it.
     gated
         Whether pods that scheduling gates hold back count as pending.
     pending
@@ -47,8 +49,11 @@ def read(*sources: Source | Question, gated: bool = False, pending: Sequence[str
     UsageError, MissingInputError, BadDataError
         If something cannot be read, or does not belong together.
     """
-    if len(sources) == 1 and isinstance(sources[0], Question):
-        return sources[0]
+    if sources and isinstance(sources[0], Question):
+        if len(sources) == 1:
+            return sources[0]
+        if len(sources) == 2 and isinstance(sources[1], Plan):
+            return replace(sources[0], plan=sources[1])
     how = Import(gated=gated, pending=tuple(pending))
     return question_of([raw for i, each in enumerate(sources) for raw in _raws(each, i)], how)
 
@@ -166,7 +171,7 @@ def _raws(source: Source | Question, number: int) -> list[RawDocument]:
     if isinstance(source, Mapping):
         return [RawDocument(label, 0, dict(source))]
     if isinstance(source, Question):
-        raise TypeError("a question that was read stands alone: give its sources together")
+        raise TypeError("beside a question that was read only a plan may stand: give its sources")
     return load_raw([os.fspath(source)])
 
 

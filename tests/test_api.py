@@ -38,6 +38,8 @@ def test_paths_data_and_documents_are_one() -> None:
         kantopt.plan(question.snapshot, JOBS, engine="fast", deterministic=True),
     ]
     assert len({plan.metadata.plan_id for plan in plans}) == 1
+    verdicts = [kantopt.judge(question, plans[0]), kantopt.judge(SNAPSHOT, JOBS, plans[0])]
+    assert verdicts[0] == verdicts[1]
 
 
 def test_the_page_on_python_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +69,7 @@ def test_what_is_wrong_is_raised() -> None:
     with pytest.raises(UsageError, match="expected a job"):
         kantopt.explain(SNAPSHOT, JOBS, job="nobody")
     question = kantopt.read(SNAPSHOT)
-    with pytest.raises(TypeError, match="stands alone"):
+    with pytest.raises(TypeError, match="only a plan may stand"):
         kantopt.plan(question, JOBS)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         kantopt.nothing  # noqa: B018

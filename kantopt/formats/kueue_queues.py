@@ -91,7 +91,8 @@ class KueueQueues:
         rows = None if pod.node else self._rows.get(self.of(pod))
         if rows is not None and (lacks := self._uncovered(pod, rows)):
             what = f"{', '.join(lacks)} in {rows.name}"
-            text = f"pods whose queue has no quota of what they ask for, as Kueue refuses: {what}"
+            text = "pods whose queue has no quota of what they ask for are planned for all the same"
+            text = f"{text}; Kueue takes them only where excludeResourcePrefixes leaves out {what}"
             self._notes.add(text, pod.full_name)
         for group in () if rows is None else rows.groups:
             if _asks(pod, group):

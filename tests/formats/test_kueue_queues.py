@@ -237,4 +237,4 @@ def test_a_pod_that_asks_for_what_its_queue_has_no_quota_of_is_told() -> None:
     labels = {"kueue.x-k8s.io/queue-name": "lq"}
     waiting = pod("p", labels=labels, requests={GPU: "1", "cpu": "1"})
     found = read(node("n"), queue("cq", only={"nominalQuota": 8}), local, waiting)
-    assert "as Kueue refuses: cpu in cq" in noted(found, "no quota of")
+    assert "excludeResourcePrefixes leaves out cpu in cq" in noted(found, "no quota of")

@@ -10,7 +10,7 @@ from kantopt.planning.left import left_pending
 from kantopt.planning.question import Question
 from kantopt.planning.stays import stays_of
 from kantopt.problem.actions import Wave
-from kantopt.problem.cluster import Node
+from kantopt.problem.cluster import Node, Taint
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
@@ -103,6 +103,7 @@ class _Seen:
         plain = [name for name in instance.offered if not gpu_milli(name, 1)]
         parts = [name for name in plain if _SLICE in name or name.startswith(CLAIMED)]
         rest = [name for name in plain if name not in parts]
+        self._usual = _usual(instance)
         self._index = {name: r for r, name in enumerate(instance.resources)}
         offered = [self._offers(node, [*gpus, *parts, *rest]) for node in instance.nodes]
         there = [any(column) for column in zip(*offered, strict=True)]
@@ -122,7 +123,7 @@ class _Seen:
                 offers=self._offers(node, self.resources),
                 stays=stays.get(n, ()),
                 kind=next((node.labels[key] for key in _KINDS if key in node.labels), ""),
-                marks=tuple(_marks(node)),
+                marks=tuple(_marks(node, self._usual)),
             )
 
     def _path(self, n: int) -> tuple[tuple[float, ...], tuple[str, ...]]:
@@ -164,7 +165,13 @@ class _Seen:
         return found
 
 
-def _marks(node: Node) -> Iterator[str]:
+def _usual(instance: Instance) -> frozenset[Taint]:
+    """Taints of all nodes with GPUs that are up: they keep others off these, and mark none."""
+    sets = [{*node.taints} for node in instance.nodes if node.gpu_milli and node.ready]
+    return frozenset(set.intersection(*sets)) if len(sets) > 1 else frozenset()
+
+
+def _marks(node: Node, usual: frozenset[Taint]) -> Iterator[str]:
     """What keeps pods away from a node, whatever is free on it."""
     if not node.ready:
         yield "not ready"
@@ -172,7 +179,7 @@ def _marks(node: Node) -> Iterator[str]:
         yield "cordoned"
     if node.drained:
         yield "to be emptied"
-    for taint in node.taints:
+    for taint in (each for each in node.taints if each not in usual):
         if taint.effect != "PreferNoSchedule" and not taint.key.startswith("node.kubernetes.io/"):
             value = f"={taint.value}" if taint.value else ""
             yield f"tainted {taint.key}{value}:{taint.effect}"

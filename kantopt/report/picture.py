@@ -335,7 +335,9 @@ def in_use(picture: Picture) -> str:
         parts.append(f"{used} of {in_unit(whole, unit)} {resource_name(unit)} in use on {nodes}")
     said = ", ".join(parts) or "nothing to draw"
     if picture.partly_used:
-        said += f"; nodes partly used: {' -> '.join(map(str, picture.partly_used))}"
+        shut = any(bar.marks for bar in picture.bars)
+        counted = ", of those that take pods" if shut else ""
+        said += f"; nodes partly used{counted}: {' -> '.join(map(str, picture.partly_used))}"
     return said
 
 

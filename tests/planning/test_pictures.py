@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,12 @@ def test_no_node_holds_more_than_it_has(name: str) -> None:
 
 
 def plain(**node: Any) -> Question:
-    """A snapshot of one node, read from a document."""
+    """A snapshot of one node, and of one that has nothing, read from a document."""
+    return cluster_of([{"name": "n", **node}, {"name": "empty", "allocatable": {"memory": "1Gi"}}])
+
+
+def cluster_of(nodes: Iterable[dict[str, Any]]) -> Question:
+    """A snapshot of nodes, read from a document."""
     from kantopt.planning.question import question_of
     from kantopt.schema.files import RawDocument
 
@@ -74,7 +80,7 @@ def plain(**node: Any) -> Question:
         "apiVersion": "kantopt/v1alpha1",
         "kind": "ClusterSnapshot",
         "metadata": {"name": "one"},
-        "nodes": [{"name": "n", **node}, {"name": "empty", "allocatable": {"memory": "1Gi"}}],
+        "nodes": list(nodes),
     }
     return question_of([RawDocument("one.yaml", 0, data)])
 
@@ -117,6 +123,21 @@ def test_what_keeps_pods_away_from_a_node_is_said() -> None:
         "n": ("not ready", "cordoned", "tainted team=a:NoSchedule"),
         "empty": (),
     }
+
+
+def test_the_taint_that_all_gpu_nodes_bear_marks_none_of_them() -> None:
+    keys = {"a": ["gpus"], "b": ["gpus", "team"], "c": ["gpus"]}
+    question = cluster_of(
+        {
+            "name": name,
+            "allocatable": {"nvidia.com/gpu": 8},
+            "taints": [{"key": key, "effect": "NoSchedule"} for key in found],
+        }
+        for name, found in keys.items()
+    )
+    picture = picture_of(question, judging_model(question, None))
+    marks = {bar.name: bar.marks for bar in picture.bars}
+    assert marks == {"a": (), "b": ("tainted team:NoSchedule",), "c": ()}
 
 
 def test_jobs_that_wait_have_the_reason_of_the_plan_or_the_first_one() -> None:

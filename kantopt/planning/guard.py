@@ -11,6 +11,7 @@ from kantopt.planning.document import Answer, plan_document
 from kantopt.planning.drained import drain_words
 from kantopt.planning.identity import identified
 from kantopt.planning.left import left_pending
+from kantopt.planning.needed import without_needless
 from kantopt.planning.prefix import LegalPrefix, Outline, Steps, longest_legal_prefix
 from kantopt.planning.question import Import, Question, question_of
 from kantopt.planning.still_there import StillThere
@@ -63,10 +64,11 @@ def guard(question: Question, plan: Plan, label: str) -> Guarded:
     """Cut a plan to the longest part that is legal on a cluster that may have changed.
 
     A step stays if all pods and nodes that it names are still the ones it means, if it breaks no
-    rule after the steps that stay, and if all that its wave waits for stays or has been done. Two
+    rule after the steps that stay, and if all that its wave waits for stays or has been done. Three
     kinds of steps go and hold nothing up: those whose pods are no longer where they would be taken
-    from, and evictions that nothing needs any more. A stop-over whose pods do not go on is an
-    ordinary move.
+    from; evictions that nothing needs any more; and, unless the plan has goals, moves for which a
+    step waits that is cut, and which nothing needs any more. A stop-over whose pods do not go on is
+    an ordinary move.
 
     Parameters
     ----------
@@ -90,7 +92,10 @@ def guard(question: Question, plan: Plan, label: str) -> Guarded:
     instance = question.instance(model.model_copy(update=update))
     there = StillThere(question, plan)
     steps = steps_today(instance, plan, there)
-    prefix = longest_legal_prefix(instance, outline_of(plan), steps)
+    outline = outline_of(plan)
+    prefix = longest_legal_prefix(instance, outline, steps)
+    if not plan.goals:  # what is not for others has its purpose still
+        prefix = without_needless(instance, outline, steps, prefix)
     done = [a for wave in plan.waves for a in wave.actions if a in steps.done]
     cut = tuple(_cut_steps(plan, prefix))
     today = canonical_digest(question.snapshot)

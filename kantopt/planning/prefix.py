@@ -33,6 +33,8 @@ class LegalPrefix:
     waves: tuple[Wave, ...]
     causes: Mapping[str, Cause]
     """Of each step that is cut, by its id."""
+    moot: frozenset[str]
+    """Of those, the ones that nothing had to wait for."""
 
     @property
     def length(self) -> int:
@@ -81,7 +83,7 @@ def longest_legal_prefix(
     late
         Whether the time is up: then what is known to be legal by then is kept, and no more.
     """
-    best = _legal_prefix(instance, outline, steps, late)
+    best = legal_prefix(instance, outline, steps, late)
     if len(steps.actions) > SHORT:
         return best
     for identity in _rivals(best, steps.actions):
@@ -89,7 +91,7 @@ def longest_legal_prefix(
             break
         # A step may take the room of several others: without it there may be more.
         instead = {identity: ("room", "takes the room of more steps than one")}
-        other = _legal_prefix(instance, outline, steps.without(instead), late)
+        other = legal_prefix(instance, outline, steps.without(instead), late)
         if other.length > best.length:
             best = other
     return best
@@ -106,8 +108,11 @@ def _nodes(action: Action) -> set[int]:
     return {spot.node for spot in (action.source, action.target) if spot is not None}
 
 
-def _legal_prefix(
-    instance: Instance, outline: Sequence[Outline], steps: Steps, late: Callable[[], bool]
+def legal_prefix(
+    instance: Instance,
+    outline: Sequence[Outline],
+    steps: Steps,
+    late: Callable[[], bool] = lambda: False,
 ) -> LegalPrefix:
     """Keep steps as they come; then take those back that have no purpose after all."""
     first: dict[str, Cause] = {}  # once evictions are gone, others lack room and not what they said
@@ -117,7 +122,8 @@ def _legal_prefix(
         blamed = attempt.blamed()
         first = {**attempt.causes, **first}
         if not blamed:
-            return LegalPrefix(attempt.waves(), {a: first[a] for a in attempt.causes})
+            causes = {a: first[a] for a in attempt.causes}
+            return LegalPrefix(attempt.waves(), causes, steps.moot)
         purposeless = [
             identity
             for identity, (rule, _) in blamed.items()

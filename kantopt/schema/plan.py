@@ -280,7 +280,7 @@ class CutStep(Part):
     pod_set: Name = Field(description="name of the pod set")
     rule: str = Field(
         description="rule that it would break, or gone, replaced or elsewhere for what it names, "
-        "after if it waits for a step that is cut"
+        "after if it waits for a step that is cut, needless if nothing that is left needs it"
     )
     message: str = Field(description="the cause in words")
 

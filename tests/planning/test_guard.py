@@ -155,7 +155,8 @@ def test_nothing_longer_is_legal() -> None:
     for seed, number in cases()[::2]:
         today, plan, rest = guarded(seed, number)
         if len(steps(plan)) <= MOST_STEPS:
-            assert len(steps(rest.plan)) == longest(today, plan), (seed, number)
+            needless = sum(step.rule == "needless" for step in rest.cut)
+            assert len(steps(rest.plan)) + needless == longest(today, plan), (seed, number)
             compared += bool(rest.cut)
     assert compared >= 15
 

@@ -1,0 +1,108 @@
+"""Moves that lose their purpose with steps that are cut, and those that are still needed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kantopt.planning.actions import action_of
+from kantopt.planning.guard import guard
+from kantopt.planning.judge import judge_plan
+from kantopt.planning.question import Question
+from kantopt.problem.actions import Wave, without_leftovers
+from kantopt.problem.tiers import tiers_of
+from kantopt.schema.actions import actions_of
+from kantopt.schema.plan import Plan
+from kantopt.verify.metrics import measure
+from kantopt.verify.replay import replay
+from kantopt.verify.waves.groups import apply
+from tests.planning.changed_clusters import GPU, Document, question_of
+from tests.planning.test_guard import cases, filled, guarded, placing_plan
+
+
+def test_moves_go_that_only_cut_steps_waited_for_unless_the_plan_has_goals() -> None:
+    gone = 0
+    for seed, number in cases():
+        today, plan, rest = guarded(seed, number)
+        needless = [step.id for step in rest.cut if step.rule == "needless"]
+        gone += len(needless)
+        if plan.goals:
+            assert not needless
+            continue
+        actions = {move.id: move for move in plan.moves}
+        assert {*needless} <= actions.keys()
+        behind = awaited(plan, {step.id for step in rest.cut})
+        for move in (each for each in rest.plan.moves if each.id in behind):
+            assert needed(today, rest.plan, move.id), (seed, number, move.id)
+    assert gone >= 5
+
+
+def awaited(plan: Plan, cut: set[str]) -> set[str]:
+    """Steps in waves for which waves with steps that are cut wait."""
+    waves = {wave.id: wave for wave in plan.waves}
+    ends = [w for wave in plan.waves if not cut.isdisjoint(wave.actions) for w in wave.after]
+    found: set[int] = set()
+    while ends:
+        wave = waves[ends.pop()]
+        found.add(wave.id)
+        ends += wave.after
+    return {identity for w in found for identity in waves[w].actions}
+
+
+def needed(question: Question, plan: Plan, identity: str) -> bool:
+    """Whether a plan without a step is not legal, or worse."""
+    instance = question.instance(plan.model)
+    actions = {a: action_of(instance, item) for a, item in actions_of(plan).items()}
+    values = []
+    for without in ("", identity):
+        kept = {w.id: [actions[a] for a in w.actions if a != without] for w in plan.waves}
+        waves = [Wave(w.id, w.after, tuple(kept[w.id])) for w in plan.waves]
+        if replay(instance, waves)[0]:
+            return True
+        final = without_leftovers(apply(instance.current, waves), waves)
+        values.append(measure(instance, final, tiers_of(instance)))
+    return values[1] > values[0]
+
+
+def test_a_move_goes_if_the_binding_that_it_was_for_is_cut_and_the_others_stay() -> None:
+    snapshot, jobs = two_moves()
+    plan = placing_plan(snapshot, jobs)
+    assert (len(plan.moves), len(plan.assignments), plan.goals) == (2, 2, ())
+    snapshot["jobs"].append({**filled("a", 4), "name": "new"})
+    today = question_of(snapshot, jobs)
+    rest = guard(today, plan, "plan")
+    (lost,) = (move.id for move in plan.moves if move.from_node == "a")
+    (bound,) = (binding.id for binding in plan.assignments if binding.node == "a")
+    assert {step.id: step.rule for step in rest.cut} == {lost: "needless", bound: "capacity"}
+    assert [(move.from_node, move.to_node) for move in rest.plan.moves] == [("b", "c")]
+    assert [binding.node for binding in rest.plan.assignments] == ["b"]
+    assert not judge_plan(replace(today, plan=rest.plan), rest.plan, None, "plan").findings
+
+
+def test_of_moves_one_after_the_other_the_first_goes_and_the_second_waits_for_it_no_more() -> None:
+    snapshot, jobs = two_moves()
+    snapshot["podDisruptionBudgets"] = [{"name": "all", "selector": {}, "disruptionsAllowed": 1}]
+    plan = placing_plan(snapshot, jobs)
+    first = next(each for wave in plan.waves for each in plan.moves if each.id in wave.actions)
+    (second,) = (move for move in plan.moves if move is not first)
+    assert first.id in awaited(plan, {second.id})
+    snapshot["jobs"].append({**filled(first.from_node, 4), "name": "new"})
+    rest = guard(question_of(snapshot, jobs), plan, "plan")
+    assert [step.rule for step in rest.cut if step.id == first.id] == ["needless"]
+    assert len(rest.plan.moves) == len(rest.plan.assignments) == 1
+
+
+def two_moves() -> tuple[Document, Document]:
+    """Two jobs wait for a node each; two pods that nobody may evict have to leave for a third."""
+    nodes = [{"name": name, "uid": f"uid-{name}", "allocatable": {GPU: 8}} for name in "abc"]
+    running = [filled("c", 4)]
+    for name in "ab":
+        pod = {"name": f"small-{name}-0", "uid": name}
+        place = {"node": name, "pods": [pod]}
+        podset = {"count": 1, "requests": {GPU: 2}, "assignments": [place]}
+        running.append({"name": f"small-{name}", "preemptible": False, "podSets": [podset]})
+    large = [
+        {"name": f"large-{i}", "priority": 10, "podSets": [{"count": 1, "requests": {GPU: 8}}]}
+        for i in (1, 2)
+    ]
+    snapshot = {"kind": "ClusterSnapshot", "nodes": nodes, "jobs": running}
+    return snapshot, {"kind": "JobList", "jobs": large}

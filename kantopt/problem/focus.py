@@ -10,19 +10,27 @@ from kantopt.problem.job import Job, PodSet
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Limits, Model, Objective, Rule, Rules
 
-_OBJECTIVES = ("evictions", "moves", "domains_crossed")
+_OBJECTIVES = (
+    "evictions",
+    "moves",
+    # Of as many, those that lose the least work, and of these the least important.
+    "lost_gpu_seconds",
+    {"moves": {"by": "priority"}},
+    "domains_crossed",
+)
 
 
 def focused(instance: Instance, j: int) -> Instance:
     """Return the question whether one job can be placed: it must be, other pending pods may not.
 
     Pods are evicted only by the strict rule on priority, and as few as possible; then as few as
-    possible are moved. Pods and jobs keep their numbers, so that a placement of this question is
-    one of the whole. A job that runs with its minimum and waits for more is asked to get them all.
+    possible are moved, those that lose the least work and are the least important. Pods and jobs
+    keep their numbers, so that a placement of this question is one of the whole. A job that runs
+    with its minimum and waits for more is asked to get them all.
     """
     model = instance.model
     rules = model.rules.model_copy(update={"priority": "strict"})
-    objectives = tuple(Objective.model_validate(name) for name in _OBJECTIVES)
+    objectives = tuple(Objective.model_validate(each) for each in _OBJECTIVES)
     asked = model.model_copy(update={"rules": rules, "objectives": objectives, "required": ()})
     jobs = list(instance.jobs)
     jobs[j] = _whole(jobs[j]) if runs_enough(instance, jobs[j]) else jobs[j]

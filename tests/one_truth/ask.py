@@ -17,12 +17,12 @@ from kantopt.planning.question import Question
 from kantopt.planning.wanted import model_for, model_pending
 from kantopt.problem.focus import focused, limited
 from kantopt.problem.instance import Instance
-from kantopt.problem.tiers import tiers_of
 from kantopt.schema.certificate import Certificate
 from kantopt.schema.explanation import Explanation, Steps
 from kantopt.schema.extends import load_model
-from kantopt.schema.model import Metric, Model
+from kantopt.schema.model import Model
 from kantopt.schema.plan import Plan
+from kantopt.search.explain.decide import disturbing
 from kantopt.verify.metrics import measure
 from tests.one_truth.claims import Bounds, Claim, Found, Least, NoPlan
 
@@ -172,7 +172,7 @@ def disturbance(instance: Instance, found: Found) -> tuple[int, ...]:
     """Return the values of the objectives about who is disturbed that a plan reaches."""
     placement = found.placement(instance)
     assert placement is not None, found.by
-    tiers = [t for t in tiers_of(instance) if t.metric in (Metric.EVICTIONS, Metric.MOVES)]
+    tiers = disturbing(instance)
     return measure(instance, placement, tiers)
 
 

@@ -248,6 +248,8 @@ def _fits(question: Instance, j: int, status: Status, decision: Decision) -> str
         return f"FITS NOW: {room} room as it stands.{others}"
     pods = pods_of(question, j, one="fits", many="fit")
     least = "no plan disturbs less" if decision.least else "whether less is enough is open"
+    if not decision.weighed:
+        least += ", and who among equals was not weighed"
     parts = [f"{counted(evicted, 'pod')} evicted"] if evicted else []
     parts += [f"{counted(moved, 'pod')} moved"] if moved else []
     return f"{status.replace('_', ' ')}: {pods} with {' and '.join(parts)}; {least}.{others}"

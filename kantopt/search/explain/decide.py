@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
@@ -53,12 +54,15 @@ class Decision:
     least
         No plan disturbs less: in cost of evictions, the highest priority of a victim first, then in
         pods moved.
+    weighed
+        Nor does any that disturbs as little lose less work, or move less important pods.
     """
 
     placement: Placement | None = None
     waves: tuple[Wave, ...] = ()
     impossible: bool = False
     least: bool = False
+    weighed: bool = False
 
 
 def is_small(
@@ -168,7 +172,12 @@ def _displaced(
 
 def disturbing(question: Instance) -> tuple[Tier, ...]:
     """Return the tiers by which one plan disturbs less than another: evictions, then moves."""
-    return tuple(t for t in tiers_of(question) if t.metric in (Metric.EVICTIONS, Metric.MOVES))
+    return tuple(
+        tier
+        for tier in tiers_of(question)
+        if tier.metric is Metric.EVICTIONS
+        or (tier.metric is Metric.MOVES and tier.priority is None)
+    )
 
 
 _DISTURBANCE = (Tier(Metric.EVICTIONS, "cost"), Tier(Metric.MOVES, "pods"))
@@ -273,9 +282,22 @@ def _exact(question: Instance, j: int, deadline: Deadline) -> Decision:
             return Decision()
         plan = legal_plan(question, j, best.placement)
         if plan is not None:
-            return replace(plan, least=not forbidden and best.optimal)
+            proved = [] if forbidden else _proved(best)
+            ends = len(disturbing(question))
+            last = max((i for i, t in enumerate(tiers) if t.metric in _WEIGHED), default=-1)
+            return replace(plan, least=len(proved) >= ends, weighed=len(proved) > last)
         forbidden.append(best.placement)
     return Decision()
+
+
+_WEIGHED = (Metric.EVICTIONS, Metric.MOVES, Metric.LOST_GPU_SECONDS)
+"""What tells apart plans by whom they disturb."""
+
+
+def _proved(best: Incumbent) -> list[Tier]:
+    """First tiers in which the best is proved to be as good as any."""
+    rows = zip(best.tiers, best.floors, best.values, strict=True)
+    return [tier for tier, _, _ in takewhile(lambda row: row[1] >= row[2], rows)]
 
 
 _TARGETS = 8

@@ -40,8 +40,11 @@ class Ages:
         return self._since(job.start_time) or 0
 
     def unsaved(self, job: docs.Job, podset: docs.PodSet) -> int:
-        """Seconds of work that running pods have not saved, if the model asks for it."""
-        if not self._counts_losses:
+        """Seconds of work that running pods have not saved, if the model asks for it.
+
+        Pods of services have none: they never get done.
+        """
+        if not self._counts_losses or podset.serves:
             return 0
         ages = (self._ran(job, podset), self._since(_checkpoint(job, podset)))
         return min((age for age in ages if age is not None), default=0)

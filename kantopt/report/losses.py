@@ -12,8 +12,6 @@ from kantopt.schema.gpus import gpu_milli_asked
 from kantopt.schema.jobs import Job, PodSet
 from kantopt.schema.plan import Eviction, Move, Plan
 
-_LOST = "lost_gpu_seconds"
-
 
 @dataclass(slots=True)
 class Losses:
@@ -22,8 +20,6 @@ class Losses:
     gpu_seconds: int = 0
     losing: int = 0
     services: int = 0
-    of_services: int = 0
-    """GPU-seconds since services started, which the metric counts and nobody loses."""
     without_gpus: int = 0
     unknown: int = 0
 
@@ -40,18 +36,15 @@ def losses_of(plan: Plan) -> Losses:
             found.unknown += item.count
             continue
         milli, age = gpu_milli_asked(podset), _age(plan, job, podset)
-        services = sum(pod.serves for pod in item.pods)
-        others = item.count - services
-        found.services += services
-        if not milli:
-            found.without_gpus += others
+        if podset.serves:
+            found.services += item.count
+        elif not milli:
+            found.without_gpus += item.count
         elif age is None:
-            found.unknown += others
+            found.unknown += item.count
         else:
-            each = milli * age // 1000
-            found.losing += others
-            found.gpu_seconds += others * each
-            found.of_services += services * each
+            found.losing += item.count
+            found.gpu_seconds += item.count * (milli * age // 1000)
     return found
 
 
@@ -68,9 +61,7 @@ def losses_line(plan: Plan) -> Iterator[Paragraph]:
     if not (found.losing or found.services or found.unknown):
         return
     said = "Moved pods restart. " if any(map(_restarts, plan.moves)) else ""
-    counted = found.of_services and any(tier.metric == _LOST for tier in plan.objectives)
-    also = f" ({_LOST} counts services, too)" if counted else ""
-    yield Paragraph(f"{said}GPU time lost: {', '.join(parts)}{also}.")
+    yield Paragraph(f"{said}GPU time lost: {', '.join(parts)}.")
 
 
 def _restarts(move: Move) -> bool:

@@ -294,6 +294,14 @@ class PodSet(Part):
     )
     pods: tuple[PodRef, ...] = Field(default=(), description="pending pods by name, if known")
 
+    @property
+    def serves(self) -> bool:
+        """Whether all of its pods that run are of services: who ends loses no work."""
+        return bool(self.assignments) and all(
+            len(place.pods) == place.count and all(pod.serves for pod in place.pods)
+            for place in self.assignments
+        )
+
 
 class Job(Part):
     """A gang of pods that start together or not at all."""

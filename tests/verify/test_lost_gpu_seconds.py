@@ -66,3 +66,15 @@ def test_without_times_nothing_is_known_to_be_lost() -> None:
     jobs = [ran("r", "00:00:00")]
     asked = question(NODES, jobs, objectives=LOST, metadata={})
     assert values(asked, r=[]) == {}
+
+
+@pytest.mark.parametrize(("owners", "lost"), [("ss", 0), ("sj", 1200), ("", 1200), ("jj", 1200)])
+def test_pods_of_services_lose_no_work_if_all_of_a_pod_set_are_known_to_serve(
+    owners: str, lost: int
+) -> None:
+    kinds = {"s": "StatefulSet", "j": "Job"}
+    refs = [{"name": f"r-{i}", "ownerKind": kinds[o]} for i, o in enumerate(owners)]
+    item = ran("r", "00:50:00")
+    item["podSets"][0]["assignments"] = [{"node": "a", "count": 2, "pods": refs}]
+    found = values(question(NODES, [item], objectives=LOST), r=[])
+    assert sum(found.values()) == 2 * lost

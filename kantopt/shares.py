@@ -13,8 +13,10 @@ WRITING_PLAN = 0.06
 """Seconds that writing takes of the smallest plan, and leaving."""
 FEW_ACTIONS, WRITING_ACTION = 200, 0.0005
 """Pods that a small plan binds, evicts or moves; seconds for each more."""
-NAMING_A_VICTIM, NAMING_VICTIMS = 0.01, 5.0
+NAMING_A_VICTIM, NAMING_VICTIMS = 0.01, 3.0
 """Judgings of a plan that take as long as to say for whom a victim goes, and many victims."""
+CASCADE = 0.05
+"""For what victims would do next and for what fills their room, at most."""
 LEAST = 0.15
 """Seconds that a small question is looked at, though the time be up: rather late than nothing."""
 ONE_STRATEGY = 1.5

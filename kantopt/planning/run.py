@@ -97,7 +97,7 @@ class Run:
         self.standing = tuple(check_standing(instance))
         self.judging = elapsed() - began
         """Seconds that judging a plan takes."""
-        self.reserve = self._reserve()
+        self.reserve = min(self._ending(), 0.5 * self.deadline.remaining())
         """Seconds to keep for ordering, verifying and writing."""
         self.search_end: Deadline | None = None
         """When the search was to stop: from then on it is the time limit that has ended it."""
@@ -114,7 +114,7 @@ class Run:
             tally=tally,
         )
 
-    def _reserve(self, found: Placement | None = None) -> float:
+    def _ending(self, found: Placement | None = None) -> float:
         """Return seconds for order, names and writing: of a plan found, else for all that wait."""
         judgings = SLOTS if any(t.metric is Metric.FRAGMENT_RATE for t in self.tiers) else 5.0
         if found is None:
@@ -126,7 +126,7 @@ class Run:
             pods = victims + sum(step.pods for step in steps.binds)
         judgings += min(shares.NAMING_VICTIMS, shares.NAMING_A_VICTIM * victims)
         writing = shares.WRITING_PLAN + shares.WRITING_ACTION * max(0, pods - shares.FEW_ACTIONS)
-        return min(judgings * self.judging + writing, 0.5 * self.deadline.remaining())
+        return judgings * self.judging + writing
 
     @property
     def looking_back(self) -> Deadline:
@@ -150,7 +150,7 @@ class Run:
         if self.deadline.over() and not self.deadline.stop.wished():
             self.warnings.append(f"reading took all the time: the search had {shares.LEAST} s more")
         self.deadline = self.deadline.at_least(shares.LEAST)
-        self.reserve = self._reserve()
+        self.reserve = min(self._ending(), 0.5 * self.deadline.remaining())
 
     def keep(self, last: Placement) -> None:
         """Begin with what is left of an earlier plan, and place around it what it leaves out.
@@ -200,10 +200,10 @@ class Run:
             self._regroup(deadline)
         from kantopt.search.cascade import evicts
 
-        self.reserve = self._reserve(self.incumbent.placement)
+        self.reserve = min(self.reserve, self._ending(self.incumbent.placement))
         if evicts(self.instance, constructed):
             # What the victims would do next takes about as long again, and what fills their room.
-            self.reserve += min(2 * (elapsed() - began), 0.1 * self.deadline.remaining())
+            self.reserve += min(2 * (elapsed() - began), shares.CASCADE * self.deadline.remaining())
 
     def _left_to_repair(self) -> bool:
         """Whether the search by repair follows and does all that more strategies might do."""

@@ -52,7 +52,9 @@ def plan_blocks(
     cut = not wide and len(acting) > _TALL
     blocks = [] if cut else _whole(plan, size, notes, wide)
     if cut or (not wide and sum(map(lines_of, blocks)) > _TALL):
-        blocks = _cut(plan, size, notes, domains, level)
+        blocks = _cut(plan, size, notes, domains, level, MOST)
+        if (over := sum(map(lines_of, blocks)) - _LONGEST) > 0:
+            blocks = _cut(plan, size, notes, domains, level, max(_FEW, MOST - over))
     if sum(map(lines_of, blocks)) > _SCREEN:
         blocks += [Paragraph(""), quality(plan)]
     return [*blocks, *_since(plan)]
@@ -68,14 +70,19 @@ def _whole(plan: Plan, size: Size | None, notes: Collection[str], wide: bool) ->
 
 
 def _cut(
-    plan: Plan, size: Size | None, notes: Collection[str], domains: Mapping[str, str], level: str
+    plan: Plan,
+    size: Size | None,
+    notes: Collection[str],
+    domains: Mapping[str, str],
+    level: str,
+    most: int,
 ) -> list[Block]:
-    """Lay out the ten actions that matter most, and how many pods there are of each kind."""
+    """Lay out the actions that matter most, and how many pods there are of each kind."""
     blocks = _worth(plan, size, notes, False, _FEW)
     # Of evictions, which matter most, the actions say whom they are for.
-    blocks += [*overview(plan, domains, level), *actions_table(plan), *_schedule(plan, False)]
+    blocks += [*overview(plan, domains, level), *actions_table(plan, most), *_schedule(plan, False)]
     blocks += _cascade(plan, False)
-    blocks += pending_table(plan.unplaced, _FEW, plan.evictions)
+    blocks += pending_table(plan.unplaced, most // 2, plan.evictions)
     return blocks + _last(plan, notes, False)
 
 
@@ -135,6 +142,8 @@ _TIERS = 16
 _SCREEN, _TALL = 24, 48
 """Lines that a terminal shows at least: of a longer answer the verdict stands at the end too; and
 those of a tall one: of what is longer still only what matters most is told."""
+_LONGEST = 57
+"""Lines of that, where words take more than one: ten actions are too many then."""
 
 
 def _tiers(tiers: Sequence[Tier], wide: bool, most: int) -> Iterator[Block]:

@@ -78,6 +78,19 @@ def large() -> dict[str, Any]:
     }
 
 
+def test_a_plan_whose_rows_take_two_lines_each_fits_a_screen_with_fewer_of_them() -> None:
+    data = large()
+    for item in [*data["assignments"], *data["evictions"], *data["moves"]]:
+        for key in ("node", "fromNode", "toNode"):
+            if key in item:
+                item[key] = f"{item[key]}-{'x' * 22}"
+    for item in data["unplaced"]:
+        item["message"] = "what is in the way takes many words, " * 2
+    lines = render(plan_blocks(plan_of(**data)), Screen(width=100)).splitlines()
+    assert len(lines) <= LINES
+    assert any(": the 5 that matter most of 1200" in line for line in lines)
+
+
 def test_a_plan_of_any_size_fits_a_screen() -> None:
     plan = plan_of(**large())
     domains = {f"gpu-{i:04d}": f"r{i // 16}" for i in range(800)}

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from kantopt.report.actions import actions_table, wide_actions_table
-from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
+from kantopt.report.blocks import Block, Listing, Paragraph, Screen, Style, Table, render
 from kantopt.report.brief import MOST, first_rows, lines_of, mistyped_blocks, warnings_blocks
 from kantopt.report.goals import goals_table
 from kantopt.report.headline import headline, quality
@@ -50,13 +50,15 @@ def plan_blocks(
     """
     acting = {(step.job, step.pod_set) for step in actions_of(plan).values()}
     cut = not wide and len(acting) > _TALL
+    again = [Paragraph(""), quality(plan)]
     blocks = [] if cut else _whole(plan, size, notes, wide)
     if cut or (not wide and sum(map(lines_of, blocks)) > _TALL):
         blocks = _cut(plan, size, notes, domains, level, MOST)
-        if (over := sum(map(lines_of, blocks)) - _LONGEST) > 0:
+        lines = render([*blocks, *again], Screen(width=_WIDTH)).splitlines()
+        if (over := len(lines) - _LONGEST) > 0:
             blocks = _cut(plan, size, notes, domains, level, max(_FEW, MOST - over))
     if sum(map(lines_of, blocks)) > _SCREEN:
-        blocks += [Paragraph(""), quality(plan)]
+        blocks += again
     return [*blocks, *_since(plan)]
 
 
@@ -142,8 +144,8 @@ _TIERS = 16
 _SCREEN, _TALL = 24, 48
 """Lines that a terminal shows at least: of a longer answer the verdict stands at the end too; and
 those of a tall one: of what is longer still only what matters most is told."""
-_LONGEST = 57
-"""Lines of that, where words take more than one: ten actions are too many then."""
+_LONGEST, _WIDTH = 60, 100
+"""Lines of that at most, on a terminal so wide: where words take several, ten are too many."""
 
 
 def _tiers(tiers: Sequence[Tier], wide: bool, most: int) -> Iterator[Block]:

@@ -97,7 +97,7 @@ class Run:
         self.standing = tuple(check_standing(instance))
         self.judging = elapsed() - began
         """Seconds that judging a plan takes."""
-        self.reserve = min(self._ending(), 0.5 * self.deadline.remaining())
+        self.reserve = min(self._ending(), shares.ENDING * self.deadline.remaining())
         """Seconds to keep for ordering, verifying and writing."""
         self.search_end: Deadline | None = None
         """When the search was to stop: from then on it is the time limit that has ended it."""
@@ -150,7 +150,7 @@ class Run:
         if self.deadline.over() and not self.deadline.stop.wished():
             self.warnings.append(f"reading took all the time: the search had {shares.LEAST} s more")
         self.deadline = self.deadline.at_least(shares.LEAST)
-        self.reserve = min(self._ending(), 0.5 * self.deadline.remaining())
+        self.reserve = min(self._ending(), shares.ENDING * self.deadline.remaining())
 
     def keep(self, last: Placement) -> None:
         """Begin with what is left of an earlier plan, and place around it what it leaves out.
@@ -222,7 +222,7 @@ class Run:
         best, tally = self.incumbent, self.incumbent.tally
         kept = self.last is not None and best.placement is not fresh
         for afresh in (True, False) if kept else (False,):
-            if not (best.optimal or best.missing) and tally.may(LOCAL_SEARCH):
+            if not (best.optimal or best.missing or deadline.cuts()) and tally.may(LOCAL_SEARCH):
                 from kantopt.search.tidy.improve import tidy
 
                 start = fresh if afresh else best.placement

@@ -48,7 +48,9 @@ def run_portfolio(
         late = not deadline.deterministic and 2 * now - began - start > most
         if deadline.cuts() or late:
             break
-    trims = not strategies and _worth_trimming(instance, best.placement) and not deadline.cuts()
+    if deadline.cuts():
+        return made
+    trims = not strategies and _worth_trimming(instance, best.placement)
     if trims and tally.may(REVERSE_TRIM):
         # Seldom better, but then nobody can say that the usual way evicts less.
         placement = construct(instance, deadline, Strategy.REVERSE_TRIM, seed=seed)

@@ -11,6 +11,7 @@ chromium-driver.
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 import tempfile
@@ -85,7 +86,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary, browser() as driver:
         folder = asked.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        print("nodes      bytes  written, s  ready, s  console  asked for  faults")
+        print("nodes  waves      bytes  written, s  ready, s  console  asked for  faults")
         for nodes in asked.nodes:
             page, written = write_page(nodes, folder, asked.time_limit)
             requests(driver)
@@ -95,7 +96,9 @@ def main() -> None:
             found = faults(driver)
             counts = f"{len(said):7}  {len(others):9}  {len(found):6}"
             size = page.stat().st_size
-            print(f"{nodes:5} {size:10,}  {written:10.1f}  {ready:8.2f}  {counts}", flush=True)
+            waves = len(json.loads((folder / f"{nodes}-plan.json").read_text())["waves"])
+            row = f"{nodes:5}  {waves:5} {size:10,}  {written:10.1f}  {ready:8.2f}"
+            print(f"{row}  {counts}", flush=True)
             for line in (*said, *others, *found):
                 print(f"      {line}")
             wrong = wrong or bool(said or others or found)

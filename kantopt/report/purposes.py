@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kantopt.report.tiers import tier_label
-from kantopt.schema.plan import Binding, Goal, Move, Plan
+from kantopt.schema.plan import Binding, Eviction, Goal, Move, Plan
 
 _MOVES = "moves"
 _OF_PODS = ("unplaced", "displaced", "evictions", _MOVES, "disruption_cost", "migration_cost")
@@ -20,7 +20,8 @@ def purposes(plan: Plan) -> Mapping[str, str]:
     An eviction is for the job that the plan names. The room of a pod that moves is taken by those
     who arrive on its node in waves that wait for it; where they move themselves, it is for what
     their moves are for. Where nobody waits for it, it is for the goals that gain, or else for the
-    objectives about places that do and rank above moves; these gain by all such moves together.
+    objectives about places that do and rank above moves; these gain by all such moves together. A
+    pod that goes only because its job restarts as a whole goes for what the others go for.
     """
     arriving = _Arriving(plan)
     gains = ", ".join(_gains(plan))
@@ -29,6 +30,13 @@ def purposes(plan: Plan) -> Mapping[str, str]:
         jobs = list(dict.fromkeys(arriving.after(move, set())))
         more = f" and {len(jobs) - _NAMED} more" if len(jobs) > _NAMED else ""
         found[move.id] = ", ".join(jobs[:_NAMED]) + more or gains or "-"
+    together = {f"{job.namespace}/{job.name}" for job in plan.jobs if job.disruption_mode == "all"}
+    every: tuple[Eviction | Move, ...] = (*plan.evictions, *plan.moves)
+    steps = [step for step in every if step.job in together]
+    known = {step.job: found[step.id] for step in reversed(steps) if found[step.id] != "-"}
+    for step in steps:
+        if found[step.id] == "-":
+            found[step.id] = known.get(step.job, "-")
     return found
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kantopt.report.purposes import purposes
 from kantopt.schema.plan import Plan
 from tests.report.test_terminal import plan_of
@@ -55,3 +57,20 @@ def test_a_move_is_for_no_objective_that_ranks_below_moves() -> None:
     other = bind("b2", "ml/big", "n02")
     assert purposes(in_sequence([MOVES, STRANDED], other))["m1"] == "-"
     assert purposes(in_sequence([STRANDED, MOVES], other))["m1"] == "stranded_gpus"
+
+
+@pytest.mark.parametrize(("mode", "purpose"), [("all", "ml/big"), ("single", "-")])
+def test_who_goes_because_its_job_restarts_as_a_whole_goes_for_what_the_others_go_for(
+    mode: str, purpose: str
+) -> None:
+    podset = {"name": "w", "count": 2, "requests": {"cpu": 1}}
+    web = {"name": "web", "namespace": "shop", "disruptionMode": mode, "podSets": [podset]}
+    plan = plan_of(
+        objectives=[MOVES],
+        jobs=[web],
+        moves=[move("m1", "n01", "n11"), move("m2", "n02", "n12")],
+        assignments=[bind("b1", "ml/big", "n02")],
+        waves=[wave(1, "m1", "m2"), wave(2, "b1", after=(1,))],
+    )
+    assert purposes(plan)["m1"] == purpose
+    assert purposes(plan)["m2"] == "ml/big"

@@ -27,8 +27,6 @@ LAST_PLAN = 0.25
 """To find out what of the plan of the run before can still be done."""
 RETURNING = 0.05
 """To bring a plan nearer to that of the run before: once a first one is there, and at last."""
-MAKING_ROOM = 0.8
-"""Of what a strategy has for moves and evictions; what fits without them is placed in the rest."""
 STRATEGIES = 1 / 3
 """For strategies after the first."""
 RECREATE = 1 / 3

@@ -26,12 +26,8 @@ def without_needless(
 
     Parameters
     ----------
-    instance
-        The question of today.
-    outline
-        The plan's waves, in a legal order.
-    steps
-        What is known of the steps.
+    instance, outline, steps
+        As of :func:`kantopt.planning.prefix.longest_legal_prefix`.
     prefix
         What is left so far; the moves that go are cut from it.
     """

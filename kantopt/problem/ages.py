@@ -44,7 +44,7 @@ class Ages:
 
         Pods of services have none: they never get done.
         """
-        if not self._counts_losses or podset.serves:
+        if not self._counts_losses or job.serves(podset):
             return 0
         ages = (self._ran(job, podset), self._since(_checkpoint(job, podset)))
         return min((age for age in ages if age is not None), default=0)

@@ -36,7 +36,7 @@ def losses_of(plan: Plan) -> Losses:
             found.unknown += item.count
             continue
         milli, age = gpu_milli_asked(podset), _age(plan, job, podset)
-        if podset.serves:
+        if job.serves(podset):
             found.services += item.count
         elif not milli:
             found.without_gpus += item.count

@@ -294,14 +294,6 @@ class PodSet(Part):
     )
     pods: tuple[PodRef, ...] = Field(default=(), description="pending pods by name, if known")
 
-    @property
-    def serves(self) -> bool:
-        """Whether all of its pods that run are of services: who ends loses no work."""
-        return bool(self.assignments) and all(
-            len(place.pods) == place.count and all(pod.serves for pod in place.pods)
-            for place in self.assignments
-        )
-
 
 class Job(Part):
     """A gang of pods that start together or not at all."""
@@ -369,6 +361,17 @@ class Job(Part):
         description="whose the room is for which its only pod stands; none: it stands for itself",
     )
     pod_sets: tuple[PodSet, ...] = Field(min_length=1, description="roles of the job")
+
+    def serves(self, podset: PodSet) -> bool:
+        """Whether all pods of a role that run are of services: who of them ends loses no work.
+
+        What saves its work has some to lose, whoever makes its pods.
+        """
+        saves = podset.last_checkpoint_time or self.last_checkpoint_time
+        return bool(podset.assignments and not saves) and all(
+            len(place.pods) == place.count and all(pod.serves for pod in place.pods)
+            for place in podset.assignments
+        )
 
 
 class JobList(Part):

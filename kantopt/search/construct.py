@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, islice
 
-from kantopt import shares
 from kantopt.clock import Deadline
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
@@ -161,7 +160,6 @@ class _Run:
     def __init__(self, instance: Instance, deadline: Deadline, how: _How) -> None:
         self.instance = instance
         self.deadline = deadline
-        self._clearing = deadline.share(shares.MAKING_ROOM)
         self._begin = how.start
         self.state = State(instance)
         trims = how.strategy is Strategy.REVERSE_TRIM
@@ -227,8 +225,6 @@ class _Run:
 
     def _clear_for(self, jobs: Sequence[int]) -> None:
         """Place jobs for which some pods must move and lesser ones must go."""
-        if self._clearing.cuts():
-            return
         if jobs and self.relocate and isinstance(self.preemption, Preemption):
             self._relocation.look_everywhere()
             for j in clear_for(self.preemption, jobs, self._fits_with_moves):
@@ -236,7 +232,7 @@ class _Run:
 
     def _fits_with_moves(self, j: int) -> bool:
         key = self._alike(j) or self._key(j)
-        if self._clearing.cuts() or key in self._without_moves:
+        if self.deadline.cuts() or key in self._without_moves:
             return False
         with self._kept_from(j):
             if self.placer.place(j) or self._relocation.make_room(j):
@@ -285,8 +281,6 @@ class _Run:
         return False
 
     def _make_room(self, j: int) -> bool:
-        if self._clearing.cuts():
-            return False
         mark = self.state.mark()
         if self._may_relocate(j) and self._relocation.make_room(j):
             if self.preemption is None or self.preemption.kept.holds():

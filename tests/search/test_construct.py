@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.search.construct import construct
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
@@ -100,21 +100,6 @@ def test_when_time_is_up_the_rest_waits_unless_the_clock_must_not_matter() -> No
     assert late == instance.current
     regardless = construct(instance, Deadline(0.0, deterministic=True), Strategy.BEST_FIT)
     assert where(instance, regardless, "j") == {"a": 1}
-
-
-def test_what_fits_has_its_place_when_the_time_to_make_room_for_others_is_up(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    small = job("small", pods(cpu=2, on=["a"]), priority=1)
-    waiting = [job("big", pods(cpu=4), priority=3), job("fits", pods(cpu=2), priority=2)]
-    instance = question([node("a", cpu=4), node("b", cpu=2)], [small, *waiting])
-    soon = Deadline(elapsed() + 1_000.0)
-    placement = construct(instance, soon, Strategy.BEST_FIT)
-    assert where(instance, placement, "big") == {"a": 1}
-    monkeypatch.setattr("kantopt.shares.MAKING_ROOM", 0.0)
-    placement = construct(instance, soon, Strategy.BEST_FIT)
-    assert where(instance, placement, "big") == {}
-    assert sum(where(instance, placement, "fits").values()) == 1
 
 
 def test_a_required_domain_is_the_tightest_that_suffices() -> None:

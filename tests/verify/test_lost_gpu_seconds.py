@@ -78,3 +78,11 @@ def test_pods_of_services_lose_no_work_if_all_of_a_pod_set_are_known_to_serve(
     item["podSets"][0]["assignments"] = [{"node": "a", "count": 2, "pods": refs}]
     found = values(question(NODES, [item], objectives=LOST), r=[])
     assert sum(found.values()) == 2 * lost
+
+
+def test_pods_that_save_their_work_have_some_to_lose_whoever_makes_them() -> None:
+    item = ran("r", "00:50:00") | {"lastCheckpointTime": "2026-01-01T00:55:00Z"}
+    refs = [{"name": f"r-{i}", "ownerKind": "StatefulSet"} for i in range(2)]
+    item["podSets"][0]["assignments"] = [{"node": "a", "count": 2, "pods": refs}]
+    found = values(question(NODES, [item], objectives=LOST), r=[])
+    assert sum(found.values()) == 2 * 600

@@ -21,8 +21,8 @@ def fragmented_nodes_expr(m: Variables, tier: Tier) -> LinearExprT:
         most = sum(podsets[s].gpu_milli * podsets[s].count for s, _, _ in m.on_node[n])
         load = weighted(list(used))
         some = m.positive(("gpus", n), load, most)
-        full = m.cp.new_bool_var(f"full[{n}]")
+        full, part = m.cp.new_bool_var(f"full[{n}]"), m.cp.new_bool_var(f"part[{n}]")
         m.cp.add(load >= node.gpu_milli).only_enforce_if(full)
-        m.cp.add_implication(full, some)
-        terms += [(some, 1), (full, -1)]
+        m.cp.add(part + full >= some)  # not some - full: that has no bound but of all nodes
+        terms.append((part, 1))
     return weighted(terms)

@@ -15,7 +15,17 @@ from kantopt.errors import UsageError
 from kantopt.report.blocks import Block, Paragraph, Table
 from kantopt.schema.model import Model
 from kantopt.search.schedule import techniques
-from scripts.bench import apart, busy, gangs, golden, openb, pooled, preemption, priority_matters
+from scripts.bench import (
+    apart,
+    arrivals,
+    busy,
+    gangs,
+    golden,
+    openb,
+    pooled,
+    preemption,
+    priority_matters,
+)
 from scripts.bench.busy_cluster import busy_cluster
 from scripts.bench.case import Case, Documents
 from scripts.bench.crowded import KINDS, Crowd, crowded
@@ -45,6 +55,11 @@ def _packing(grid: Grid) -> list[Case]:
 def _gangs(grid: Grid) -> list[Case]:
     nodes = grid.nodes or (100,)
     return gangs.cases(nodes, grid.usage_percent, seeds_of(grid.seeds, grid.data), grid.data)
+
+
+def _arrivals(grid: Grid) -> list[Case]:
+    nodes, usage = grid.nodes or (1250,), grid.usage_percent or (85,)
+    return arrivals.cases(nodes, usage, seeds_of(grid.seeds, grid.data), grid.data)
 
 
 def _shares(grid: Grid) -> list[Case]:
@@ -94,6 +109,7 @@ _OF = {
     },
     pooled.SUITE: Base(_pools, BASES[priority_matters.SUITE].model),
     preemption.SUITE: Base(_crowds, lambda _: preemption.preemption_model()),
+    arrivals.SUITE: Base(_arrivals, shipped("mixed", counts=False)),
     busy.SUITE: Base(_everyday, shipped("mixed", counts=False)),
 }
 

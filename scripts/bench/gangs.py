@@ -79,7 +79,7 @@ def kant(nodes: int, usage: float, seed: int, data: Path | None) -> Documents:
         cluster.job(f"gang-{i:04d}", gpus, _closeness(cluster.rng, gpus))
         for i, gpus in enumerate(sizes)
     )
-    return _documents(cluster.snapshot(f"kant-{nodes}-{seed}"), jobs)
+    return documents(cluster.snapshot(f"kant-{nodes}-{seed}"), jobs)
 
 
 def nvl72(racks: int, usage: float, seed: int) -> Documents:
@@ -112,7 +112,7 @@ def nvl72(racks: int, usage: float, seed: int) -> Documents:
                 pod_sets=(podset,),
             )
         )
-    return _documents(cluster.snapshot(f"nvl72-{racks}-{seed}"), tuple(jobs))
+    return documents(cluster.snapshot(f"nvl72-{racks}-{seed}"), tuple(jobs))
 
 
 def lingjun(usage: float, seed: int, data: Path) -> Documents:
@@ -130,7 +130,7 @@ def lingjun(usage: float, seed: int, data: Path) -> Documents:
         cluster.job(f"gang-{i:04d}", gpus, TopologyRequest(preferred="leaf"))
         for i, gpus in enumerate(waiting)
     )
-    return _documents(cluster.snapshot(f"lingjun-kalos-{seed}"), jobs)
+    return documents(cluster.snapshot(f"lingjun-kalos-{seed}"), jobs)
 
 
 def _closeness(rng: random.Random, gpus: int) -> TopologyRequest | None:
@@ -145,7 +145,7 @@ def _closeness(rng: random.Random, gpus: int) -> TopologyRequest | None:
     return TopologyRequest(preferred="leaf")
 
 
-def _documents(snapshot: ClusterSnapshot, jobs: tuple[Job, ...]) -> Documents:
+def documents(snapshot: ClusterSnapshot, jobs: tuple[Job, ...]) -> Documents:
     """Say priorities as numbers too: job lists know no classes of their own."""
 
     def numbered(job: Job) -> Job:

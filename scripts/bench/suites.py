@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kantopt.errors import UsageError
-from scripts.bench import ablation, gangs, golden, openb, priority_matters, vm_rescheduling
+from scripts.bench import (
+    ablation,
+    arrivals,
+    gangs,
+    golden,
+    openb,
+    priority_matters,
+    vm_rescheduling,
+)
 from scripts.bench.case import Case
 from scripts.bench.features import suite as features
 from scripts.bench.grid import Grid, seeds_of
@@ -50,6 +58,11 @@ def _gangs(grid: Grid) -> list[Case]:
     )
 
 
+def _arrivals(grid: Grid) -> list[Case]:
+    nodes, usage = grid.nodes or (100, 1250), grid.usage_percent or (85,)
+    return arrivals.cases(nodes, usage, seeds_of(grid.seeds, grid.data), grid.data)
+
+
 def _own(name: str) -> MakeModel:
     if name != golden.OWN:
         raise UsageError(f"--models: found {name}, expected {golden.OWN}: the files hold models")
@@ -66,6 +79,9 @@ SUITES = {
     ),
     gangs.SUITE: Suite(
         _gangs, ("training",), lambda name: shipped(name, counts=False), (10.0, 60.0)
+    ),
+    arrivals.SUITE: Suite(
+        _arrivals, ("mixed", "packing"), lambda name: shipped(name, counts=False), (10.0,)
     ),
     golden.SUITE: Suite(
         lambda _: golden.cases(),

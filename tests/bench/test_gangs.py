@@ -11,6 +11,7 @@ from kantopt.problem.build import build_instance
 from kantopt.schema.extends import load_model
 from kantopt.simulate.workload.sizes import Sizes
 from kantopt.verify.rules import check_standing
+from scripts.bench.arrivals import WAITING, arrived
 from scripts.bench.case import Documents
 from scripts.bench.gang_cluster import GPU
 from scripts.bench.gang_sizes import read_distribution
@@ -41,6 +42,14 @@ def test_a_generated_cluster_is_as_full_as_asked_for() -> None:
     assert 0.75 <= used_share(made) <= 0.8
     assert sum(running for _, running in made.pods_by_priority().values()) >= 950
     assert len(made.pending) == 25
+
+
+@pytest.mark.parametrize("waiting", WAITING)
+def test_few_jobs_arrive_on_a_cluster_that_is_in_use(waiting: int) -> None:
+    made = arrived(100, 0.8, waiting, 1, None)
+    assert_sound(made)
+    assert made.snapshot.nodes == kant(100, 0.8, 1, None).snapshot.nodes
+    assert len(made.pending) == waiting
 
 
 def test_seeds_vary_an_instance_and_repeat_it() -> None:

@@ -93,6 +93,15 @@ class Part:
         """The question of the part."""
         return renumbered(self._atlas, self)
 
+    def holds(self, placement: Placement) -> bool:
+        """Whether all pods of a placement that are the part's own are on its nodes."""
+        return all(
+            spot.node in self.node_index
+            for s in self.podsets
+            if self.whole.podsets[s].job not in self.still
+            for spot in placement.podsets[s]
+        )
+
     def cut(self, placement: Placement) -> Placement:
         """Return what a placement of the whole is in the part; the job elsewhere is started.
 

@@ -33,6 +33,17 @@ def _nothing_new(name: str) -> Callable[[Desk], str]:
     )
 
 
+def _disturbed(desk: Desk) -> str:
+    from kantopt.search.techniques.symmetry import undisturbed
+
+    waiting = sum(podset.count for podset in desk.instance.podsets if not podset.running)
+    if 2 * waiting > len(desk.instance.nodes):
+        return "more pods wait than half of the nodes"
+    if undisturbed(desk) is None:
+        return "pods may still be disturbed"
+    return _nothing_new(SYMMETRY.name)(desk)
+
+
 def _devices_in_use(desk: Desk) -> str:
     users = [podset for podset in desk.instance.podsets if podset.devices]
     if not users:
@@ -99,6 +110,7 @@ CUTTING_STOCK = Technique(
     "relaxation:cut",
     _nothing_new("cutting-stock"),
 )
+SYMMETRY = Technique("symmetry", "isomorphism pruning (Margot 2002)", "solver", hinders=_disturbed)
 DEVICE_PATTERNS = Technique(
     "device-patterns", "pattern-based rounding", "solver", "device_patterns:fill", _devices_in_use
 )
@@ -153,12 +165,14 @@ LAST = (SPARING, RETURNING)
 FIRST = (
     Turn(RELAXATION, by_work=True),
     Turn(CUTTING_STOCK, by_work=True),
+    Turn(SYMMETRY, by_work=True),
     Turn(DEVICE_PATTERNS, by_work=True),
     Turn(BIN_COMPLETION, by_work=True),
     Turn(DOMAINS, 0.7),
     Turn(SQUEAKY_WHEEL, 0.3),
     Turn(RELAXATION),
     Turn(CUTTING_STOCK),
+    Turn(SYMMETRY),
     Turn(MOVE_PRICES, 0.6),
     Turn(CONTENT_COLUMNS, 0.95),  # tiers of slots are mostly closed by it
     Turn(COVERING, 0.25),
@@ -166,6 +180,7 @@ FIRST = (
 )
 """In the solver's process, once."""
 IN_TURN = (
+    Turn(SYMMETRY),
     Turn(SQUEAKY_WHEEL, 0.2),
     Turn(BIN_COMPLETION),
     Turn(COVERING, 0.4),
@@ -230,7 +245,11 @@ def search(desk: Desk, *, undivided: bool = False) -> bool:
             continue
         desk.begin(technique)
         try:
-            if technique.load()(desk, _until(desk, turn)):
+            if technique is SYMMETRY:
+                from kantopt.search.techniques.symmetry import reduced
+
+                reduced(desk, _until(desk, turn), search)
+            elif technique.load()(desk, _until(desk, turn)):
                 return True
         except Exception as error:
             if desk.incumbent.missing:
@@ -294,7 +313,7 @@ def _bettering(desk: Desk) -> Iterator[Turn]:
     for turn in FIRST:
         if desk.budget.work is None or turn.by_work:
             yield turn
-            if desk.done():
+            if desk.done() or desk.budget.work == 0:
                 return
     if desk.budget.work is not None:
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from kantopt.problem.cluster import Spot
 from kantopt.problem.freedom import Freedom, freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.parts import Atlas, Part, Share
@@ -35,12 +36,32 @@ def parts_of(instance: Instance, tiers: Sequence[Tier]) -> tuple[Part, ...]:
     if summed(instance, tiers) < len(tiers):
         raise ValueError("a tier that is no sum over parts")
     freedom = freedom_of(instance)
-    shares = Ties(instance, tiers, freedom).shares()
-    if any(not freedom.changes(j) for j in instance.required):
-        shares = [_everything(instance)]  # whether it is placed is for no part to say
+    shares = _shares_of(instance, tiers, freedom)
     atlas = Atlas(instance)
     shares.sort(key=lambda share: (len(share.nodes) * len(share.jobs), share.nodes))
     return tuple(Part(atlas, share) for share in _with_outsiders(instance, freedom, shares))
+
+
+def changing_part(instance: Instance, tiers: Sequence[Tier]) -> Part:
+    """Return what could change of a question in which nobody is evicted, as one part."""
+    shares = _shares_of(instance, tiers, freedom_of(instance))
+    bystanders: dict[int, dict[Spot, int]] = {}
+    for share in shares:
+        for s, spots in share.bystanders.items():
+            bystanders.setdefault(s, {}).update(spots)
+    share = Share(
+        tuple(sorted(n for share in shares for n in share.nodes)),
+        tuple(sorted(j for share in shares for j in share.jobs)),
+        bystanders,
+        frozenset(quota for share in shares for quota in share.quotas),
+    )
+    return Part(Atlas(instance), share)
+
+
+def _shares_of(instance: Instance, tiers: Sequence[Tier], freedom: Freedom) -> list[Share]:
+    if any(not freedom.changes(j) for j in instance.required):
+        return [_everything(instance)]  # whether it is placed is for no part to say
+    return Ties(instance, tiers, freedom).shares()
 
 
 def summed(instance: Instance, tiers: Sequence[Tier]) -> int:

@@ -27,6 +27,8 @@ DISRUPTIONS = {
     Metric.MIGRATION_COST,
     Metric.DISRUPTION_COST,
 }
+CONTENTS = {Metric.FRAGMENTED_NODES, Metric.STRANDED_GPUS}
+"""Of these that a plan is no worse makes the search for the least ten times as long."""
 
 
 def relaxed_bounds(
@@ -69,7 +71,8 @@ def relaxed_bounds(
         expr = expression(relaxation, tier)
         if expr is None or isinstance(expr, int):
             continue  # nothing to say
-        relaxation.cp.add(expr <= values[i])
+        if tier.metric not in CONTENTS or floors[i] >= values[i]:
+            relaxation.cp.add(expr <= values[i])
         if floors[i] >= values[i]:
             continue
         if deadline.over():
@@ -79,6 +82,8 @@ def relaxed_bounds(
             relaxation.add_departures()
         relaxation.cp.minimize(expr)
         found = _least(relaxation, tier, deadline)
+        if tier.metric in CONTENTS:
+            relaxation.cp.add(expr <= values[i])
         if found > floors[i]:
             bound(i, min(found, values[i]))
 

@@ -56,7 +56,7 @@ def undisturbed(desk: Desk) -> int | None:
 
 
 def reduced(desk: Desk, deadline: Deadline, searched: Search) -> None:
-    """Search the reduced question in all the time that there is, unless it is hardly smaller.
+    """Search the question without disturbance in all the time there is, unless it is no smaller.
 
     Its plans are plans of the whole, and what is proved of them holds of all that are as good in
     the tiers that say that nobody is disturbed. From the first tier on that is no sum over nodes
@@ -68,8 +68,8 @@ def reduced(desk: Desk, deadline: Deadline, searched: Search) -> None:
     if begin is None or begin >= len(tiers):
         return
     part = _part(desk, tiers)
-    if len(part.share.nodes) > WORTH * len(desk.instance.nodes):
-        return
+    if begin == 0 and len(part.share.nodes) > WORTH * len(desk.instance.nodes):
+        return  # else it is smaller by all that pods could do which run
     start = part.cut(desk.incumbent.placement)
     values = measure(part.instance, start, tiers)
     constant = [v - of for v, of in zip(desk.incumbent.values, values, strict=False)]

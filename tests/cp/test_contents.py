@@ -102,3 +102,14 @@ def test_nothing_is_said_of_devices_or_of_pods_that_may_leave() -> None:
     assert by_content(Relaxation(moving, tiers), tiers[-1]) is None
     assert by_content(Relaxation(settled(moving), tiers), tiers[-1]) is not None
     assert measure(moving, moving.current, tiers)[-2] == 0
+
+
+def test_a_pod_comes_to_a_node_that_is_overcommitted_in_what_it_does_not_ask_for() -> None:
+    over = job("r", pods(cpu=6, gpu=1, on=["n0"]), **STAYS)
+    waits = job("w", pods(cpu=0, gpu=7))
+    instance = question(
+        [node("n0", cpu=4, gpu=8), node("n1", cpu=4, gpu=8)], [over, waits], objectives=OBJECTIVES
+    )
+    values = solved(instance, tiers_of(instance)).bounds
+    assert values[-2] == 0
+    assert proved(instance, (*values[:-2], 1, values[-1]))[-2] == 0

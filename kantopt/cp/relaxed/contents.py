@@ -113,8 +113,9 @@ def _contents(
         for content, before in found:
             for pods in range(count + 1):
                 here = tuple(a + pods * b for a, b in zip(before, requests, strict=True))
-                over = any(c is not None and a > c for a, c in zip(here, limits, strict=False))
-                if over and pods:
+                room = zip(here, limits, requests, strict=False)
+                # What is overcommitted keeps away only who asks for it.
+                if pods and any(b and c is not None and a > c for a, c, b in room):
                     break
                 more.append(((*content, pods), here))
                 if len(more) > enough:

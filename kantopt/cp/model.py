@@ -101,7 +101,7 @@ class PlacementModel:
 
         Every variable is hinted: a solver that has to work out the rest of an incomplete hint may
         lose it. What the counts of the placement leave open takes a solve with them fixed, which is
-        for presolve: search took minutes to say which shapes of a mix 1,250 nodes could host.
+        for presolve: to say which shapes of a mix many nodes could host takes search far longer.
         """
         self.cp.clear_hints()  # type: ignore[no-untyped-call]
         for var, value in self.assignment(placement) or ():

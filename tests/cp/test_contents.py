@@ -8,8 +8,8 @@ from collections import Counter
 import pytest
 
 from kantopt.clock import Deadline
-from kantopt.cp.relaxed.bounds import CONTENTS, relaxed_bounds
-from kantopt.cp.relaxed.contents import by_content
+from kantopt.cp.relaxed.bounds import relaxed_bounds
+from kantopt.cp.relaxed.contents import CONTENTS, by_content
 from kantopt.cp.relaxed.model import Relaxation
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of

@@ -5,18 +5,47 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kantopt.clock import Deadline
+from kantopt.clock import Deadline, elapsed
+from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import Tier
+from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Rule
 from kantopt.search.construct import construct
+from kantopt.search.engine.desk import Desk, Line
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.strategy import Strategy
 from kantopt.verify.rules import check
 from tests.verify.world import podset_of
 
 FOREVER = Deadline(None)
+
+
+class Told:
+    """A desk, and what it says of the techniques that ran, from a placement or the snapshot's."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        *without: str,
+        start: Placement | None = None,
+        seconds: float = 20.0,
+    ) -> None:
+        self.begun: list[str] = []
+        self.left_out: dict[str, str] = {}
+        self.notes: list[str] = []
+        self.news: list[Placement] = []
+        line = Line(
+            found=lambda _: None,
+            bound=lambda _: None,
+            note=self.notes.append,
+            news=lambda: self.news.pop() if self.news else None,
+            begun=lambda technique: self.begun.append(technique.name),
+            left_out=lambda technique, why: self.left_out.update({technique.name: why}),
+        )
+        budget = Budget(Deadline(elapsed() + seconds), workers=1)
+        start = start or instance.current
+        self.desk = Desk(instance, tiers_of(instance), start, (), budget, line, without)
 
 
 class Witness(Incumbent):

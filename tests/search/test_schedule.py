@@ -6,12 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.clock import Deadline, elapsed
-from kantopt.cp.solve import Budget
+from kantopt.clock import elapsed
 from kantopt.errors import UsageError
 from kantopt.problem.instance import Instance
-from kantopt.problem.tiers import tiers_of
-from kantopt.search.engine.desk import Desk, Line
 from kantopt.search.engine.technique import Technique
 from kantopt.search.schedule import (
     CP_SAT,
@@ -23,6 +20,7 @@ from kantopt.search.schedule import (
     techniques,
 )
 from tests.oracle import best
+from tests.search.helpers import Told
 from tests.verify.world import job, node, pods, question
 
 DOCS = Path(__file__).parents[2] / "docs" / "search.md"
@@ -37,25 +35,8 @@ def crowded() -> Instance:
     return question([node(f"n{i}") for i in range(3)], [*running, *waiting], objectives=OBJECTIVES)
 
 
-class Told:
-    """Which techniques were begun and left out, and notes."""
-
-    def __init__(self, *without: str, seconds: float = 20.0) -> None:
-        instance = crowded()
-        self.begun: list[str] = []
-        self.left_out: dict[str, str] = {}
-        self.notes: list[str] = []
-        line = Line(
-            found=lambda _: None,
-            bound=lambda _: None,
-            note=self.notes.append,
-            begun=lambda technique: self.begun.append(technique.name),
-            left_out=lambda technique, why: self.left_out.update({technique.name: why}),
-        )
-        budget = Budget(Deadline(elapsed() + seconds), workers=1)
-        tiers = tiers_of(instance)
-        self.desk = Desk(instance, tiers, instance.current, (), budget, line, without)
-        self.optimum = best(instance)[0]
+def told_of(*without: str, seconds: float = 20.0) -> Told:
+    return Told(crowded(), *without, seconds=seconds)
 
 
 def test_names_are_told_apart_and_the_docs_show_them_in_their_order() -> None:
@@ -67,9 +48,9 @@ def test_names_are_told_apart_and_the_docs_show_them_in_their_order() -> None:
 
 
 def test_all_together_find_and_prove_the_best() -> None:
-    told = Told()
+    told = told_of()
     assert not search(told.desk)
-    assert told.desk.incumbent.values == told.optimum
+    assert told.desk.incumbent.values == best(told.desk.instance)[0]
     assert told.desk.incumbent.optimal
     assert told.left_out["device-patterns"] == "no pod asks for devices"
 
@@ -77,14 +58,14 @@ def test_all_together_find_and_prove_the_best() -> None:
 @pytest.mark.parametrize("name", EXACT)
 def test_what_is_left_out_does_not_run_and_says_so(name: str) -> None:
     kept = "move-prices" if name == "covering" else "covering"  # neither of them proves anything
-    told = Told(*(each for each in EXACT if each != kept), seconds=0.3)
+    told = told_of(*(each for each in EXACT if each != kept), seconds=0.3)
     search(told.desk)
     assert set(told.begun) == {kept}
     assert told.left_out.get(name) == "left out by wish"
 
 
 def test_with_nothing_left_the_search_ends_at_once() -> None:
-    told = Told(*EXACT)
+    told = told_of(*EXACT)
     began = elapsed()
     assert not search(told.desk)
     assert told.begun == []
@@ -96,9 +77,9 @@ def test_a_fault_of_one_technique_costs_a_note(monkeypatch: pytest.MonkeyPatch) 
         raise ValueError("no such luck")
 
     monkeypatch.setattr("kantopt.search.techniques.relaxation.relax", fails)
-    told = Told("bin-completion")
+    told = told_of("bin-completion")
     search(told.desk)
-    assert told.desk.incumbent.values == told.optimum
+    assert told.desk.incumbent.values == best(told.desk.instance)[0]
     assert told.desk.incumbent.optimal
     assert told.notes == ["a technique failed (relaxation): ValueError('no such luck')"]
 

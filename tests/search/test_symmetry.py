@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import pytest
 
-from kantopt.clock import Deadline, elapsed
-from kantopt.cp.solve import Budget
+from kantopt.clock import Deadline
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.construct import construct
-from kantopt.search.engine.desk import Desk, Line
+from kantopt.search.engine.desk import Desk
 from kantopt.search.schedule import search
 from kantopt.search.strategy import Strategy
 from kantopt.search.techniques.symmetry import undisturbed
 from tests.campaign import some
+from tests.search.helpers import Told
 from tests.search.test_orbits import STAYS, alike
 from tests.solved import solved
 from tests.verify.world import job, node, pods, question
@@ -31,27 +31,10 @@ OBJECTIVES = [
 ]
 
 
-class Told:
-    """A desk, and what it says of the techniques that ran."""
-
-    def __init__(self, instance: Instance, *without: str, seconds: float = 20.0) -> None:
-        self.begun: list[str] = []
-        self.left_out: dict[str, str] = {}
-        self.news: list[Placement] = []
-        line = Line(
-            found=lambda _: None,
-            bound=lambda _: None,
-            note=lambda _: None,
-            news=lambda: self.news.pop() if self.news else None,
-            begun=lambda technique: self.begun.append(technique.name),
-            left_out=lambda technique, why: self.left_out.update({technique.name: why}),
-        )
-        budget = Budget(Deadline(elapsed() + seconds), workers=1)
-        tiers, start = (
-            tiers_of(instance),
-            construct(instance, Deadline(None), Strategy.LEAST_ALLOCATED),
-        )
-        self.desk = Desk(instance, tiers, start, (), budget, line, without)
+def spread_out(instance: Instance, seconds: float = 20.0) -> Told:
+    """Begin with what waits on the emptiest nodes."""
+    start = construct(instance, Deadline(None), Strategy.LEAST_ALLOCATED)
+    return Told(instance, start=start, seconds=seconds)
 
 
 def large(objectives: Sequence[object] = OBJECTIVES) -> Instance:
@@ -74,7 +57,7 @@ def values(desk: Desk) -> dict[str, int]:
 
 
 def test_what_is_proved_on_a_few_nodes_is_proved_of_all() -> None:
-    told = Told(large())
+    told = spread_out(large())
     assert values(told.desk) != BEST
     assert not search(told.desk)
     assert told.begun.count("symmetry") == 1
@@ -83,14 +66,14 @@ def test_what_is_proved_on_a_few_nodes_is_proved_of_all() -> None:
 
 
 def test_it_stands_aside_while_pods_could_be_disturbed() -> None:
-    told = Told(large([{"unplaced": {"unit": "pod"}}, "fragmented_nodes"]), seconds=0.5)
+    told = spread_out(large([{"unplaced": {"unit": "pod"}}, "fragmented_nodes"]), seconds=0.5)
     assert undisturbed(told.desk) is None
     search(told.desk)
     assert told.left_out["symmetry"] == "pods may still be disturbed"
 
 
 def test_a_better_plan_from_elsewhere_on_nodes_that_are_left_out_does_no_harm() -> None:
-    told = Told(large())
+    told = spread_out(large())
     podsets = list(told.desk.instance.current.podsets)
     podsets[-1] = {Spot(298): 1, Spot(299): 1}
     told.news.append(Placement(tuple(podsets)))
@@ -104,7 +87,7 @@ def test_random_questions_are_proved_as_they_are_without_it(block: int) -> None:
     ran = 0
     for seed in range(block, 60, 4):
         instance = alike(seed)
-        told = Told(instance)
+        told = spread_out(instance)
         assert not search(told.desk), f"seed {seed}"
         ran += "symmetry" in told.begun
         incumbent, tiers = told.desk.incumbent, tiers_of(instance)

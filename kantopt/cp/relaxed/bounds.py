@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from ortools.sat.python import cp_model
 
 from kantopt.clock import Deadline
+from kantopt.cp.relaxed.contents import CONTENTS
 from kantopt.cp.relaxed.model import Relaxation
 from kantopt.cp.relaxed.tiers import expression
 from kantopt.cp.solve import round_up
@@ -27,8 +28,6 @@ DISRUPTIONS = {
     Metric.MIGRATION_COST,
     Metric.DISRUPTION_COST,
 }
-CONTENTS = {Metric.FRAGMENTED_NODES, Metric.STRANDED_GPUS}
-"""Of these that a plan is no worse makes the search for the least ten times as long."""
 
 
 def relaxed_bounds(
@@ -71,7 +70,9 @@ def relaxed_bounds(
         expr = expression(relaxation, tier)
         if expr is None or isinstance(expr, int):
             continue  # nothing to say
-        if tier.metric not in CONTENTS or floors[i] >= values[i]:
+        # That a sum over contents is no more than it is makes the search for the least far longer.
+        late = tier.metric in CONTENTS and floors[i] < values[i]
+        if not late:
             relaxation.cp.add(expr <= values[i])
         if floors[i] >= values[i]:
             continue
@@ -82,7 +83,7 @@ def relaxed_bounds(
             relaxation.add_departures()
         relaxation.cp.minimize(expr)
         found = _least(relaxation, tier, deadline)
-        if tier.metric in CONTENTS:
+        if late:
             relaxation.cp.add(expr <= values[i])
         if found > floors[i]:
             bound(i, min(found, values[i]))

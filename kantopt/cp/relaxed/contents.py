@@ -22,6 +22,8 @@ from kantopt.verify.metrics.fragmented_nodes import node_gpus_used
 from kantopt.verify.metrics.stranded_gpus import Stranding
 from kantopt.verify.step import Step
 
+CONTENTS = (Metric.FRAGMENTED_NODES, Metric.STRANDED_GPUS)
+"""Metrics that are had so."""
 MOST_CONTENTS = 2_000
 """Most contents, of all kinds of nodes, that are listed."""
 

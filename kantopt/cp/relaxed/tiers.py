@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from ortools.sat.python.cp_model import LinearExprT
 
 from kantopt.cp.metrics import MOST
-from kantopt.cp.relaxed.contents import by_content
+from kantopt.cp.relaxed.contents import CONTENTS, by_content
 from kantopt.cp.relaxed.crossing import Gang, beyond_fewest
 from kantopt.cp.relaxed.kinds import JobKind
 from kantopt.cp.relaxed.model import Relaxation
@@ -67,7 +67,7 @@ def _of_metric(m: Relaxation, tier: Tier) -> LinearExprT | None:
             return _in_use(m, tier)
         case Metric.DOMAINS_CROSSED | Metric.EXCESS_NODES | Metric.EXCESS_GROUPS:
             return _closeness(m, tier)
-        case Metric.FRAGMENTED_NODES | Metric.STRANDED_GPUS:
+        case metric if metric in CONTENTS:
             return by_content(m, tier)
         case _:
             return None

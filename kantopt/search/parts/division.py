@@ -49,13 +49,13 @@ def changing_part(instance: Instance, tiers: Sequence[Tier]) -> Part:
     for share in shares:
         for s, spots in share.bystanders.items():
             bystanders.setdefault(s, {}).update(spots)
-    share = Share(
+    together = Share(
         tuple(sorted(n for share in shares for n in share.nodes)),
         tuple(sorted(j for share in shares for j in share.jobs)),
         bystanders,
         frozenset(quota for share in shares for quota in share.quotas),
     )
-    return Part(Atlas(instance), share)
+    return Part(Atlas(instance), together)
 
 
 def _shares_of(instance: Instance, tiers: Sequence[Tier], freedom: Freedom) -> list[Share]:

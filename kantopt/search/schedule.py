@@ -304,7 +304,7 @@ def _turns(desk: Desk) -> Iterator[Turn]:
         desk.budget = replace(desk.budget, deadline=until.less(kept))
     yield from _bettering(desk)
     desk.budget = replace(desk.budget, deadline=until)
-    if not desk.over():
+    if not (desk.over() or desk.incumbent.optimal):
         yield AT_LAST
 
 

@@ -64,6 +64,14 @@ def test_what_is_left_out_does_not_run_and_says_so(name: str) -> None:
     assert told.left_out.get(name) == "left out by wish"
 
 
+def test_once_all_is_proved_nothing_more_is_told() -> None:
+    """Whoever waits ends at the last bound: what comes after is in the plan by chance."""
+    told = told_of()
+    assert not search(told.desk)
+    assert told.desk.incumbent.optimal
+    assert "proximity" not in told.left_out
+
+
 def test_with_nothing_left_the_search_ends_at_once() -> None:
     told = told_of(*EXACT)
     began = elapsed()

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import AntiAffinity, Job, PodSet, Role
+from kantopt.problem.job import AntiAffinity, Job, PodSet, Role, TopologyNeed
 from kantopt.problem.placement import Placement
 from kantopt.schema.model import Limits
 
@@ -46,10 +46,7 @@ def _question(build: _After, limits: Limits) -> Instance:
         instance,
         jobs=tuple(build.jobs),
         podsets=tuple(build.podsets),
-        topology_needs=tuple(
-            replace(need, index=i, job=build.new_job[need.job])
-            for i, need in enumerate(n for n in instance.topology_needs if n.job in build.new_job)
-        ),
+        topology_needs=build.needs(instance.topology_needs),
         anti_affinities=tuple(
             dict.fromkeys(
                 AntiAffinity(owner, term.key, others)
@@ -88,7 +85,7 @@ def _question(build: _After, limits: Limits) -> Instance:
 
 
 class _After:
-    """Numbers jobs and pod sets anew; roles keep their places in their jobs.
+    """Numbers jobs, their roles and pod sets anew; who has no pods any more has no number.
 
     Pods of victims wait; with ``others`` those of all other jobs do.
     """
@@ -101,6 +98,8 @@ class _After:
         self.jobs: list[Job] = []
         self.podsets: list[PodSet] = []
         self.new_job: dict[int, int] = {}
+        self.new_role: dict[tuple[int, int], int] = {}
+        """Roles by job and place in it, both as they were."""
         self._new: dict[int, tuple[int, ...]] = {}
         """Pod sets that the pods of one are in now: of a role, all of it."""
         for job in instance.jobs:
@@ -118,11 +117,28 @@ class _After:
         """Return the pod sets that the pods of some are in now."""
         return tuple(dict.fromkeys(new for s in podsets for new in self._new.get(s, ())))
 
+    def needs(self, needs: Iterable[TopologyNeed]) -> tuple[TopologyNeed, ...]:
+        """Return what is asked for of jobs and roles that are there still."""
+        found = []
+        for need in needs:
+            kept = (self.new_role.get((need.job, i)) for i in need.roles)
+            roles = tuple(i for i in kept if i is not None)
+            if roles:
+                j = self.new_job[need.job]
+                found.append(replace(need, index=len(found), job=j, roles=roles))
+        return tuple(found)
+
     def _add(self, job: Job, *, waits: bool) -> None:
         j = self.new_job[job.index] = len(self.jobs)
-        roles = tuple(self._role(j, i, role, waits=waits) for i, role in enumerate(job.roles))
+        roles: list[Role] = []
+        for i, role in enumerate(job.roles):
+            now = self._role(j, len(roles), role, waits=waits)
+            if now.count:
+                self.new_role[job.index, i] = len(roles)
+                roles.append(now)
         count = sum(role.count for role in roles)
-        self.jobs.append(replace(job, index=j, roles=roles, min_count=min(job.min_count, count)))
+        least = min(job.min_count, count)
+        self.jobs.append(replace(job, index=j, roles=tuple(roles), min_count=least))
 
     def _role(self, j: int, i: int, role: Role, *, waits: bool) -> Role:
         spots: dict[Spot, int] = {}

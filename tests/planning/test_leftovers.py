@@ -201,3 +201,22 @@ def test_who_waits_beside_no_victim_is_told_nothing() -> None:
     assert result.infeasible
     assert not any("planned together" in warning for warning in result.plan.warnings)
     assert not told(question, "x").leftover
+
+
+def test_a_job_may_lose_all_pods_of_one_role() -> None:
+    roles = [
+        {
+            "name": role,
+            "count": 1,
+            "minCount": 0,
+            "requests": {GPU: gpus},
+            "assignments": [{"node": "a", "count": 1}],
+        }
+        for role, gpus in (("gives", 6), ("stays", 2))
+    ]
+    victim = {"name": "victim", "priority": 10, "podSets": roles}
+    question = asked({"a": 8}, [victim], [job("wanted", 100, 1, 5), job("small", 10, 1, 1)])
+    plan = planned(question)
+    assert [(item.pod_set, item.count) for item in plan.evictions] == [("gives", 1)]
+    assert binds(plan) == {"wanted": False, "small": True}
+    assert findings(question, plan) == []

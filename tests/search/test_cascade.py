@@ -127,3 +127,17 @@ def _placed(placement: Placement) -> list[int]:
 
 def _evicted(instance: Instance, placement: Placement) -> int:
     return sum(p.count - placement.placed(p.index) for p in instance.podsets if p.running)
+
+
+def test_a_role_of_which_no_pod_runs_is_nobody_to_push_out() -> None:
+    """What the plan leaves pending of an elastic job had its turn: the job goes on without it."""
+    close = {"topologyRequest": {"preferred": "rack"}}
+    roles = (pods("waits", cpu=4, minCount=0, **close), pods("runs", on=["b"], **close))
+    jobs = [running("low", "a", 1), job("elastic", *roles, priority=1), tied("top", "a", 9)]
+    instance = question(NODES, jobs)
+    after = after_plan(instance, put(instance, {"low": [], "top": ["a"]}))
+    (elastic,) = (job for job in after.jobs if job.name == "default/elastic")
+    assert [role.name for role in elastic.roles] == ["runs"]
+    assert [(need.job, need.roles) for need in after.topology_needs] == [(elastic.index, (0,))]
+    assert [after.podsets[s].role for s in elastic.podsets] == [0]
+    assert follow(instance, low=[], top=["a"]).rounds[0].returned == 1

@@ -257,7 +257,7 @@ def test_spread_allows_a_skew_of_max_skew() -> None:
 def test_spread_refuses_one_more() -> None:
     instance = question(NODES, [job("j", pods(count=4, minCount=0, **spread()))])
     assert broken(instance, Rule.SPREAD, j=["a1", "a1", "a2"]) == [
-        "job default/j pod set main: skew 2 of 1 in a1"
+        "job default/j pod set main: skew 2 of 1 in kubernetes.io/hostname=a1"
     ]
 
 
@@ -265,6 +265,16 @@ def test_spread_counts_domains_of_the_key() -> None:
     instance = question(NODES, [job("j", pods(count=3, minCount=0, **spread("rack")))])
     assert broken(instance, Rule.SPREAD, j=["a1", "a2", "b1"]) == []
     assert broken(instance, Rule.SPREAD, j=["a1", "a2"]) != []
+
+
+def test_spread_takes_an_empty_label_for_a_domain() -> None:
+    empty = [node("a", labels={"rack": ""}), node("b", labels={"rack": "b"})]
+    instance = question(empty, [job("j", pods(count=2, minCount=0, **spread("rack")))])
+    assert broken(instance, Rule.SPREAD, j=["a"]) == []
+    assert broken(instance, Rule.SPREAD, j=["a", "b"]) == []
+    assert broken(instance, Rule.SPREAD, j=["a", "a"]) == [
+        "job default/j pod set main: skew 2 of 1 in rack="
+    ]
 
 
 def test_spread_refuses_nodes_without_the_key() -> None:
@@ -304,16 +314,18 @@ def test_with_too_few_domains_the_emptiest_counts_as_none() -> None:
     instance = question([node("a")], [job("j", pods(count=2, minCount=0, **spread(minDomains=2)))])
     assert broken(instance, Rule.SPREAD, j=["a"]) == []
     assert broken(instance, Rule.SPREAD, j=["a", "a"]) == [
-        "job default/j pod set main: skew 2 of 1 in a"
+        "job default/j pod set main: skew 2 of 1 in kubernetes.io/hostname=a"
     ]
 
 
 def test_a_skew_that_stands_is_excused_and_may_shrink_but_not_grow() -> None:
     roles = pods(count=4, minCount=0, on=["a1"] * 3, **spread())
     instance = question(NODES, [job("j", roles)])
-    assert standing(instance, Rule.SPREAD) == ["job default/j pod set main: skew 3 of 1 in a1"]
+    assert standing(instance, Rule.SPREAD) == [
+        "job default/j pod set main: skew 3 of 1 in kubernetes.io/hostname=a1"
+    ]
     assert broken(instance, Rule.SPREAD) == []
     assert said(instance, Rule.SPREAD, {"j+": ["a2"]}) == []
     assert said(instance, Rule.SPREAD, {"j+": ["a1"]}) == [
-        "job default/j pod set main: skew 4 of 1 in a1"
+        "job default/j pod set main: skew 4 of 1 in kubernetes.io/hostname=a1"
     ]

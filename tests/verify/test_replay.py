@@ -155,7 +155,7 @@ def test_a_spread_must_hold_whichever_of_two_waves_runs_first() -> None:
     assert said(instance, in_a_row([first], [second])) == []
     assert said(instance, in_a_row([second], [first])) != []
     assert said(instance, at_once([first], [second])) == [
-        "spread: wave 1: job default/j pod set main: skew 2 of 1 in a"
+        "spread: wave 1: job default/j pod set main: skew 2 of 1 in kubernetes.io/hostname=a"
     ]
 
 

@@ -37,11 +37,14 @@ def check_spread(step: Step) -> Iterator[Violation]:
                 if domain in counts and spot.node in spread.over:
                     counts[domain] += pods
         least = min(counts.values()) if len(counts) >= spread.min_domains and counts else 0
-        for domain in sorted({instance.label_domain(x.node, spread.key) or "" for x in arrivals}):
-            if not domain:
-                yield Violation(Rule.SPREAD, subject, f"a node without label {spread.key}")
-            elif counts.get(domain, 0) - least > spread.max_skew:
+        arrived = {instance.label_domain(x.node, spread.key) for x in arrivals}
+        if None in arrived:
+            yield Violation(Rule.SPREAD, subject, f"a node without label {spread.key}")
+        for domain in sorted(domain for domain in arrived if domain is not None):
+            if counts.get(domain, 0) - least > spread.max_skew:
                 skew = counts[domain] - least
                 yield Violation(
-                    Rule.SPREAD, subject, f"skew {skew} of {spread.max_skew} in {domain}"
+                    Rule.SPREAD,
+                    subject,
+                    f"skew {skew} of {spread.max_skew} in {spread.key}={domain}",
                 )

@@ -135,9 +135,10 @@ def _judge_spread(
         least, rivals = [0], []
     else:
         rivals = sorted(changes)
-    for p, domain in sorted(_arrivals(instance, spread, acts)):
+    arrivals = _arrivals(instance, spread, acts)
+    for p, domain in sorted(arrivals, key=lambda arrival: (arrival[0], arrival[1] or "")):
         wave = f"wave {order.waves[p].id}: {subject}"
-        if not domain:
+        if domain is None:
             yield Violation(Rule.SPREAD, wave, f"a node without label {spread.key}")
             continue
         if domain not in base:
@@ -151,7 +152,9 @@ def _judge_spread(
         ]
         skew = max(skews, default=0)
         if skew > spread.max_skew:
-            yield Violation(Rule.SPREAD, wave, f"skew {skew} of {spread.max_skew} in {domain}")
+            yield Violation(
+                Rule.SPREAD, wave, f"skew {skew} of {spread.max_skew} in {spread.key}={domain}"
+            )
 
 
 def _counted(instance: Instance, spread: Spread, n: int) -> str | None:
@@ -161,10 +164,13 @@ def _counted(instance: Instance, spread: Spread, n: int) -> str | None:
     return instance.label_domain(n, spread.key)
 
 
-def _arrivals(instance: Instance, spread: Spread, acts: _Acts) -> set[tuple[int, str]]:
-    """Waves and domains in which pods of the owner arrive; ``""`` for a node without the label."""
+def _arrivals(instance: Instance, spread: Spread, acts: _Acts) -> set[tuple[int, str | None]]:
+    """Waves and domains in which pods of the owner arrive; ``None`` for a node without the label.
+
+    A label may be empty: that is a domain, too.
+    """
     return {
-        (p, instance.label_domain(action.target.node, spread.key) or "")
+        (p, instance.label_domain(action.target.node, spread.key))
         for p, action in acts[spread.owner]
         if action.target is not None
     }

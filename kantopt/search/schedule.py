@@ -248,7 +248,8 @@ def search(desk: Desk, *, undivided: bool = False) -> bool:
             if technique is SYMMETRY:
                 from kantopt.search.techniques.symmetry import reduced
 
-                reduced(desk, _until(desk, turn), search)
+                until = _until(desk, turn)
+                reduced(desk, until, until.share(FIRST_TIERS), search)
             elif technique.load()(desk, _until(desk, turn)):
                 return True
         except Exception as error:

@@ -21,7 +21,6 @@ from kantopt.search.engine.desk import Desk, Line
 from kantopt.search.known import Bound
 from kantopt.search.orbits import representatives
 from kantopt.search.parts.division import changing_part, summed
-from kantopt.shares import FIRST_TIERS
 from kantopt.verify.metrics import measure
 
 WORTH = 0.75
@@ -55,12 +54,12 @@ def undisturbed(desk: Desk) -> int | None:
     return None
 
 
-def reduced(desk: Desk, deadline: Deadline, searched: Search) -> None:
+def reduced(desk: Desk, until: Deadline, sooner: Deadline, searched: Search) -> None:
     """Search the question without disturbance in all the time there is, unless it is no smaller.
 
     Its plans are plans of the whole, and what is proved of them holds of all that are as good in
     the tiers that say that nobody is disturbed. From the first tier on that is no sum over nodes
-    and jobs the whole is to be searched, in the time that is kept for it.
+    and jobs the whole is to be searched: where there is one, this ends ``sooner``.
     """
     desk.looked_at["symmetry"] = desk.incumbent.values
     begin = undisturbed(desk)
@@ -95,7 +94,7 @@ def reduced(desk: Desk, deadline: Deadline, searched: Search) -> None:
     whole, work = len(tiers) == len(desk.tiers), desk.budget.work
     budget = replace(
         desk.budget,
-        deadline=deadline if whole else deadline.share(FIRST_TIERS),
+        deadline=until if whole else sooner,
         work=work if work is None or whole else work / 2,
     )
     without = desk.without | {"symmetry"}

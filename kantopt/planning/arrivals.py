@@ -6,17 +6,19 @@ there beside all that is there since, by the terms of either dump.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kantopt.planning.between import Between, Reading
+from kantopt.planning.question import Question
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.schema.jobs import PodSet
+from kantopt.schema.jobs import Job, PodSet
 from kantopt.schema.model import Metric, Model, Rule
 from kantopt.schema.selection import selector_matches
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.verify.rules import CHECKS, STATE_RULES, check
+from kantopt.verify.rules.spread import check_spread
 from kantopt.verify.step import Step, Violation
 
 WHOEVER_CAME_LAST = (Rule.CAPACITY, Rule.DEVICES, Rule.QUOTA)
@@ -58,16 +60,41 @@ def without_wishes(model: Model) -> Model:
 def _faults(
     reading: Reading, terms: ClusterSnapshot, model: Model
 ) -> Iterator[tuple[tuple[str, str], Violation]]:
-    question = replace(reading.question, snapshot=terms)
-    instance = question.instance(model)
+    instance = _careless(reading.question, terms).instance(model)
     after = reading.placement(instance)
     chosen = Step(instance, instance.current, after)
     everyone = Step(instance, reading.came(instance), after)
     for rule in STATE_RULES:
         if rule is Rule.GANG or not instance.on(rule):
             continue
-        for fault in CHECKS[rule](everyone if rule in WHOEVER_CAME_LAST else chosen):
+        found = (
+            check_spread(chosen, one_by_one=True)
+            if rule is Rule.SPREAD
+            else CHECKS[rule](everyone if rule in WHOEVER_CAME_LAST else chosen)
+        )
+        for fault in found:
             yield (fault.rule, fault.subject), fault
+
+
+def _careless(question: Question, terms: ClusterSnapshot) -> Question:
+    """Return the question with some terms, and without the care that plans of ours take.
+
+    These send nobody to a node that is not ready, whether or not a taint says so, and nobody to
+    where it is tolerated for some seconds, to be evicted again. kube-scheduler does both.
+    """
+
+    def tolerant(podset: PodSet) -> PodSet:
+        lasting = (t.model_copy(update={"toleration_seconds": None}) for t in podset.tolerations)
+        return podset.model_copy(update={"tolerations": tuple(lasting)})
+
+    def tolerated(jobs: Iterable[Job]) -> tuple[Job, ...]:
+        return tuple(
+            job.model_copy(update={"pod_sets": tuple(map(tolerant, job.pod_sets))}) for job in jobs
+        )
+
+    nodes = tuple(node.model_copy(update={"ready": True}) for node in terms.nodes)
+    snapshot = terms.model_copy(update={"nodes": nodes, "jobs": tolerated(terms.jobs)})
+    return replace(question, snapshot=snapshot, pending=tolerated(question.pending))
 
 
 def _may_have_been_kept(reading: Reading, fault: Violation) -> bool:

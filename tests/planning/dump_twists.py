@@ -52,6 +52,22 @@ WISH = {
     }
 }
 
+GOING_OFF = n("a", taints=[{"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}])
+FOR_A_WHILE = [
+    {
+        "key": "node.kubernetes.io/not-ready",
+        "operator": "Exists",
+        "effect": "NoExecute",
+        "tolerationSeconds": 300,
+    }
+]
+UNREADY = {
+    **n("a"),
+    "status": {**A["status"], "conditions": [{"type": "Ready", "status": "False"}]},
+}
+LIKE_EVEN = p("like", owner="ReplicaSet/like", labels={"app": "even"})
+"""A pod that those spread evenly count, and that is not to be spread itself."""
+
 TWISTS = [
     DumpPair(
         "a pod on a node that it would rather not be on",
@@ -196,5 +212,20 @@ TWISTS = [
         "a pod that waited in both dumps has no room",
         [A, WEB, p("x", cpu="4", owner="ReplicaSet/x")],
         [A, WEB, p("x", cpu="4", owner="ReplicaSet/x")],
+    ),
+    DumpPair(
+        "a pod on a node where it is tolerated for some seconds",
+        [GOING_OFF, B, p("w", tolerations=FOR_A_WHILE)],
+        [GOING_OFF, B, p("w", "a", tolerations=FOR_A_WHILE)],
+    ),
+    DumpPair(
+        "a pod on a node that is not ready, though no taint says so",
+        [UNREADY, B, p("w")],
+        [UNREADY, B, p("w", "a")],
+    ),
+    DumpPair(
+        "a pod that need not be spread came last",
+        [*ZONES, even("x", ""), LIKE_EVEN],
+        [*ZONES, even("x", "a"), on(LIKE_EVEN, "a")],
     ),
 ]

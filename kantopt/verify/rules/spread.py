@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from kantopt.problem.instance import Instance
@@ -20,8 +21,12 @@ def spread_domains(instance: Instance, spread: Spread) -> dict[str, tuple[int, .
     return {domain: tuple(nodes) for domain, nodes in sorted(domains.items())}
 
 
-def check_spread(step: Step) -> Iterator[Violation]:
-    """Where pods arrive, their domain exceeds the emptiest eligible one by at most maxSkew."""
+def check_spread(step: Step, *, one_by_one: bool = False) -> Iterator[Violation]:
+    """Where pods arrive, their domain exceeds the emptiest eligible one by at most maxSkew.
+
+    ``one_by_one``: in whatever order they arrived. Then those that the constraint counts and does
+    not bind may have come to the domain last.
+    """
     instance = step.instance
     for spread in instance.spreads:
         arrivals = step.arrivals[spread.owner]
@@ -37,12 +42,18 @@ def check_spread(step: Step) -> Iterator[Violation]:
                 if domain in counts and spot.node in spread.over:
                     counts[domain] += pods
         least = min(counts.values()) if len(counts) >= spread.min_domains and counts else 0
+        last = Counter[str | None]()
+        for s in set(spread.counted) - {spread.owner} if one_by_one else ():
+            for spot, pods in step.arrivals[s].items():
+                if spot.node in spread.over:
+                    last[instance.label_domain(spot.node, spread.key)] += pods
         arrived = {instance.label_domain(x.node, spread.key) for x in arrivals}
         if None in arrived:
             yield Violation(Rule.SPREAD, subject, f"a node without label {spread.key}")
         for domain in sorted(domain for domain in arrived if domain is not None):
-            if counts.get(domain, 0) - least > spread.max_skew:
-                skew = counts[domain] - least
+            here = counts.get(domain, 0) - last[domain]
+            if here - min(here, least) > spread.max_skew:
+                skew = here - least
                 yield Violation(
                     Rule.SPREAD,
                     subject,

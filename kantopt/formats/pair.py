@@ -14,7 +14,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Vanished:
-    """A pod that held room in the first dump and does not in the second."""
+    """A pod that held room in the first dump, and in the second does not or is terminating."""
 
     namespace: str
     labels: Mapping[str, str]

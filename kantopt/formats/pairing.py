@@ -61,7 +61,7 @@ class _Pairing:
         vanished = tuple(
             Vanished(key[0], pod.at("metadata").words("labels"), pod.at("spec").text("nodeName"))
             for key, pod in d.first.items()
-            if pod.at("spec").text("nodeName") and not terminal(pod) and key not in self._there
+            if pod.at("spec").text("nodeName") and not terminal(pod) and self._leaves(key)
         )
         names_before, names_after = set(d.nodes_before), set(d.nodes)
         changed = {
@@ -87,6 +87,10 @@ class _Pairing:
             vanished=vanished,
             history=history,
         )
+
+    def _leaves(self, key: Key) -> bool:
+        """Whether a pod of the first dump has gone since, or is going."""
+        return key not in self._there or "deletionTimestamp" in self._d.later[key].at("metadata")
 
     def _stayed(self) -> list[Key]:
         return [

@@ -65,6 +65,14 @@ UNREADY = {
     **n("a"),
     "status": {**A["status"], "conditions": [{"type": "Ready", "status": "False"}]},
 }
+NEAR_WEB = {
+    "podAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}}}
+        ]
+    }
+}
+LABELLED_WEB = p("near", owner="ReplicaSet/near", **LABELLED)
 LIKE_EVEN = p("like", owner="ReplicaSet/like", labels={"app": "even"})
 """A pod that those spread evenly count, and that is not to be spread itself."""
 
@@ -227,5 +235,11 @@ TWISTS = [
         "a pod that need not be spread came last",
         [*ZONES, even("x", ""), LIKE_EVEN],
         [*ZONES, even("x", "a"), on(LIKE_EVEN, "a")],
+    ),
+    DumpPair(
+        "a pod near one that is on its way out in both dumps",
+        [*ZONES, p("x", affinity=NEAR_WEB), going(on(LABELLED_WEB, "a"))],
+        [*ZONES, p("x", "a", affinity=NEAR_WEB), going(on(LABELLED_WEB, "a"))],
+        became={"near": "unknown"},
     ),
 ]

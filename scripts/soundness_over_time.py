@@ -69,7 +69,7 @@ def main() -> int:
             counts["jobs started"] += sum(each.started is not None for each in history.jobs)
             counts["evictions"] += sum(each.evictions for each in history.jobs)
             counts["pods moved"] += sum(each.moves for each in history.jobs)
-            counts["cycles"] += history.cycles
+            counts["cycles"] += len(history.plans)
             for text in faults(history):
                 wrong += 1
                 print(f"seed {seed}: {text}", flush=True)

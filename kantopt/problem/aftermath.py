@@ -119,7 +119,7 @@ class _After:
 
     def needs(self, needs: Iterable[TopologyNeed]) -> tuple[TopologyNeed, ...]:
         """Return what is asked for of jobs and roles that are there still."""
-        found = []
+        found: list[TopologyNeed] = []
         for need in needs:
             kept = (self.new_role.get((need.job, i)) for i in need.roles)
             roles = tuple(i for i in kept if i is not None)

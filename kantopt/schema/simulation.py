@@ -19,6 +19,7 @@ Unit = Literal[
     "pods",
     "evictions",
     "failures",
+    "plans",
 ]
 Milliseconds = int
 

@@ -27,6 +27,7 @@ from kantopt.simulate.metrics.closeness import closeness
 from kantopt.simulate.metrics.disturbance import disturbance
 from kantopt.simulate.metrics.gpu_time import gpu_time
 from kantopt.simulate.metrics.owners import owners
+from kantopt.simulate.metrics.plans import plans
 from kantopt.simulate.metrics.slowdown import slowdown
 from kantopt.simulate.metrics.value import Value
 from kantopt.simulate.metrics.waiting import ALL, waiting
@@ -59,6 +60,7 @@ def measure(
         *closeness(window),
         *slowdown(window),
         *disturbance(window),
+        *plans(window),
         *owners(window, _OWNER[share_by], weights or {}),
     ]
 

@@ -106,6 +106,16 @@ class Sample:
     """GPUs of the largest gang of whole nodes that would fit."""
 
 
+@dataclass(frozen=True, slots=True)
+class PlanRecord:
+    """A plan that was made: by a cycle of the planner or a round of defragmentation."""
+
+    at: int
+    """Milliseconds since the start."""
+    proved: bool
+    """Whether no plan is better by the objectives of its model."""
+
+
 @dataclass(slots=True)
 class History:
     """One simulation: a policy on a trace."""
@@ -122,5 +132,4 @@ class History:
     events: int = 0
     judged: int = 0
     """States that the judge looked at, all of which it found legal."""
-    cycles: int = 0
-    """Cycles of the planner, rounds of defragmentation included."""
+    plans: list[PlanRecord] = field(default_factory=list)

@@ -67,25 +67,25 @@ class Cycles:
     def _now(self) -> tuple[int, int]:
         return self._floor.cluster.version, self._floor.waiting.version
 
-    def begin(self) -> bool:
-        """Plan what waits now; return whether anything was looked at."""
+    def begin(self) -> bool | None:
+        """Plan what waits now; return whether the plan is proved, ``None`` if there is none."""
         floor, course = self._floor, self.course
         course.due, course.last, course.seen = False, floor.now, self._now()
         first = list(islice(floor.waiting, self._planner.most))
         if not (first or floor.short):
-            return False
+            return None
         if self._only_binds and not self._may_bind(first):
-            return True
+            return None
         question = self._moments.question(floor.now, first)
         model = self._moments.model(self._model, floor.world.model)
         result = make_plan(question, model, self._options, _deadline(self._limit, self._floor.stop))
         course.waves = deeds_of(floor.world, result)
         if course.waves:
             self._calendar.add(Event(floor.now + self._limit, Kind.PLANNED, 0))
-        return True
+        return result.plan.solver.status == "OPTIMAL"
 
     def _may_bind(self, first: Sequence[int]) -> bool:
-        """Whether any pod may find a place: else the plan is to do nothing, and that is optimal."""
+        """Whether any pod may find a place: else the plan would be to do nothing."""
         lacks, short = self._floor.cluster.lacks, self._floor.short
         return any(map(lacks.room_for_more, short)) or not all(map(lacks.for_good, first))
 
@@ -122,14 +122,14 @@ class Rounds:
         at = self._period if self.course.last is None else self.course.last + self._period
         self._calendar.add(Event(_opening(at, self._window), Kind.ROUND, 0))
 
-    def begin(self) -> bool:
-        """Plan moves of what runs now; return whether anything was looked at."""
+    def begin(self) -> bool | None:
+        """Plan moves of what runs now; return whether that is proved, ``None`` if nothing is."""
         floor, course = self._floor, self.course
         course.last = floor.now
         self.enter()
         now = floor.cluster.version, 0
         if course.waves or course.seen == now:
-            return False
+            return None
         course.seen = now
         question = self._moments.question(floor.now, ())
         model = self._moments.model(self._model, floor.world.model)
@@ -140,7 +140,7 @@ class Rounds:
         course.waves = deeds_of(floor.world, result)
         if course.waves:
             self._calendar.add(Event(floor.now + self._limit, Kind.WAVE, 0))
-        return True
+        return result.plan.solver.status == "OPTIMAL"
 
     def carry_out(self) -> None:
         """Make the moves of the next wave."""

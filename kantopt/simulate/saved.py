@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 
 from kantopt.simulate.carried import Deed
 from kantopt.simulate.events import Event
-from kantopt.simulate.history import History, JobRecord, Sample, Stay
+from kantopt.simulate.history import History, JobRecord, PlanRecord, Sample, Stay
 from kantopt.simulate.plain import Data, spot_data, spot_of
 from kantopt.simulate.planned import Course
 from kantopt.simulate.queueing import Remembers
 from kantopt.simulate.simulator import Simulator
 from kantopt.simulate.work import Work
 
-_R = TypeVar("_R", JobRecord, Stay, Sample, Work)
+_R = TypeVar("_R", JobRecord, PlanRecord, Sample, Stay, Work)
 
 
 def saved(simulator: Simulator) -> Data:
@@ -103,7 +103,7 @@ def history_data(history: History) -> Data:
         "samples": [_row(each) for each in history.samples],
         "events": history.events,
         "judged": history.judged,
-        "cycles": history.cycles,
+        "plans": [_row(each) for each in history.plans],
     }
 
 
@@ -115,6 +115,7 @@ def history_of(data: Data) -> History:
             "jobs": [JobRecord(*row) for row in data["jobs"]],
             "stays": [Stay(*row) for row in data["stays"]],
             "samples": [Sample(*row) for row in data["samples"]],
+            "plans": [PlanRecord(*row) for row in data["plans"]],
         }
     )
 

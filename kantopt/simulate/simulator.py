@@ -12,7 +12,7 @@ from kantopt.search.state import Change
 from kantopt.simulate.census import Census
 from kantopt.simulate.cluster import Cluster
 from kantopt.simulate.events import Calendar, Event, Kind
-from kantopt.simulate.history import Ended, History
+from kantopt.simulate.history import Ended, History, PlanRecord
 from kantopt.simulate.judged import Judge, judged_every
 from kantopt.simulate.moment import Moments
 from kantopt.simulate.planned import Cycles, Rounds
@@ -204,10 +204,14 @@ class Simulator:
             case Kind.WAVE if self.rounds:
                 self.rounds.carry_out()
             case Kind.CYCLE if self.cycles:
-                self.history.cycles += self.cycles.begin()
+                self._planned(self.cycles.begin())
             case Kind.ROUND if self.rounds:
-                self.history.cycles += self.rounds.begin()
+                self._planned(self.rounds.begin())
         self.judge.arrived(self.now)
+
+    def _planned(self, proved: bool | None) -> None:
+        if proved is not None:
+            self.history.plans.append(PlanRecord(self.now, proved))
 
     # -- what happens to jobs
 

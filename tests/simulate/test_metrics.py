@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kantopt.simulate.figures import measure
-from kantopt.simulate.history import History, Stay
+from kantopt.simulate.history import History, PlanRecord, Stay
 from kantopt.simulate.metrics.catalogue import GROUPS
 from kantopt.simulate.metrics.gpu_time import Parts, gpu_time
 from kantopt.simulate.metrics.slowdown import bounded_slowdown
@@ -183,3 +183,12 @@ def test_disturbances_are_those_of_jobs_of_the_window() -> None:
     found = values(told, begin=10)
     names = ("jobs_arrived", "jobs_backfilled", "evictions", "failures", "moved_pods", "lost_time")
     assert [found[name, ""].value for name in names] == [1, 1, 2, 1, 4, 50]
+
+
+def test_plans_are_those_of_the_window_and_some_are_proved() -> None:
+    history = busy()
+    assert not values(history).keys() & {("plans_made", ""), ("plans_proved", "")}
+    history.plans = [PlanRecord(at, at < 60) for at in range(0, 100, 20)]
+    found = values(history, begin=40)
+    assert found["plans_made", ""].value == 3
+    assert found["plans_proved", ""].value == pytest.approx(1 / 3)

@@ -176,6 +176,18 @@ GROUPS = (
         ),
     ),
     Group(
+        "plans",
+        "PLANS",
+        {
+            "plans_made": ("plans made", "plans"),
+            "plans_proved": ("proved optimal", "share"),
+        },
+        (
+            "plans: of cycles of the planner and rounds of defragmentation in the window; proved: "
+            "no plan is better by the objectives of its model",
+        ),
+    ),
+    Group(
         "owners",
         "FAIR SHARES, by {owner}",
         {

@@ -48,6 +48,8 @@ WHOLE = 0.5
 """Seconds that are not worth dividing: the first to have its turn has them all."""
 FIRST_TIERS = 0.5
 """For parts that share nothing, where only the first tiers are sums over them."""
+WHEEL = 0.3
+"""For bringing gangs closer together, the first time."""
 COLUMNS_ROUNDS, COLUMNS_CHOICE = 0.6, 0.5
 """For contents of nodes: until the first choice among them, and for one choice."""
 COLUMNS_ORDER = 2.0

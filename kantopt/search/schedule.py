@@ -17,7 +17,7 @@ from kantopt.errors import UsageError
 from kantopt.problem.tiers import changes_tier
 from kantopt.schema.hints import did_you_mean
 from kantopt.search.engine.technique import Technique, Turn
-from kantopt.shares import FIRST_TIERS, MOST_PROXIMITY, SHARE_OF_PROXIMITY, WHOLE
+from kantopt.shares import FIRST_TIERS, MOST_PROXIMITY, SHARE_OF_PROXIMITY, WHEEL, WHOLE
 
 if TYPE_CHECKING:
     from kantopt.clock import Deadline
@@ -169,7 +169,7 @@ FIRST = (
     Turn(DEVICE_PATTERNS, by_work=True),
     Turn(BIN_COMPLETION, by_work=True),
     Turn(DOMAINS, 0.7),
-    Turn(SQUEAKY_WHEEL, 0.3),
+    Turn(SQUEAKY_WHEEL, WHEEL, by_work=True),
     Turn(RELAXATION),
     Turn(CUTTING_STOCK),
     Turn(SYMMETRY),

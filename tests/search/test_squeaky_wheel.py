@@ -58,6 +58,34 @@ def test_a_job_that_need_not_be_close_makes_room() -> None:
     assert len({on[0] for on in where(instance, found, "v")}) == 1
 
 
+def test_an_elastic_job_grows_where_it_has_begun() -> None:
+    """It begins beside those who run, where another takes the node that it would grow on."""
+    nodes = [node(f"{rack}{k}", cpu=8, rack=f"x/{rack}") for rack in "ab" for k in range(2)]
+    runs = job("runs", pods(cpu=5, on=["b0"]))
+    serves, train = job("serves", pods(count=8, minCount=1)), job("train", pods(cpu=8))
+    closeness = ["unplaced", "excess_groups", "excess_nodes"]
+    instance = question(nodes, [runs, serves, train], objectives=closeness)
+    begun = placed(instance, serves=["b0"] * 3 + ["a0"] * 5, train=["b1"])
+    assert measure(instance, begun, tiers_of(instance))[-2:] == (1, 1)
+    found = regrouped(instance, begun)
+    assert measure(instance, found, tiers_of(instance))[-2:] == (0, 0)
+
+
+def test_where_work_is_counted_rounds_are() -> None:
+    instance = question(RACKS, [gang("v", 2), gang("w", 2)], objectives=CLOSE)
+    spread = placed(instance, v=["a0", "b0"], w=["a1", "b1"])
+    found: list[Placement] = []
+
+    def take(placement: Placement) -> bool:
+        found.append(placement)
+        return True
+
+    regroup(instance, spread, tiers_of(instance), FOREVER, take, rounds=0)
+    assert found == []
+    regroup(instance, spread, tiers_of(instance), FOREVER, take, rounds=1)
+    assert len(found) == 1
+
+
 def test_what_runs_stays_where_it_is() -> None:
     runs = gang("r", 2)
     runs["podSets"][0]["assignments"] = [{"node": n, "count": 1} for n in ("a0", "b0")]

@@ -19,7 +19,7 @@ from kantopt.problem.typed_quotas import TypedDemand, typed_quotas
 from kantopt.problem.uses import NodeUses
 from kantopt.problem.zone import belongs, zone_nodes
 from kantopt.schema import jobs as docs
-from kantopt.schema.eligibility import affinity_matches, barriers, tolerates
+from kantopt.schema.eligibility import Mark, affinity_matches, barriers, closed_by
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.quantity import parse_quantity, to_base
 from kantopt.schema.snapshot import ClusterSnapshot
@@ -33,6 +33,7 @@ class _Places:
     allowed: frozenset[int]
     emptied: frozenset[int]
     spread_over: frozenset[int]
+    closed: Mapping[int, Mark]
     losses: Mapping[int, int]
 
 
@@ -61,6 +62,11 @@ class JobsBuilder:
         self._queue_index = {queue.name: queue.index for queue in self.queues}
         self._classes = PriorityClasses(snapshot)
         self._places: dict[str, _Places] = {}
+        self._fenced: dict[tuple[Mark, ...], list[int]] = {}
+        """Nodes by what pods must tolerate to arrive there, if there is anything."""
+        for node in nodes:
+            if marks := tuple(barriers(node)):
+                self._fenced.setdefault(marks, []).append(node.index)
         self._typed = TypedDemand(typed_quotas(snapshot), nodes, resources)
         self._zone = model.zone
         self._zone_nodes = zone_nodes(model.zone, nodes)
@@ -201,6 +207,7 @@ class JobsBuilder:
                 allowed=places.allowed,
                 emptied=places.emptied,
                 spread_over=places.spread_over,
+                closed=places.closed,
                 preemptible=preemptible and not stays,
                 movable=movable and not stays and not podset.nominated,
                 disruption_cost=job.disruption_cost if cost is None else cost,
@@ -235,18 +242,24 @@ class JobsBuilder:
                 if all(node.labels.get(k) == v for k, v in podset.node_selector.items())
                 and affinity_matches(podset.node_affinity, node)
             ]
+            closed = {
+                n: mark
+                for marks, nodes in self._fenced.items()
+                if (mark := closed_by(podset.tolerations, marks))
+                for n in nodes
+            }
             admits = frozenset(
                 node.index
                 for node in admitted
                 if node.index not in barred
+                and node.index not in closed
                 and all(affinity_matches(terms, node) for terms in podset.volume_node_affinity)
-                and all(tolerates(podset.tolerations, taint) for taint in barriers(node))
             )
             emptied = frozenset(n for n in admits if self._nodes[n].drained)
             allowed = admits - emptied
             over = frozenset(node.index for node in admitted)
             losses = losses_of(podset, self._nodes, allowed)
-            self._places[ask] = _Places(allowed, emptied, over, losses)
+            self._places[ask] = _Places(allowed, emptied, over, closed, losses)
         return self._places[ask]
 
 

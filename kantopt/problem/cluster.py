@@ -66,11 +66,6 @@ class Node:
         """Whether pods are not moved off it: nobody knows how they are, and nobody has asked."""
         return not self.ready and not self.drained
 
-    @property
-    def tainted(self) -> bool:
-        """Whether some taint keeps pods away that do not tolerate it."""
-        return any(taint.effect != "PreferNoSchedule" for taint in self.taints)
-
     def devices_of(self, device_class: str) -> tuple[int, ...]:
         """Indices of the devices of a class."""
         return tuple(

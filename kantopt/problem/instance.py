@@ -20,6 +20,7 @@ from kantopt.problem.mix import Shape
 from kantopt.problem.placement import Placement, Spots, nowhere
 from kantopt.problem.uses import is_thing
 from kantopt.problem.zone import belongs, zone_nodes
+from kantopt.schema.eligibility import CORDONED, NOT_READY
 from kantopt.schema.model import Model, Rule
 
 
@@ -98,6 +99,25 @@ class Instance:
         """Whether a node is set apart for others than a pod set's job."""
         podset = self.podsets[s]
         return n in self.zone_nodes and not podset.daemon and podset.job not in self.zone_jobs
+
+    def refusal(self, s: int, n: int, *, standing: bool = False) -> str:
+        """Return in a word or two why a node admits no pods of a pod set, whatever runs there.
+
+        Nobody leaves a node for its being to be emptied (``standing``).
+        """
+        podset = self.podsets[s]
+        closed = podset.closed[n].key if n in podset.closed else None
+        if closed == CORDONED:
+            return "cordoned"
+        if self.nodes[n].drained and not standing:
+            return "to be emptied"
+        if closed in NOT_READY:
+            return "not ready"
+        if n not in podset.spread_over:
+            return "node selector or affinity"
+        if self.is_barred(s, n):
+            return "set apart"
+        return "volumes" if closed is None else "taint"
 
     def on_held(self, podset: PodSet) -> bool:
         """Whether some pods of a pod set are on nodes that pods are not moved off."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kantopt.problem.cluster import Amounts, Spot
+from kantopt.schema.eligibility import Mark
 from kantopt.schema.features import Feature
 from kantopt.schema.stays import Cause, Fixed
 
@@ -119,6 +120,8 @@ class PodSet:
     movable: bool
     disruption_cost: int
     budgets: tuple[int, ...]
+    closed: Mapping[int, Mark] = field(default_factory=dict)
+    """Nodes that a taint closes for its pods, the cordon's and that of being not ready included."""
     daemon: bool = False
     """Belongs to its node: a node with nothing else is empty."""
     lost_gpu_seconds: int = 0

@@ -15,6 +15,7 @@ from kantopt.problem.wanted import ELSEWHERE
 
 if TYPE_CHECKING:
     from kantopt.problem.parts import Atlas, Part
+    from kantopt.schema.eligibility import Mark
 
 
 def renumbered(atlas: Atlas, part: Part) -> Instance:
@@ -37,6 +38,7 @@ class _Renumbering:
         budgets = {b for s in part.podsets for b in self.whole.podsets[s].budgets}
         self.budget_of = {b: i for i, b in enumerate(sorted(budgets))}
         self._subsets: dict[int, frozenset[int]] = {}
+        self._still_closed: dict[int, dict[int, Mark]] = {}
         self.numbers = Reindexed(self.podset_of, self.job_of, self._subset)
 
     def instance(self) -> Instance:
@@ -128,6 +130,7 @@ class _Renumbering:
             allowed=self._subset(podset.allowed),
             emptied=self._subset(podset.emptied),
             spread_over=self._subset(podset.spread_over),
+            closed=self._closed(podset.closed),
             preemptible=podset.preemptible,
             movable=podset.movable,
             disruption_cost=podset.disruption_cost,
@@ -156,6 +159,13 @@ class _Renumbering:
                 found = frozenset(i for i, n in enumerate(self.nodes) if n in nodes)
             self._subsets[id(nodes)] = found
         return self._subsets[id(nodes)]
+
+    def _closed(self, closed: Mapping[int, Mark]) -> dict[int, Mark]:
+        """Return what closes nodes that the part has; one table for all who share theirs."""
+        if id(closed) not in self._still_closed:
+            here = {self.local[n]: mark for n, mark in closed.items() if n in self.local}
+            self._still_closed[id(closed)] = here
+        return self._still_closed[id(closed)]
 
     def _topology(self) -> Topology:
         whole = self.whole.topology

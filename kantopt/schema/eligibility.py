@@ -98,3 +98,18 @@ def barriers(node: Place) -> Iterator[Mark]:
         yield _CORDON
     if not node.ready and not any(taint.key in NOT_READY for taint in node.taints):
         yield _UNREADY
+
+
+def closed_by(tolerations: Iterable[Toleration], marks: Iterable[Mark]) -> Mark | None:
+    """Return which of a node's barriers keeps pods away.
+
+    Of several it is the cordon, then that the node is not ready, then the first taint.
+    """
+    tolerations = tuple(tolerations)
+    closing = [mark for mark in marks if not tolerates(tolerations, mark)]
+    rank = (CORDONED, *NOT_READY)
+    return min(
+        closing,
+        key=lambda mark: rank.index(mark.key) if mark.key in rank else len(rank),
+        default=None,
+    )

@@ -7,8 +7,6 @@ from functools import cached_property
 
 import numpy as np
 
-from kantopt.problem.instance import Instance
-from kantopt.problem.job import PodSet
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import from_base, gpu_milli
 from kantopt.search.shapes import Ints, Mask
@@ -18,22 +16,6 @@ _MANY = 2**31
 """More pods than a node ever holds."""
 FITS = ""
 """Cause of a node that takes a pod."""
-
-
-def refusal(instance: Instance, podset: PodSet, n: int) -> str:
-    """Return in one word or two why a node does not admit a pod, whatever runs there."""
-    node = instance.nodes[n]
-    if node.unschedulable:
-        return "cordoned"
-    if node.drained:
-        return "to be emptied"
-    if not node.ready:
-        return "not ready"
-    if n not in podset.spread_over:
-        return "node selector or affinity"
-    if instance.is_barred(podset.index, n):
-        return "set apart"
-    return "taint" if node.tainted else "volumes"
 
 
 class Causes:
@@ -61,7 +43,7 @@ class Causes:
             self.room_cause[no_devices] = f"{self._class()} devices"
             self.lack[no_devices] += 1000
         for n in np.flatnonzero(~allowed).tolist():
-            self.room_cause[n] = refusal(instance, self.podset, n)
+            self.room_cause[n] = instance.refusal(s, n)
         self.full = allowed & (self.room_cause != FITS)
         """Nodes that admit the pods and have no room for one."""
 

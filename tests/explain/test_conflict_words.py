@@ -23,7 +23,7 @@ def test_of_nodes_that_admit_the_job_it_is_said_that_others_are_not_admitted() -
     groups = tuple((Rule.ELIGIBILITY, ("node", n)) for n in (0, 1))
     found = Found((Rule.ELIGIBILITY,), groups, True, False, True)
     ((s, wanted),) = wanted_pods(asked, j).items()
-    places = Survey(asked, lambda s, n: None).places(s, wanted)
+    places = Survey(asked).places(s, wanted)
     words = Wording(asked, j, found, places, asked.model.limits, empty=False)
     said = {item.subject: item.message for item in words.document("as it stands").items}
     assert said == {

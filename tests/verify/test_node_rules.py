@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from kantopt.schema.model import Rule
+from kantopt.search.reasons import first_reason
 from kantopt.verify.rules import check
 from tests.verify.world import Document, broken, job, node, pods, put, question, standing
 
 SHARED_GPUS: Document = {"devices": [{"class": "gpu", "count": 2, "capacity": {"gpu": 1}}]}
+IN_ZONE: Document = {"key": "zone", "operator": "In", "values": ["z"]}
 ZONES: Document = {"devices": [{"class": "numa", "count": 2, "capacity": {"cpu": 4}}]}
 
 
@@ -142,6 +144,31 @@ def test_eligibility_names_why_a_node_takes_no_pods(bad: Document, reason: str) 
     assert broken(instance, Rule.ELIGIBILITY, j=["a", "b"]) == [
         f"job default/j pod set main: 1 of 0 pods allowed on node a ({reason})"
     ]
+
+
+@pytest.mark.parametrize(
+    "open_to_it",
+    [
+        {"unschedulable": True},
+        {"ready": False},
+        {"taints": [{"key": "t", "effect": "NoSchedule"}]},
+    ],
+)
+@pytest.mark.parametrize(
+    ("ask", "reason"),
+    [
+        ({"nodeSelector": {"disk": "ssd"}}, "node selector or affinity"),
+        ({"volumeNodeAffinity": [[{"matchExpressions": [IN_ZONE]}]]}, "volumes"),
+    ],
+)
+def test_eligibility_names_nothing_that_the_pods_tolerate(
+    open_to_it: Document, ask: Document, reason: str
+) -> None:
+    tolerant = pods(tolerations=[{"operator": "Exists"}], **ask)
+    instance = question([node("a", **open_to_it)], [job("j", tolerant)])
+    told = f"1 of 0 pods allowed on node a ({reason})"
+    assert broken(instance, Rule.ELIGIBILITY, j=["a"]) == [f"job default/j pod set main: {told}"]
+    assert reason in first_reason(instance, instance.current, 0)[1]
 
 
 def test_eligibility_heeds_selectors() -> None:

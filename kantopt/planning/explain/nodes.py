@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-from kantopt.planning.question import Question
-from kantopt.problem.cluster import Taint
 from kantopt.problem.instance import Instance
-from kantopt.schema.eligibility import tolerates
 from kantopt.schema.explanation import Exclusion, NodesOfPodSet
 from kantopt.schema.quantity import from_base
-from kantopt.search.explain.places import Places, Untolerated
-
-
-def untolerated_taint(question: Question, instance: Instance) -> Untolerated:
-    """Return who finds the first taint of a node that the pods of a pod set do not tolerate."""
-
-    documents = question.documents(instance)
-
-    def find(s: int, n: int) -> Taint | None:
-        podset = instance.podsets[s]
-        own = (d for d in documents[podset.job].pod_sets if d.name == podset.name)
-        tolerations = next(own).tolerations
-        taints = instance.nodes[n].taints
-        return next((taint for taint in taints if not tolerates(tolerations, taint)), None)
-
-    return find
+from kantopt.search.explain.places import Places
 
 
 def _free(places: Places) -> str:

@@ -9,7 +9,7 @@ from kantopt.clock import Deadline
 from kantopt.errors import UsageError
 from kantopt.planning.doubts import concerning
 from kantopt.planning.explain.conflict import Wording, classes_of
-from kantopt.planning.explain.nodes import histogram, untolerated_taint
+from kantopt.planning.explain.nodes import histogram
 from kantopt.planning.explain.remedies.find import find_remedies
 from kantopt.planning.explain.remedies.workshop import Workshop
 from kantopt.planning.explain.running import Whereabouts, runs_message
@@ -143,7 +143,7 @@ def _pending(
     question, model = alone(together.question, told.job), instance.model
     j = instance.job_index[told.job]
     asked = focused(instance, j)
-    survey = Survey(asked, untolerated_taint(question, instance))
+    survey = Survey(asked)
     places = [survey.places(s, pods) for s, pods in wanted_pods(asked, j).items()]
     nodes = tuple(histogram(asked, item) for item in places)
     notes = told.notes

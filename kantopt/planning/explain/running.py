@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from kantopt.clock import Deadline
-from kantopt.planning.explain.nodes import histogram, untolerated_taint
+from kantopt.planning.explain.nodes import histogram
 from kantopt.planning.question import Question
 from kantopt.planning.words import amount_of, counted, unit_of
 from kantopt.problem.focus import focused, is_placed, limited, wanted_pods
@@ -47,7 +47,7 @@ class Whereabouts:
         self.j = self.without.job_index[name]
         asked = limited(focused(self.without, self.j), evictions=0, moves=0)
         self.asked = asked
-        self.survey = Survey(asked, untolerated_taint(vacated, self.without))
+        self.survey = Survey(asked)
         self.wanted = wanted_pods(asked, self.j)
         self.tiers = tuple(t for t in tiers_of(self.instance) if t.metric not in _DISTURBING)
         self.now = measure(self.instance, self.instance.current, self.tiers)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
 from kantopt.planning.explain.edits import edited
-from kantopt.planning.explain.nodes import histogram, untolerated_taint
+from kantopt.planning.explain.nodes import histogram
 from kantopt.planning.explain.together import Together, beside_others
 from kantopt.planning.explain.trial import alone
 from kantopt.planning.explain.verdict import Ladder, climb
@@ -87,7 +87,7 @@ def what_if(
         *_, ladder = climb(asked, j, deadline)
         found = Together(whole, model, name, deadline).found
         ladder = replace(ladder, verdict=beside_others(ladder.verdict, found))
-        survey = Survey(asked, untolerated_taint(question, instance))
+        survey = Survey(asked)
         wanted = wanted_pods(asked, j)
         nodes = [histogram(asked, survey.places(s, pods)) for s, pods in wanted.items()]
     else:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from kantopt.problem.cluster import Taint
 from kantopt.problem.instance import Instance
 from kantopt.problem.uses import is_thing
 from kantopt.schema.model import Rule
@@ -17,9 +15,6 @@ from kantopt.search.domains import Domains, used_domains
 from kantopt.search.fill import room_for
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import UNLIMITED, State, rooms
-
-Untolerated = Callable[[int, int], Taint | None]
-"""Taint of a node that the pods of a pod set do not tolerate: pod set, node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +82,8 @@ _STORED = {
 class Survey:
     """Looks at every node for the pods of one job."""
 
-    def __init__(self, question: Instance, untolerated: Untolerated) -> None:
+    def __init__(self, question: Instance) -> None:
         self.question = question
-        self.untolerated = untolerated
         self.now = State(question)
         self.empty = State(question, question.nowhere)
         self.domains = Domains(question)
@@ -150,9 +144,7 @@ class Survey:
             case "not ready":
                 return Rule.ELIGIBILITY, "node(s) were not ready"
             case "taint":
-                taint = self.untolerated(s, n)
-                if taint is None:
-                    return Rule.ELIGIBILITY, _VOLUMES
+                taint = self.question.podsets[s].closed[n]
                 text = f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
                 return Rule.ELIGIBILITY, text
             case "volumes":

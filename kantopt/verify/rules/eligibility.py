@@ -26,24 +26,10 @@ def check_eligibility(step: Step) -> Iterator[Violation]:
                     continue
                 if step.standing and node.unschedulable and node.ready and admitted:
                     continue
-                barred = instance.is_barred(s, n)
-                if step.standing and barred and node.ready and admitted and not node.tainted:
+                open_ = node.ready and admitted and n not in podset.closed
+                if step.standing and open_ and instance.is_barred(s, n):
                     continue
-                why = (
-                    "cordoned"
-                    if node.unschedulable
-                    else "to be emptied"
-                    if node.drained and not step.standing
-                    else "not ready"
-                    if not node.ready
-                    else "node selector or affinity"
-                    if not admitted
-                    else "set apart"
-                    if barred
-                    else "taint"
-                    if node.tainted
-                    else "volumes"
-                )
+                why = instance.refusal(s, n, standing=step.standing)
                 job = instance.jobs[podset.job].name
                 yield Violation(
                     Rule.ELIGIBILITY,

@@ -70,6 +70,7 @@ COLUMNS = (
     Column("p90 of 256-1023", "wait_p90", "256-1023", _time),
     Column("D_node = 1", "d_node_at_one", "all", _share),
     Column("D_group = 1", "d_group_at_one", "all", _share),
+    Column("proved", "plans_proved", "", _share),
 )
 
 

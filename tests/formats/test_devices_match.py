@@ -38,7 +38,7 @@ WAITING = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(OFFERS, CLASSES, HELD, WAITING)
 def test_pods_have_room_exactly_where_each_request_can_have_devices_of_its_own(
     offers: tuple[list[str], list[str]],

@@ -153,7 +153,7 @@ def allowed_by_cohort(queues: list[Queue], used: list[int]) -> bool:
     return over <= shared
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(placed=trees(), data=st.data())
 def test_a_cohort_allows_exactly_what_the_tree_does(placed: list[Placed], data: Any) -> None:
     queues = list(with_parents(placed, Notes()))
@@ -161,7 +161,7 @@ def test_a_cohort_allows_exactly_what_the_tree_does(placed: list[Placed], data: 
     assert allowed_by_cohort(queues, used) is allowed(placed, used)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(placed=trees())
 def test_a_tree_comes_back_as_it_was(placed: list[Placed]) -> None:
     queues = list(with_parents(placed, Notes()))
@@ -170,7 +170,7 @@ def test_a_tree_comes_back_as_it_was(placed: list[Placed]) -> None:
 
 
 @pytest.mark.parametrize("system", ["volcano", "kai"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(placed=trees())
 def test_what_is_written_of_a_tree_is_read_again(system: Any, placed: list[Placed]) -> None:
     def of_cpu(item: Queue) -> Queue:

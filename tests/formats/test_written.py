@@ -177,7 +177,7 @@ def _runs(job: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(cluster=clusters())
 def test_what_a_system_can_say_comes_back(
     system: ExportName, cluster: tuple[ClusterSnapshot, tuple[Job, ...]]

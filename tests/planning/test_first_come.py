@@ -90,7 +90,7 @@ def test_pods_that_must_not_meet_change_places_where_they_mind_the_same() -> Non
     assert [bind.job for bind in planned(asked, "fast").plan.assignments] == ["default/old"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10_000),
     copies=st.lists(st.sampled_from(HOURS), min_size=3, max_size=12),

@@ -114,7 +114,7 @@ def test_the_digest_stays_what_it_was() -> None:
     assert canonical_digest(document("JobList")) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.dictionaries(
         st.text(st.characters(exclude_categories=["Cs"]), max_size=8),

@@ -217,13 +217,13 @@ DATA = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(st.lists(LINE, min_size=1, max_size=5), st.sampled_from(["", "\n", "\n\n"]))
 def test_random_lines_are_read_alike_or_not_at_all(lines: list[str], end: str) -> None:
     agrees("\n".join(lines) + end)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(DATA, st.sampled_from([20, 80, 10**6]), st.sampled_from([2, 4]), st.booleans())
 def test_random_documents_are_read_alike_or_not_at_all(
     data: Any, width: int, indent: int, raw: bool
@@ -232,7 +232,7 @@ def test_random_documents_are_read_alike_or_not_at_all(
     agrees(yaml.dump(data, Dumper=yaml.CSafeDumper, default_flow_style=False, **layout))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(
     st.integers(0, len(DUMP) - 1),
     st.integers(1, 40),
@@ -273,7 +273,7 @@ OBJECTS = st.dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(OBJECTS)
 def test_what_kubectl_would_write_is_read_fast(data: dict[str, Any]) -> None:
     assert read_block_yaml(as_yaml(data)) == [data]

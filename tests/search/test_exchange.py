@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kantopt.clock import Deadline
@@ -104,7 +104,6 @@ def test_a_cluster_places_many_more_jobs_with_as_many_gpus() -> None:
     assert after < before
 
 
-@settings(deadline=None)
 @given(
     counts=st.dictionaries(st.integers(1, 6), st.integers(0, 4), max_size=3),
     total=st.integers(1, 24),

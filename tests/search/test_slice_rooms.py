@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kantopt.search.slice_rooms import Rooms, nodes_for_slices
@@ -55,7 +55,6 @@ DOMAINS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(domains=DOMAINS, size=st.integers(1, 3), count=st.integers(1, 4))
 def test_choices_make_the_slices_asked_for(domains: list[Domain], size: int, count: int) -> None:
     flat = [one for nodes in domains for one in nodes]
@@ -67,7 +66,6 @@ def test_choices_make_the_slices_asked_for(domains: list[Domain], size: int, cou
         assert found
 
 
-@settings(deadline=None)
 @given(domains=DOMAINS, size=st.integers(1, 3))
 def test_the_first_choice_for_one_slice_is_the_cheapest(domains: list[Domain], size: int) -> None:
     """Every cleared node gives room for one pod more, so the cheapest nodes are the best."""

@@ -43,7 +43,7 @@ def drawn(load: Load, gpus: Gpus = CLUSTER, seed: int = 1) -> Trace:
     return draw_trace(load, gpus, [], "drawn", seed)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(
     st.sampled_from(sorted(PROFILES)),
     st.sampled_from([64, 512, 2048]),

@@ -35,7 +35,7 @@ def shapes(draw: st.DrawFn, resources: tuple[str, ...]) -> Shape:
     return Shape(draw(st.integers(1, 5)), requests, tuple(needs), 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_many_shapes_strand_what_they_strand_one_by_one(data: st.DataObject) -> None:
     named = [

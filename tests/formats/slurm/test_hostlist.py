@@ -52,7 +52,7 @@ def test_what_is_no_list_is_refused(text: str) -> None:
 NAMES = st.from_regex(r"\A[a-z]{1,2}[0-9]{0,3}(-[a-z]?[0-9]{0,2})?\Z")
 
 
-@settings(deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(st.sets(NAMES, min_size=1, max_size=40))
 def test_what_is_written_is_read_again(names: set[str]) -> None:
     read = expand_hostlist(compress_hostlist(names))

@@ -42,7 +42,7 @@ def test_what_slurm_printed_comes_back(case: Path) -> None:
     check(read(case))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(clusters())
 def test_any_cluster_of_slurm_comes_back(text: str) -> None:
     check(again(text))

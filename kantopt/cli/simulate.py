@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _FAILED = 70
 """Exit code if a cell of a sweep failed."""
 Leaves = Literal["new", "existing"]
-Moment = Annotated[float | None, typer.Option(metavar="DURATION", parser=opt.parse_duration)]
 
 
 def simulate(

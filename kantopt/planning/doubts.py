@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from kantopt.problem.affinities import PodLabels, Selections
 from kantopt.problem.build import labels_of
 from kantopt.schema.hints import (
     UNOFFERED,
@@ -16,7 +17,6 @@ from kantopt.schema.hints import (
 )
 from kantopt.schema.jobs import Job, JobList, NodeSelectorTerm, PodSet
 from kantopt.schema.quantity import is_bytes, parse_quantity
-from kantopt.schema.selection import selector_matches
 from kantopt.schema.snapshot import ClusterSnapshot
 
 LEAST_BYTES = 2**20
@@ -209,17 +209,14 @@ def _in_no_domain(snapshot: ClusterSnapshot) -> Iterator[str]:
 
 def _without_pods(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterator[str]:
     """Name disruption budgets that select no pod of the input."""
-    labels: dict[str, list[Mapping[str, str]]] = {}
-    for job in jobs:
-        labels.setdefault(job.namespace, []).extend(podset.labels for podset in job.pod_sets)
+    podsets = [(job.namespace, podset) for job in jobs for podset in job.pod_sets]
+    selections = Selections([PodLabels(s, *podset) for s, podset in enumerate(podsets)])
     idle = [
         f"{budget.namespace}/{budget.name}"
         for budget in snapshot.pod_disruption_budgets
-        if not any(
-            selector_matches(budget.selector, each) for each in labels.get(budget.namespace, ())
-        )
+        if not selections.select(budget.selector, (budget.namespace,))
     ]
-    if idle and labels:
+    if idle and podsets:
         selects = "selects" if len(idle) == 1 else "select"
         yield f"disruption budget {_listed(idle)} {selects} no pod that was read"
 

@@ -117,8 +117,12 @@ def build_instance(
         podsets,
         left_aside(known, model.pending, model.assume),
     )
+    kept_by: dict[int, list[int]] = {}
+    for budget in budgets:
+        for s in budget.podsets:
+            kept_by.setdefault(s, []).append(budget.index)
     podsets = tuple(
-        replace(podset, budgets=tuple(b.index for b in budgets if podset.index in b.podsets))
+        replace(podset, budgets=tuple(kept_by[podset.index])) if podset.index in kept_by else podset
         for podset in podsets
     )
     return Instance(

@@ -157,12 +157,14 @@ class Spreads:
             if selector is not None and not (selector.match_labels or selector.match_expressions):
                 selector = None
             counted = _selected(self._selections, selector, (item.namespace,))
+            if not self._leaving.isdisjoint(counted):
+                counted = tuple(s for s in counted if s not in self._leaving)
             yield Spread(
                 owner=item.podset,
                 key=constraint.topology_key,
                 max_skew=constraint.max_skew,
                 min_domains=constraint.min_domains,
-                counted=tuple(s for s in counted if s not in self._leaving),
+                counted=counted,
                 over=self._over(item, constraint, keys),
             )
 

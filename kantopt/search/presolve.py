@@ -98,10 +98,21 @@ def _alone(instance: Instance, term: AntiAffinity) -> bool:
 
 def _even(instance: Instance, spread: Spread) -> bool:
     """Whether all pods that a spread counts may be in one domain."""
-    total = sum(instance.podsets[s].count for s in spread.counted)
-    return total <= spread.max_skew and all(
-        instance.label_domain(n, spread.key) is not None for n in _reach(instance, spread.owner)
+    labelled = _labelled(instance, spread.key)
+    return _pods(instance, spread.counted) <= spread.max_skew and labelled.issuperset(
+        _reach(instance, spread.owner)
     )
+
+
+@lru_cache(maxsize=256)
+def _pods(instance: Instance, podsets: tuple[int, ...]) -> int:
+    return sum(instance.podsets[s].count for s in podsets)
+
+
+@lru_cache(maxsize=256)
+def _labelled(instance: Instance, key: str) -> frozenset[int]:
+    """Nodes that are in a domain of a label."""
+    return frozenset(node.index for node in instance.nodes if key in node.labels)
 
 
 def _beside(instance: Instance, near: Affinity) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Spread
@@ -28,19 +28,17 @@ def check_spread(step: Step, *, one_by_one: bool = False) -> Iterator[Violation]
     not bind may have come to the domain last.
     """
     instance = step.instance
+    known: dict[Hashable, dict[str, int]] = {}
     for spread in instance.spreads:
         arrivals = step.arrivals[spread.owner]
         if not arrivals:
             continue
         podset = instance.podsets[spread.owner]
         subject = f"job {instance.jobs[podset.job].name} pod set {podset.name}"
-        domains = spread_domains(instance, spread)
-        counts = dict.fromkeys(domains, 0)
-        for s in spread.counted:
-            for spot, pods in step.after.podsets[s].items():
-                domain = instance.label_domain(spot.node, spread.key)
-                if domain in counts and spot.node in spread.over:
-                    counts[domain] += pods
+        among = spread.key, spread.counted, spread.over
+        if among not in known:
+            known[among] = _counts(step, spread)
+        counts = known[among]
         least = min(counts.values()) if len(counts) >= spread.min_domains and counts else 0
         last = Counter[str | None]()
         for s in set(spread.counted) - {spread.owner} if one_by_one else ():
@@ -59,3 +57,14 @@ def check_spread(step: Step, *, one_by_one: bool = False) -> Iterator[Violation]
                     subject,
                     f"skew {skew} of {spread.max_skew} in {spread.key}={domain}",
                 )
+
+
+def _counts(step: Step, spread: Spread) -> dict[str, int]:
+    """Pods that a constraint counts in each domain; many constraints count the same."""
+    counts = dict.fromkeys(spread_domains(step.instance, spread), 0)
+    for s in spread.counted:
+        for spot, pods in step.after.podsets[s].items():
+            domain = step.instance.label_domain(spot.node, spread.key)
+            if domain in counts and spot.node in spread.over:
+                counts[domain] += pods
+    return counts

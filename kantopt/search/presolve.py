@@ -118,10 +118,18 @@ def _labelled(instance: Instance, key: str) -> frozenset[int]:
 def _beside(instance: Instance, near: Affinity) -> bool:
     """Whether pods find one to be near wherever they may go, that no plan takes away."""
     homes = _stay_put(instance, near.anchors)
-    kept = {(key, instance.label_domain(n, key)) for key in near.keys for n in homes}
-    reach = _reach(instance, near.owner)
-    asked = {(key, instance.label_domain(n, key)) for key in near.keys for n in reach}
-    return asked <= kept and all(domain is not None for _, domain in asked)
+    return _around(instance, homes, near.keys).issuperset(_reach(instance, near.owner))
+
+
+@lru_cache(maxsize=256)
+def _around(instance: Instance, homes: frozenset[int], keys: tuple[str, ...]) -> frozenset[int]:
+    """Nodes of which each label has the value that it has on one of some nodes."""
+    kept = {(key, instance.label_domain(n, key)) for key in keys for n in homes}
+    return frozenset(
+        node.index
+        for node in instance.nodes
+        if all(key in node.labels and (key, node.labels[key]) in kept for key in keys)
+    )
 
 
 def _reach(instance: Instance, s: int) -> Iterable[int]:

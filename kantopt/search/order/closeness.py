@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.difference import Change
@@ -12,6 +13,7 @@ from kantopt.schema.model import Rule
 from kantopt.search.neighbours import Neighbours
 from kantopt.search.order.company import Company
 from kantopt.search.order.units import Unit, group_needs
+from kantopt.search.presolve import presolved
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
 from kantopt.verify.rules.spread import spread_domains
 from kantopt.verify.step import standing_loads
@@ -21,6 +23,9 @@ class Near:
     """Affinity, anti-affinity and spread: who may come now, and whom that waits for."""
 
     def __init__(self, instance: Instance, units: Sequence[Unit]) -> None:
+        if instance.affinities:
+            # Who finds somebody to be near wherever it goes waits for nobody.
+            instance = replace(instance, affinities=presolved(instance).affinities)
         self.instance = instance
         changed = {change.podset for unit in units for change in unit.changes}
         self._neighbours = Neighbours(instance)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -139,6 +139,7 @@ class Step:
         self.instance = instance
         self.before = before
         self.after = after
+        self._counts: dict[tuple[tuple[int, ...], str], dict[str, int]] = {}
 
     @cached_property
     def standing(self) -> bool:
@@ -246,12 +247,17 @@ class Step:
                 found.setdefault(spot.node, []).append((s, spot, pods))
         return dict(sorted(found.items()))
 
-    def count_by(self, podsets: Iterable[int], key: str) -> dict[str, int]:
-        """Pods of some pod sets after, by the value of a node label; unlabelled nodes left out."""
-        counts: dict[str, int] = {}
-        for s in podsets:
-            for spot, pods in self.after.podsets[s].items():
-                domain = self.instance.label_domain(spot.node, key)
-                if domain is not None:
-                    counts[domain] = counts.get(domain, 0) + pods
+    def count_by(self, podsets: tuple[int, ...], key: str) -> Mapping[str, int]:
+        """Pods of some pod sets after, by the value of a node label; unlabelled nodes left out.
+
+        Many pods may look at the same others: they are counted once.
+        """
+        counts = self._counts.get((podsets, key))
+        if counts is None:
+            counts = self._counts[podsets, key] = {}
+            for s in podsets:
+                for spot, pods in self.after.podsets[s].items():
+                    domain = self.instance.label_domain(spot.node, key)
+                    if domain is not None:
+                        counts[domain] = counts.get(domain, 0) + pods
         return counts

@@ -43,6 +43,12 @@ class Rooms:
             for r in range(len(instance.resources))
             if instance.on(Rule.DEVICES)
         ]
+        self._unlimited = {
+            r: sum(podset.count * podset.requests[r] for podset in instance.podsets)
+            for r in self._resources
+            if any(node.capacity[r] is None for node in instance.nodes)
+        }
+        """As much of a resource that some nodes do not limit as all pods could ask for."""
         self._free = [self._free_on(n, standing) for n in range(len(instance.nodes))]
         self._pods: list[list[Vector]] = [[] for _ in instance.nodes]
         for kind in leaving:
@@ -66,8 +72,7 @@ class Rooms:
         free = []
         for r in self._resources:
             limit = node.capacity[r]
-            wanted = self._unlimited(r)
-            free.append(wanted if limit is None else limit - standing.node[n][r])
+            free.append(self._unlimited[r] if limit is None else limit - standing.node[n][r])
         for device_class, r in self._devices:
             free.append(
                 sum(
@@ -76,10 +81,6 @@ class Rooms:
                 )
             )
         return tuple(free)
-
-    def _unlimited(self, r: int) -> int:
-        """As much of a resource as all pods together could ask for."""
-        return sum(podset.count * podset.requests[r] for podset in self._instance.podsets)
 
     def after(self, departures: int) -> list[Vector]:
         """Return free amounts after so many departures from a node, those that are not less."""

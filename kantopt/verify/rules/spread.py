@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
+from functools import lru_cache
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Spread
@@ -11,11 +12,16 @@ from kantopt.schema.model import Rule
 from kantopt.verify.step import Step, Violation
 
 
-def spread_domains(instance: Instance, spread: Spread) -> dict[str, tuple[int, ...]]:
-    """Nodes that a spread constraint looks at, by domain."""
+def spread_domains(instance: Instance, spread: Spread) -> Mapping[str, tuple[int, ...]]:
+    """Nodes that a spread constraint looks at, by domain; many look at the same ones."""
+    return _domains(instance, spread.key, spread.over)
+
+
+@lru_cache(maxsize=64)
+def _domains(instance: Instance, key: str, over: frozenset[int]) -> dict[str, tuple[int, ...]]:
     domains: dict[str, list[int]] = {}
-    for n in sorted(spread.over):
-        domain = instance.label_domain(n, spread.key)
+    for n in sorted(over):
+        domain = instance.label_domain(n, key)
         if domain is not None:
             domains.setdefault(domain, []).append(n)
     return {domain: tuple(nodes) for domain, nodes in sorted(domains.items())}

@@ -104,12 +104,12 @@ def _even(instance: Instance, spread: Spread) -> bool:
     )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=16)
 def _pods(instance: Instance, podsets: tuple[int, ...]) -> int:
     return sum(instance.podsets[s].count for s in podsets)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=16)
 def _labelled(instance: Instance, key: str) -> frozenset[int]:
     """Nodes that are in a domain of a label."""
     return frozenset(node.index for node in instance.nodes if key in node.labels)
@@ -121,7 +121,7 @@ def _beside(instance: Instance, near: Affinity) -> bool:
     return _around(instance, homes, near.keys).issuperset(_reach(instance, near.owner))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=16)
 def _around(instance: Instance, homes: frozenset[int], keys: tuple[str, ...]) -> frozenset[int]:
     """Nodes of which each label has the value that it has on one of some nodes."""
     kept = {(key, instance.label_domain(n, key)) for key in keys for n in homes}
@@ -138,7 +138,7 @@ def _reach(instance: Instance, s: int) -> Iterable[int]:
     return range(len(instance.nodes)) if everywhere else instance.podsets[s].allowed
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=16)
 def _stay_put(instance: Instance, podsets: tuple[int, ...]) -> frozenset[int]:
     """Nodes with pods of some pod sets that are neither moved nor evicted."""
     free = freedom_of(instance)

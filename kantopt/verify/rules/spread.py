@@ -17,7 +17,7 @@ def spread_domains(instance: Instance, spread: Spread) -> Mapping[str, tuple[int
     return _domains(instance, spread.key, spread.over)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _domains(instance: Instance, key: str, over: frozenset[int]) -> dict[str, tuple[int, ...]]:
     domains: dict[str, list[int]] = {}
     for n in sorted(over):

@@ -39,6 +39,10 @@ class TwoDumps(Protocol):
     """Two dumps, compared: Kubernetes' or Slurm's."""
 
     @property
+    def taints_alone(self) -> bool:
+        """Whether a node that is not ready takes jobs until a taint says so."""
+
+    @property
     def settled_differs(self) -> bool:
         """Whether what is decided and what is there already are two things."""
 

@@ -21,6 +21,8 @@ _TOLD_BY = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "JobS
 class KubernetesDumps(Dumps):
     """Two dumps of Kubernetes objects, compared and put together."""
 
+    taints_alone = True
+
     def pair(self, given: frozenset[Key] = frozenset(), *, settled: bool) -> Pair:
         """Put the two together, as :class:`kantopt.formats.pair.TwoDumps` has it."""
         return _Pairing(self, given, settled).pair()

@@ -42,7 +42,9 @@ def judge_arrivals(between: Between, model: Model) -> tuple[list[Violation], lis
     kept, unsaid = [], []
     for fault in faults.values():
         if _may_have_been_kept(between.facts, fault):
-            unsaid.append(f"not judged, since pods that it counts have left meanwhile: {fault}")
+            unsaid.append(
+                f"not judged, since pods that it counts have left or are leaving: {fault}"
+            )
         else:
             kept.append(fault)
     return kept, unsaid
@@ -60,7 +62,7 @@ def without_wishes(model: Model) -> Model:
 def _faults(
     reading: Reading, terms: ClusterSnapshot, model: Model
 ) -> Iterator[tuple[tuple[str, str], Violation]]:
-    instance = _careless(reading.question, terms).instance(model)
+    instance = _lenient(reading.question, terms).instance(model)
     after = reading.placement(instance)
     chosen = Step(instance, instance.current, after)
     everyone = Step(instance, reading.came(instance), after)
@@ -76,11 +78,10 @@ def _faults(
             yield (fault.rule, fault.subject), fault
 
 
-def _careless(question: Question, terms: ClusterSnapshot) -> Question:
-    """Return the question with some terms, and without the care that plans of ours take.
+def _lenient(question: Question, terms: ClusterSnapshot) -> Question:
+    """Return the question with some terms, and pods going where they are tolerated for seconds.
 
-    These send nobody to a node that is not ready, whether or not a taint says so, and nobody to
-    where it is tolerated for some seconds, to be evicted again. kube-scheduler does both.
+    A plan of ours sends nobody there, to be evicted again. kube-scheduler does.
     """
 
     def tolerant(podset: PodSet) -> PodSet:
@@ -92,8 +93,7 @@ def _careless(question: Question, terms: ClusterSnapshot) -> Question:
             job.model_copy(update={"pod_sets": tuple(map(tolerant, job.pod_sets))}) for job in jobs
         )
 
-    nodes = tuple(node.model_copy(update={"ready": True}) for node in terms.nodes)
-    snapshot = terms.model_copy(update={"nodes": nodes, "jobs": tolerated(terms.jobs)})
+    snapshot = terms.model_copy(update={"jobs": tolerated(terms.jobs)})
     return replace(question, snapshot=snapshot, pending=tolerated(question.pending))
 
 

@@ -188,8 +188,8 @@ def between(
         again = _reading(dumps, raws, how, model, settled=True, given=shut)
         decided = _careful(again, first, later, model)
     own = facts.question.snapshot
-    terms = (_terms(own, first.snapshot), _terms(own, later.snapshot))
-    return Between(first, facts, decided, terms)
+    before, after = (_terms(own, of.snapshot, dumps) for of in (first, later))
+    return Between(first, facts, decided, (before, after))
 
 
 def became_of(
@@ -326,14 +326,16 @@ def _careful_nodes(first: ClusterSnapshot, later: ClusterSnapshot) -> dict[str, 
     return nodes
 
 
-def _terms(own: ClusterSnapshot, of: ClusterSnapshot) -> ClusterSnapshot:
+def _terms(own: ClusterSnapshot, of: ClusterSnapshot, dumps: TwoDumps) -> ClusterSnapshot:
     """A snapshot with the nodes and queues of another, as far as that has them."""
+    ready = {"ready": True} if dumps.taints_alone else {}
     nodes = {(node.name, node.uid): node for node in of.nodes}
     queues = {queue.name: queue for queue in of.queues}
     return own.model_copy(
         update={
             "nodes": tuple(
-                _counted(nodes.get((node.name, node.uid), node), node) for node in own.nodes
+                _counted(nodes.get((node.name, node.uid), node), node).model_copy(update=ready)
+                for node in own.nodes
             ),
             "queues": tuple(queues.get(queue.name, queue) for queue in own.queues),
         }

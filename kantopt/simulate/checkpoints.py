@@ -14,7 +14,7 @@ from kantopt.schema.writing import write_atomic
 from kantopt.simulate.asked import Asked
 from kantopt.simulate.history import History
 from kantopt.simulate.plain import Data
-from kantopt.simulate.saved import history_data, history_of
+from kantopt.simulate.saved import form, history_data, history_of
 
 _KIND = "SimulationCheckpoint"
 
@@ -55,12 +55,15 @@ class Checkpoints:
             return False
         try:
             data = json.loads(read_text(self._path))
-            kind, digest = data["kind"], data["question"]
+            kind, digest, shape = data["kind"], data["question"], data.get("form")
             runs = {int(run): each for run, each in data["runs"].items()}
         except (ValueError, KeyError, TypeError, AttributeError):
-            kind = digest = ""
+            kind = digest = shape = ""
         if kind != _KIND:
             raise BadDataError([Problem(self._path, "", "something else", f"a {_KIND}")])
+        if shape != text_digest(form()):
+            found, expected = "a file of another version of kantopt", "one of this version"
+            raise BadDataError([Problem(self._path, "form", found, expected)])
         if digest != self._digest:
             expected = "the one that is asked: same files, policies and options"
             raise BadDataError([Problem(self._path, "question", "another simulation", expected)])
@@ -89,7 +92,8 @@ class Checkpoints:
         """Write the file, whole or not at all."""
         if self._path is not None:
             runs = {str(run): self._runs[run] for run in sorted(self._runs)}
-            data = {"kind": _KIND, "question": self._digest, "runs": runs}
+            shape = text_digest(form())
+            data = {"kind": _KIND, "form": shape, "question": self._digest, "runs": runs}
             write_atomic(self._path, json.dumps(data, separators=(",", ":")).encode())
             self._written = elapsed()
 

@@ -6,7 +6,7 @@ is alike) follows from it.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
 from kantopt.simulate.carried import Deed
@@ -19,6 +19,16 @@ from kantopt.simulate.simulator import Simulator
 from kantopt.simulate.work import Work
 
 _R = TypeVar("_R", JobRecord, PlanRecord, Sample, Stay, Work)
+
+
+def form() -> list[list[str]]:
+    """Return what records consist of: what was saved by a build that had others cannot be read."""
+    kinds = (History, JobRecord, PlanRecord, Sample, Stay, Work, Deed, Course)
+    return [[kind.__name__, *_names(kind)] for kind in kinds]
+
+
+def _names(kind: type[Any]) -> list[str]:
+    return [each.name for each in fields(kind)] if is_dataclass(kind) else list(kind._fields)
 
 
 def saved(simulator: Simulator) -> Data:

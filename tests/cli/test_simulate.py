@@ -197,6 +197,11 @@ def test_a_file_of_another_simulation_is_refused(cli: Cli) -> None:
     done = cli(*ASKED, "--until", "1m", "--checkpoint", "kept.json", "--resume")
     assert done.code == 65
     assert "found another simulation" in done.err
+    kept = json.loads(Path("kept.json").read_text())
+    Path("old.json").write_text(json.dumps({**kept, "form": "that of another build"}))
+    done = cli(*ASKED, "--checkpoint", "old.json", "--resume")
+    assert done.code == 65
+    assert "found a file of another version of kantopt, expected one of this version" in done.err
     done = cli(*ASKED, "--checkpoint", "trace.yaml", "--resume")
     assert done.code == 64
     Path("own.json").write_text("{}")

@@ -66,10 +66,15 @@ def raws_of(text: str, seconds: int, states: dict[str, str] | None = None) -> li
 
 
 def certified(
-    first: str, later: str, states: dict[str, str] | None = None, *, qos: str = ""
+    first: str,
+    later: str,
+    states: dict[str, str] | None = None,
+    *,
+    before_that: dict[str, str] | None = None,
+    qos: str = "",
 ) -> Certificate:
     """Certify what became of the first dump, and check the certificate."""
-    before, after = raws_of(first + qos, 100), raws_of(later + qos, 200, states)
+    before, after = raws_of(first + qos, 100, before_that), raws_of(later + qos, 200, states)
     model, question = load_model("mixed"), question_of(before)
     found = became_of(question, before, after, Import(), model)
     assert isinstance(found, Between)
@@ -167,6 +172,13 @@ def test_a_job_that_started_is_judged_by_the_nodes_that_it_has() -> None:
 def test_a_job_where_it_may_not_be_is_a_fault(more: str) -> None:
     certificate = certified(waits("2", more=more), runs("2", "n3", more=more))
     assert [finding.rule for finding in certificate.findings] == ["eligibility"]
+
+
+def test_a_job_on_a_node_that_was_down_all_along_is_a_fault() -> None:
+    down = {"n1": "DOWN"}
+    certificate = certified(waits("2"), runs("2", "n1"), down, before_that=down)
+    assert [finding.rule for finding in certificate.findings] == ["eligibility"]
+    assert certified(waits("2"), runs("2", "n1"), down).findings == ()
 
 
 def test_two_jobs_on_the_same_gpus_are_a_fault_and_a_node_drained_since_is_none() -> None:

@@ -59,6 +59,11 @@ class SlurmDumps:
         self._fates = dict(self._told())
 
     @property
+    def taints_alone(self) -> bool:
+        """Slurm has no taints: it starts nothing on a node that is down."""
+        return False
+
+    @property
     def settled_differs(self) -> bool:
         """Whether jobs were preempted, which a better plan might have spared."""
         return bool(self._by)

@@ -58,7 +58,7 @@ def distinct_groups(slots: list[int], k: int) -> int:
 
 
 @lru_cache(maxsize=4)
-def _alike(instance: Instance) -> list[int]:
+def alike_nodes(instance: Instance) -> list[int]:
     """Number the nodes so that those with the same capacity and devices have the same number."""
     numbers: dict[tuple[object, ...], int] = {}
     return [
@@ -72,9 +72,9 @@ def _regions(
 ) -> list[Counter[int]]:
     """Allowed nodes by what they offer: of each domain of a level, or of the whole cluster.
 
-    Of nodes that offer the same the number stands for all; it is that of :func:`_alike`.
+    Of nodes that offer the same the number stands for all; it is that of :func:`alike_nodes`.
     """
-    alike = _alike(instance)
+    alike = alike_nodes(instance)
     domains: Iterable[Iterable[int]] = [range(len(instance.nodes))]
     if level is not None:
         domains = (domain.nodes for domain in instance.topology.domains[level])
@@ -89,7 +89,7 @@ def _rooms(
 ) -> dict[int, int]:
     """Pods of a shape that an empty node of each kind holds, but no more than ``most``."""
     first: dict[int, Node] = {}
-    for node, kind in zip(instance.nodes, _alike(instance), strict=True):
+    for node, kind in zip(instance.nodes, alike_nodes(instance), strict=True):
         first.setdefault(kind, node)
     needs = devices if instance.on(Rule.DEVICES) else ()
     counted = instance.on(Rule.CAPACITY)

@@ -13,6 +13,7 @@ from kantopt.problem.job import DeviceNeed
 from kantopt.problem.mix import Shape
 from kantopt.problem.tiers import Tier
 from kantopt.schema.quantity import gpu_milli
+from kantopt.verify.room import alike_nodes
 from kantopt.verify.step import Step
 from kantopt.verify.whole_nodes import rest_of
 
@@ -152,11 +153,18 @@ class _Many:
 
 def measure_stranded_gpus(tier: Tier, step: Step) -> int:
     """Free GPUs of nodes that count, unusable for the job mix, summed over it by weight."""
-    stranding, nodes = Stranding(step.instance.resources, tier.mix), step.instance.nodes
+    instance, loads = step.instance, step.loads
+    nodes, alike = instance.nodes, alike_nodes(instance)
+    states: dict[tuple[object, ...], list[int]] = {}  # most nodes hold what many others hold
+    for n in counted(instance, tier):
+        if nodes[n].gpu_milli:
+            held = (tuple(loads.node[n]), *map(tuple, loads.device[n]))
+            states.setdefault((alike[n], held), []).append(n)
+    stranding = Stranding(instance.resources, tier.mix)
     return sum(
-        stranding.on(nodes[n], step.loads.node[n], step.loads.device[n])
-        for n in counted(step.instance, tier)
-        if nodes[n].gpu_milli
+        len(same) * stranding.on(nodes[n], loads.node[n], loads.device[n])
+        for same in states.values()
+        for n in same[:1]
     )
 
 

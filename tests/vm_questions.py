@@ -9,10 +9,17 @@ from kantopt.problem.instance import Instance
 from tests.questions import model, question
 
 
-def vm_question(seed: int) -> Instance:
+def vm_question(seed: int, *, also: str = "", cordoned: str = "") -> Instance:
     """Some machines of one to three zones and some VMs on one zone or on all; some pending.
 
     Slots of some size are counted per zone or per machine, under limits now and then.
+
+    Parameters
+    ----------
+    also
+        Name of an empty machine more, like the first one.
+    cordoned
+        Machine that nobody comes to.
     """
     rng = random.Random(seed)
     zones = rng.choice((1, 2, 2, 3))
@@ -61,6 +68,10 @@ def vm_question(seed: int) -> Instance:
             place = {"node": f"n{n}", **({"devices": list(on)} if on_zones else {})}
             podset["assignments"] = [place]
             running.append(job)
+    if also:
+        nodes.append({**nodes[0], "name": also})
+    for node in nodes:
+        node["unschedulable"] = node["name"] == cordoned
     slots = {"resource": "cpu", "size": rng.choice((2, 3, 4))}
     if on_zones:
         slots["device_class"] = "zone"

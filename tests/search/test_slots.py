@@ -93,6 +93,25 @@ def test_no_bound_on_virtual_machines_exceeds_the_optimum(block: int) -> None:
 
 
 @pytest.mark.parametrize("block", some(range(BLOCKS)))
+def test_a_cordoned_machine_leaves_bounds_valid_and_an_empty_one_leaves_them_as_they_are(
+    block: int,
+) -> None:
+    tight = checked = 0
+    for seed in range(block, SEEDS, BLOCKS):
+        expected, _ = best(cordoned := vm_question(seed, cordoned="n1"))
+        assert expected is not None
+        for t, bound in bounds(cordoned, expected):
+            checked += 1
+            tight += bound == expected[t]
+            assert bound <= expected[t], f"seed {seed}"
+        plain, more = vm_question(seed), vm_question(seed, also="x", cordoned="x")
+        of_plain = dict(bounds(plain, optimum(seed)))
+        assert dict(bounds(more, optimum(seed))) == of_plain, f"seed {seed}"
+    assert checked >= 80
+    assert tight >= 0.7 * checked
+
+
+@pytest.mark.parametrize("block", some(range(BLOCKS)))
 def test_no_bound_on_any_question_exceeds_the_optimum(block: int) -> None:
     checked = 0
     for seed in range(block, 600, BLOCKS):

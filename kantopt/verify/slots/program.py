@@ -180,21 +180,30 @@ def _allowed(instance: Instance, podset: PodSet) -> frozenset[int]:
 
 
 def _ideal(instance: Instance, tier: Tier, pieces: Pieces) -> int | None:
-    """Slots in all that is free, if no pod can be evicted or bound and no piece is overfull.
+    """Slots in all that is free of the pieces that count, if that is the same in every plan.
 
-    Nor is there a piece that does not count: what is free of the others would change with it.
+    So if no pod can be evicted or bound, none comes to or leaves a node that does not count, and no
+    piece that counts is overfull.
     """
-    if any(not piece.counts for node in pieces.of_node for piece in node):
-        return None
     lost = evictable(instance)
     if any(s in lost or not instance.podsets[s].running for s in pieces.asks):
         return None
-    if any(piece.beyond < 0 for node in pieces.of_node for piece in node):
-        return None
-    taken = sum(
-        instance.podsets[s].count * ask.width * ask.request[0] for s, ask in pieces.asks.items()
-    )
-    offered = sum(
-        piece.beyond + pieces.unit * piece.room[0] for node in pieces.of_node for piece in node
-    )
-    return (offered - pieces.unit * taken) // tier.size
+    counts = [all(piece.counts for piece in node) for node in pieces.of_node]
+    outside = {n for n, does in enumerate(counts) if not does}
+    for s in pieces.asks if outside else ():
+        podset = instance.podsets[s]
+        if may_move(instance, podset):
+            on = {spot.node for spot in podset.current}
+            if not (outside.isdisjoint(on) and outside.isdisjoint(_allowed(instance, podset))):
+                return None
+    free = 0
+    for node, does in zip(pieces.of_node, counts, strict=True):
+        if does:
+            if any(piece.beyond < 0 for piece in node):
+                return None
+            free += sum(piece.beyond + pieces.unit * piece.room[0] for piece in node)
+    for s, ask in pieces.asks.items():
+        for spot, pods in instance.podsets[s].current.items():
+            if counts[spot.node]:
+                free -= pieces.unit * pods * ask.width * ask.request[0]
+    return free // tier.size

@@ -18,7 +18,7 @@ from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import DeviceNeed
 from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Rule
+from kantopt.schema.model import Metric, Rule
 from kantopt.verify.room import node_room
 from kantopt.verify.step import Loads
 
@@ -67,6 +67,7 @@ class _Nodes:
         asked = {(tier.selector, tier.offers) for tier in tiers}
         self._sets += [counted_nodes(instance, *each) for each in sorted(asked)]
         self._sets.append(instance.zone_nodes)
+        self._domains_count = any(tier.metric is Metric.DOMAINS_IN_USE for tier in tiers)
         self._keys = _telling_keys(instance)
         told = instance.named.union(podset.index for podset in self._members)
         self._held: list[list[Hashable]] = [[] for _ in instance.nodes]
@@ -95,6 +96,7 @@ class _Nodes:
             tuple(n in members for members in self._sets),
             tuple(self._value(n, key, alone) for key, alone in self._keys),
             tuple(self._held[n]),
+            self._domains_count and self._in_use[n],
         )
         if not self._fitting[n]:
             return always

@@ -64,6 +64,19 @@ def test_of_domains_that_are_alike_as_many_stay_as_pods_arrive() -> None:
     assert kept(instance) == ["a0", "a1", "b0", "b1", "c0", "c1"]
 
 
+def test_whether_a_node_without_room_is_in_use_tells_where_domains_in_use_count() -> None:
+    nodes = [
+        node(f"{rack}-{size}", cpu=cpu, labels={"rack": rack})
+        for rack in "abc"
+        for size, cpu in (("large", 9), ("small", 2))
+    ]
+    jobs = [job("r", pods(cpu=1, on=["c-small"]), **STAYS), job("w", pods(cpu=5))]
+    racks: dict[str, Any] = {"domains_in_use": {"level": "rack"}}
+    for last, expected in (("moves", "a-large"), (racks, "c-large")):
+        asked = question(nodes, jobs, objectives=["unplaced", last], topology={"levels": LEVELS})
+        assert expected in kept(asked)
+
+
 def test_labels_that_a_rule_looks_at_tell_nodes_apart_and_others_do_not() -> None:
     def nodes(key: str) -> list[Any]:
         return [node(f"n{i}", labels={key: str(i // 3)}) for i in range(9)]
@@ -88,6 +101,8 @@ OBJECTIVES: list[list[Any]] = [
     ["excess_nodes", "nodes_in_use", "domains_crossed"],
     [{"balance": {"target": 40, "resources": ["cpu"]}}, "excess_groups"],
     ["cost", "energy", "excess_groups"],
+    [{"domains_in_use": {"level": "rack"}}, "fragmented_nodes"],
+    ["fragmented_nodes", {"domains_in_use": {"level": "block", "selector": "row=1"}}],
 ]
 
 
@@ -137,7 +152,7 @@ def alike(seed: int) -> Instance:
 @pytest.mark.parametrize("block", some(range(8)))
 def test_what_is_left_has_a_plan_as_good_as_any(block: int) -> None:
     smaller = 0
-    for seed in range(block, 240, 8):
+    for seed in range(block, 320, 8):
         instance = settled(alike(seed))
         tiers = tiers_of(instance)
         tiers = tiers[: summed(instance, tiers)]

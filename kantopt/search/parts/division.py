@@ -15,7 +15,7 @@ from kantopt.schema.quantity import gpu_milli
 from kantopt.search.parts.ties import Ties
 from kantopt.verify.step import Loads
 
-_WHOLE = (Metric.FRAGMENT_RATE, Metric.DOMAINS_IN_USE, Metric.FAIR_SHARE)
+_WHOLE = (Metric.FRAGMENT_RATE, Metric.FAIR_SHARE)
 """Metrics that look at pods of several parts at once."""
 
 

@@ -48,6 +48,7 @@ class Ties:
                 self._bound[j] = True
             self._tie_jobs(scarce.jobs)
         self._tie_places()
+        self._tie_domains(tiers)
         self._tie_spreads()
         self._tie_affinities()
         for elements in KeptApart(instance, freedom, self._bound).groups():
@@ -117,6 +118,14 @@ class Ties:
                 self._tie_set(j, podset.allowed if eligible else everywhere)
             if j in fewest:
                 self._tie_set(j, podset.allowed)
+
+    def _tie_domains(self, tiers: Sequence[Tier]) -> None:
+        """Tie the nodes of each domain of which a metric asks whether it is in use."""
+        for tier in tiers:
+            if tier.metric is Metric.DOMAINS_IN_USE:
+                assert tier.level is not None, "a tier of domains has a level"
+                for domain in self._instance.topology.domains[tier.level]:
+                    self._union.tie_all(domain.nodes)
 
     def _counting_fewest(self) -> set[int]:
         """Jobs of which a metric asks how few of the nodes they are allowed on could hold them."""

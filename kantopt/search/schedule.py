@@ -54,7 +54,8 @@ def _devices_in_use(desk: Desk) -> str:
 def _no_gangs(desk: Desk) -> str:
     from kantopt.cp.relaxed.domains import worth_dividing
 
-    return "" if worth_dividing(desk.instance) else "no gangs wait, or no domains for them"
+    worth = worth_dividing(desk.instance, desk.tiers)
+    return "" if worth else "no gangs wait, or no domains for them, or no objective is about that"
 
 
 def _close_enough(desk: Desk) -> str:

@@ -49,7 +49,8 @@ def found_by_dividing(
 @pytest.mark.parametrize("documents", [nvl72(8, 0.85, 1), kant(96, 0.85, 3, None)])
 def test_better_plans_are_legal(documents: Documents) -> None:
     instance = asked(documents)
-    assert worth_dividing(instance)
+    assert worth_dividing(instance, tiers_of(instance))
+    assert not worth_dividing(instance, [t for t in tiers_of(instance) if t.metric == "moves"])
     # With moves the fast path leaves little to better.
     start, better = found_by_dividing(instance, 4.0, relocate=False)
     assert not check(instance, better)
@@ -140,7 +141,7 @@ def test_with_many_gangs_and_domains_pods_are_counted_by_class_alone(
 ) -> None:
     monkeypatch.setattr("kantopt.cp.relaxed.domains.MOST_GANGS", 10)
     instance = asked(kant(96, 0.85, 3, None))
-    assert worth_dividing(instance)
+    assert worth_dividing(instance, tiers_of(instance))
     start, better = found_by_dividing(instance, 4.0, relocate=False)
     assert not check(instance, better)
     tiers = tiers_of(instance)

@@ -8,7 +8,7 @@ alike are one.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 
 from ortools.sat.python.cp_model import IntVar, LinearExprT
@@ -19,7 +19,9 @@ from kantopt.cp.variables import Terms, weighted
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import TopologyNeed
-from kantopt.schema.model import Rule
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric, Rule
+from kantopt.verify.closeness import CLOSENESS
 
 MOST_GANGS = 60_000
 """Most pairs of a gang and a domain; beyond, the model would not be solved in time."""
@@ -27,10 +29,16 @@ MOST_GANGS = 60_000
 MOST_APART = 50
 """Most nodes with pods that may move for each of them to be a class of its own."""
 
+_ABOUT_GANGS = (
+    *(Metric.UNPLACED, Metric.WAITING, Metric.FAIR_SHARE, Metric.ALLOCATION),
+    *CLOSENESS,
+)
+"""Metrics of who is placed, and of how close."""
 
-def worth_dividing(instance: Instance) -> bool:
-    """Whether there are gangs that wait and domains for them."""
-    return _pairs(instance) > 0
+
+def worth_dividing(instance: Instance, tiers: Sequence[Tier]) -> bool:
+    """Whether gangs wait and there are domains for them, and a tier is about that."""
+    return _pairs(instance) > 0 and any(tier.metric in _ABOUT_GANGS for tier in tiers)
 
 
 def few_enough(instance: Instance) -> bool:

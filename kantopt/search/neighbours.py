@@ -128,12 +128,12 @@ class _Spread:
 
 
 class _Near:
-    """An affinity with the pods that it asks to be near, and those that came for it, per domain."""
+    """Affinities to the same pods, with these, and with those that came for it, per domain."""
 
     index: int
 
     def __init__(self, near: Affinity, domains: Sequence[LabelDomains], *, running: bool) -> None:
-        self.owner = near.owner
+        self.owners: set[int] = set()
         self.running = running
         self.anchors = frozenset(near.anchors)
         self.founds = near.founds
@@ -142,40 +142,40 @@ class _Near:
         """Nodes that have all labels."""
         self.keyed: Mask = np.any([each.of >= 0 for each in domains], axis=0)
         """Nodes that have any: pods elsewhere do not count."""
-        self.there: list[Ints] = [np.zeros(each.size + 1, dtype=np.int64) for each in domains]
+        self.there = self._nobody()
         """Pods to be near, by key and domain; the last entry is for nodes without the label."""
-        self.others: list[Ints] = [np.zeros(each.size + 1, dtype=np.int64) for each in domains]
-        """The same without those of the owner that arrived."""
-        self.arrived: list[Ints] = [np.zeros(each.size + 1, dtype=np.int64) for each in domains]
-        """Pods of the owner that arrived."""
+        self.arrived: dict[int, list[Ints]] = {}
+        """Pods of each owner that arrived, in the same way."""
         self.counted = 0
         """Pods to be near on nodes that have any label."""
 
+    def _nobody(self) -> list[Ints]:
+        return [np.zeros(each.size + 1, dtype=np.int64) for each in self.domains]
+
     def sides(self, s: int) -> tuple[bool, bool]:
-        return s == self.owner, s in self.anchors
+        return s in self.owners, s in self.anchors
 
     def add(self, s: int, n: int, pods: int, *, arrival: bool) -> None:
-        own = s == self.owner and arrival
-        if s in self.anchors and self.keyed[n]:
-            self.counted += pods
-        for domains, there, others, arrived in zip(
-            self.domains, self.there, self.others, self.arrived, strict=True
-        ):
-            d = int(domains.of[n])
-            if s in self.anchors:
-                there[d] += pods
-                others[d] += 0 if own else pods
-            if own:
-                arrived[d] += pods
+        if s in self.anchors:
+            self.counted += pods if self.keyed[n] else 0
+            self._count(self.there, n, pods)
+        if arrival and s in self.owners:
+            if s not in self.arrived:
+                self.arrived[s] = self._nobody()
+            self._count(self.arrived[s], n, pods)
+
+    def _count(self, rows: list[Ints], n: int, pods: int) -> None:
+        for domains, row in zip(self.domains, rows, strict=True):
+            row[domains.of[n]] += pods
 
     def admits(self, s: int) -> Mask | None:
         """Nodes on which one more pod of ``s`` keeps the affinity; ``None`` if that is all."""
-        if s == self.owner:
+        if s in self.owners:
             if self.counted == 0 and self.founds and not self.running:
                 return self.whole
             return self._near()
-        if self._founded():
-            # One of the owner's was the first: the others must not come elsewhere.
+        if any(map(self._founded, self.arrived)):
+            # One of an owner's was the first: the others must not come elsewhere.
             return self._near() | ~self.keyed
         return None
 
@@ -186,16 +186,17 @@ class _Near:
             found &= there[domains.of] > 0
         return found
 
-    def _founded(self) -> bool:
-        """Whether pods of the owner arrived that are near nobody but each other."""
+    def _founded(self, owner: int) -> bool:
+        """Whether pods of an owner arrived that are near nobody but each other."""
+        own = owner in self.anchors
         return any(
-            bool(((arrived > 0) & (others == 0))[:-1].any())
-            for arrived, others in zip(self.arrived, self.others, strict=True)
+            bool(((arrived > 0) & (there == own * arrived))[:-1].any())
+            for arrived, there in zip(self.arrived[owner], self.there, strict=True)
         )
 
     def holds(self) -> bool:
         """Whether all that arrived are near a pod, or all in the domain of the first one."""
-        if not self._founded():
+        if not any(map(self._founded, self.arrived)):
             return True
         return self.founds and all(int((there[:-1] > 0).sum()) == 1 for there in self.there)
 
@@ -219,11 +220,7 @@ class Neighbours:
         if instance.on(Rule.SPREAD):
             self._take_spreads(instance.spreads)
         if instance.on(Rule.AFFINITY):
-            for affinity in instance.affinities:
-                running = instance.podsets[affinity.owner].running
-                domains = [self._domains(key) for key in affinity.keys]
-                near = _Near(affinity, domains, running=running)
-                self._take(near, {affinity.owner, *affinity.anchors})
+            self._take_affinities(instance.affinities)
 
     def _take_terms(self, terms: Iterable[AntiAffinity]) -> None:
         """Count once for all owners that keep away from the same pods."""
@@ -248,6 +245,19 @@ class Neighbours:
             found[same].owners.add(item.owner)
         for spread in found.values():
             self._take(spread, spread.owners | spread.counted)
+
+    def _take_affinities(self, affinities: Iterable[Affinity]) -> None:
+        """Count once for all owners that ask to be near the same pods."""
+        found: dict[Hashable, _Near] = {}
+        for item in affinities:
+            running = self._instance.podsets[item.owner].running
+            same = item.keys, item.anchors, item.founds, running
+            if same not in found:
+                domains = [self._domains(key) for key in item.keys]
+                found[same] = _Near(item, domains, running=running)
+            found[same].owners.add(item.owner)
+        for near in found.values():
+            self._take(near, near.owners | near.anchors)
 
     def _take(self, each: _Term | _Spread | _Near, podsets: Iterable[int]) -> None:
         each.index = self._taken
@@ -274,7 +284,7 @@ class Neighbours:
 
     def seeks(self, s: int) -> bool:
         """Whether pods of ``s`` must be near others."""
-        return any(near.owner == s for near in self._nears(s))
+        return any(s in near.owners for near in self._nears(s))
 
     def _nears(self, s: int) -> list[_Near]:
         return [each for each in self._by_podset.get(s, ()) if isinstance(each, _Near)]
@@ -302,7 +312,7 @@ class Neighbours:
         ``None`` if it need be near nobody.
         """
         for near in self._nears(s):
-            if near.owner == s:
+            if s in near.owners:
                 close = near.admits(s)
                 assert close is not None, "an owner's nodes are always told"
                 return ~close

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import Job, Role
+from kantopt.problem.job import Job, PodSet, Role
 from kantopt.problem.placement import Placement, Spots
 from kantopt.problem.together import restarted
 
@@ -154,10 +154,15 @@ class Step:
         return tuple(sorted(found | self.restarted))
 
     @cached_property
+    def changed_podsets(self) -> tuple[PodSet, ...]:
+        """The same."""
+        return tuple(self.instance.podsets[s] for s in self.changed)
+
+    @cached_property
     def changed_jobs(self) -> tuple[Job, ...]:
         """Jobs of which pods arrive or leave, at most, in their order."""
-        podsets = self.instance.podsets
-        return tuple(self.instance.jobs[j] for j in sorted({podsets[s].job for s in self.changed}))
+        found = {podset.job for podset in self.changed_podsets}
+        return tuple(self.instance.jobs[j] for j in sorted(found))
 
     @cached_property
     def restarted(self) -> frozenset[int]:

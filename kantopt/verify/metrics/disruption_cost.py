@@ -14,7 +14,7 @@ def measure_disruption_cost(tier: Tier, step: Step) -> int:
     """Two for each evicted and one for each moved pod."""
     return sum(
         2 * step.evicted(podset.index) + step.moved(podset.index)
-        for podset in step.instance.podsets
+        for podset in step.changed_podsets
         if podset.running and tier.concerns(step.instance.jobs[podset.job])
     )
 

@@ -17,7 +17,7 @@ def measure_evictions(tier: Tier, step: Step) -> int:
     Or, of a tier that counts pods, their number.
     """
     cost = 0
-    for job in step.instance.jobs:
+    for job in step.changed_jobs:
         if not tier.concerns(job):
             continue
         evicted = [(s, step.evicted(s)) for s in job.podsets if step.evicted(s)]

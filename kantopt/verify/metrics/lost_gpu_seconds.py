@@ -12,7 +12,7 @@ from kantopt.verify.step import Step
 def measure_lost_gpu_seconds(tier: Tier, step: Step) -> int:
     """GPU time since start or last checkpoint of the pods that are evicted or restart elsewhere."""
     lost = 0
-    for podset in step.instance.podsets:
+    for podset in step.changed_podsets:
         job = step.instance.jobs[podset.job]
         if podset.lost_gpu_seconds and tier.concerns(job):
             restarted = step.moved(podset.index) if job.move_mode == "restart" else 0

@@ -14,7 +14,7 @@ def measure_migration_cost(tier: Tier, step: Step) -> int:
     """Memory that moves copy, in MiB: of live ones again what pods write meanwhile."""
     return sum(
         podset.migration_mib * step.moved(podset.index)
-        for podset in step.instance.podsets
+        for podset in step.changed_podsets
         if podset.migration_mib and tier.concerns(step.instance.jobs[podset.job])
     )
 

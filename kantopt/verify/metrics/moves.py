@@ -14,7 +14,7 @@ def measure_moves(tier: Tier, step: Step) -> int:
     """Running pods that change their node or device."""
     return sum(
         step.moved(podset.index)
-        for podset in step.instance.podsets
+        for podset in step.changed_podsets
         if podset.running and tier.concerns(step.instance.jobs[podset.job])
     )
 

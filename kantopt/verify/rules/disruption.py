@@ -39,7 +39,7 @@ def check_disruption(step: Step) -> Iterator[Violation]:
                     f"{moved} of {budget.allowed} restarts at once of job {instance.jobs[j].name}"
                 )
                 yield Violation(Rule.DISRUPTION, f"budget {budget.name}", text)
-    for podset in (instance.podsets[s] for s in step.changed):
+    for podset in step.changed_podsets:
         disrupted = step.evicted(podset.index) + restarts(step, podset.index)
         if podset.running and len(podset.budgets) > 1 and disrupted:
             names = ", ".join(instance.budgets[b].name for b in podset.budgets)

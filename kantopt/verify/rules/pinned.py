@@ -13,7 +13,7 @@ def check_pinned(step: Step) -> Iterator[Violation]:
 
     Nor are pods on nodes that are not ready: elsewhere there are no more of them than before.
     """
-    for podset in (step.instance.podsets[s] for s in step.changed):
+    for podset in step.changed_podsets:
         if not podset.running:
             continue
         subject = f"job {step.instance.jobs[podset.job].name} pod set {podset.name}"

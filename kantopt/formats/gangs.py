@@ -68,11 +68,11 @@ def gang_of(pod: Pod) -> GangRef | None:
 
 def _kueue_gang(pod: Pod, ref_name: str) -> GangRef | None:
     """Kueue admits a pod group or a Workload as a whole."""
-    role = pod.labels.get("kueue.x-k8s.io/podset", "")
-    name = ref_name or pod.annotations.get("kueue.x-k8s.io/workload", "")
+    role = pod.labels.get("kueue.x-k8s.io/podset", pod.kueue_role)
+    name = ref_name or pod.annotations.get("kueue.x-k8s.io/workload", pod.kueue_workload)
     if name:
         return GangRef(Dialect.KUEUE, pod.namespace, name, role)
-    if "kueue.x-k8s.io/queue-name" in pod.labels and pod.owner_kind in _WHOLE:
+    if pod.local_queue and pod.owner_kind in _WHOLE:
         return GangRef(Dialect.KUEUE, pod.namespace, pod.owner_name, role)
     return None
 

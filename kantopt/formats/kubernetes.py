@@ -24,6 +24,7 @@ from kantopt.formats.kubernetes_nodes import read_node, selector_keys
 from kantopt.formats.kubernetes_queues import Queues
 from kantopt.formats.kubernetes_topology import HOSTNAME, Levels, find_levels
 from kantopt.formats.kueue_queues import KueueQueues
+from kantopt.formats.kueue_workloads import KueueWorkloads
 from kantopt.formats.moment import newest_moment
 from kantopt.formats.namespaces import Namespaces, cluster_uid
 from kantopt.formats.nominated import with_rooms
@@ -228,15 +229,16 @@ class _Import:
         claims = ResourceClaims(self._objects, self._devices)
         units = Units(self._objects)
         binding = BindRequests(self._objects)
+        workloads = KueueWorkloads(self._objects)
         for view in views:
             phase = view.at("status").text("phase")
             if phase in ("Succeeded", "Failed"):
                 self._notes.add("pods that have ended")
-                self._count_ended(view, phase)
+                self._count_ended(view, phase, workloads)
                 continue
             pod = read_pod(view, namespaces, self._notes, sidecar_ports=sidecar_ports)
             pod = claims.into(self._attachments.into(volumes.into(pod, view)), view)
-            pod = binding.into(units.into(self._devices.into(pod)))
+            pod = workloads.into(binding.into(units.into(self._devices.into(pod))))
             if pod.node and pod.node not in nodes:
                 text = "pods on nodes that are not in the input are left out"
                 self._notes.add(text, f"{pod.full_name} on {pod.node}")
@@ -258,8 +260,8 @@ class _Import:
         members += unstarted(self._objects, present, namespaces, self._notes)
         return members
 
-    def _count_ended(self, view: View, phase: str) -> None:
-        pod = read_pod(view, Namespaces((), {}), Notes())
+    def _count_ended(self, view: View, phase: str, workloads: KueueWorkloads) -> None:
+        pod = workloads.into(read_pod(view, Namespaces((), {}), Notes()))
         for name in (pod.full_name, *names_of([pod])):
             self._left_out.setdefault(name, f"has ended ({phase}) and holds no place any more")
         ref = gang_of(pod)

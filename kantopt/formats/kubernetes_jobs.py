@@ -238,13 +238,12 @@ class JobsReader:
         return tuple(documents)
 
     def _queue(self, pod: Pod, gang: Gang) -> str:
-        local = pod.labels.get("kueue.x-k8s.io/queue-name", "")
         other = (
             gang.queue
             or pod.labels.get("kai.scheduler/queue", "")
             or pod.annotations.get("scheduling.volcano.sh/queue-name", "")
         )
-        return self._queues.find(pod.namespace, local, other)
+        return self._queues.find(pod.namespace, pod.local_queue, other)
 
     def _tier(self, gang: Gang) -> Wish:
         if gang.tier is None:

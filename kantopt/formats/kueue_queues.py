@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kantopt.formats.kueue_flavors import Flavors, onto_nodes
+from kantopt.formats.kueue_workloads import GROUP
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pods import Pod
 from kantopt.formats.view import View
 from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import Queue, QueueResource
 
-GROUP = "kueue.x-k8s.io"
 Limits = tuple[int, int | None, int | None]
 """Nominal quota, borrowing and lending limit in base units; ``None``: no limit."""
 _OWN = ("nominalQuota", "borrowingLimit", "lendingLimit")
@@ -83,7 +83,7 @@ class KueueQueues:
 
     def of(self, pod: Pod) -> str:
         """Return the ClusterQueue that a pod's LocalQueue leads to; of no queue nothing."""
-        local = pod.labels.get(f"{GROUP}/queue-name", "")
+        local = pod.local_queue
         return self.local.get((pod.namespace, local), local) if local else ""
 
     def into(self, pod: Pod) -> Pod:

@@ -27,6 +27,8 @@ KINDS = frozenset(
         ("resource.k8s.io", "DeviceClass"),
         ("apps", "StatefulSet"),
         ("batch", "Job"),
+        ("jobset.x-k8s.io", "JobSet"),
+        ("ray.io", "RayCluster"),
         ("batch.volcano.sh", "Job"),
         ("policy", "PodDisruptionBudget"),
         ("scheduling.k8s.io", "PriorityClass"),

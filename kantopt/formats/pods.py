@@ -77,6 +77,12 @@ class Pod:
     """Whose the room is for which it stands."""
     unit: str = ""
     """Name of the pods that go together with it, if any do."""
+    local_queue: str = ""
+    """Queue of Kueue's, by its label or its Workload."""
+    kueue_workload: str = ""
+    """Name of the Workload of Kueue's to which its owners lead."""
+    kueue_role: str = ""
+    """Its pod set there, where there is but one."""
 
     @property
     def full_name(self) -> str:
@@ -150,6 +156,7 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
         created=metadata.time("creationTimestamp"),
         started=status.time("startTime"),
         terminating="deletionTimestamp" in metadata,
+        local_queue=labels.get("kueue.x-k8s.io/queue-name", ""),
         restarts=spec.text("restartPolicy"),
         stays=(stays := causes_of(pod)),
         pinned=next(iter(stays), ""),

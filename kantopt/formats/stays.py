@@ -116,6 +116,6 @@ def _goes_together(pod: Pod) -> bool:
     """
     if (pod.unit and pod.restarts == "Never") or pod.labels.get("ray.io/node-type") == "head":
         return True
-    by_kueue = pod.labels.get("kueue.x-k8s.io/queue-name") or pod.labels.get(_TAS)
+    by_kueue = pod.local_queue or pod.labels.get(_TAS)
     placed = pod.labels.get(_TAS) == "true" or _UNCONSTRAINED in pod.annotations
     return bool(by_kueue and (placed or level_wish(pod)))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from kantopt.formats.gangs import Dialect, GangRef, gang_of
 from kantopt.formats.kubernetes_jobs import Member
 from kantopt.formats.kubernetes_nodes import bounded
+from kantopt.formats.kueue_workloads import has_finished, owners_of
 from kantopt.formats.namespaces import Namespaces
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pods import Pod, read_pod
@@ -41,21 +42,26 @@ def _workloads(
     objects: Objects, pods: Sequence[Pod], namespaces: Namespaces, notes: Notes
 ) -> Iterator[Member]:
     """Kueue's Workloads that wait for admission: suspended jobs."""
-    groups = {(ref.namespace, ref.name) for ref in map(gang_of, pods) if ref is not None}
-    owners = {pod.owner_uid for pod in pods if pod.owner_uid}
+    # Pods that terminate are of a Workload that waits again, but hold what it was admitted for.
+    staying = [pod for pod in pods if not pod.terminating]
+    groups = {(ref.namespace, ref.name) for ref in map(gang_of, staying) if ref is not None}
+    owners = {uid for pod in staying for uid in (pod.owner_uid, pod.ref.uid) if uid}
+    going = (gang_of(pod) for pod in pods if pod.terminating)
+    leaving = {(ref.namespace, ref.name) for ref in going if ref is not None}
     for view in objects.of(Dialect.KUEUE, "Workload"):
         metadata, spec, status = view.at("metadata"), view.at("spec"), view.at("status")
         namespace, name = metadata.text("namespace") or "default", metadata.text("name")
-        uids = {owner.text("uid") for owner in metadata.list("ownerReferences")}
-        finished = any(
-            item.text("type") == "Finished" and item.text("status") == "True"
-            for item in status.list("conditions")
-        )
+        uids = {*owners_of(view)}
         has_pods = (namespace, name) in groups or not owners.isdisjoint(
             {*uids, metadata.text("uid")} - {""}
         )
         stopped = spec.raw.get("active") is False
-        if "admission" in status or finished or has_pods:
+        if has_finished(view) or has_pods:
+            continue
+        if "admission" in status:
+            if (namespace, name) not in leaving:
+                text = "Workloads that hold quota and have no pods here: it counts as free"
+                notes.add(text, f"{namespace}/{name}")
             continue
         if stopped:
             notes.add("Workloads that are stopped are left out", f"{namespace}/{name}")
@@ -74,7 +80,11 @@ def _volcano(
     objects: Objects, pods: Sequence[Pod], namespaces: Namespaces, notes: Notes
 ) -> Iterator[Member]:
     """Volcano's Jobs whose PodGroup is not let into its queue yet."""
-    started = {(pod.namespace, pod.labels.get("volcano.sh/job-name", "")) for pod in pods}
+    started = {
+        (pod.namespace, pod.labels.get("volcano.sh/job-name", ""))
+        for pod in pods
+        if not pod.terminating
+    }
     groups = objects.by_name(Dialect.VOLCANO, "PodGroup")
     for view in objects.of(VOLCANO_JOBS, "Job"):
         metadata, spec = view.at("metadata"), view.at("spec")

@@ -51,3 +51,11 @@ def test_a_job_that_has_pods_or_has_ended_is_not_counted_again() -> None:
     assert len(read(*NODES, volcano_job(), started).pending.jobs) == 1
     for phase in ("Completed", "Aborted", "Failed", "Terminated"):
         assert read(*NODES, volcano_job(phase)).pending.jobs == ()
+
+
+def test_a_job_that_restarts_waits_while_its_pods_terminate() -> None:
+    labels = {"volcano.sh/job-name": "train"}
+    going = {"deletionTimestamp": "2026-01-01"}
+    former = pod("train-master-0", on="a", owner="Job/train", labels=labels, metadata=going)
+    (waits,) = read(*NODES, volcano_job("Restarting"), former).pending.jobs
+    assert sum(podset.count for podset in waits.pod_sets) == 5

@@ -1,0 +1,76 @@
+"""Which of Kueue's Workloads a pod belongs to, by its owners: most pods bear no label of Kueue's.
+
+Kueue looks at the queue that a Job names, not at its pods; what was submitted owns its Workload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kantopt.formats.objects import Objects
+from kantopt.formats.pods import Pod
+from kantopt.formats.view import View
+
+GROUP = "kueue.x-k8s.io"
+_BETWEEN = (("batch", "Job"), ("jobset.x-k8s.io", "JobSet"), ("ray.io", "RayCluster"))
+"""What stands between pods and what was submitted: a JobSet has Jobs, a RayJob a cluster."""
+
+
+class KueueWorkloads:
+    """Finds the Workload of a pod: one that its annotation names, or that an owner of it owns.
+
+    Parameters
+    ----------
+    objects
+        All objects of the input.
+    """
+
+    def __init__(self, objects: Objects) -> None:
+        self._by_name = objects.by_name(GROUP, "Workload")
+        self._by_owner: dict[str, View] = {}
+        for view in self._by_name.values():
+            if not has_finished(view):
+                self._by_owner |= dict.fromkeys(owners_of(view), view)
+        self._above: dict[str, list[str]] = {}
+        if self._by_owner:
+            for kind in _BETWEEN:
+                for view in objects.of(*kind):
+                    self._above[view.at("metadata").text("uid")] = list(owners_of(view))
+
+    def into(self, pod: Pod) -> Pod:
+        """Return a pod that knows its Workload, its part of that, and its LocalQueue."""
+        named = pod.annotations.get(f"{GROUP}/workload", "")
+        view = self._by_name.get((pod.namespace, named)) or self._by_owners(pod.owner_uid, set())
+        if view is None:
+            return pod
+        sets = [item.text("name", "main") for item in view.at("spec").list("podSets")]
+        return replace(
+            pod,
+            local_queue=pod.local_queue or view.at("spec").text("queueName"),
+            kueue_workload=view.at("metadata").text("name"),
+            kueue_role=sets[0] if len(sets) == 1 else "",
+        )
+
+    def _by_owners(self, uid: str, seen: set[str]) -> View | None:
+        if not uid or uid in seen:
+            return None
+        seen.add(uid)
+        found = [self._by_owner.get(uid)]
+        found += (self._by_owners(above, seen) for above in self._above.get(uid, ()))
+        return next((view for view in found if view is not None), None)
+
+
+def owners_of(view: View) -> Iterator[str]:
+    """Yield the uids of all owners of an object."""
+    for owner in view.at("metadata").list("ownerReferences"):
+        if owner.text("uid"):
+            yield owner.text("uid")
+
+
+def has_finished(workload: View) -> bool:
+    """Whether a Workload has ended: it wants no room and no quota."""
+    return any(
+        item.text("type") == "Finished" and item.text("status") == "True"
+        for item in workload.at("status").list("conditions")
+    )

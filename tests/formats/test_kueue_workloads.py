@@ -1,0 +1,95 @@
+"""Pods of Kueue's Workloads are told by their owners: most bear no label of Kueue's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.formats.cluster_objects import Object, job, node, noted, pod, read, thing
+
+KUEUE = "kueue.x-k8s.io/v1beta2"
+ADMITTED = {"admission": {"clusterQueue": "shared"}}
+
+
+def queues() -> list[Object]:
+    quota = {"name": "cpu", "nominalQuota": "4"}
+    flavors = [{"name": "f", "resources": [quota]}]
+    shared = thing(KUEUE, "ClusterQueue", "shared", "", resourceGroups=[{"flavors": flavors}])
+    return [node("a"), shared, thing(KUEUE, "LocalQueue", "lq", clusterQueue="shared")]
+
+
+def owned(made: Object, uid: str, *owners: str) -> Object:
+    listed = [{"kind": "Any", "name": owner, "uid": owner, "controller": True} for owner in owners]
+    made["metadata"] |= {"uid": uid, "ownerReferences": listed}
+    return made
+
+
+def workload(name: str, owner: str, status: Object | None = None, **spec: Any) -> Object:
+    container = {"name": "c", "resources": {"requests": {"cpu": "1"}}}
+    podset = {"name": "main", "count": 2, "template": {"spec": {"containers": [container]}}}
+    made = thing(KUEUE, "Workload", name, **{"queueName": "lq", "podSets": [podset], **spec})
+    return owned({**made, "status": status or {}}, f"uid-{name}", owner)
+
+
+def test_pods_of_a_job_use_the_quota_of_the_queue_that_their_workload_names() -> None:
+    pods = [pod(f"p{i}", on="a", owner="Job/train") for i in range(2)]
+    found = read(*queues(), workload("w", "Job/train", ADMITTED), *pods)
+    (running,) = found.snapshot.jobs
+    assert (running.name, running.queue_name, running.pod_sets[0].min_count) == ("w", "shared", 2)
+    assert found.pending.jobs == ()
+
+
+def test_what_stands_between_pods_and_the_submitted_job_is_gone_through() -> None:
+    between = {
+        "JobSet": owned(thing("batch/v1", "Job", "j"), "j", "set"),
+        "TrainJob": owned(thing("jobset.x-k8s.io/v1alpha2", "JobSet", "s"), "set", "train"),
+        "RayJob": owned(thing("ray.io/v1", "RayCluster", "r"), "r", "ray"),
+    }
+    deep = read(
+        *queues(),
+        *between.values(),
+        workload("w", "train", ADMITTED),
+        workload("v", "ray", ADMITTED),
+        pod("p", on="a", owner="Job/j", metadata={"ownerReferences": _controller("Job", "j")}),
+        pod("h", on="a", metadata={"ownerReferences": _controller("RayCluster", "r")}),
+    )
+    assert {running.name: running.queue_name for running in deep.snapshot.jobs} == {
+        "w": "shared",
+        "v": "shared",
+    }
+
+
+def _controller(kind: str, uid: str) -> list[Object]:
+    return [{"kind": kind, "name": uid, "uid": uid, "controller": True}]
+
+
+def test_a_pod_whose_annotation_names_its_workload_is_in_the_queue_of_that() -> None:
+    named = pod("p", on="a", owner="", annotations={"kueue.x-k8s.io/workload": "w"})
+    found = read(*queues(), workload("w", "Job/other", ADMITTED), named)
+    assert job(found.snapshot.jobs, "w").queue_name == "shared"
+
+
+def test_a_job_that_was_preempted_waits_again_while_its_pods_terminate() -> None:
+    going = pod("p", on="a", owner="Job/train", metadata={"deletionTimestamp": "2026-01-01"})
+    found = read(*queues(), workload("w", "Job/train"), going)
+    assert [(waits.name, waits.pod_sets[0].count) for waits in found.pending.jobs] == [("w", 2)]
+
+
+def test_a_gated_pod_that_is_a_workload_of_its_own_counts_once() -> None:
+    gated = pod("p", owner="ReplicaSet/app", schedulingGates=[{"name": "kueue.x-k8s.io/admission"}])
+    objects = (*queues(), workload("w", "uid-p"), gated)
+    assert [waits.name for waits in read(*objects).pending.jobs] == ["w"]
+    assert [waits.name for waits in read(*objects, gated=True).pending.jobs] == ["app"]
+
+
+def test_quota_that_is_held_without_pods_is_noted() -> None:
+    finished = {**ADMITTED, "conditions": [{"type": "Finished", "status": "True"}]}
+    going = pod("g", on="a", owner="Job/g", metadata={"deletionTimestamp": "2026-01-01"})
+    found = read(
+        *queues(),
+        workload("held", "Job/held", ADMITTED),
+        workload("ended", "Job/ended", finished),
+        workload("stopping", "Job/g", ADMITTED),
+        going,
+    )
+    assert noted(found, "hold quota").endswith("counts as free: 1 (default/held)")
+    assert found.pending.jobs == ()

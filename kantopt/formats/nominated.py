@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from kantopt.formats.objects import Notes
 from kantopt.formats.pods import Pod
 from kantopt.formats.priorities import Priorities
 from kantopt.schema.quantity import to_base
@@ -13,7 +14,9 @@ from kantopt.schema.snapshot import Node
 Amounts = dict[str, int]
 
 
-def with_rooms(pods: Sequence[Pod], nodes: Iterable[Node], priorities: Priorities) -> Sequence[Pod]:
+def with_rooms(
+    pods: Sequence[Pod], nodes: Iterable[Node], priorities: Priorities, notes: Notes
+) -> Sequence[Pod]:
     """Put pods on the nodes they are nominated to (``status.nominatedNodeName``).
 
     That holds as long as they fit there once those that terminate are gone, the most important
@@ -28,6 +31,8 @@ def with_rooms(pods: Sequence[Pod], nodes: Iterable[Node], priorities: Prioritie
         The nodes of the input.
     priorities
         What tells how important pods are.
+    notes
+        Takes who counts as placed.
     """
     wanted = {pod.nominated for pod in pods if pod.nominated and not pod.node}
     if not wanted:
@@ -49,6 +54,10 @@ def with_rooms(pods: Sequence[Pod], nodes: Iterable[Node], priorities: Prioritie
         if room is not None and all(room.get(name, 0) >= n for name, n in asks.items() if n):
             take(room, asks)
             shape = {**pod.shape, "nominated": True}
+            notes.add(
+                "pods that are nominated to a node count as placed there",
+                f"{pod.full_name} on {pod.nominated}",
+            )
             placed[i] = replace(pod, node=pod.nominated, shape=shape)
     return [placed.get(i, pod) for i, pod in enumerate(pods)]
 

@@ -65,7 +65,9 @@ def wanted_job(question: Question, name: str) -> str:
     """
     job, waits = _named(question, name, "--for", "a pending job", pending=True)
     if not waits:
-        raise UsageError(f"--for: found {name}, of which all pods run, expected a pending job")
+        raise UsageError(
+            f"--for: found {name}, of which all pods have a node, expected a pending job"
+        )
     return job
 
 

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from kantopt.clock import Deadline, elapsed
+from kantopt.planning.explain.running import standing
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Import, question_of
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument
-from tests.formats.cluster_objects import Object, job, node, pod, read
+from tests.formats.cluster_objects import Object, job, node, noted, pod, read
 
 GOING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 
@@ -78,3 +79,14 @@ def test_nobody_is_evicted_a_second_time_and_the_room_is_not_given_away() -> Non
     plan = make_plan(question, load_model("mixed"), options, Deadline(elapsed() + 30)).plan
     assert plan.summary.evicted_pods == 0
     assert [item.node for item in plan.assignments] == ["b"]
+
+
+def test_who_counts_as_placed_is_noted_and_not_said_to_run() -> None:
+    imported = read(node("a"), runs("victim", "a", metadata=GOING), waiting("p", "a"))
+    assert noted(imported, "are nominated").endswith("count as placed there: 1 (default/p on a)")
+    document = job(imported.snapshot.jobs, "p")
+    assert standing(document) == "its pod has a node (nominated) and waits there for room"
+    (main,) = document.pod_sets
+    beside = main.model_copy(update={"name": "other", "count": 2, "nominated": False})
+    both = document.model_copy(update={"pod_sets": (main, beside)})
+    assert standing(both) == "2 of its 3 pods run, 1 is nominated"

@@ -12,7 +12,7 @@ from kantopt.planning.explain.conflict import Wording, classes_of
 from kantopt.planning.explain.nodes import histogram
 from kantopt.planning.explain.remedies.find import find_remedies
 from kantopt.planning.explain.remedies.workshop import Workshop
-from kantopt.planning.explain.running import Whereabouts, runs_message
+from kantopt.planning.explain.running import Whereabouts, runs_message, standing
 from kantopt.planning.explain.together import FITS, Together, beside_others
 from kantopt.planning.explain.trial import alone
 from kantopt.planning.explain.verdict import Ladder, climb, question_name
@@ -125,8 +125,9 @@ def _runs(
         told = told.model_copy(update={"what_if": change})
     yield told
     question = alone(together.question, told.job)
+    document = question.documents(instance)[instance.job_index[told.job]]
     for parts in Whereabouts(question, instance.model, told.job, deadline).elsewhere():
-        message = runs_message(instance, told.job, parts)
+        message = runs_message(document, parts)
         verdict = told.verdict.model_copy(update={"message": message})
         told = told.model_copy(update={"elsewhere": parts, "verdict": verdict})
         yield told
@@ -241,13 +242,12 @@ def _conflict(
 def _first(question: Question, instance: Instance, j: int) -> Explanation:
     job = instance.jobs[j]
     pending = sum(podset.count for podset in pending_podsets(instance, j))
-    total = sum(instance.podsets[s].count for s in job.podsets)
-    running = total - pending
+    running = sum(instance.podsets[s].count for s in job.podsets) - pending
+    document = question.documents(instance)[j]
     if pending:
         verdict = Verdict(status="OPEN", message="OPEN: not examined yet.", proved=False)
     else:
-        pods = "its pod runs" if total == 1 else f"all its {total} pods run"
-        verdict = Verdict(status="RUNS", message=f"RUNS: {pods}.", proved=True)
+        verdict = Verdict(status="RUNS", message=f"RUNS: {standing(document)}.", proved=True)
     metadata = question.snapshot.metadata
     return Explanation(
         api_version=API_VERSION,
@@ -265,5 +265,5 @@ def _first(question: Question, instance: Instance, j: int) -> Explanation:
         running_pods=running,
         verdict=verdict,
         complete=True,
-        notes=concerning(question.notes, question.documents(instance)[j]),
+        notes=concerning(question.notes, document),
     )

@@ -10,7 +10,6 @@ from kantopt.planning.explain.nodes import histogram
 from kantopt.planning.question import Question
 from kantopt.planning.words import amount_of, counted, unit_of
 from kantopt.problem.focus import focused, is_placed, limited, wanted_pods
-from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement, Spots
 from kantopt.problem.tiers import Tier, tiers_of
@@ -183,11 +182,23 @@ def _vacated(job: Job, name: str) -> Job:
     return job.model_copy(update={"pod_sets": podsets})
 
 
-def runs_message(instance: Instance, name: str, elsewhere: tuple[Elsewhere, ...]) -> str:
+def standing(job: Job) -> str:
+    """Say that the pods of a job run, as far as they do: those that are nominated wait for room."""
+    total = sum(podset.count for podset in job.pod_sets)
+    waiting = sum(podset.count for podset in job.pod_sets if podset.nominated)
+    if waiting == total:
+        pods = "its pod has" if total == 1 else f"all its {total} pods have"
+        return f"{pods} a node (nominated) and wait{'s' * (total == 1)} there for room"
+    if waiting:
+        rest = f"{waiting} {'is' if waiting == 1 else 'are'} nominated"
+        return f"{total - waiting} of its {total} pods run, {rest}"
+    return "its pod runs" if total == 1 else f"all its {total} pods run"
+
+
+def runs_message(job: Job, elsewhere: tuple[Elsewhere, ...]) -> str:
     """Say in one sentence where a job runs and whether anything speaks for another place."""
-    job = instance.jobs[instance.job_index[name]]
-    total = sum(instance.podsets[s].count for s in job.podsets)
-    pods = "its pod runs" if total == 1 else f"all its {total} pods run"
+    total = sum(podset.count for podset in job.pod_sets)
+    pods = standing(job)
     better = [item for part in elsewhere for item in part.alternatives if item.verdict == "better"]
     tried = sum(len(part.alternatives) for part in elsewhere)
     if all(any(pin.rule in _HOLDING for pin in part.pins) for part in elsewhere):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from kantopt.formats.kubernetes_nodes import bounded
@@ -47,7 +47,7 @@ class Restarts:
         movable = sum(bool(pod.node) and not pod.homebound for pod in pods)
         moves = at_once = None
         if "backoff-limit" not in self._lifted:
-            left = [self._left(uid) for kind, uid in owners if kind == "Job"]
+            left = [self._left(uid, pods) for kind, uid in owners if kind == "Job"]
             moves = min((n for n in left if n is not None), default=None)
             self._counts["backoff-limit"] += moves is not None and moves < movable
         one_by_one = not any(pod.unit for pod in pods)  # else all of them are made anew at once
@@ -59,16 +59,19 @@ class Restarts:
             self._counts["ordered-ready"] += 1
         return Bearable(moves, at_once)
 
-    def _left(self, uid: str) -> int | None:
+    def _left(self, uid: str, pods: Sequence[Pod]) -> int | None:
         """Pods of a Job that may yet fail, as every pod does that is deleted."""
         job = self._jobs.get(uid)
         if job is None:
             return _BACKOFF_LIMIT
         spec, status = job.at("spec"), job.at("status")
-        if any(map(_ignores_disruption, spec.at("podFailurePolicy").list("rules"))):
-            return None
+        action = _of_disruption(spec.at("podFailurePolicy").list("rules"))
+        if action != "Count":
+            return None if action == "Ignore" else 0
         by_index = spec.integer("backoffLimitPerIndex", 0)
-        if by_index == 0:
+        if by_index is not None and any(
+            _failures(pod) >= by_index for pod in pods if pod.owner_uid == uid
+        ):
             return 0
         limit = spec.integer("backoffLimit", 0)
         if limit is None:
@@ -90,12 +93,37 @@ class Restarts:
         return f"jobs that let some pods go only: {listed} (--disturb {', '.join(names)})"
 
 
-def _ignores_disruption(rule: View) -> bool:
-    """Whether a pod that is disrupted does not count as failed."""
-    return rule.text("action") == "Ignore" and any(
-        pattern.text("type") == "DisruptionTarget" and pattern.text("status", "True") == "True"
-        for pattern in rule.list("onPodConditions")
-    )
+_SIGNALS = frozenset(("137", "143"))
+"""Exit codes of containers that SIGKILL or SIGTERM ended, as they do where a pod is evicted."""
+_FATAL = ("FailJob", "FailIndex")
+
+
+def _of_disruption(rules: Iterable[View]) -> str:
+    """Return what becomes of a pod's failure that is evicted: the first rule that matches says."""
+    for rule in rules:
+        action = rule.text("action")
+        if any(
+            pattern.text("type") == "DisruptionTarget" and pattern.text("status", "True") == "True"
+            for pattern in rule.list("onPodConditions")
+        ) or (action in _FATAL and _may_match(rule.at("onExitCodes"))):
+            return action
+    return "Count"
+
+
+def _may_match(codes: View) -> bool:
+    """Whether a rule about exit codes may be about containers that a signal ended."""
+    values = codes.raw.get("values")
+    listed = {str(code) for code in values} if isinstance(values, list) else set()
+    operator = codes.text("operator")
+    if operator == "In":
+        return bool(_SIGNALS & listed)
+    return operator == "NotIn" and not listed >= _SIGNALS
+
+
+def _failures(pod: Pod) -> int:
+    """How often the index of a pod has failed; it bears as many failures as its limit."""
+    text = pod.annotations.get("batch.kubernetes.io/job-index-failure-count", "0")
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
 def _by_uid(objects: Objects, group: str, kind: str) -> dict[str, View]:

@@ -11,6 +11,14 @@ from tests.formats.cluster_objects import node, noted, pod, read, thing
 IGNORED = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]}
 
 
+def by_condition(action: str) -> dict[str, Any]:
+    return {"action": action, "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+
+
+def by_code(operator: str, code: int) -> dict[str, Any]:
+    return {"action": "FailJob", "onExitCodes": {"operator": operator, "values": [code]}}
+
+
 def owner(version: str, kind: str, status: dict[str, Any] | None = None, **spec: Any) -> Any:
     """An owner of that kind, with the uid by which :func:`pods` name it."""
     found = thing(version, kind, "o", **spec)
@@ -31,6 +39,16 @@ def pods(kind: str, count: int) -> list[Any]:
         (0, {"failed": 9}, {"backoffLimit": 3}),
         (None, {}, {"backoffLimit": 3, "podFailurePolicy": IGNORED}),
         (3, {}, {"backoffLimit": 3, "podFailurePolicy": {"rules": [{"action": "Count"}]}}),
+        (0, {}, {"podFailurePolicy": {"rules": [by_condition("FailJob")]}}),
+        (0, {}, {"podFailurePolicy": {"rules": [by_code("NotIn", 0), by_condition("Ignore")]}}),
+        (0, {}, {"podFailurePolicy": {"rules": [by_code("In", 143), by_condition("Ignore")]}}),
+        (None, {}, {"podFailurePolicy": {"rules": [by_code("In", 42), by_condition("Ignore")]}}),
+        (6, {}, {"podFailurePolicy": {"rules": [by_condition("Count"), by_condition("Ignore")]}}),
+        (
+            0,
+            {},
+            {"backoffLimitPerIndex": 2, "podFailurePolicy": {"rules": [by_condition("FailIndex")]}},
+        ),
         (None, {}, {"backoffLimitPerIndex": 1}),
         (0, {}, {"backoffLimitPerIndex": 0, "backoffLimit": 5}),
         (5, {}, {"backoffLimitPerIndex": 1, "backoffLimit": 5}),
@@ -44,6 +62,15 @@ def test_a_job_lets_as_many_pods_go_as_may_yet_fail(
     assert job.max_moves == moves
     told = [line for line in found.notes if "--disturb backoff-limit" in line]
     assert bool(told) == (moves is not None and moves < 2)
+
+
+def test_an_index_that_has_failed_as_often_as_it_may_keeps_the_pods_of_its_job() -> None:
+    failed = {"batch.kubernetes.io/job-index-failure-count": "1"}
+    for limit, moves in ((1, 0), (2, None)):
+        made = owner("batch/v1", "Job", backoffLimitPerIndex=limit)
+        second = pod("p1", on="a", owner="Job/o", annotations=failed)
+        (job,) = read(node("a"), made, *pods("Job", 1), second).snapshot.jobs
+        assert job.max_moves == moves
 
 
 def test_a_job_that_the_input_does_not_show_bears_six_failures() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
 
+from kantopt.problem.cluster import Amounts
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import TopologyNeed
 from kantopt.problem.placement import Placement
@@ -172,13 +174,16 @@ class Reasons:
                 if used[r]:
                     amounts += f", {from_base(name, used[r])} of them in use with this plan"
                 return Rule.QUOTA, f"queue {owner.name} would need {amounts}{tail}"
-        names = [
-            self.instance.resources[quota.resource]
-            for quota in owner.quotas
-            if podset.demand[quota.resource]
-        ]
+        names = [self.instance.resources[r] for r in self._unlent(queue, podset.demand, pods)]
         lent = f"cohort {owner.cohort} lends no more {', '.join(names)}"
         return Rule.QUOTA, f"queue {owner.name}: {lent}{tail}"
+
+    def _unlent(self, queue: int, demand: Amounts, pods: int) -> Iterator[int]:
+        """Yield the resources of which a queue may not have what some pods ask for."""
+        for r, amount in enumerate(demand):
+            alone = [pods * amount * (r == other) for other in range(len(demand))]
+            if amount and not self.now.quotas.allows(queue, alone):
+                yield r
 
     def _topology(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:
         role = self.instance.podsets[s].role

@@ -108,6 +108,24 @@ def test_a_quota_that_is_used_up() -> None:
     )
 
 
+def test_of_a_cohort_only_what_it_has_no_more_of_is_named() -> None:
+    def resources(gpus: int) -> list[dict[str, Any]]:
+        return [
+            {"name": "cpu", "nominalQuota": 50},
+            {"name": GPU, "nominalQuota": gpus},
+        ]
+
+    queues = [{"name": n, "cohort": "c", "resources": resources(2)} for n in ("q", "other")]
+    jobs = [
+        job("r", pods(gpu=3, on=["a"]), queueName="other"),
+        job("j", pods(gpu=2), queueName="q"),
+    ]
+    assert why(question([node("a", cpu=9, gpu=8)], jobs, queues=queues)) == (
+        "quota",
+        f"queue q: cohort c lends no more {GPU}; 0 of 1 pod fit, short of 1",
+    )
+
+
 def test_no_single_domain_has_the_room() -> None:
     nodes = [node(f"n{i}", cpu=2, rack=f"b/{i // 2}") for i in range(4)]
     jobs = [

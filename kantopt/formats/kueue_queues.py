@@ -124,10 +124,14 @@ class KueueQueues:
         name, spec = view.at("metadata").name(), view.at("spec")
         if spec.text("stopPolicy", "None") != "None":
             self._notes.add("queues that are stopped take jobs all the same here", name)
+        cohort = self._root(spec.text("cohortName") or spec.text("cohort"), cohorts)
+        if cohort and spec.at("preemption").text("reclaimWithinCohort") == "Any":
+            text = "queues that may reclaim what others borrow evict less important jobs only here"
+            self._notes.add(text, name)
         weight = spec.at("fairSharing").amount("weight", "cpu")  # in thousandths, as those of cores
         return _Rows(
             name or "?",
-            self._root(spec.text("cohortName") or spec.text("cohort"), cohorts),
+            cohort,
             1 if weight is None else from_base("cpu", weight),
             tuple(_groups(spec)),
         )

@@ -82,10 +82,9 @@ def render(plan: Plan, asked: Asked) -> Rendered:
         elif isinstance(action, Eviction):
             evictions.setdefault(action.job, []).append((wave, action))
         else:
-            text = (
-                f"{action.count} of {action.job} {towards(action)}: Kueue sends a new pod back to "
-                "where it came from; the Workload must be stopped and admitted anew"
-            )
+            job = actions.jobs.get(action.job)
+            why = _UNMANAGED if job is not None and not _managed(job) else _SENT_BACK
+            text = f"{action.count} of {action.job} {towards(action)}: {why}"
             steps.append(left(action, wave, action.count, text))
     for name, victims in evictions.items():
         steps += _deactivated(actions.jobs.get(name), victims, asked)
@@ -93,6 +92,20 @@ def render(plan: Plan, asked: Asked) -> Rendered:
         steps += _admitted(plan, actions, actions.jobs.get(name), bound, asked)
     how = _BY_ADMISSION if asked.admission else _BY_CHECK
     return manifests(plan, steps, asked, "kueue", (_APPLY, _VICTIMS, how))
+
+
+_UNMANAGED = f"no label of {_GROUP} and no queue, so Kueue does not manage it"
+_SENT_BACK = (
+    "Kueue sends a new pod back to where it came from; the Workload must be stopped and admitted "
+    "anew"
+)
+
+
+def _managed(job: Job) -> bool:
+    """Whether Kueue may manage a job: a queue has it, or its pods bear a label."""
+    return bool(job.queue_name) or any(
+        key.startswith(f"{_GROUP}/") for item in job.pod_sets for key in item.labels
+    )
 
 
 def workload_of(job: Job | None) -> tuple[str | None, str]:
@@ -104,9 +117,8 @@ def workload_of(job: Job | None) -> tuple[str | None, str]:
     if group:
         return group, ""
     named = any(item.pods or any(place.pods for place in item.assignments) for item in job.pod_sets)
-    managed = any(key.startswith(f"{_GROUP}/") for key in labels)
-    if not managed and (named or not job.queue_name):
-        return None, f"no label of {_GROUP} and no queue, so Kueue does not manage it"
+    if not _managed(job):
+        return None, _UNMANAGED
     if named and f"{_GROUP}/podset" not in labels:
         uid = f" (label {_GROUP}/job-uid={job.uid})" if job.uid else ""
         return None, f"the plan does not tell the name of its Workload{uid}"

@@ -93,3 +93,13 @@ def test_quota_that_is_held_without_pods_is_noted() -> None:
     )
     assert noted(found, "hold quota").endswith("counts as free: 1 (default/held)")
     assert found.pending.jobs == ()
+
+
+def test_that_a_queue_may_reclaim_from_jobs_of_any_priority_is_noted() -> None:
+    def queue(name: str, **preemption: str) -> Object:
+        made = thing(KUEUE, "ClusterQueue", name, "", resourceGroups=[], preemption=preemption)
+        made["spec"]["cohortName"] = "all" if name < "c" else ""
+        return made
+
+    found = read(*(queue(name, reclaimWithinCohort="Any") for name in "ac"), queue("b"))
+    assert noted(found, "may reclaim").endswith("less important jobs only here: 1 (a)")

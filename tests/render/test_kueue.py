@@ -150,6 +150,21 @@ def test_a_job_that_kueue_does_not_manage_or_whose_workload_is_unknown_is_left_a
         assert said in text
 
 
+def test_a_job_in_a_queue_is_managed_though_its_pods_bear_no_label() -> None:
+    own = VICTIM.pod_sets[0].model_copy(update={"labels": {}})
+    job = VICTIM.model_copy(update={"pod_sets": (own,), "queue_name": "q"})
+    assert "kueue.x-k8s.io/job-uid=8c5c" in render(make_plan([job], [BOTH]), Asked()).text
+
+
+def test_what_kueue_does_not_manage_it_sends_nowhere() -> None:
+    own = VICTIM.pod_sets[0].model_copy(update={"labels": {}})
+    job = VICTIM.model_copy(update={"pod_sets": (own,)})
+    moved = move("team-b/job-x-1a2b3", "n1", "n9", PODS[0])
+    for document, said in ((VICTIM, "sends a new pod back"), (job, "does not manage it")):
+        text = render(make_plan([document], [[moved]]), Asked()).text
+        assert said in " ".join(text.replace("#", "").split())
+
+
 def test_the_roles_of_a_pod_group_have_names_that_no_plan_knows() -> None:
     own = GANG.pod_sets[0].model_copy(update={"labels": {"kueue.x-k8s.io/pod-group-name": "g"}})
     job = GANG.model_copy(update={"pod_sets": (own,)})

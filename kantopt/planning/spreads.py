@@ -8,8 +8,7 @@ from fractions import Fraction
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.schema.reports import Spread, SpreadFigure
-from kantopt.verify.metrics.excess_groups import fewest_groups
-from kantopt.verify.metrics.excess_nodes import fewest_nodes
+from kantopt.verify.fewest import fewest_together
 from kantopt.verify.metrics.waiting import waits
 from kantopt.verify.step import Step
 
@@ -104,7 +103,8 @@ def _node_ratio(step: Step, job: Job) -> Fraction | None:
     if not used or not job.is_gang:
         return None
     # The fewest take long to find, and one node is never more than they are.
-    fewest = 1 if len(used) == 1 else max(1, fewest_nodes(step.instance, job))
+    regions = [(n,) for n in range(len(step.instance.nodes))]
+    fewest = 1 if len(used) == 1 else max(1, fewest_together(step.instance, job, regions))
     return Fraction(len(used), fewest)
 
 
@@ -113,7 +113,8 @@ def _group_ratio(step: Step, job: Job, level: int) -> Fraction | None:
     used = {domain_of[spot.node] for s in job.podsets for spot in step.after.podsets[s]}
     if not used or not job.is_gang:
         return None
-    fewest = 1 if len(used) == 1 else max(1, fewest_groups(step.instance, job, level))
+    regions = [domain.nodes for domain in step.instance.topology.domains[level]]
+    fewest = 1 if len(used) == 1 else max(1, fewest_together(step.instance, job, regions))
     return Fraction(len(used), fewest)
 
 

@@ -6,7 +6,7 @@ intervals of all means, differences from the first policy, all owners, and the f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Table
 from kantopt.report.units import duration, percent, plural, thousandths
@@ -70,41 +70,28 @@ def _common(simulation: Simulation) -> tuple[str, ...]:
 def _flat(group: MeasureGroup, wide: bool) -> Table:
     """One row per metric, one column per policy."""
     policies = [estimate.policy for estimate in group.measures[0].estimates]
-    wholes = _wholes(group)
+    shares = {measure.metric for measure in group.measures if measure.unit == "share"}
     rows = []
     for measure in group.measures:
-        cells = [
-            _amount(measure, estimate, whole, interval=True)
-            for estimate, whole in zip(measure.estimates, wholes, strict=True)
-        ]
+        if measure.metric.replace("_time", "_share") in shares - {measure.metric}:
+            continue  # told as a share of all
+        cells = [_amount(measure, estimate, interval=True) for estimate in measure.estimates]
         if wide:
-            cells += [
-                _difference(measure, estimate, whole)
-                for estimate, whole in zip(measure.estimates[1:], wholes[1:], strict=True)
-            ]
-        rows.append((_named(measure, wholes), *cells))
+            cells += [_difference(measure, estimate) for estimate in measure.estimates[1:]]
+        rows.append((_named(measure), *cells))
     columns = ["METRIC", *policies]
     if wide:
         columns += [f"{policy} - {policies[0]}" for policy in policies[1:]]
     return Table(group.title, tuple(columns), tuple(rows), frozenset(range(1, len(columns))))
 
 
-def _named(measure: Measure, wholes: Sequence[float | None]) -> str:
+def _named(measure: Measure) -> str:
     """Name of a metric, with the unit where its numbers do not say it."""
-    share = wholes[0] is not None and measure.metric != "capacity_time"
-    unit = "" if share else _UNITS.get(measure.unit, "")
+    unit = _UNITS.get(measure.unit, "")
     return f"{measure.text}, {unit}" if unit else measure.text
 
 
 _UNITS = {"milli-GPU": "GPUs", "milli-GPU x ms": "GPU hours"}
-
-
-def _wholes(group: MeasureGroup) -> list[float | None]:
-    """Of GPU time, what each policy had in all: parts of it are shown as its shares."""
-    first = group.measures[0]
-    if first.metric != "capacity_time":
-        return [None] * len(first.estimates)
-    return [estimate.mean for estimate in first.estimates]
 
 
 def _by_scope(group: MeasureGroup, wide: bool) -> Table:
@@ -123,7 +110,7 @@ def _by_scope(group: MeasureGroup, wide: bool) -> Table:
             for metric in metrics:
                 measure = found.get((scope, metric))
                 cells.append(
-                    "-" if measure is None else _amount(measure, measure.estimates[i], None, wide)
+                    "-" if measure is None else _amount(measure, measure.estimates[i], wide)
                 )
             rows.append((scope or "(nobody)", estimate.policy, *cells))
     columns = (group.by.upper(), "POLICY", *(text.upper() for text in metrics.values()))
@@ -134,37 +121,31 @@ def _shortfall(found: dict[tuple[str, str], Measure], scope: str) -> float:
     return max(estimate.mean or 0.0 for estimate in found[scope, "shortfall_max"].estimates)
 
 
-def _amount(measure: Measure, estimate: Estimate, whole: float | None, interval: bool) -> str:
+def _amount(measure: Measure, estimate: Estimate, interval: bool) -> str:
     """Write a mean, with its interval if that is wanted and known."""
     if estimate.mean is None:
         return "-"
-    if measure.metric == "capacity_time":
-        whole = None
-    text = _number(measure.unit, estimate.mean, whole)
+    text = _number(measure.unit, estimate.mean)
     if any(estimate.at_least):
         return f">{text}"
-    return text + (_about(measure, estimate.half_width, whole) if interval else "")
+    return text + (_about(measure, estimate.half_width) if interval else "")
 
 
-def _difference(measure: Measure, estimate: Estimate, whole: float | None) -> str:
+def _difference(measure: Measure, estimate: Estimate) -> str:
     if estimate.difference is None:
         return "-"
-    if measure.metric == "capacity_time":
-        whole = None
     sign = "-" if estimate.difference < 0 else "+"
-    text = sign + _number(measure.unit, abs(estimate.difference), whole)
-    return text + _about(measure, estimate.difference_half_width, whole)
+    text = sign + _number(measure.unit, abs(estimate.difference))
+    return text + _about(measure, estimate.difference_half_width)
 
 
-def _about(measure: Measure, half_width: float | None, whole: float | None) -> str:
+def _about(measure: Measure, half_width: float | None) -> str:
     """Write half of an interval; where all traces agree there is nothing to say."""
-    return f" +-{_number(measure.unit, half_width, whole)}" if half_width else ""
+    return f" +-{_number(measure.unit, half_width)}" if half_width else ""
 
 
-def _number(unit: str, value: float, whole: float | None) -> str:
-    """Write a number as an operator reads it; with a whole as a share of it."""
-    if whole is not None:
-        return percent(value, whole)
+def _number(unit: str, value: float) -> str:
+    """Write a number as an operator reads it."""
     if unit == "share":
         return percent(value, 1)
     if unit == "ms":

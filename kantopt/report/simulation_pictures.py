@@ -81,8 +81,8 @@ def _gpus(simulation: Simulation) -> str:
 
 
 def _means(simulation: Simulation, i: int) -> dict[str, float]:
-    """GPU time of each part under the policy at ``i``, mean over the traces, as the tables say."""
-    return {part: _mean(simulation, f"{part}_time", i) for part in PARTS}
+    """Share of each part under the policy at ``i``, mean over the traces, as the tables say."""
+    return {part: _mean(simulation, f"{part}_share", i) for part in PARTS}
 
 
 def _mean(simulation: Simulation, metric: str, i: int) -> float:

@@ -280,6 +280,6 @@ class Cluster:
         """
         if (lack := self.lacks.seen(j)) is not None:
             return lack
-        if not self.hopeless(j):
+        if not self.hopeless(j) and (self.lacks.sees_all(j) or self.fits(j)):
             return "nothing"
         return "closeness" if j in self._placer.needs or self.alike(j) == j else "room"

@@ -37,13 +37,14 @@ class JobRecord:
     moves: int = 0
     """Pods moved."""
     lost: int = 0
-    """Work lost to evictions, failures and moves, restarts included, milli-GPU x ms."""
+    """Work lost to evictions, failures and moves, of the pods that had done it, restarts included,
+    milli-GPU x ms."""
     nodes: int = 0
-    """Nodes of its last start, and the fewest on which it could be in an empty cluster; 0 for a job
-    that runs with fewer pods as well."""
+    """Nodes on which it was last, and the fewest that hold each of its roles, and the sum of what
+    they ask for, in an empty cluster; 0 for a job that runs with fewer pods as well."""
     least_nodes: int = 0
     groups: int = 0
-    """Domains of the finest topology level of its last start, and the fewest; 0 without levels."""
+    """Domains of the finest topology level in which it was last, and the fewest; 0 without."""
     least_groups: int = 0
     backfilled: bool = False
     """Whether it passed one that waited longer at its last start."""

@@ -47,6 +47,16 @@ class Lacks:
             return "closeness"
         return None
 
+    def sees_all(self, j: int) -> bool:
+        """Whether a job fits in which nothing is seen to lack: a gang of one role, by itself."""
+        slices = any(need.slice_level is not None for need in self._placer.needs.get(j, ()))
+        concern = self._state.neighbours.concern
+        return (
+            len(self._wants(j)) == 1
+            and not slices
+            and not any(map(concern, self._instance.jobs[j].podsets))
+        )
+
     def for_good(self, j: int) -> bool:
         """Whether a job that waits provably lacks something, whoever else starts beside it.
 

@@ -177,12 +177,23 @@ def _put(floor: Floor, places: Sequence[Change]) -> None:
 
 
 def _asked(world: World, j: int) -> list[int]:
-    """What the pods without which a job does not start ask for, by resource."""
-    instance = world.instance
-    total = [0] * len(instance.resources)
-    for role in instance.jobs[j].roles:
-        for r, amount in enumerate(instance.podsets[role.podsets[0]].demand):
-            total[r] += max(role.min_count, 0) * amount
+    """What the pods without which a job does not start ask for at least, by resource.
+
+    Of a job that is no gang that is one pod.
+    """
+    instance, job = world.instance, world.instance.jobs[j]
+    total = []
+    for r in range(len(instance.resources)):
+        asks = sorted(
+            ((instance.podsets[role.podsets[0]].demand[r], role) for role in job.roles),
+            key=lambda ask: ask[0],
+        )
+        short = max(1, job.min_count) - sum(role.min_count for role in job.roles)
+        asked = sum(amount * role.min_count for amount, role in asks)
+        for amount, role in asks:
+            more = max(0, min(short, role.count - role.min_count))
+            asked, short = asked + more * amount, short - more
+        total.append(asked)
     return total
 
 
@@ -215,9 +226,12 @@ def _borrows(floor: Floor, v: int, j: int, asked: Sequence[int]) -> bool:
     other = instance.jobs[v].queue
     if other is None or not _in_one_cohort(floor, v, j):
         return False
-    queue, used = instance.queues[other], floor.cluster.state.quotas.usage[other]
-    uses = _asked(floor.world, v)
+    state = floor.cluster.state
+    queue, used = instance.queues[other], state.quotas.usage[other]
+    held = [instance.podsets[s].demand for s in instance.jobs[v].podsets if state.placed[s]]
     return any(
-        asked[quota.resource] and uses[quota.resource] and used[quota.resource] > quota.nominal
+        asked[quota.resource]
+        and used[quota.resource] > quota.nominal
+        and any(demand[quota.resource] for demand in held)
         for quota in queue.quotas
     )

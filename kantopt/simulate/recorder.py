@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
 from kantopt.simulate.cluster import Cluster
 from kantopt.simulate.history import Ended, History, JobRecord, Stay
 from kantopt.simulate.work import Work
-from kantopt.verify.metrics.excess_groups import fewest_groups
-from kantopt.verify.metrics.excess_nodes import fewest_nodes
+from kantopt.verify.fewest import fewest_together
 
 
 class Recorder:
@@ -31,6 +31,17 @@ class Recorder:
         record.starts += 1
         record.backfilled = passed
         self._stands(j, record)
+
+    def record(self, j: int) -> JobRecord | None:
+        """Return a copy of the record of a job, if it has one."""
+        record = self._world.tasks[j].record
+        return None if record is None else replace(self.history.jobs[record])
+
+    def restore(self, j: int, record: JobRecord | None) -> None:
+        """Let a job have the record again that it had before."""
+        number = self._world.tasks[j].record
+        if number is not None and record is not None:
+            self.history.jobs[number] = record
 
     def moved(self, j: int, pods: int) -> None:
         """Take note that pods of a job are elsewhere now."""
@@ -60,8 +71,10 @@ class Recorder:
         if key not in self._least:
             instance, level = self._world.instance, self._level
             job = instance.jobs[j]
-            groups = fewest_groups(instance, job, level) if level >= 0 else 0
-            self._least[key] = fewest_nodes(instance, job), groups
+            domains = instance.topology.domains[level] if level >= 0 else ()
+            groups = fewest_together(instance, job, [each.nodes for each in domains])
+            nodes = fewest_together(instance, job, [(n,) for n in range(len(instance.nodes))])
+            self._least[key] = nodes, groups if domains else 0
         return self._least[key]
 
     def stayed(self, j: int, work: Work, now: int, reason: Ended) -> None:
@@ -93,10 +106,10 @@ class Recorder:
             stay = Stay(record, begin, min(working, now), now, gpus, reason)
             self.history.stays.append(stay)
             if working > begin:
-                self.lose(j, stay.working - begin, gpus)
+                self.lose(j, (stay.working - begin) * gpus)
 
-    def lose(self, j: int, work: int, gpus: int) -> None:
-        """Take note of work that is to be done again, milliseconds with so many milli-GPU."""
+    def lose(self, j: int, work: int) -> None:
+        """Take note of work that is to be done again, milli-GPU x milliseconds."""
         record = self._world.tasks[j].record
         if record is not None:
-            self.history.jobs[record].lost += work * gpus
+            self.history.jobs[record].lost += work

@@ -75,6 +75,7 @@ def take_up(simulator: Simulator, data: Data) -> None:
     for j, row in data["work"].items():
         work = simulator.work[int(j)] = Work(*row)
         work.stays = [(begin, working, gpus) for begin, working, gpus in work.stays]
+        work.spent = [(working, end, gpus) for working, end, gpus in work.spent]
     for j in range(len(simulator.work)):
         if str(j) not in data["work"]:
             simulator.work[j] = Work()

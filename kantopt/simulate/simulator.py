@@ -12,7 +12,7 @@ from kantopt.search.state import Change
 from kantopt.simulate.census import Census
 from kantopt.simulate.cluster import Cluster
 from kantopt.simulate.events import Calendar, Event, Kind
-from kantopt.simulate.history import Ended, History, PlanRecord
+from kantopt.simulate.history import Ended, History, JobRecord, PlanRecord
 from kantopt.simulate.judged import Judge, judged_every
 from kantopt.simulate.moment import Moments
 from kantopt.simulate.planned import Cycles, Rounds
@@ -82,6 +82,8 @@ class Simulator:
         self.short: dict[int, None] = {}
         """Jobs that run and have pods that wait, in the order in which they started."""
         self.sampled: tuple[int, ...] | None = None
+        self._fresh: dict[int, JobRecord | None] = {}
+        """Jobs that started in this moment, and their records before."""
         moments = Moments(world, self.cluster, self.work)
         planner, tidying = policy.placement.planner, policy.defragmentation
         self.cycles: Cycles | None = None
@@ -138,6 +140,7 @@ class Simulator:
                 self.now = self._until
             return False
         self.now = at
+        self._fresh.clear()
         while self.calendar.next == at:
             if self._happens(self.calendar.pop()):
                 self.history.events += 1
@@ -234,9 +237,18 @@ class Simulator:
         return True
 
     def evict(self, j: int) -> None:
-        """Stop a job that runs for another; it waits again."""
+        """Stop a job that runs for another; it waits again.
+
+        If it started in the same moment it has not started.
+        """
         self.judge.arrived(self.now)
-        self._disturbs(j, "evicted")
+        if j in self._fresh:
+            self.recorder.restore(j, self._fresh.pop(j))
+            self.work[j].end()
+            self._leaves(j)
+            self.waiting.add(j)
+        else:
+            self._disturbs(j, "evicted")
         self.judge.departed()
 
     def put(self, j: int, gone: Sequence[Change], come: Sequence[Change]) -> bool:
@@ -252,7 +264,7 @@ class Simulator:
             self.judge.departed()
             gpus = self.world.instance.podsets
             left = sum(pods * gpus[s].gpu_milli for s, _, pods in gone)
-            self.recorder.shrunk(j, self.work[j].fewer(left), self.now)
+            self.recorder.shrunk(j, self.work[j].fewer(self.now, left), self.now)
             self.short[j] = None
         else:
             self._moved(j, sum(pods for _, _, pods in gone))
@@ -261,6 +273,7 @@ class Simulator:
     def _started(self, j: int) -> None:
         passed = self.waiting.passed(j)
         self.waiting.remove(j)
+        self._fresh[j] = self.recorder.record(j)
         self._begins(j)
         self.recorder.started(j, self.now, passed=passed)
         self.judge.arrived(self.now)  # one after the other, as they come
@@ -291,8 +304,7 @@ class Simulator:
         if self.world.instance.jobs[j].move_mode == "live":
             working = work.pause(self.now)
         else:
-            gpus = self.cluster.gpus(j)
-            self.recorder.lose(j, work.disturb(task, self.now), gpus)
+            self.recorder.lose(j, work.disturb(task, self.now))
         self._begins(j, working)
         self.recorder.moved(j, pods)
         self.judge.arrived(self.now)
@@ -318,9 +330,8 @@ class Simulator:
             self.settled += 1
 
     def _disturbs(self, j: int, reason: Ended) -> None:
-        gpus = self.cluster.gpus(j)
         self.recorder.stayed(j, self.work[j], self.now, reason)
-        self.recorder.lose(j, self.work[j].disturb(self.world.tasks[j], self.now), gpus)
+        self.recorder.lose(j, self.work[j].disturb(self.world.tasks[j], self.now))
         self._leaves(j)
         self.waiting.add(j)
 
@@ -334,7 +345,7 @@ class Simulator:
 
     def _count(self) -> None:
         """Take a sample, unless nothing has changed since the last one."""
-        state = self.cluster.version, len(self.waiting), self.waiting.wanted, len(self.restarting)
+        state = self.cluster.version, self.waiting.version, len(self.restarting)
         if state != self.sampled:
             self.sampled = state
             samples = self.history.samples

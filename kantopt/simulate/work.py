@@ -21,6 +21,9 @@ class Work:
     """Since when it works, or from when on; ``None`` while it does not run."""
     stays: list[tuple[int, int, int]] = field(default_factory=list)
     """Of its pods that are placed: when they came, when they work, and their milli-GPU."""
+    spent: list[tuple[int, int, int]] = field(default_factory=list)
+    """Of its pods that have left while it works on: since when they worked, when they left, and
+    their milli-GPU."""
     changes: int = 0
     """Grows with every coming and going of its pods."""
 
@@ -53,7 +56,7 @@ class Work:
             gpus += self.stays.pop()[2]
         self.stays.append((now, max(now, self.working), gpus))
 
-    def fewer(self, gpus: int) -> list[tuple[int, int, int]]:
+    def fewer(self, now: int, gpus: int) -> list[tuple[int, int, int]]:
         """Let pods with so many milli-GPU go, those that came last; return their stays."""
         self.changes += 1
         gone = []
@@ -64,6 +67,7 @@ class Work:
             gpus -= part
             if there > part:
                 self.stays.append((begin, working, there - part))
+        self.spent += [(working, now, part) for _, working, part in gone if working < now]
         return gone
 
     def end(self) -> None:
@@ -71,24 +75,34 @@ class Work:
         self.version += 1
         self.changes += 1
         self.working = None
-        self.stays = []
+        self.stays, self.spent = [], []
 
     def pause(self, now: int) -> int:
         """Let it stop to go on from where it is; return from when on it would have worked."""
         assert self.working is not None, "it runs"
         working = max(now, self.working)
         self.done += max(0, now - self.working)
+        spent = [*self.spent, *self._worked(now)]
         self.end()
+        self.spent = spent
         return working
 
     def disturb(self, task: Task, now: int) -> int:
-        """Let it stop before it is done; return the work that is lost, milliseconds.
+        """Let it stop before it is done; return the work that is lost, milli-GPU x milliseconds.
 
-        What it has done since its last checkpoint is lost.
+        What it has done since its last checkpoint is lost, by the pods that it had meanwhile.
         """
         assert self.working is not None, "it runs"
         done = self.done + max(0, now - self.working)
         self.done = done - done % task.checkpoint if task.checkpoint else 0
+        saved = now - (done - self.done)
+        lost = sum(
+            max(0, end - max(working, saved)) * gpus
+            for working, end, gpus in (*self.spent, *self._worked(now))
+        )
         self.disturbed = True
         self.end()
-        return done - self.done
+        return lost
+
+    def _worked(self, now: int) -> list[tuple[int, int, int]]:
+        return [(working, now, gpus) for _, working, gpus in self.stays if working < now]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from kantopt.problem.cluster import Node
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.verify.room import node_room
@@ -42,3 +43,37 @@ def fewest_domains(
         fewest += 1
         least -= room
     return fewest if least <= 0 else 1
+
+
+def fewest_together(instance: Instance, job: Job, regions: Sequence[Iterable[int]]) -> int:
+    """Fewest of some regions that hold the least members of each role, and the sum of their asks.
+
+    So of each resource that the roles' minCounts ask for together these regions offer enough, the
+    roomiest first. Each node counts as empty. No fewer can hold the job; of a job of one role this
+    is :func:`fewest_domains`.
+    """
+    fewest = max(fewest_domains(instance, job, role, regions) for role in range(len(job.roles)))
+    podsets = [instance.podsets[role.podsets[0]] for role in job.roles]
+    allowed = frozenset[int]().union(*(podset.allowed for podset in podsets))
+    pools = [[n for n in nodes if n in allowed] for nodes in regions] if len(podsets) > 1 else []
+    for r in range(len(instance.resources) if pools else 0):
+        asked = sum(
+            p.demand[r] * role.min_count for p, role in zip(podsets, job.roles, strict=True)
+        )
+        offers = [[_offer(instance.nodes[n], r) for n in nodes] for nodes in pools]
+        if not asked or any(None in offer for offer in offers):
+            continue
+        count = 0
+        for room in sorted((sum(x for x in offer if x) for offer in offers), reverse=True):
+            if asked <= 0:
+                break
+            count, asked = count + 1, asked - room
+        if asked <= 0:
+            fewest = max(fewest, count)
+    return fewest
+
+
+def _offer(node: Node, r: int) -> int | None:
+    """What a node and its devices offer of a resource; ``None``: without a limit."""
+    own = node.capacity[r]
+    return None if own is None else own + sum(device.capacity[r] or 0 for device in node.devices)

@@ -148,6 +148,57 @@ def test_gpus_that_no_node_has_together_are_lost_to_fragmentation() -> None:
     assert (sample.fragmented, sample.nodes) == (2, 2)
 
 
+TORN = snapshot(8, 8, queues=[{"name": "q", "resources": [{"name": GPU, "nominalQuota": 10}]}])
+"""Two nodes of 8 GPUs, of which a job of two pods of 5 GPUs leaves 3 each, and no quota."""
+FULL = job("full", 0, 100, 5, pods=2, queueName="q")
+
+
+def test_roles_that_fit_one_by_one_but_not_together_are_lost_to_fragmentation() -> None:
+    podsets = [
+        {"name": "prefill", "count": 2, "requests": {GPU: 2}},
+        {"name": "decode", "count": 1, "requests": {GPU: 2}},
+    ]
+    chat = {"name": "chat", "arrival": "1s", "duration": "10s", "podSets": podsets}
+    course = trace(FULL, job("first", 1, 10, 1, queueName="q"), chat)
+    at = simulated(TORN, course, policy(queueing={"backfill": "none"})).samples[1]
+    # Nobody has tried to place it, since nobody passes the first.
+    assert (at.lost_quota, at.lost_fragmentation, at.lost_waiting) == (1000, 5000, 0)
+
+
+def test_a_moment_is_counted_in_which_one_waits_in_the_place_of_another() -> None:
+    leaves = job("leaves", 1, 80, 4, queueName="q", replicas=1)
+    leaves["scale"] = [{"after": "50s", "replicas": 0}]
+    history = simulated(TORN, trace(FULL, leaves, job("split", 51, 10, 4)), policy())
+    found = {
+        each.at // 1000: (each.lost_quota, each.lost_fragmentation) for each in history.samples
+    }
+    assert (found[1], found[51]) == ((4000, 0), (0, 4000))
+
+
+def test_pods_that_came_later_lose_what_they_have_done_and_no_more() -> None:
+    course = trace(
+        job("full", 0, 60, 8),
+        job("grows", 0, 100, 8, pods=2, minCount=1),
+        outages=[{"node": "n1", "at": "70s", "lasts": "10s"}],
+    )
+    history = simulated(snapshot(8, 8), course, policy(restartTime="0s"))
+    # One pod has worked for 70 s, the other for 10 s.
+    assert history.jobs[1].lost == 8000 * (70_000 + 10_000)
+
+
+@pytest.mark.parametrize(("gpus", "fewest"), [(2, (2, 2)), (1, (1, 1))])
+def test_the_fewest_nodes_hold_all_roles_of_a_job(gpus: int, fewest: tuple[int, int]) -> None:
+    roles = [{"name": n, "count": 4, "requests": {GPU: gpus}} for n in ("prefill", "decode")]
+    chat = {"name": "chat", "arrival": "0s", "duration": "10s", "podSets": roles}
+    racks = [
+        {"name": f"n{i}", "labels": {"rack": f"r{i // 2}"}, "allocatable": {GPU: k}}
+        for i, k in enumerate((8, 2, 8, 2))
+    ]
+    cluster = snapshot(nodes=racks, topology={"levels": [{"name": "rack", "nodeLabel": "rack"}]})
+    found = simulated(cluster, trace(chat), policy()).jobs[0]
+    assert (found.least_nodes, found.least_groups) == fewest
+
+
 def test_a_simulation_until_some_time_ends_there_and_leaves_who_runs() -> None:
     history = simulated(snapshot(8, 8), FIVE, policy(), until=50_000)
     assert history.horizon == 50_000

@@ -55,6 +55,7 @@ def _check_job(history: History, name: str) -> None:
     if job.ended is not None:
         assert job.ended == max(stay.end for stay in stays)
     assert job.nodes >= 1
+    assert job.lost <= sum((stay.end - stay.begin) * stay.gpus for stay in stays)
 
 
 @pytest.mark.parametrize("block", PLANNED)

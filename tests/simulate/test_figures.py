@@ -58,6 +58,17 @@ def test_means_and_intervals_are_over_traces_and_differences_within_them() -> No
     assert easy.difference_half_width == pytest.approx(0)
 
 
+def test_shares_of_gpu_time_are_those_of_each_simulation() -> None:
+    longer = run("easy", "t", 8000)
+    longer.horizon = 200_000  # as much GPU time as the other one has in half the time
+    simulation = figures_of([run("fifo", "t", 12_000), longer])
+    fifo, easy = found(simulation, "running_share").estimates
+    assert (fifo.mean, easy.mean, easy.difference) == (0.75, 0.5, -0.25)
+    told = render(simulation_blocks(simulation, wide=True), Screen()).splitlines()
+    rows = [line.split() for line in told if line.startswith("running")]
+    assert rows == [["running", "75.00%", "50.00%", "-25.00%"]]
+
+
 def test_lower_bounds_have_no_interval() -> None:
     fifo, easy = found(compared(), "wait_p50", "all").estimates
     assert fifo.half_width == pytest.approx(12.706 * 1000)

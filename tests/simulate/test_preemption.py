@@ -117,6 +117,29 @@ def test_a_queue_takes_back_what_another_borrows_and_no_more() -> None:
     assert evicted(history) == ["a2", "a3"]
 
 
+def test_jobs_without_a_minimum_take_back_and_give_back_too() -> None:
+    course = trace(
+        job("a", 0, 100, 2, pods=4, minCount=0, queueName="a"),
+        job("b", 10, 100, 2, pods=2, minCount=0, queueName="b"),
+    )
+    history = simulated(cohort(4, "a", "b"), course, reclaiming(backfill="best-effort"))
+    assert evicted(history) == ["a"]
+    assert starts(history)["b"] == 10_000
+
+
+def test_who_starts_and_goes_in_one_moment_has_not_started() -> None:
+    course = trace(
+        job("low", 0, 100, 8, priority=1),
+        job("high", 0, 50, 8, priority=5),
+    )
+    how = policy(queueing={"preemption": True, "order": "fifo"}, restartTime="20s")
+    low, high = simulated(snapshot(8), course, how).jobs
+    assert (high.started, high.ended) == (0, 50_000)
+    # It waits for its first start, which takes no restart: it never ran before.
+    assert (low.started, low.starts, low.evictions, low.lost) == (50_000, 1, 0, 0)
+    assert low.ended == 150_000
+
+
 def test_without_reclaim_borrowers_stay() -> None:
     course = trace(job("a", 0, 100, 8, queueName="a"), job("b", 10, 100, 4, queueName="b"))
     assert evicted(simulated(cohort(4, "a", "b"), course, evicting())) == []

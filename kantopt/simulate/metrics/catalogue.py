@@ -66,6 +66,14 @@ GROUPS = (
         "WHERE THE GPU TIME WENT",
         {
             "capacity_time": ("all nodes", "milli-GPU x ms"),
+            "running_share": ("running", "share"),
+            "restarting_share": ("lost to restarts", "share"),
+            "failed_share": ("lost to failed nodes", "share"),
+            "quota_share": ("lost to quotas", "share"),
+            "topology_share": ("lost to topology", "share"),
+            "fragmentation_share": ("lost to fragmentation", "share"),
+            "waiting_share": ("lost to waiting", "share"),
+            "idle_share": ("no demand", "share"),
             "running_time": ("running", "milli-GPU x ms"),
             "restarting_time": ("lost to restarts", "milli-GPU x ms"),
             "failed_time": ("lost to failed nodes", "milli-GPU x ms"),
@@ -115,8 +123,8 @@ GROUPS = (
             "d_node_at_one": ("at 1.0", "share"),
         },
         (
-            "D_node = nodes of a job's last start / fewest nodes that hold it in the empty "
-            "cluster; gangs of several pods, all needed",
+            "D_node = nodes on which a job was last / fewest that hold each role, and the sum of "
+            "what all ask for, in the empty cluster; gangs of several pods, all needed",
             KANT,
         ),
         by="size",
@@ -132,8 +140,9 @@ GROUPS = (
             "d_group_at_one": ("at 1.0", "share"),
         },
         (
-            "D_group = domains of the finest topology level of a job's last start / fewest that "
-            "hold it in the empty cluster; gangs of several pods, all needed",
+            "D_group = domains of the finest topology level in which a job was last / fewest that "
+            "hold each role, and the sum of what all ask for, in the empty cluster; gangs of "
+            "several pods, all needed",
             KANT,
         ),
         by="size",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import NamedTuple
 
 from kantopt.simulate.history import Sample
@@ -38,11 +39,14 @@ def parts_of(sample: Sample) -> Parts:
 
 
 def gpu_time(window: Window) -> Iterator[Value]:
-    """Yield the GPU time of each part and of all of them, milli-GPU x milliseconds."""
+    """Yield the GPU time of each part and of all, milli-GPU x milliseconds, and shares of it."""
     totals = [0] * len(Parts._fields)
     for span in window.spans:
         for i, part in enumerate(parts_of(span.sample)):
             totals[i] += part * span.length
-    yield Value("capacity_time", sum(s.sample.capacity * s.length for s in window.spans))
+    capacity = sum(s.sample.capacity * s.length for s in window.spans)
+    yield Value("capacity_time", capacity)
     for name, total in zip(Parts._fields, totals, strict=True):
         yield Value(f"{name}_time", total)
+        if capacity:
+            yield Value(f"{name}_share", float(Fraction(total, capacity)))

@@ -275,7 +275,11 @@ class _Import:
         running: list[Job] = []
         waiting: list[Job] = []
         taken: dict[str, set[str]] = {}
-        for group in groups.values():
+        called: dict[str, set[str]] = {}
+        for member in members:
+            called.setdefault(member.pod.namespace, set()).add(member.pod.ref.name)
+        # What is left of a gang that terminates does not take the gang's name.
+        for group in sorted(groups.values(), key=lambda group: group[0].pod.terminating):
             first = group[0]
             chosen = self._chosen(_job_name(first), group)
             if not chosen:
@@ -284,7 +288,10 @@ class _Import:
             namespace = first.pod.namespace
             # Pods of a group may lie in its namespace only; another's names may be the same.
             names = taken.setdefault(namespace, set())
-            name = unused(_job_name(first), names)
+            name = _job_name(first)
+            if name in names and first.pod.terminating:
+                name += "-terminating"
+            name = unused(name, names, called[namespace])
             ended = 0 if ref is None else self._ended[replace(ref, role="")]
             job = reader.read(name, chosen, ended)
             if job is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -300,11 +300,11 @@ def _causes(pods: Iterable[Pod]) -> tuple[Cause | Fixed, ...]:
     return tuple(sorted({pod.homebound for pod in pods if pod.node and pod.homebound}))
 
 
-def unused(name: str, taken: Iterable[str]) -> str:
-    """Return the name, numbered if it is taken."""
+def unused(name: str, taken: Iterable[str], others: Container[str] = ()) -> str:
+    """Return the name, numbered if it is taken: not so as any of ``others`` is called."""
     names = set(taken)
     number, free = 1, name
-    while free in names:
+    while free in names or (number > 1 and free in others):
         number += 1
         free = f"{name}-{number}"
     return free

@@ -311,3 +311,21 @@ def test_a_priority_class_that_is_not_there_is_told_with_the_one_that_is_meant()
     prod["value"] = prod["spec"]["value"]
     imported = read(node("a"), prod, pod("p", priorityClassName="prodd"))
     assert "count as 0 (did you mean prod?)" in noted(imported, "priority class")
+
+
+def test_a_gang_keeps_its_name_beside_a_member_that_terminates() -> None:
+    label = {"scheduling.x-k8s.io/pod-group": "g"}
+    group = thing("scheduling.x-k8s.io/v1alpha1", "PodGroup", "g", minMember=1)
+    going = {"metadata": {"deletionTimestamp": "2026-01-01"}}
+    pods = [
+        pod(f"g-{i}", on="a", owner="Job/g", labels=label, **(going if i == 0 else {}))
+        for i in range(3)
+    ]
+    found = {item.name: item.pod_sets[0] for item in read(node("a"), group, *pods).snapshot.jobs}
+    assert {name: podset.count for name, podset in found.items()} == {"g": 2, "g-terminating": 1}
+
+
+def test_a_job_is_not_numbered_so_as_a_pod_is_called() -> None:
+    pods = [pod(f"web-{i}", on="a", owner="StatefulSet/web", priority=i % 2) for i in range(4)]
+    names = [item.name for item in read(node("a"), *pods).snapshot.jobs]
+    assert names == ["web", "web-4"]

@@ -301,8 +301,8 @@ def test_two_jobs_share_no_name_with_a_job_of_terminating_pods() -> None:
     ]
     imported = read(node("a"), *pods)
     # The pod that goes is no member any more, so its gang has to start whole again.
-    assert [item.name for item in imported.snapshot.jobs] == ["g"]
-    assert job(imported.pending.jobs, "g-2").pod_sets[0].count == 1
+    assert [item.name for item in imported.snapshot.jobs] == ["g-terminating"]
+    assert job(imported.pending.jobs, "g").pod_sets[0].count == 1
 
 
 def test_nodes_and_pods_keep_who_they_are_and_their_versions() -> None:

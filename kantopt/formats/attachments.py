@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
-from kantopt.formats.kubernetes_nodes import bounded
 from kantopt.formats.objects import Notes, Objects
-from kantopt.formats.pods import Pod
-from kantopt.formats.view import View
-from kantopt.schema.snapshot import Node
+from kantopt.formats.stock import Stock
+from kantopt.formats.view import Key, View
+from kantopt.formats.waiting_claims import claims_used, class_of
 
 VOLUMES = "attachable-volumes-csi-"
 """Begins the names of the resources that stand for volumes."""
 _Volume = tuple[str, str]
 """A driver and what it calls the volume."""
-_OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 _MIGRATED = {
     "awsElasticBlockStore": "ebs.csi.aws.com",
     "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
@@ -45,78 +42,56 @@ def resource_of(driver: str) -> str:
     return VOLUMES + driver
 
 
-class Attachments:
-    """What pods ask of drivers that cannot attach all volumes to one node, and what nodes offer.
+def attachable(objects: Objects, notes: Notes) -> Stock:
+    """Return what pods ask of drivers that cannot attach all volumes to one node, and nodes offer.
 
     Each pod asks for its distinct volumes. One that several pods use is asked for by each of
     them, though a node attaches it once: stricter than kube-scheduler, never weaker. A volume
-    that is attached to a node where no pod uses it takes its room until it is detached.
+    that is attached to a node where no pod uses it takes its room until it is detached. A node
+    of which nothing is said can attach all that there are.
     """
-
-    def __init__(self, objects: Objects, notes: Notes) -> None:
-        self._asks: dict[tuple[str, str], Counter[str]] = {}
-        self._totals: Counter[str] = Counter()
-        self._room = {
-            (driver.text("name"), node.at("metadata").text("name")): count
-            for node in objects.of("storage.k8s.io", "CSINode")
-            for driver in node.at("spec").list("drivers")
-            if (count := driver.at("allocatable").integer("count", 0)) is not None
-        }
-        if not self._room:
-            return
-        limited = {driver for driver, _ in self._room}
-        volumes = _Drivers(objects)
-        users: Counter[_Volume] = Counter()
-        there: set[tuple[str, _Volume]] = set()
-        for pod in objects.of("", "Pod"):
-            if pod.at("status").text("phase") in ("Succeeded", "Failed"):
-                continue
-            metadata = pod.at("metadata")
-            found = {item for item in volumes.of(pod) if item[0] in limited}
-            users.update(found)
-            there |= {(pod.at("spec").text("nodeName"), item) for item in found}
-            if found:
-                key = (metadata.text("namespace") or "default", metadata.text("name"))
-                self._asks[key] = Counter(driver for driver, _ in found)
-        for item in objects.of("storage.k8s.io", "VolumeAttachment"):
-            spec = item.at("spec")
-            name, node = spec.at("source").text("persistentVolumeName"), spec.text("nodeName")
-            volume = volumes.named(name)
-            if volume is not None and (node, volume) not in there:
-                there.add((node, volume))
-                if (volume[0], node) in self._room:
-                    self._room[volume[0], node] -= 1
-        for asks in self._asks.values():
-            self._totals.update(asks)
-        self._totals = Counter(
-            {
-                driver: total
-                for driver, total in sorted(self._totals.items())
-                if any(name == driver and room < total for (name, _), room in self._room.items())
-            }
-        )
-        for volume, count in sorted(users.items()):
-            if count > 1 and volume[0] in self._totals:
-                text = "volumes that count once for each of their pods against attach limits"
-                notes.add(text, volume[1])
-
-    def into(self, pod: Pod) -> Pod:
-        """Return a pod that asks for its volumes, where there may be too many for a node."""
-        asks = self._asks.get((pod.namespace, pod.ref.name), Counter())
-        more = {resource_of(name): n for name, n in sorted(asks.items()) if name in self._totals}
-        if not more:
-            return pod
-        return replace(pod, shape={**pod.shape, "requests": {**pod.shape["requests"], **more}})
-
-    def onto(self, node: Node) -> Node:
-        """Return a node with the volumes it can attach: all that there are, if nothing is said."""
-        if not self._totals:
-            return node
-        offers = {
-            resource_of(driver): bounded(min(total, self._room.get((driver, node.name), total)))
-            for driver, total in self._totals.items()
-        }
-        return node.model_copy(update={"allocatable": {**node.allocatable, **offers}})
+    stock = Stock()
+    room = {
+        (driver.text("name"), node.at("metadata").text("name")): count
+        for node in objects.of("storage.k8s.io", "CSINode")
+        for driver in node.at("spec").list("drivers")
+        if (count := driver.at("allocatable").integer("count", 0)) is not None
+    }
+    if not room:
+        return stock
+    limited = {driver for driver, _ in room}
+    volumes = _Drivers(objects)
+    users: Counter[_Volume] = Counter()
+    there: set[tuple[str, _Volume]] = set()
+    asks: dict[Key, Counter[str]] = {}
+    for pod in objects.pods():
+        found = {item for item in volumes.of(pod) if item[0] in limited}
+        users.update(found)
+        there |= {(pod.at("spec").text("nodeName"), item) for item in found}
+        asks[pod.key] = Counter(driver for driver, _ in found)
+    for item in objects.of("storage.k8s.io", "VolumeAttachment"):
+        spec = item.at("spec")
+        name, node = spec.at("source").text("persistentVolumeName"), spec.text("nodeName")
+        volume = volumes.named(name)
+        if volume is not None and (node, volume) not in there:
+            there.add((node, volume))
+            if (volume[0], node) in room:
+                room[volume[0], node] -= 1
+    totals = sum(asks.values(), Counter[str]())
+    scarce = {driver for (driver, _), count in room.items() if count < totals[driver]}
+    for driver in scarce:
+        stock.everywhere[resource_of(driver)] = totals[driver]
+    for (driver, node), count in room.items():
+        if driver in scarce:
+            offers = stock.offers.setdefault(node, Counter())
+            offers[resource_of(driver)] = min(totals[driver], count)
+    for key, wanted in asks.items():
+        stock.asks[key] = Counter({resource_of(d): n for d, n in wanted.items() if d in scarce})
+    for volume, count in sorted(users.items()):
+        if count > 1 and volume[0] in scarce:
+            text = "volumes that count once for each of their pods against attach limits"
+            notes.add(text, volume[1])
+    return stock
 
 
 class _Drivers:
@@ -124,25 +99,17 @@ class _Drivers:
 
     def __init__(self, objects: Objects) -> None:
         self._claims = objects.by_name("", "PersistentVolumeClaim")
-        self._volumes = {
-            view.at("metadata").text("name"): view for view in objects.of("", "PersistentVolume")
-        }
-        self._provisioners = {
-            view.at("metadata").text("name"): view.text("provisioner")
-            for view in objects.of("storage.k8s.io", "StorageClass")
-        }
+        self._volumes = objects.named("", "PersistentVolume")
+        self._classes = objects.named("storage.k8s.io", "StorageClass")
 
     def of(self, pod: View) -> set[_Volume]:
         """Return the distinct volumes of a pod."""
-        metadata = pod.at("metadata")
         found = set()
-        for item in pod.at("spec").list("volumes"):
-            name = item.at("persistentVolumeClaim").text("claimName")
-            if "ephemeral" in item:
-                name = f"{metadata.text('name')}-{item.text('name')}"
-            claim = self._claims.get((metadata.text("namespace") or "default", name))
+        for name in claims_used(pod):
+            claim = self._claims.get((pod.key[0], name))
             if claim is not None and (volume := self._of_claim(claim)) is not None:
                 found.add(volume)
+        for item in pod.at("spec").list("volumes"):
             found |= {
                 (_MIGRATED[kind], f"{kind} {item.at(kind).text(field)}")
                 for kind, field in _INLINE.items()
@@ -160,12 +127,11 @@ class _Drivers:
         return next(((_MIGRATED[kind], name) for kind in _MIGRATED if kind in spec), None)
 
     def _of_claim(self, claim: View) -> _Volume | None:
-        metadata, spec = claim.at("metadata"), claim.at("spec")
-        if spec.text("volumeName") in self._volumes:
-            return self.named(spec.text("volumeName"))
-        chosen = metadata.words("annotations").get(_OLD_CLASS, spec.text("storageClassName"))
-        provisioner = self._provisioners.get(chosen)
+        name = claim.at("spec").text("volumeName")
+        if name in self._volumes:
+            return self.named(name)
+        found = self._classes.get(class_of(claim))
+        provisioner = "" if found is None else found.text("provisioner")
         if not provisioner:
             return None
-        name = f"{metadata.text('namespace')}/{metadata.text('name')}"
-        return _MIGRATED.get(provisioner, provisioner), f"claim {name}"
+        return _MIGRATED.get(provisioner, provisioner), f"claim {'/'.join(claim.key)}"

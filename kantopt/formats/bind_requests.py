@@ -22,14 +22,13 @@ class BindRequests:
     def __init__(self, objects: Objects) -> None:
         self._nodes = {}
         for view in objects.of("scheduling.run.ai", "BindRequest"):
-            spec, namespace = view.at("spec"), view.at("metadata").text("namespace") or "default"
-            pod, node = spec.name("podName"), spec.name("selectedNode")
+            pod, node = view.at("spec").name("podName"), view.at("spec").name("selectedNode")
             if view.at("status").choice("phase", _PHASES, "") != "Failed":
-                self._nodes[namespace, pod] = node
+                self._nodes[view.key[0], pod] = node
 
     def into(self, pod: Pod) -> Pod:
         """Put a pod that waits on the node that it is being bound to, where it will start."""
-        node = self._nodes.get((pod.namespace, pod.ref.name), "")
+        node = self._nodes.get(pod.key, "")
         if pod.node or not node or pod.terminating:
             return pod
-        return replace(pod, node=node, shape={**pod.shape, "health": "starting"})
+        return replace(pod.shaped(health="starting"), node=node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kantopt.formats.device_requests import (
     Alike,
@@ -19,7 +19,7 @@ from kantopt.formats.devices import Device, DeviceId, read_devices
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pod_claims import claims_of
 from kantopt.formats.pods import Pod
-from kantopt.formats.view import View
+from kantopt.formats.view import Key, View
 from kantopt.schema.snapshot import Node
 
 _GROUP = "resource.k8s.io"
@@ -28,8 +28,6 @@ _UNREAD = "resource claims that are not read, because of {}"
 _NOTHING = "missing objects (kubectl get resourceclaims,resourceslices,deviceclasses -A shows them)"
 _MOST_SHOWN = 10
 """Names of resources that are explained by a warning each."""
-_Key = tuple[str, str]
-"""Namespace and name of a pod or a claim."""
 
 
 class ClaimedDevices:
@@ -42,20 +40,16 @@ class ClaimedDevices:
     """
 
     def __init__(self, objects: Objects, notes: Notes) -> None:
-        self._asks: dict[_Key, Counter[str]] = {}
+        self._asks: dict[Key, Counter[str]] = {}
         self._offers: dict[str, Counter[str]] = {}
         self._names: frozenset[str] = frozenset()
-        self._nowhere: set[_Key] = set()
+        self._nowhere: set[Key] = set()
         """Pods that wait with a claim for a class that is not there."""
         self._notes = notes
         self._claims = objects.by_name(_GROUP, "ResourceClaim")
         classes = objects.by_name(_GROUP, "DeviceClass")
         slices = objects.of(_GROUP, "ResourceSlice")
-        pods = [
-            pod
-            for pod in objects.of("", "Pod")
-            if pod.at("status").text("phase") not in ("Succeeded", "Failed")
-        ]
+        pods = objects.pods()
         reader = DeviceClasses(classes)
         claimed = self._wanted(pods, reader if classes and slices else None)
         devices = read_devices(slices) if any(asked.counts for asked in claimed.values()) else ()
@@ -64,7 +58,7 @@ class ClaimedDevices:
             return
         every = {request for asked in claimed.values() for request in asked.counts}
         told, unread = accepted(every, reader, devices)
-        wanted: dict[_Key, Counter[Request]] = {}
+        wanted: dict[Key, Counter[Request]] = {}
         for key, asked in claimed.items():
             causes = {unread[request] for request in asked.counts if request in unread}
             try:
@@ -100,7 +94,7 @@ class ClaimedDevices:
             if holder is not None and holder.node == device.node:
                 self._asks.setdefault(holder.key, Counter()).update(names)
 
-    def _explain(self, wanted: Mapping[_Key, Counter[Request]], kinds: DeviceResources) -> None:
+    def _explain(self, wanted: Mapping[Key, Counter[Request]], kinds: DeviceResources) -> None:
         """Note what names stand for, and whose devices may be given away."""
         shown: set[str] = set()
         for key, requests in wanted.items():
@@ -114,11 +108,11 @@ class ClaimedDevices:
 
     def explains(self, pod: Pod) -> bool:
         """Whether it is known which devices suit the claims of a pod that are not allocated."""
-        return (pod.namespace, pod.ref.name) in self._asks
+        return pod.key in self._asks
 
     def nowhere(self, pod: Pod) -> bool:
         """Whether a pod has a claim that asks for a class that is not there."""
-        return (pod.namespace, pod.ref.name) in self._nowhere
+        return pod.key in self._nowhere
 
     def into(self, pod: Pod) -> Pod:
         """Return a pod that asks for the devices of its claims.
@@ -132,11 +126,11 @@ class ClaimedDevices:
         if not self._names.isdisjoint(asked):
             rest = {name: amount for name, amount in asked.items() if name not in self._names}
             missing = tuple(sorted({*shape["not_modelled"], "resource-claims"}))
-            return replace(pod, shape={**shape, "requests": rest, "not_modelled": missing})
-        more = self._asks.get((pod.namespace, pod.ref.name))
+            return pod.shaped(requests=rest, not_modelled=missing)
+        more = self._asks.get(pod.key)
         if not more or (alone and not pod.node):
             return pod
-        return replace(pod, shape={**shape, "requests": {**asked, **amounts(more)}})
+        return pod.shaped(requests={**asked, **amounts(more)})
 
     def onto(self, node: Node) -> Node:
         """Return a node with the devices that it offers, but those held otherwise."""
@@ -145,7 +139,7 @@ class ClaimedDevices:
             return node
         return node.model_copy(update={"allocatable": {**node.allocatable, **amounts(offers)}})
 
-    def _wanted(self, pods: Iterable[View], reader: DeviceClasses | None) -> dict[_Key, Asked]:
+    def _wanted(self, pods: Iterable[View], reader: DeviceClasses | None) -> dict[Key, Asked]:
         """Count what each pod that waits asks for, where all of it is read; what is not is noted.
 
         Without a reader nothing is.
@@ -153,7 +147,7 @@ class ClaimedDevices:
         users = Counter(claim.key for pod in pods for claim in claims_of(pod))
         found = {}
         for pod in pods:
-            key, total, alike = _key_of(pod), Counter[Request](), tuple[Alike, ...]()
+            key, total, alike = pod.key, Counter[Request](), tuple[Alike, ...]()
             keys = [claim.key for claim in claims_of(pod)]
             if pod.at("spec").text("nodeName"):
                 continue
@@ -194,7 +188,7 @@ class ClaimedDevices:
             users = [user.text("uid") for user in status.list("reservedFor")]
             node, pod = runs.get(users[0], ("", None)) if len(users) == 1 else ("", None)
             mine = pod is not None and any(item.key == key for item in claims_of(pod))
-            holder = _Holder(node, _key_of(pod)) if mine and pod is not None else _Holder("", key)
+            holder = _Holder(node, pod.key) if mine and pod is not None else _Holder("", key)
             for item in status.at("allocation", "devices").list("results"):
                 device = (item.text("driver"), item.text("pool"), item.text("device"))
                 if not item.flag("adminAccess"):
@@ -207,9 +201,4 @@ class _Holder:
     """A pod that holds a device on its node; no node if it is not one pod alone."""
 
     node: str
-    key: _Key
-
-
-def _key_of(pod: View) -> _Key:
-    metadata = pod.at("metadata")
-    return metadata.text("namespace") or "default", metadata.text("name")
+    key: Key

@@ -9,8 +9,7 @@ from itertools import combinations
 
 from kantopt.formats.objects import Objects
 from kantopt.formats.stock import Stock
-from kantopt.formats.view import View
-from kantopt.formats.waiting_claims import Key, key_of
+from kantopt.formats.view import Key, View
 from kantopt.schema.quantity import DISKS
 
 _NAMED = {"gcePersistentDisk": "pdName", "awsElasticBlockStore": "volumeID", "iscsi": "iqn"}
@@ -32,13 +31,11 @@ class InlineDisks:
     def __init__(self, objects: Objects) -> None:
         self.unread: set[_Disk] = set()
         uses: dict[_Disk, dict[Key, tuple[bool, frozenset[str]]]] = {}
-        for pod in objects.of("", "Pod"):
-            if pod.at("status").text("phase") in ("Succeeded", "Failed"):
-                continue
+        for pod in objects.pods():
             for disk, writes, monitors in disks_of(pod):
                 known = uses.setdefault(disk, {})
-                before, others = known.get(key_of(pod), (False, frozenset[str]()))
-                known[key_of(pod)] = (writes or before, monitors | others)
+                before, others = known.get(pod.key, (False, frozenset[str]()))
+                known[pod.key] = (writes or before, monitors | others)
         self.stock = Stock()
         for disk, users in sorted(uses.items()):
             if len(users) < 2 or not any(writes for writes, _ in users.values()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from kantopt.formats.objects import ended
 from kantopt.formats.owners import Owners, Raw, Verdict, view_of
 from kantopt.formats.view import View
 from kantopt.schema.history import Became
@@ -17,11 +18,6 @@ REASONS: Mapping[str, tuple[Became, str]] = {
     "TerminationByKubelet": ("kubelet", "by the kubelet"),
 }
 """Reasons of the condition DisruptionTarget: what the pod became, and by whom."""
-
-
-def terminal(pod: View) -> bool:
-    """Whether a pod has ended and holds no room."""
-    return pod.at("status").text("phase") in ("Succeeded", "Failed")
 
 
 def disrupted_by(pod: View) -> Verdict | None:
@@ -89,7 +85,7 @@ def became(
         if status.text("phase") == "Succeeded":
             return "finished", "phase Succeeded"
         said = disrupted_by(now)
-        if terminal(now):
+        if ended(now):
             why = status.text("reason")
             if said is not None:
                 return said[0], f"{said[1]}{f' ({why})' if why else ''}"

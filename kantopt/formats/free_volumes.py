@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from kantopt.formats.hall import Kinds, binding_sets
 from kantopt.formats.kubernetes_nodes import read_selector, read_term
 from kantopt.formats.stock import Stock
-from kantopt.formats.view import View
-from kantopt.formats.waiting_claims import Key, Terms, UnexplainedError, WaitingClaim, class_of
+from kantopt.formats.view import Key, View
+from kantopt.formats.waiting_claims import Terms, UnexplainedError, WaitingClaim, class_of
 from kantopt.schema.jobs import NodeSelectorTerm
 from kantopt.schema.quantity import FREE
 from kantopt.schema.selection import expression_matches, selector_matches
@@ -90,7 +90,7 @@ class FreeVolumes:
         rivals = any(mine & other for k, other in self._suits.items() if k != key)
         if rivals or len(self._waiting[key].users) > 1:
             raise UnexplainedError
-        lists = [_affinity(self._volumes[name]) for name in sorted(mine)]
+        lists = [affinity_of(self._volumes[name]) for name in sorted(mine)]
         if any(terms is None for terms in lists):
             return []
         return [tuple(term for terms in lists for term in terms or ())]
@@ -138,7 +138,7 @@ class FreeVolumes:
 
     def _nodes_of(self, name: str) -> frozenset[str]:
         """Return the nodes that can use a volume."""
-        terms = _affinity(self._volumes[name])
+        terms = affinity_of(self._volumes[name])
         if terms is None:
             return frozenset(node.name for node in self._nodes)
         return frozenset(
@@ -167,7 +167,7 @@ def _matches(term: NodeSelectorTerm, node: Node) -> bool:
     )
 
 
-def _affinity(volume: View) -> Terms | None:
+def affinity_of(volume: View) -> Terms | None:
     """Return the terms of a volume's node affinity; ``None`` if it has none."""
     affinity = volume.at("spec", "nodeAffinity")
     if "required" not in affinity:

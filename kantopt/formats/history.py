@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kantopt.formats.fates import Events, became, terminal
+from kantopt.formats.fates import Events, became
+from kantopt.formats.objects import ended
 from kantopt.formats.owners import Owners, Raw, key_of, view_of
 from kantopt.formats.pair import Key
 from kantopt.formats.view import View
@@ -32,7 +33,7 @@ class Dumps:
         self.roots = {key: self.owners.root(pod) for key, pod in self._all().items()}
         self._new: dict[tuple[str, ...], list[Key]] = {}
         for key, pod in self.later.items():
-            if key not in self.first and not terminal(pod):
+            if key not in self.first and not ended(pod):
                 self._new.setdefault((key[0], *self.roots[key]), []).append(key)
         self.fates = self._fates()
 
@@ -51,7 +52,7 @@ class Dumps:
         fates = {}
         for key, pod in self.first.items():
             node = pod.at("spec").text("nodeName")
-            if not node or terminal(pod):
+            if not node or ended(pod):
                 continue
             root = self.roots[key]
             said = became(
@@ -86,7 +87,7 @@ class Dumps:
             bound = pod.at("spec").text("nodeName")
             node = bound or self.nominated(pod)
             came = was is None or not was.at("spec").text("nodeName")
-            if node and came and not terminal(pod) and key not in unjudged:
+            if node and came and not ended(pod) and key not in unjudged:
                 since.setdefault(node, []).append(pod)
         victims: dict[Key, Key | None] = {}
         taken: set[Key] = set()
@@ -123,13 +124,13 @@ class Dumps:
         """Return the node whose room a pending pod waits for; empty if nobody is leaving there."""
         metadata, spec, status = pod.at("metadata"), pod.at("spec"), pod.at("status")
         node = status.text("nominatedNodeName")
-        waits = not spec.text("nodeName") and not terminal(pod)
+        waits = not spec.text("nodeName") and not ended(pod)
         if not waits or node not in self.nodes or "deletionTimestamp" in metadata:
             return ""
         leaving = any(
             other.at("spec").text("nodeName") == node
             and "deletionTimestamp" in other.at("metadata")
-            and not terminal(other)
+            and not ended(other)
             for other in self.later.values()
         )
         return node if leaving else ""

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from kantopt.errors import BadDataError, Problem, UsageError
-from kantopt.formats.attachments import Attachments
+from kantopt.formats.attachments import attachable
 from kantopt.formats.bind_requests import BindRequests
 from kantopt.formats.claimed_devices import ClaimedDevices
 from kantopt.formats.disruption import read_budget
@@ -28,7 +28,7 @@ from kantopt.formats.kueue_workloads import KueueWorkloads
 from kantopt.formats.moment import newest_moment
 from kantopt.formats.namespaces import Namespaces, cluster_uid
 from kantopt.formats.nominated import with_rooms
-from kantopt.formats.objects import UNREAD, Notes, Objects, flatten
+from kantopt.formats.objects import UNREAD, Notes, Objects, ended, flatten
 from kantopt.formats.pod_groups import Gang, PodGroups
 from kantopt.formats.pods import read_pod
 from kantopt.formats.priorities import Priorities
@@ -134,7 +134,7 @@ class _Import:
         """Of each job the pods that wait and were not asked for."""
         self._known_as: dict[str, set[str]] = {}
         self._notes = Notes()
-        self._attachments = Attachments(objects, self._notes)
+        self._attachments = attachable(objects, self._notes)
         self._devices = ClaimedDevices(objects, self._notes)
         self._ended: Counter[GangRef] = Counter()
 
@@ -150,7 +150,7 @@ class _Import:
         ]
         volumes = Volumes(objects, nodes)
         nodes = volumes.stock.onto(nodes)
-        nodes = [self._devices.onto(self._attachments.onto(node)) for node in nodes]
+        nodes = [self._devices.onto(node) for node in self._attachments.onto(nodes)]
         budgets = [read_budget(view, notes) for view in objects.of("policy", "PodDisruptionBudget")]
         kept = [budget for budget in budgets if budget is not None]
         priorities = Priorities(objects)
@@ -231,10 +231,9 @@ class _Import:
         binding = BindRequests(self._objects)
         workloads = KueueWorkloads(self._objects)
         for view in views:
-            phase = view.at("status").text("phase")
-            if phase in ("Succeeded", "Failed"):
+            if ended(view):
                 self._notes.add("pods that have ended")
-                self._count_ended(view, phase, workloads)
+                self._count_ended(view, view.at("status").text("phase"), workloads)
                 continue
             pod = read_pod(view, namespaces, self._notes, sidecar_ports=sidecar_ports)
             pod = claims.into(self._attachments.into(volumes.into(pod, view)), view)

@@ -7,7 +7,7 @@ tightest, so their order is turned around.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kantopt.formats.objects import Notes, Objects
@@ -88,7 +88,7 @@ def find_levels(
             if [label for label, _ in offer] != [label for label, _ in best]:
                 notes.add("topologies beside the one of most nodes are left out", offer[0][0])
         return _levels(best)
-    hyper = objects.of("topology.volcano.sh", "HyperNode")
+    hyper = objects.named("topology.volcano.sh", "HyperNode")
     if hyper:
         found = _hypernodes(hyper, nodes)
         if found is not None:
@@ -159,9 +159,9 @@ def _known(nodes: Sequence[Node], notes: Notes) -> list[str]:
     return kept
 
 
-def _hypernodes(views: Sequence[View], nodes: Sequence[Node]) -> Levels | None:
+def _hypernodes(views: Mapping[str, View], nodes: Sequence[Node]) -> Levels | None:
     """Turn a tree of HyperNodes into labels; ``None`` if a node has two of one tier."""
-    by_name = {view.at("metadata").text("name"): view.at("spec") for view in views}
+    by_name = {name: view.at("spec") for name, view in views.items()}
     tier_of = {name: spec.integer("tier", 0, 100) or 0 for name, spec in by_name.items()}
     parents: dict[str, list[str]] = {}
     of_node: dict[str, list[str]] = {}

@@ -34,9 +34,7 @@ class Namespaces:
     @classmethod
     def of(cls, objects: Objects) -> Namespaces:
         """Read the namespaces of an input: its Namespace objects, and where its pods are."""
-        names = (
-            view.at("metadata").text("namespace") or "default" for view in objects.of("", "Pod")
-        )
+        names = (view.key[0] for view in objects.of("", "Pod"))
         labels = {
             (metadata := view.at("metadata")).name(): metadata.words("labels")
             for view in objects.of("", "Namespace")

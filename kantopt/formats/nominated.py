@@ -53,12 +53,11 @@ def with_rooms(
         asks = requests_of(pod) if room is not None else {}
         if room is not None and all(room.get(name, 0) >= n for name, n in asks.items() if n):
             take(room, asks)
-            shape = {**pod.shape, "nominated": True}
             notes.add(
                 "pods that are nominated to a node count as placed there",
                 f"{pod.full_name} on {pod.nominated}",
             )
-            placed[i] = replace(pod, node=pod.nominated, shape=shape)
+            placed[i] = replace(pod.shaped(nominated=True), node=pod.nominated)
     return [placed.get(i, pod) for i, pod in enumerate(pods)]
 
 

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from kantopt.errors import Problem
-from kantopt.formats.view import View
+from kantopt.formats.view import Key, View
 from kantopt.schema.hints import quote, shown
 
 KINDS = frozenset(
@@ -174,12 +174,25 @@ class Objects:
         """Objects of one kind of one API group, in the order of the file."""
         return self._by_kind.get((group, kind), [])
 
-    def by_name(self, group: str, kind: str) -> dict[tuple[str, str], View]:
+    def pods(self) -> list[View]:
+        """Pods that hold room or wait for some."""
+        return [pod for pod in self.of("", "Pod") if not ended(pod)]
+
+    def named(self, group: str, kind: str) -> dict[str, View]:
+        """Objects of one kind by name, where they are in no namespace."""
+        return {view.at("metadata").text("name"): view for view in self.of(group, kind)}
+
+    def by_name(self, group: str, kind: str) -> dict[Key, View]:
         """Objects of one kind by namespace and name."""
         return {
             (view.at("metadata").text("namespace"), view.at("metadata").text("name")): view
             for view in self.of(group, kind)
         }
+
+
+def ended(pod: View) -> bool:
+    """Whether a pod has ended and holds no room."""
+    return pod.at("status").text("phase") in ("Succeeded", "Failed")
 
 
 class Notes:

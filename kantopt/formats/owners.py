@@ -32,8 +32,7 @@ def view_of(item: Raw) -> View:
 
 def key_of(pod: View) -> tuple[str, str, str]:
     """Return namespace, name and uid: what tells one pod from all others."""
-    metadata = pod.at("metadata")
-    return metadata.text("namespace") or "default", metadata.text("name"), metadata.text("uid")
+    return (*pod.key, pod.at("metadata").text("uid"))
 
 
 class Owners:

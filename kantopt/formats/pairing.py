@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kantopt.formats.claims_between import claims_between, is_claim
-from kantopt.formats.fates import terminal
 from kantopt.formats.history import Dumps
-from kantopt.formats.objects import KINDS
+from kantopt.formats.objects import KINDS, ended
 from kantopt.formats.owners import Raw, key_of, view_of
 from kantopt.formats.pair import Key, Pair, Vanished
 from kantopt.formats.view import View
@@ -63,7 +62,7 @@ class _Pairing:
         vanished = tuple(
             Vanished(key[0], pod.at("metadata").words("labels"), pod.at("spec").text("nodeName"))
             for key, pod in d.first.items()
-            if pod.at("spec").text("nodeName") and not terminal(pod) and self._leaves(key)
+            if pod.at("spec").text("nodeName") and not ended(pod) and self._leaves(key)
         )
         names_before, names_after = set(d.nodes_before), set(d.nodes)
         changed = {
@@ -98,7 +97,7 @@ class _Pairing:
         return [
             key
             for key, pod in self._d.first.items()
-            if pod.at("spec").text("nodeName") and not terminal(pod) and key not in self._d.fates
+            if pod.at("spec").text("nodeName") and not ended(pod) and key not in self._d.fates
         ]
 
     def _add(self, key: Key, pod: View) -> None:
@@ -108,7 +107,7 @@ class _Pairing:
         node = pod.at("spec").text("nodeName")
         ran = was is not None and bool(was.at("spec").text("nodeName"))
         going = "deletionTimestamp" in pod.at("metadata")
-        if terminal(pod):
+        if ended(pod):
             self._objects.append(dict(pod.raw))
         elif node:
             if going and node in self._cleared:
@@ -172,7 +171,7 @@ class _Pairing:
 
     def _claims(self) -> Sequence[Raw]:
         """Resource claims, as they were for the pods that are judged."""
-        pods = [view for view in map(view_of, self._objects) if not terminal(view)]
+        pods = [view for view in map(view_of, self._objects) if not ended(view)]
         waiting = {key_of(pod)[2] for pod in pods if not pod.at("spec").text("nodeName")}
         return claims_between(
             self._d.before,
@@ -188,7 +187,7 @@ class _Pairing:
         for view in views:
             key = key_of(view)
             chain = list(self._d.owners.chain(view))
-            if len(chain) > 1 and not terminal(view):
+            if len(chain) > 1 and not ended(view):
                 roots.setdefault((key[0], *self._d.roots[key]), set()).add(chain[0][1])
         owned = []
         for item, view in zip(self._objects, views, strict=True):
@@ -207,7 +206,7 @@ def _told_apart(dumps: Dumps, given: frozenset[Key]) -> dict[Key, Key | None]:
     bound = {
         key[:2]: key
         for key, pod in dumps.later.items()
-        if pod.at("spec").text("nodeName") and not terminal(pod)
+        if pod.at("spec").text("nodeName") and not ended(pod)
     }
     return {
         victim: other

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kantopt.formats.view import View
+from kantopt.formats.view import Key, View
 
 
 @dataclass(frozen=True, slots=True)
 class PodClaim:
     """A claim that a pod refers to."""
 
-    key: tuple[str, str]
+    key: Key
     """Namespace and name; no name if it is yet to be generated."""
     own: bool
     """Whether it is generated for this pod from a template."""
@@ -20,7 +20,6 @@ class PodClaim:
 
 def claims_of(pod: View) -> Iterator[PodClaim]:
     """Yield the claims of a pod."""
-    namespace = pod.at("metadata").text("namespace") or "default"
     generated = {
         item.text("name"): item.text("resourceClaimName")
         for item in pod.at("status").list("resourceClaimStatuses")
@@ -30,4 +29,4 @@ def claims_of(pod: View) -> Iterator[PodClaim]:
         own = not name and "resourceClaimTemplateName" in item
         if own and generated.get(item.text("name")) == "":
             continue  # Its template turned out to need no claim.
-        yield PodClaim((namespace, generated.get(item.text("name"), "") if own else name), own)
+        yield PodClaim((pod.key[0], generated.get(item.text("name"), "") if own else name), own)

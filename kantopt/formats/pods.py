@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kantopt.formats.disruption import causes_of, disruption_cost, owner_of
@@ -23,7 +23,7 @@ from kantopt.formats.pod_neighbours import (
     read_wishes,
 )
 from kantopt.formats.pod_requests import pod_requests
-from kantopt.formats.view import View
+from kantopt.formats.view import Key, View
 from kantopt.schema.features import Feature
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.quantity import from_base
@@ -88,6 +88,15 @@ class Pod:
     def full_name(self) -> str:
         """Namespace and name."""
         return f"{self.namespace}/{self.ref.name}"
+
+    @property
+    def key(self) -> Key:
+        """Namespace and name, as they tell its object."""
+        return self.namespace, self.ref.name
+
+    def shaped(self, **fields: object) -> Pod:
+        """Return the pod with some fields of its shape replaced."""
+        return replace(self, shape={**self.shape, **fields})
 
 
 def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: bool = True) -> Pod:

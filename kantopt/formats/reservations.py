@@ -241,10 +241,11 @@ def _settled(
     for i, member in enumerate(members):
         pod = member.pod
         if i in placed:
-            shape = {**pod.shape, "nominated": True}
-            held = replace(pod, node=placed[i], shape=shape, stays=("reserved", *pod.stays))
+            held = replace(
+                pod.shaped(nominated=True), node=placed[i], stays=("reserved", *pod.stays)
+            )
             yield replace(member, pod=held)
-        elif pod.node and (pod.namespace, pod.ref.name) in staying:
+        elif pod.node and pod.key in staying:
             yield replace(member, pod=replace(pod, stays=("reserved", *pod.stays)))
         elif not pod.node and wants_one(pod):
             text = "pending pods that need a reservation, and fit into none, are left out"
@@ -266,13 +267,11 @@ def _holder(room: _Room, notes: Notes) -> Pod:
     bare = room.view.replaced(spec={}, status={})
     pod = read_pod(_named(room.view, bare), _NOBODY, notes)
     requests = {r: from_base(r, n) for r, n in sorted(room.left.items()) if n}
-    shape = {**pod.shape, "requests": requests}
     ref = pod.ref.model_copy(update={"owner_kind": KIND, "owner_uid": pod.ref.uid})
     return replace(
-        pod,
+        pod.shaped(requests=requests),
         ref=ref,
         node=room.node.name,
-        shape=shape,
         stays=("reserved",),
         reservation=room.told,
         selects=_looked_at(room.told),

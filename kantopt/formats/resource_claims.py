@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 from kantopt.formats.claimed_devices import ClaimedDevices
 from kantopt.formats.kubernetes_nodes import read_term
 from kantopt.formats.objects import Objects
 from kantopt.formats.pod_claims import claims_of
 from kantopt.formats.pods import Pod
-from kantopt.formats.view import View
-from kantopt.schema.jobs import NodeSelectorTerm
+from kantopt.formats.view import Key, View
+from kantopt.formats.waiting_claims import NOWHERE, Terms
 
-_Terms = tuple[NodeSelectorTerm, ...]
-_NOWHERE: _Terms = (NodeSelectorTerm(),)
-"""A term without requirements matches no node."""
 _MOST_USERS = 256
 """Pods that a claim can be reserved for."""
 
@@ -26,7 +22,7 @@ class ResourceClaims:
     def __init__(self, objects: Objects, devices: ClaimedDevices) -> None:
         self._devices = devices
         self._claims = objects.by_name("resource.k8s.io", "ResourceClaim")
-        self._users: Counter[tuple[str, str]] = Counter()
+        self._users: Counter[Key] = Counter()
         """Pods that wait for an allocated claim beside those that it is reserved for."""
 
     def into(self, pod: Pod, view: View) -> Pod:
@@ -38,7 +34,7 @@ class ResourceClaims:
         """
         if pod.node or "resource-claims" not in pod.shape["not_modelled"]:
             return pod
-        lists: list[_Terms] = []
+        lists: list[Terms] = []
         for item in claims_of(view):
             if item.key not in self._claims:
                 return pod
@@ -46,37 +42,34 @@ class ResourceClaims:
             if found is None:
                 return pod
             lists += found
-        shape = {
-            **pod.shape,
-            "volume_node_affinity": tuple(
+        missing = pod.shape["not_modelled"]
+        return pod.shaped(
+            volume_node_affinity=tuple(
                 dict.fromkeys((*pod.shape.get("volume_node_affinity", ()), *lists))
             ),
-            "not_modelled": tuple(
-                name for name in pod.shape["not_modelled"] if name != "resource-claims"
-            ),
-        }
-        return replace(pod, shape=shape)
+            not_modelled=tuple(name for name in missing if name != "resource-claims"),
+        )
 
-    def _reach(self, pod: Pod, key: tuple[str, str], *, own: bool) -> list[_Terms] | None:
+    def _reach(self, pod: Pod, key: Key, *, own: bool) -> list[Terms] | None:
         """Lists of terms of which a node must match one each; ``None`` if it is not known."""
         claim = self._claims[key]
         metadata, status = claim.at("metadata"), claim.at("status")
         owners = metadata.list("ownerReferences")
         owned = any(o.text("uid") == pod.ref.uid and o.flag("controller") for o in owners)
         if "deletionTimestamp" in metadata or (own and not owned):
-            return [_NOWHERE]
+            return [NOWHERE]
         if "allocation" not in status:
             if self._devices.nowhere(pod):
-                return [_NOWHERE]
+                return [NOWHERE]
             return [] if self._devices.explains(pod) else None
         users = {user.text("uid") for user in status.list("reservedFor")}
         if pod.ref.uid not in users:
             if len(users) >= _MOST_USERS:
-                return [_NOWHERE]
+                return [NOWHERE]
             if len(users) + self._users[key] >= _MOST_USERS:
                 return None
             self._users[key] += 1
         if "nodeSelector" not in status.at("allocation"):
             return []
         terms = status.at("allocation", "nodeSelector").list("nodeSelectorTerms")
-        return [tuple(read_term(term) for term in terms) or _NOWHERE]
+        return [tuple(read_term(term) for term in terms) or NOWHERE]

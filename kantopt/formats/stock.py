@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from kantopt.formats.kubernetes_nodes import bounded
 from kantopt.formats.pods import Pod
-from kantopt.formats.waiting_claims import Key
+from kantopt.formats.view import Key
 from kantopt.schema.snapshot import Node
 
 
@@ -32,11 +32,10 @@ class Stock:
 
     def into(self, pod: Pod) -> Pod:
         """Return a pod that asks for what it uses of the stock."""
-        more = self.asks.get((pod.namespace, pod.ref.name))
+        more = self.asks.get(pod.key)
         if not more:
             return pod
-        requests = {**pod.shape["requests"], **dict(sorted(more.items()))}
-        return replace(pod, shape={**pod.shape, "requests": requests})
+        return pod.shaped(requests={**pod.shape["requests"], **dict(sorted(more.items()))})
 
     def onto(self, nodes: Iterable[Node]) -> list[Node]:
         """Return nodes with what they offer."""

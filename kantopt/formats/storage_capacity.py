@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from kantopt.formats.kubernetes_nodes import MOST_COUNT, read_selector
 from kantopt.formats.objects import Objects
 from kantopt.formats.stock import Stock
-from kantopt.formats.view import Exact, View
-from kantopt.formats.waiting_claims import NOWHERE, Key, Terms, UnexplainedError, WaitingClaim
+from kantopt.formats.view import Exact, Key, View
+from kantopt.formats.waiting_claims import NOWHERE, Terms, UnexplainedError, WaitingClaim
 from kantopt.schema.base import Expression, LabelSelector
 from kantopt.schema.jobs import NodeSelectorTerm
 from kantopt.schema.quantity import CAPACITY
@@ -44,8 +44,8 @@ class StorageCapacities:
         self, objects: Objects, waiting: Mapping[Key, WaitingClaim], nodes: Sequence[Node]
     ) -> None:
         self._measured = {
-            view.at("metadata").text("name")
-            for view in objects.of("storage.k8s.io", "CSIDriver")
+            name
+            for name, view in objects.named("storage.k8s.io", "CSIDriver").items()
             if view.at("spec").flag("storageCapacity")
         }
         self._told = objects.of("storage.k8s.io", "CSIStorageCapacity")
@@ -57,12 +57,9 @@ class StorageCapacities:
         self._waiting = waiting
         self._unread: set[Key] = set()
         self.stock = Stock()
-        drivers = {
-            view.at("metadata").text("name"): view.text("provisioner")
-            for view in objects.of("storage.k8s.io", "StorageClass")
-        }
-        for name in sorted(self._rooms):
-            if drivers.get(name) in self._measured:
+        classes = objects.named("storage.k8s.io", "StorageClass")
+        for name in sorted(self._rooms.keys() & classes.keys()):
+            if classes[name].text("provisioner") in self._measured:
                 self._share(name)
 
     def reach(self, key: Key, name: str, provisioner: str, size: Exact | None) -> list[Terms]:

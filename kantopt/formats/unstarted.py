@@ -50,7 +50,7 @@ def _workloads(
     leaving = {(ref.namespace, ref.name) for ref in going if ref is not None}
     for view in objects.of(Dialect.KUEUE, "Workload"):
         metadata, spec, status = view.at("metadata"), view.at("spec"), view.at("status")
-        namespace, name = metadata.text("namespace") or "default", metadata.text("name")
+        namespace, name = view.key
         uids = {*owners_of(view)}
         has_pods = (namespace, name) in groups or not owners.isdisjoint(
             {*uids, metadata.text("uid")} - {""}
@@ -88,7 +88,7 @@ def _volcano(
     groups = objects.by_name(Dialect.VOLCANO, "PodGroup")
     for view in objects.of(VOLCANO_JOBS, "Job"):
         metadata, spec = view.at("metadata"), view.at("spec")
-        namespace, name = metadata.text("namespace") or "default", metadata.text("name")
+        namespace, name = view.key
         phase = view.at("status", "state").text("phase")
         if (namespace, name) in started or phase not in ("", "Pending", "Restarting"):
             continue

@@ -15,6 +15,8 @@ from kantopt.schema.quantity import MILLI_RESOURCES, is_bytes, parse_quantity, t
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _EMPTY: dict[str, Any] = {}
+Key = tuple[str, str]
+"""Namespace and name of an object."""
 Exact = int | Fraction
 """An amount as it is written; mostly whole, and then quick to add up."""
 
@@ -71,6 +73,12 @@ class View:
     def raw(self) -> Mapping[str, Any]:
         """The mapping itself."""
         return self._data
+
+    @property
+    def key(self) -> Key:
+        """Namespace and name of the object that this is."""
+        metadata = self.at("metadata")
+        return metadata.text("namespace") or "default", metadata.text("name")
 
     def replaced(self, **fields: Any) -> View:
         """Return the same place with some fields replaced."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kantopt.formats.disks import InlineDisks
-from kantopt.formats.free_volumes import FreeVolumes
-from kantopt.formats.kubernetes_nodes import read_term
+from kantopt.formats.free_volumes import FreeVolumes, affinity_of
 from kantopt.formats.objects import Objects
 from kantopt.formats.pods import Pod
 from kantopt.formats.stock import joined
@@ -19,7 +17,6 @@ from kantopt.formats.waiting_claims import (
     Terms,
     UnexplainedError,
     class_of,
-    key_of,
     size_of,
     waiting_claims,
 )
@@ -49,13 +46,8 @@ class Volumes:
 
     def __init__(self, objects: Objects, nodes: Sequence[Node]) -> None:
         self._claims = objects.by_name("", "PersistentVolumeClaim")
-        self._volumes = {
-            view.at("metadata").text("name"): view for view in objects.of("", "PersistentVolume")
-        }
-        self._classes = {
-            view.at("metadata").text("name"): view
-            for view in objects.of("storage.k8s.io", "StorageClass")
-        }
+        self._volumes = objects.named("", "PersistentVolume")
+        self._classes = objects.named("storage.k8s.io", "StorageClass")
         self._waiting = waiting_claims(objects)
         static = [
             name for name, view in self._classes.items() if view.text("provisioner") in _STATIC
@@ -93,12 +85,11 @@ class Volumes:
                     lists += self._reach(claim, zones=False)
         except UnexplainedError:
             pod = self.stock.into(pod) if pod.node else pod
-            return _with(pod, not_modelled=_both(pod, "claims"))
+            return pod.shaped(not_modelled=tuple(sorted({*pod.shape["not_modelled"], "claims"})))
         pod = self.stock.into(pod)
         if not (lists or exclusive or "claims" in pod.shape["not_modelled"]):
             return pod
-        return _with(
-            pod,
+        return pod.shaped(
             volume_node_affinity=tuple(dict.fromkeys(lists)),
             exclusive_claims=tuple(sorted(exclusive)),
             not_modelled=tuple(name for name in pod.shape["not_modelled"] if name != "claims"),
@@ -136,10 +127,9 @@ class Volumes:
                 return [NOWHERE]
             raise UnexplainedError
         lists: list[Terms] = []
-        affinity = volume.at("spec", "nodeAffinity")
-        if "required" in affinity:
-            terms = affinity.at("required").list("nodeSelectorTerms")
-            lists.append(tuple(read_term(term) for term in terms) or NOWHERE)
+        terms = affinity_of(volume)
+        if terms is not None:
+            lists.append(terms or NOWHERE)
         labels = volume.at("metadata").words("labels") if zones else {}
         for key in sorted(_ALIAS.keys() & labels):
             lists.append(_zone(key, tuple(labels[key].split("__"))))
@@ -147,7 +137,7 @@ class Volumes:
 
     def _provisioned(self, claim: View, name: str, found: View) -> list[Terms]:
         """Nodes where a claim that waits for its first consumer can have a volume."""
-        key, provisioner = key_of(claim), found.text("provisioner")
+        key, provisioner = claim.key, found.text("provisioner")
         node = claim.at("metadata").words("annotations").get(CHOSEN)
         if provisioner in _STATIC:
             if node or not self._free.suits(key):
@@ -195,11 +185,3 @@ def _zone(key: str, values: tuple[str, ...]) -> Terms:
         ),
         NodeSelectorTerm(match_expressions=none),
     )
-
-
-def _both(pod: Pod, name: str) -> tuple[str, ...]:
-    return tuple(sorted({*pod.shape["not_modelled"], name}))
-
-
-def _with(pod: Pod, **fields: object) -> Pod:
-    return replace(pod, shape={**pod.shape, **fields})

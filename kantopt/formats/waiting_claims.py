@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kantopt.formats.objects import Objects
-from kantopt.formats.view import Exact, View
+from kantopt.formats.view import Exact, Key, View
 from kantopt.schema.jobs import NodeSelectorTerm
 
-Key = tuple[str, str]
-"""Namespace and name of a claim or a pod."""
 Terms = tuple[NodeSelectorTerm, ...]
 """Of a list of terms a node must match one."""
 NOWHERE: Terms = (NodeSelectorTerm(),)
@@ -61,12 +59,6 @@ def claims_used(pod: View) -> Iterator[str]:
             yield f"{pod.at('metadata').text('name')}-{volume.text('name')}"
 
 
-def key_of(view: View) -> Key:
-    """Return namespace and name."""
-    metadata = view.at("metadata")
-    return metadata.text("namespace") or "default", metadata.text("name")
-
-
 def size_of(claim: View) -> Exact | None:
     """Return how many bytes a claim asks for."""
     return claim.at("spec", "resources").exact_amounts("requests").get("storage")
@@ -75,17 +67,15 @@ def size_of(claim: View) -> Exact | None:
 def waiting_claims(objects: Objects) -> dict[Key, WaitingClaim]:
     """Return the claims that wait for pods which wait themselves, by namespace and name."""
     late = {
-        view.at("metadata").text("name")
-        for view in objects.of("storage.k8s.io", "StorageClass")
+        name
+        for name, view in objects.named("storage.k8s.io", "StorageClass").items()
         if view.text("volumeBindingMode") == "WaitForFirstConsumer"
     }
     users: dict[Key, list[Key]] = {}
-    for pod in objects.of("", "Pod"):
-        ended = pod.at("status").text("phase") in ("Succeeded", "Failed")
-        if not ended and not pod.at("spec").text("nodeName"):
-            namespace, _ = key = key_of(pod)
+    for pod in objects.pods():
+        if not pod.at("spec").text("nodeName"):
             for name in Counter(claims_used(pod)):
-                users.setdefault((namespace, name), []).append(key)
+                users.setdefault((pod.key[0], name), []).append(pod.key)
     found = {}
     for key, claim in objects.by_name("", "PersistentVolumeClaim").items():
         taken = claim.at("spec").text("volumeName") or "deletionTimestamp" in claim.at("metadata")

@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kantopt.render.manifests import made, manifests, unique_name
-from kantopt.render.steps import (
-    Actions,
-    Step,
-    beneficiary,
-    kind_of,
-    left,
-    nameless,
-    namespace_of,
-    towards,
-)
+from kantopt.render.steps import namespace_of, pod_by_pod
 from kantopt.render.targets import Asked, Rendered
 from kantopt.schema.actions import PlanAction
 from kantopt.schema.jobs import PodRef
@@ -46,21 +37,11 @@ def render(plan: Plan, asked: Asked) -> Rendered:
     UsageError
         As :func:`manifests` says.
     """
-    steps: list[Step] = []
-    gone: set[tuple[str, str]] = set()
-    for wave, action in Actions(plan):
-        for pod in action.pods:
-            key = (namespace_of(action.job), pod.name)
-            why = _why_not(action, pod, asked, key in gone)
-            if why:
-                text = f"{key[0]}/{pod.name} {towards(action)}: {why}"
-                steps.append(left(action, wave, 1, text))
-                continue
-            gone.add(key)
-            document = _request(plan, action, pod, wave)
-            kind, heir = kind_of(action), beneficiary(action)
-            steps.append(Step(wave, kind, action.job, 1, (document,), for_job=heir))
-        steps += nameless(action, wave)
+    steps = pod_by_pod(
+        plan,
+        lambda action, pod, gone: _why_not(action, pod, asked, gone),
+        lambda wave, action, pod: (_request(plan, action, pod, wave),),
+    )
     return manifests(plan, steps, asked, "eviction-requests", _HEADER)
 
 

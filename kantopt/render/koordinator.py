@@ -7,16 +7,7 @@ from typing import Any
 
 from kantopt.render.manifests import PLAN, made, manifests, unique_name
 from kantopt.render.resources import requests_of, tolerations_of
-from kantopt.render.steps import (
-    Actions,
-    Step,
-    beneficiary,
-    kind_of,
-    left,
-    nameless,
-    namespace_of,
-    towards,
-)
+from kantopt.render.steps import Actions, Document, namespace_of, pod_by_pod
 from kantopt.render.targets import Asked, Rendered
 from kantopt.schema.actions import PlanAction
 from kantopt.schema.jobs import PodRef, PodSet
@@ -54,28 +45,17 @@ def render(plan: Plan, asked: Asked) -> Rendered:
         As :func:`manifests` says.
     """
     actions = Actions(plan)
-    steps: list[Step] = []
-    gone: set[tuple[str, str]] = set()
-    for wave, action in actions:
+
+    def why_not(action: PlanAction, pod: PodRef, gone: bool) -> str:
+        return _why_not(action, actions.pod_set(action), gone)
+
+    def documents(wave: int, action: PlanAction, pod: PodRef) -> tuple[Document, ...]:
         pod_set = actions.pod_set(action)
-        waits = bool(actions.after[wave])
-        for pod in action.pods:
-            key = (namespace_of(action.job), pod.name)
-            why = _why_not(action, pod_set, key in gone)
-            if why:
-                text = f"{key[0]}/{pod.name} {towards(action)}: {why}"
-                steps.append(left(action, wave, 1, text))
-                continue
-            if isinstance(action, Binding):
-                documents = _reserved(plan, action, pod, pod_set, wave)
-            else:
-                gone.add(key)
-                documents = (_migration(plan, action, pod, pod_set, wave, waits),)
-            steps.append(
-                Step(wave, kind_of(action), action.job, 1, documents, for_job=beneficiary(action))
-            )
-        steps += nameless(action, wave)
-    return manifests(plan, steps, asked, "koordinator", _HEADER)
+        if isinstance(action, Binding):
+            return _reserved(plan, action, pod, pod_set, wave)
+        return (_migration(plan, action, pod, pod_set, wave, bool(actions.after[wave])),)
+
+    return manifests(plan, pod_by_pod(plan, why_not, documents), asked, "koordinator", _HEADER)
 
 
 def _why_not(action: PlanAction, pod_set: PodSet | None, gone: bool) -> str:

@@ -19,7 +19,6 @@ from kantopt.render.steps import (
     Step,
     left,
     namespace_of,
-    towards,
     unlabelled,
 )
 from kantopt.render.stops import stopped
@@ -84,8 +83,7 @@ def render(plan: Plan, asked: Asked) -> Rendered:
         else:
             job = actions.jobs.get(action.job)
             why = _UNMANAGED if job is not None and not _managed(job) else _SENT_BACK
-            text = f"{action.count} of {action.job} {towards(action)}: {why}"
-            steps.append(left(action, wave, action.count, text))
+            steps.append(left(action, wave, why))
     for name, victims in evictions.items():
         steps += _deactivated(actions.jobs.get(name), victims, asked)
     for name, bound in bindings.items():
@@ -158,10 +156,7 @@ def _admitted(
     if name is not None and not why and asked.admission and bare:
         why = unlabelled(bare[0])
     if name is None or why:
-        return [
-            left(item, wave, item.count, f"{item.count} of {item.job} {towards(item)}: {why}")
-            for wave, item in bound
-        ]
+        return [left(item, wave, why) for wave, item in bound]
     first = bound[0][1]
     pods = sum(item.count for _, item in bound)
     documents: list[dict[str, Any]] = []

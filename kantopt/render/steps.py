@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from kantopt.errors import UsageError
 from kantopt.render.targets import Asked
 from kantopt.schema.actions import PlanAction, in_waves
-from kantopt.schema.jobs import Job, PodSet
+from kantopt.schema.jobs import Job, PodRef, PodSet
 from kantopt.schema.plan import Binding, Eviction, Plan
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -81,8 +81,8 @@ def nameless(action: PlanAction, wave: int) -> list[Step]:
     if rest <= 0:
         return []
     pods = "1 pod" if rest == 1 else f"{rest} pods"
-    text = f"{pods} of {action.job} ({action.pod_set}) {towards(action)}: the plan has no names"
-    return [left(action, wave, rest, text)]
+    who = f"{pods} of {action.job} ({action.pod_set})"
+    return [_left(action, wave, rest, who, "the plan has no names")]
 
 
 def towards(action: PlanAction) -> str:
@@ -99,9 +99,49 @@ def unlabelled(node: str) -> str:
     return f"node {node} has no label {HOSTNAME}"
 
 
-def left(action: PlanAction, wave: int, pods: int, text: str) -> Step:
-    """Leave pods of an action to others."""
-    return Step(wave, kind_of(action), action.job, pods, advice=text, for_job=beneficiary(action))
+def left(action: PlanAction, wave: int, why: str, pod: PodRef | None = None) -> Step:
+    """Leave the pods of an action to others, or one that is named, and say why."""
+    if pod is None:
+        return _left(action, wave, action.count, f"{action.count} of {action.job}", why)
+    return _left(action, wave, 1, f"{namespace_of(action.job)}/{pod.name}", why)
+
+
+def _left(action: PlanAction, wave: int, pods: int, who: str, why: str) -> Step:
+    text, heir = f"{who} {towards(action)}: {why}", beneficiary(action)
+    return Step(wave, kind_of(action), action.job, pods, advice=text, for_job=heir)
+
+
+def pod_by_pod(
+    plan: Plan,
+    why_not: Callable[[PlanAction, PodRef, bool], str],
+    documents: Callable[[int, PlanAction, PodRef], tuple[Document, ...]],
+) -> list[Step]:
+    """See to the pods of a plan one by one.
+
+    Parameters
+    ----------
+    plan
+        The plan.
+    why_not
+        Says why a pod is left to others, nothing if it is not; told whether an earlier step has
+        taken the pod of its name away.
+    documents
+        What sees to a pod, in a wave.
+    """
+    steps: list[Step] = []
+    gone: set[tuple[str, str]] = set()
+    for wave, action in in_waves(plan):
+        for pod in action.pods:
+            key = (namespace_of(action.job), pod.name)
+            if why := why_not(action, pod, key in gone):
+                steps.append(left(action, wave, why, pod))
+                continue
+            if not isinstance(action, Binding):
+                gone.add(key)
+            made, heir = documents(wave, action, pod), beneficiary(action)
+            steps.append(Step(wave, kind_of(action), action.job, 1, made, for_job=heir))
+        steps += nameless(action, wave)
+    return steps
 
 
 def beneficiary(action: PlanAction) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from kantopt.render.steps import Document, Step, left, towards
+from kantopt.render.steps import Document, Step, left
 from kantopt.schema.jobs import Job
 from kantopt.schema.plan import Eviction
 
@@ -37,10 +37,7 @@ def stopped(
     if not why_not and pods < running:
         why_not = f"{what} can only be stopped as a whole, {running} pods"
     if why_not:
-        return [
-            left(item, wave, item.count, f"{item.count} of {item.job} {towards(item)}: {why_not}")
-            for wave, item in victims
-        ]
+        return [left(item, wave, why_not) for wave, item in victims]
     waves = sorted({wave for wave, _ in victims})
     first = victims[0][1].job
     said = f"{what}: stops {first}, {pods} pods"

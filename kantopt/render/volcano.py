@@ -13,7 +13,6 @@ from kantopt.render.steps import (
     left,
     nameless,
     namespace_of,
-    towards,
     unlabelled,
 )
 from kantopt.render.stops import stopped
@@ -53,8 +52,7 @@ def render(plan: Plan, asked: Asked) -> Rendered:
         elif isinstance(action, Binding):
             steps += _bound(action, wave, actions.hostname(action.node))
         else:
-            text = f"{action.count} of {action.job} {towards(action)}: Volcano has no word for it"
-            steps.append(left(action, wave, action.count, text))
+            steps.append(left(action, wave, "Volcano has no word for it"))
     for name, victims in evictions.items():
         steps += _aborted(plan, actions.jobs.get(name), victims)
     return manifests(plan, steps, asked, "volcano", _HEADER)
@@ -65,15 +63,11 @@ def _bound(action: Binding, wave: int, hostname: str) -> list[Step]:
     steps: list[Step] = []
     for pod in action.pods:
         if not pod.scheduling_gates:
-            text = (
-                f"{namespace}/{pod.name} {towards(action)}: no gate holds it back; put a node "
-                "selector into its task's template"
-            )
-            steps.append(left(action, wave, 1, text))
+            why = "no gate holds it back; put a node selector into its task's template"
+            steps.append(left(action, wave, why, pod))
             continue
         if not hostname:
-            text = f"{namespace}/{pod.name} {towards(action)}: {unlabelled(action.node)}"
-            steps.append(left(action, wave, 1, text))
+            steps.append(left(action, wave, unlabelled(action.node), pod))
             continue
         metadata = {"name": pod.name, "namespace": namespace}
         if pod.uid:

@@ -6,6 +6,7 @@ The objects are read again, and what comes out different is what the system has 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from kantopt.formats.differences import note_differences
@@ -28,31 +29,6 @@ from kantopt.schema.snapshot import ClusterSnapshot
 GIVEN_NAMES = "pods that have no name are given one"
 """What a note says of them."""
 Exported = tuple[Data, Notes]
-
-
-def to_kubernetes(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> Exported:
-    """Write documents as objects of Kubernetes alone; as :func:`export_objects`."""
-    return export_objects(KUBERNETES, snapshot, pending)
-
-
-def to_kueue(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> Exported:
-    """Write documents with Kueue's objects; as :func:`export_objects`."""
-    return export_objects(KUEUE, snapshot, pending)
-
-
-def to_volcano(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> Exported:
-    """Write documents with Volcano's objects; as :func:`export_objects`."""
-    return export_objects(VOLCANO, snapshot, pending)
-
-
-def to_kai(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> Exported:
-    """Write documents with KAI's objects; as :func:`export_objects`."""
-    return export_objects(KAI, snapshot, pending)
-
-
-def to_koordinator(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> Exported:
-    """Write documents with Koordinator's annotations; as :func:`export_objects`."""
-    return export_objects(KOORDINATOR, snapshot, pending)
 
 
 def export_objects(system: System, snapshot: ClusterSnapshot, pending: Sequence[Job]) -> Exported:
@@ -79,6 +55,13 @@ def export_objects(system: System, snapshot: ClusterSnapshot, pending: Sequence[
     again = import_kubernetes(objects, file="the list", gated=True, levels=chosen)
     _compare(snapshot, pending, again, added, notes)
     return {"apiVersion": "v1", "kind": "List", "items": objects}, notes
+
+
+to_kubernetes = partial(export_objects, KUBERNETES)
+to_kueue = partial(export_objects, KUEUE)
+to_volcano = partial(export_objects, VOLCANO)
+to_kai = partial(export_objects, KAI)
+to_koordinator = partial(export_objects, KOORDINATOR)
 
 
 def _objects(

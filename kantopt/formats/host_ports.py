@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from kantopt.formats.view import View
-from kantopt.schema.jobs import HostPort
+from kantopt.schema.base import HostPort
 
 _PROTOCOLS = ("TCP", "UDP", "SCTP")
 _MINOR = re.compile(r"v?1\.(\d{1,4})\D")

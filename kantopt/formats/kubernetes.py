@@ -349,7 +349,7 @@ class _Import:
             for podset in job.pod_sets:
                 for name in sorted(set(podset.requests) - offered):
                     text = f"pods that ask for {unoffered(name, offered)}"
-                    self._notes.add(text, f"{job.namespace}/{job.name}", podset.count)
+                    self._notes.add(text, job.full_name, podset.count)
 
 
 BY_GATES = "is held back by scheduling gates and left out: it counts with --gated"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kantopt.formats.objects import Notes
 from kantopt.formats.view import View
-from kantopt.schema.base import Expression, LabelSelector
-from kantopt.schema.jobs import NodeSelectorTerm, PreferredNodes, Toleration
+from kantopt.schema.base import Expression, LabelSelector, Toleration
+from kantopt.schema.jobs import NodeSelectorTerm, PreferredNodes
 from kantopt.schema.quantity import from_base, whole_number
 from kantopt.schema.snapshot import Node, Taint
 

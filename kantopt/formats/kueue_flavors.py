@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from kantopt.formats.kubernetes_nodes import read_taints, read_tolerations
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pods import Pod
-from kantopt.schema.base import Expression
+from kantopt.schema.base import Expression, Toleration
 from kantopt.schema.eligibility import tolerates
-from kantopt.schema.jobs import NodeSelectorTerm, Toleration
+from kantopt.schema.jobs import NodeSelectorTerm
 from kantopt.schema.selection import expression_matches
 from kantopt.schema.snapshot import Taint
 

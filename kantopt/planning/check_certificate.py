@@ -9,7 +9,7 @@ from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.planning.actions import waves_of
 from kantopt.planning.assumed import assumed
 from kantopt.planning.between import Between, became_of
-from kantopt.planning.claims import claim
+from kantopt.planning.claims import claim, compared
 from kantopt.planning.judge import judge_plan, verdict_of
 from kantopt.planning.judged import Judged, judged_between, sealed, spared, subject_of
 from kantopt.planning.later import placement_in
@@ -184,8 +184,7 @@ class _Judge:
         """Yield what is claimed and not so."""
         certificate = self.certificate
         name = self.question.snapshot.metadata.name
-        if certificate.metadata.name != name:
-            yield claim("metadata.name", certificate.metadata.name, name)
+        yield from compared("metadata.name", certificate.metadata.name, name)
         verdict = self.shown or self._judged(certificate.plan)
         if certificate.findings != verdict.findings:
             yield claim(
@@ -194,8 +193,7 @@ class _Judge:
         told = assumed(self.question, certificate.model, certificate.plan, certificate.history)
         if certificate.assumed != told:
             yield claim("assumed", "something else", "what the documents leave open")
-        if certificate.steps != len(certificate.plan.waves):
-            yield claim("steps", certificate.steps, len(certificate.plan.waves))
+        yield from compared("steps", certificate.steps, len(certificate.plan.waves))
         if verdict.findings or certificate.verdict == "ILLEGAL":
             yield from self._illegal(bool(verdict.findings))
             if self.shown is None and certificate.subject.judged == "later snapshot":
@@ -251,8 +249,7 @@ class _Judge:
             return
         mine = self._values(instance, certificate.plan)
         other = self._values(instance, better.plan)
-        if better.values != other[1:]:
-            yield claim("counterExample.values", list(better.values), list(other[1:]))
+        yield from compared("counterExample.values", list(better.values), list(other[1:]))
         names = [Rule.REQUIRED.value, *(tier.name for tier in tiers_of(instance))]
         pairs = zip(names, mine, other, strict=True)
         differs = next(((name, b < a) for name, a, b in pairs if a != b), ("", False))
@@ -261,9 +258,8 @@ class _Judge:
         elif better.tier != differs[0]:
             yield claim("counterExample.tier", better.tier, differs[0])
         left = spared(certificate.plan, better.plan) if certificate.history is not None else ()
-        if better.spared != left:
-            said, true = (", ".join(pods) or "nobody" for pods in (better.spared, left))
-            yield claim("counterExample.spared", said, true)
+        said, true = (", ".join(pods) or "nobody" for pods in (better.spared, left))
+        yield from compared("counterExample.spared", said, true)
         if better.optimal is not (better.plan.solver.status == "OPTIMAL"):
             status = better.plan.solver.status
             yield claim("counterExample.optimal", str(better.optimal).lower(), status)
@@ -316,9 +312,7 @@ class _Numbers:
             else "FEASIBLE",
         }
         for name, fact in facts.items():
-            said = getattr(row, name)
-            if said != fact:
-                yield claim(f"{subject} {name}", _word(said), _word(fact))
+            yield from compared(f"{subject} {name}", _word(getattr(row, name)), _word(fact))
         if (row.bound is None) is not (row.proved_by == "none"):
             yield claim(f"{subject} provedBy", row.proved_by, f"the bound {_word(row.bound)}")
         if (row.witness is None) is (row.proved_by == "arithmetic"):

@@ -32,15 +32,21 @@ def claim(subject: str, stated: object, measured: object) -> Standing:
     )
 
 
+def compared(subject: str, stated: object, measured: object) -> Iterator[Standing]:
+    """Say so if a plan states something else than what is so."""
+    if stated != measured:
+        yield claim(subject, stated, measured)
+
+
 def _word(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _identity(plan: Plan) -> Iterator[Standing]:
     bare = plan.model_copy(update={"metadata": plan.metadata.model_copy(update={"plan_id": ""})})
-    digest = canonical_digest(bare)
-    if plan.metadata.plan_id != digest:
-        yield claim("metadata.planId", plan.metadata.plan_id or "nothing", digest)
+    yield from compared(
+        "metadata.planId", plan.metadata.plan_id or "nothing", canonical_digest(bare)
+    )
 
 
 def _summary(plan: Plan) -> Iterator[Standing]:
@@ -60,10 +66,8 @@ def _summary(plan: Plan) -> Iterator[Standing]:
         "changes": bool(placed or evicted or moved),
     }
     for name, fact in facts.items():
-        stated = getattr(plan.summary, name)
-        if stated != fact:
-            alias = type(plan.summary).model_fields[name].alias or name
-            yield claim(f"summary.{alias}", stated, fact)
+        alias = type(plan.summary).model_fields[name].alias or name
+        yield from compared(f"summary.{alias}", getattr(plan.summary, name), fact)
 
 
 def _timing(plan: Plan) -> Iterator[Standing]:
@@ -77,9 +81,8 @@ def _timing(plan: Plan) -> Iterator[Standing]:
     for subject, said, fact in facts:
         told, found = dump_data(said), {} if fact is None else dump_data(fact)
         for name in sorted(told.keys() | found.keys()):
-            if told.get(name) != found.get(name):
-                one, other = told.get(name, "nothing"), found.get(name, "nothing")
-                yield claim(f"{subject} {name}", one, other)
+            one, other = told.get(name, "nothing"), found.get(name, "nothing")
+            yield from compared(f"{subject} {name}", one, other)
 
 
 def _solver(plan: Plan) -> Iterator[Standing]:
@@ -100,7 +103,7 @@ def needed_jobs(plan: Plan) -> list[str]:
 
 
 def _missing(plan: Plan) -> Iterator[Standing]:
-    embedded = {f"{job.namespace}/{job.name}" for job in plan.jobs}
+    embedded = {job.full_name for job in plan.jobs}
     for name in needed_jobs(plan):
         if name not in embedded:
             yield claim(f"jobs {name}", "not embedded", "a job acted on or unplaced")

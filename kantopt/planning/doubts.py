@@ -58,7 +58,7 @@ def doubts(
     yield from _quotas_of_no_node(snapshot)
     running = [job for job in named if _runs(job)]
     if running:
-        names = [f"{job.namespace}/{job.name}" for job in running]
+        names = [job.full_name for job in running]
         yield (
             f"assignments of {_listed(names)} stand in a JobList, which is for pending jobs: "
             "their pods count as running"
@@ -144,7 +144,7 @@ def _labels_of_no_node(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterat
         (pair, job)
         for job in jobs
         for podset in job.pod_sets
-        if snapshot.nodes and sum(place.count for place in podset.assignments) < podset.count
+        if snapshot.nodes and podset.waiting
         for pair in _labels(podset)
     )
     missing = ((pair, job) for pair, job in waiting if pair[1] not in values.get(pair[0], ()))
@@ -212,7 +212,7 @@ def _without_pods(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterator[st
     podsets = [(job.namespace, podset) for job in jobs for podset in job.pod_sets]
     selections = Selections([PodLabels(s, *podset) for s, podset in enumerate(podsets)])
     idle = [
-        f"{budget.namespace}/{budget.name}"
+        budget.full_name
         for budget in snapshot.pod_disruption_budgets
         if not selections.select(budget.selector, (budget.namespace,))
     ]
@@ -243,7 +243,7 @@ def _all_amounts(
         yield f"queue {queue.name}", [(row.name, row.nominal_quota) for row in queue.resources]
     for job in jobs:
         amounts = [pair for podset in job.pod_sets for pair in _amounts(podset)]
-        yield f"{job.namespace}/{job.name}", dict.fromkeys(amounts)
+        yield job.full_name, dict.fromkeys(amounts)
 
 
 def _amounts(podset: PodSet) -> Iterator[tuple[str, str | int]]:
@@ -262,7 +262,7 @@ def _runs(job: Job) -> bool:
 def _by(pairs: Iterable[tuple[_What, Job]]) -> dict[_What, list[str]]:
     found: dict[_What, list[str]] = {}
     for what, job in pairs:
-        name = f"{job.namespace}/{job.name}"
+        name = job.full_name
         who = found.setdefault(what, [])
         if not who or who[-1] != name:
             who.append(name)

@@ -33,5 +33,5 @@ def failing_jobs(question: Question, instance: Instance, final: Placement) -> It
 
 def _is_job(document: Job) -> bool:
     """Whether pods of a job belong to a Job of Kubernetes."""
-    places = (place for podset in document.pod_sets for place in podset.assignments)
-    return any(pod.owner_kind == "Job" for place in places for pod in place.pods)
+    pods = (pod for podset in document.pod_sets for pod in podset.placed_refs)
+    return any(pod.owner_kind == "Job" for pod in pods)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kantopt.planning.claims import claim, listed
+from kantopt.planning.claims import claim, compared, listed
 from kantopt.planning.goals import goal_rows
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
@@ -65,10 +65,8 @@ def _tiers(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standin
     for i, row in enumerate(plan.objectives):
         was, value, bound = before[i], values[i], least[i]
         subject = f"objective {row.name}"
-        if row.before != was:
-            yield claim(f"{subject} before", row.before, was)
-        if row.value != value:
-            yield claim(f"{subject} value", row.value, value)
+        yield from compared(f"{subject} before", row.before, was)
+        yield from compared(f"{subject} value", row.value, value)
         if row.proved_by != "arithmetic" or row.bound is None:
             continue
         if row.bound > bound:
@@ -88,8 +86,8 @@ def _goals(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standin
             )
             continue
         for field in type(true).model_fields:
-            if getattr(said, field) != getattr(true, field):
-                yield claim(f"goal {name} {field}", getattr(said, field), getattr(true, field))
+            one, other = getattr(said, field), getattr(true, field)
+            yield from compared(f"goal {name} {field}", one, other)
 
 
 def _unplaced(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standing]:
@@ -105,8 +103,8 @@ def _unplaced(instance: Instance, plan: Plan, final: Placement) -> Iterator[Stan
         for item in plan.unplaced
     }
     for name in sorted(facts.keys() | stated.keys()):
-        if stated.get(name) != facts.get(name):
-            yield claim(f"unplaced {name}", stated.get(name, "nothing"), facts.get(name, "nothing"))
+        one, other = stated.get(name, "nothing"), facts.get(name, "nothing")
+        yield from compared(f"unplaced {name}", one, other)
 
 
 def _victims(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standing]:
@@ -123,14 +121,12 @@ def _victims(instance: Instance, plan: Plan, final: Placement) -> Iterator[Stand
             stated = ", ".join(item.budgets) or "none"
             yield claim(f"{item.id} budgets", stated, ", ".join(sorted(budgets)) or "none")
         if isinstance(item, Move):
-            if item.mode != job.move_mode:
-                yield claim(f"{item.id} mode", item.mode, job.move_mode)
+            yield from compared(f"{item.id} mode", item.mode, job.move_mode)
             memory = item.count * copied_bytes(instance, podset) if job.move_mode == "live" else 0
-            if plan.timing is not None and item.memory_bytes != memory:
-                yield claim(f"{item.id} memoryBytes", item.memory_bytes, memory)
+            if plan.timing is not None:
+                yield from compared(f"{item.id} memoryBytes", item.memory_bytes, memory)
             continue
-        if item.priority != job.priority:
-            yield claim(f"{item.id} priority", item.priority, job.priority)
+        yield from compared(f"{item.id} priority", item.priority, job.priority)
         spot = Spot(instance.node_index[item.node], item.devices)
         other = preemptors.of(podset.index, spot)
         if item.for_job != (None if other is None else other.name):
@@ -144,8 +140,7 @@ def _cascade(instance: Instance, plan: Plan) -> Iterator[Standing]:
     if plan.cascade is None:
         return
     depth = sum(1 for each in plan.cascade.rounds if each.evicted)
-    if plan.cascade.depth != depth:
-        yield claim("cascade depth", plan.cascade.depth, depth)
+    yield from compared("cascade depth", plan.cascade.depth, depth)
     ends = [not each.evicted for each in plan.cascade.rounds]
     if any(ends[:-1]):
         yield claim("cascade rounds", len(ends), f"{ends.index(True) + 1}, the last to push nobody")

@@ -85,7 +85,7 @@ def guard(question: Question, plan: Plan, label: str) -> Guarded:
         If the plan's model cannot be used on this cluster.
     """
     question = replace(question, pending=tuple(_pending(question, plan)))
-    known = {f"{job.namespace}/{job.name}" for job in question.jobs}
+    known = {job.full_name for job in question.jobs}
     model = resolve_model(plan.model, label)
     required = tuple(name for name in model.required if name in known)
     update = {"required": required, "last_plan": ()}  # what was before the plan is long gone

@@ -36,8 +36,7 @@ def snapshot_ref(question: Question) -> SnapshotRef:
 
 def running_pods(snapshot: ClusterSnapshot) -> int:
     """Count the pods that have a node."""
-    places = (podset.assignments for job in snapshot.jobs for podset in job.pod_sets)
-    return sum(place.count for each in places for place in each)
+    return sum(job.running for job in snapshot.jobs)
 
 
 def touched_nodes(steps: Iterable[PlanAction]) -> frozenset[str]:
@@ -67,7 +66,7 @@ def budget_refs(
 ) -> tuple[BudgetRef, ...]:
     """Say uid and resource version of the budgets that steps use up; in the snapshot's order."""
     used = {name for step in steps for name in step.budgets}
-    named = ((f"{item.namespace}/{item.name}", item) for item in snapshot.pod_disruption_budgets)
+    named = ((item.full_name, item) for item in snapshot.pod_disruption_budgets)
     return tuple(
         BudgetRef(name=name, uid=item.uid, resource_version=item.resource_version)
         for name, item in named

@@ -65,7 +65,7 @@ def _found(
     problems: list[Problem] = []
     unknown: list[str] = []
     for job in later.snapshot.jobs:
-        name = f"{job.namespace}/{job.name}"
+        name = job.full_name
         known = instance.job_index.get(name)
         for podset in job.pod_sets:
             role = None if known is None else _role(instance, known, podset.name)
@@ -99,8 +99,7 @@ def _roles_by_pod(jobs: tuple[Job, ...]) -> dict[tuple[str, str], _Set]:
         (job.namespace, pod.name): (j, i)
         for j, job in enumerate(jobs)
         for i, podset in enumerate(job.pod_sets)
-        for pods in (podset.pods, *(place.pods for place in podset.assignments))
-        for pod in pods
+        for pod in podset.refs
     }
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from kantopt.planning.question import Question
 from kantopt.problem.chosen import asked_for, is_named
 from kantopt.problem.instance import Instance
-from kantopt.problem.not_modelled import waiting
 from kantopt.problem.priority_classes import PriorityClasses
 from kantopt.schema.left import HeldBack, LeftAside
 from kantopt.schema.model import Model
@@ -36,6 +35,6 @@ def _others(question: Question, instance: Instance) -> Iterator[tuple[int, int]]
     yield from question.aside
     patterns, classes = instance.model.pending, PriorityClasses(question.snapshot)
     for job in () if patterns is None else question.jobs:
-        count = sum(map(waiting, job.pod_sets))
+        count = job.waiting
         if count and not asked_for(job, patterns):
             yield classes.priority(job), count

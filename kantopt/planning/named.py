@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from kantopt.planning.claims import claim, needed_jobs
 from kantopt.planning.question import Question
 from kantopt.problem.chosen import considered
-from kantopt.problem.not_modelled import waiting
 from kantopt.schema.actions import actions_of
 from kantopt.schema.dump import dump_data
-from kantopt.schema.plan import Binding, Eviction, Move, Plan, Standing
+from kantopt.schema.plan import Binding, BudgetRef, Eviction, Move, NodeRef, Plan, Standing
 
 _Place = tuple[str, str, str, tuple[int, ...]]
 """Job, pod set, node and devices; no node for pending pods."""
@@ -19,7 +18,13 @@ _Place = tuple[str, str, str, tuple[int, ...]]
 
 def false_names(question: Question, plan: Plan) -> list[Standing]:
     """Find pods, nodes and budgets that a plan names and that are not there, or are others."""
-    return [*_pods(question, plan), *_nodes(question, plan), *_budgets(question, plan)]
+    nodes = {node.name: node.uid for node in question.snapshot.nodes}
+    budgets = {item.full_name: item.uid for item in question.snapshot.pod_disruption_budgets}
+    return [
+        *_pods(question, plan),
+        *_meant("node", plan.nodes, nodes),
+        *_meant("budget", plan.budgets, budgets),
+    ]
 
 
 def false_jobs(question: Question, plan: Plan, *, same: bool) -> list[Standing]:
@@ -28,8 +33,8 @@ def false_jobs(question: Question, plan: Plan, *, same: bool) -> list[Standing]:
     ``same`` tells that the snapshot is the one that the plan was made for: then a running job that
     it does not know was never there.
     """
-    given = {f"{job.namespace}/{job.name}": job for job in question.jobs}
-    embedded = {f"{job.namespace}/{job.name}": job for job in plan.jobs}
+    given = {job.full_name: job for job in question.jobs}
+    embedded = {job.full_name: job for job in plan.jobs}
     findings = []
     for name, job in embedded.items():
         if name not in given:
@@ -43,7 +48,7 @@ def false_jobs(question: Question, plan: Plan, *, same: bool) -> list[Standing]:
     told = frozenset(needed_jobs(plan))
     for name, job in given.items():
         asked = considered((job,), plan.model.pending, plan.model.assume)
-        pending = any(waiting(podset) for kept in asked for podset in kept.pod_sets)
+        pending = any(podset.waiting for kept in asked for podset in kept.pod_sets)
         if pending and name not in embedded and name not in told:
             findings.append(claim(f"jobs {name}", "not embedded", "a pending job"))
     return findings
@@ -53,7 +58,7 @@ def _pods(question: Question, plan: Plan) -> Iterator[Standing]:
     """Pods named by actions are there: whoever follows the plan acts on these names."""
     known: dict[_Place, Counter[tuple[str, str]]] = {}
     for job in question.jobs:
-        name = f"{job.namespace}/{job.name}"
+        name = job.full_name
         for podset in job.pod_sets:
             key: _Place = (name, podset.name, "", ())
             known.setdefault(key, Counter()).update((pod.name, pod.uid) for pod in podset.pods)
@@ -85,24 +90,13 @@ def _pods(question: Question, plan: Plan) -> Iterator[Standing]:
                 yield claim(f"{item.id} pod", f"{pod.name}{uid}", f"{at} of {item.job}")
 
 
-def _nodes(question: Question, plan: Plan) -> Iterator[Standing]:
-    """Nodes that a plan names are the ones that it means."""
-    uids = {node.name: node.uid for node in question.snapshot.nodes}
-    for node in plan.nodes:
-        there = uids.get(node.name)
+def _meant(
+    kind: str, named: Sequence[NodeRef | BudgetRef], uids: Mapping[str, str]
+) -> Iterator[Standing]:
+    """Nodes, or budgets, that a plan names are the ones that it means."""
+    for each in named:
+        subject, there = f"{kind}s {each.name}", uids.get(each.name)
         if there is None:
-            yield claim(f"nodes {node.name}", "a node", "no such node")
-        elif node.uid != there:
-            yield claim(f"nodes {node.name}", f"uid {node.uid}", f"uid {there or 'unknown'}")
-
-
-def _budgets(question: Question, plan: Plan) -> Iterator[Standing]:
-    """Budgets that a plan names are the ones that it means."""
-    budgets = question.snapshot.pod_disruption_budgets
-    uids = {f"{budget.namespace}/{budget.name}": budget.uid for budget in budgets}
-    for budget in plan.budgets:
-        there = uids.get(budget.name)
-        if there is None:
-            yield claim(f"budgets {budget.name}", "a budget", "no such budget")
-        elif budget.uid != there:
-            yield claim(f"budgets {budget.name}", f"uid {budget.uid}", f"uid {there or 'unknown'}")
+            yield claim(subject, f"a {kind}", f"no such {kind}")
+        elif each.uid != there:
+            yield claim(subject, f"uid {each.uid}", f"uid {there or 'unknown'}")

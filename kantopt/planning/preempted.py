@@ -22,7 +22,7 @@ def by_budget(first: Question, history: History, model: Model) -> tuple[tuple[Bu
         for role in job.roles:
             if role.running is None:
                 continue
-            pods = [pod for place in podsets[role.name].assignments for pod in place.pods]
+            pods = podsets[role.name].placed_refs
             count = sum((pod.uid or f"{job.namespace}/{pod.name}") in victims for pod in pods)
             for b in instance.podsets[role.running].budgets:
                 taken[b] += count
@@ -54,7 +54,7 @@ def raised(
     changed = []
     for budget in budgets:
         was = known.get((budget.namespace, budget.name), budget)
-        allowed = most.get(f"{budget.namespace}/{budget.name}")
+        allowed = most.get(budget.full_name)
         if allowed is not None:
             limits = {"disruptions_allowed": allowed, "min_available": None}
             was = was.model_copy(update={**limits, "max_unavailable": None})

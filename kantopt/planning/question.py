@@ -91,7 +91,7 @@ class Question:
 
     def documents(self, instance: Instance) -> tuple[Job, ...]:
         """Documents of the instance's jobs, in its order."""
-        by_name = {f"{job.namespace}/{job.name}": job for job in self.jobs}
+        by_name = {job.full_name: job for job in self.jobs}
         return tuple(by_name[job.name] for job in instance.jobs)
 
     def instance(self, model: Model) -> Instance:

@@ -151,11 +151,10 @@ def refreshed(plan: Plan, question: Question) -> Plan:
     if canonical_digest(question.snapshot) == plan.metadata.snapshot.digest:
         return plan
     pods = {
-        (f"{job.namespace}/{job.name}", pod.name, pod.uid): pod
+        (job.full_name, pod.name, pod.uid): pod
         for job in question.jobs
         for podset in job.pod_sets
-        for group in (podset.pods, *(item.pods for item in podset.assignments))
-        for pod in group
+        for pod in podset.refs
     }
     jobs = {(job.namespace, job.name): job for job in question.jobs}
 

@@ -75,4 +75,4 @@ def _pods(job: Job) -> list[tuple[str, str, str]]:
 
 
 def _running(jobs: tuple[Job, ...]) -> int:
-    return sum(len(_pods(job)) for job in jobs)
+    return sum(job.running for job in jobs)

@@ -53,7 +53,7 @@ class StillThere:
             for pod in move.pods:
                 self._ends[move.job.partition("/")[0], pod.name] = move.to_node
         for job in question.jobs:
-            name = f"{job.namespace}/{job.name}"
+            name = job.full_name
             for podset in job.pod_sets:
                 for pod in podset.pods:
                     seen = _Seen(pod, name, podset.name, None, ())
@@ -72,8 +72,7 @@ class StillThere:
             (job.namespace, pod.name)
             for job in plan.jobs
             for podset in job.pod_sets
-            for group in (podset.pods, *(place.pods for place in podset.assignments))
-            for pod in group
+            for pod in podset.refs
         }
         new = Counter(
             (seen.job, seen.pod_set, seen.node)

@@ -26,8 +26,8 @@ def required_jobs(question: Question, names: Iterable[str], model: Model) -> tup
     """
     found = tuple(_named(question, name, "--require", "a job")[0] for name in names)
     for job in question.jobs:
-        name = f"{job.namespace}/{job.name}"
-        if name in found and _waits(job) and not asked_for(job, model.pending):
+        name = job.full_name
+        if name in found and job.waiting and not asked_for(job, model.pending):
             raise UsageError(
                 f"--require: found {name}, expected a job that is asked about: "
                 f"{', '.join(model.pending or ()) or 'no pending job is'}"
@@ -47,11 +47,11 @@ def model_pending(question: Question, model: Model, patterns: Sequence[str]) -> 
     """
     if question.imported or not patterns:
         return model
-    waiting = [job for job in question.jobs if _waits(job) and asked_for(job, model.pending)]
+    waiting = [job for job in question.jobs if job.waiting and asked_for(job, model.pending)]
     for pattern in patterns:
         if not any(asked_for(job, [pattern]) for job in waiting):
             raise UsageError(f"--pending {pattern}: no pending job matches")
-    names = [f"{job.namespace}/{job.name}" for job in waiting if asked_for(job, patterns)]
+    names = [job.full_name for job in waiting if asked_for(job, patterns)]
     return model.model_copy(update={"pending": tuple(names)})
 
 
@@ -75,15 +75,15 @@ def _named(
     question: Question, name: str, option: str, expected: str, *, pending: bool = False
 ) -> tuple[str, bool]:
     """Find a job by any of its names, and whether it waits."""
-    jobs = {f"{job.namespace}/{job.name}": job for job in question.jobs}
-    known = [full for full, job in jobs.items() if not pending or _waits(job)]
+    jobs = {job.full_name: job for job in question.jobs}
+    known = [full for full, job in jobs.items() if not pending or job.waiting]
     found = jobs_called(question, name)
     if len(found) > 1:
         several = one_of(found)
         raise UsageError(f"{option}: found {name}, expected NAMESPACE/NAME, {several}")
     if not found:
         raise no_such_job(question, f"{option}: found {name}, expected {expected}", name, known)
-    return found[0], _waits(jobs[found[0]])
+    return found[0], bool(jobs[found[0]].waiting)
 
 
 def jobs_called(question: Question, name: str) -> list[str]:
@@ -92,7 +92,7 @@ def jobs_called(question: Question, name: str) -> list[str]:
     That is the job's own, then that of an owner of its pods (Job, StatefulSet, Deployment), then
     that of a pod; each with its namespace or without.
     """
-    jobs = {f"{job.namespace}/{job.name}": job for job in question.jobs}
+    jobs = {job.full_name: job for job in question.jobs}
     if name in jobs:
         return [name]
 
@@ -107,7 +107,7 @@ def jobs_called(question: Question, name: str) -> list[str]:
 def _pods(job: Job) -> Iterator[str]:
     """Names of a job's pods, as far as they are known."""
     for podset in job.pod_sets:
-        for pod in (*podset.pods, *(pod for place in podset.assignments for pod in place.pods)):
+        for pod in podset.refs:
             yield f"{job.namespace}/{pod.name}"
 
 
@@ -136,7 +136,7 @@ def no_such_job(
         close = get_close_matches(name, [*known, *(full.split("/", 1)[1] for full in known)], n=1)
         if close:
             return UsageError(f"{message} (did you mean {close[0]}?)")
-    waiting = [f"{job.namespace}/{job.name}" for job in question.jobs if _waits(job)]
+    waiting = [job.full_name for job in question.jobs if job.waiting]
     more = f" and {len(waiting) - _FEW} more" if len(waiting) > _FEW else ""
     listed = f"; pending: {', '.join(waiting[:_FEW])}{more}" if waiting else "; none is pending"
     return UsageError(f"{message}{listed}{_held_back(question)}")
@@ -189,8 +189,3 @@ def runs_already(instance: Instance) -> tuple[str, ...]:
         and pending_podsets(instance, job.index)
         and runs_enough(instance, job)
     )
-
-
-def _waits(job: Job) -> bool:
-    running = sum(place.count for podset in job.pod_sets for place in podset.assignments)
-    return sum(podset.count for podset in job.pod_sets) > running

@@ -246,9 +246,9 @@ def _fit(goal: _Goal, wishes: Wishes) -> Objective:
     patterns = [pattern.strip() for pattern in (goal.rest or "").split(",")]
     for pattern in patterns:
         named = [job for job in goal.jobs if pattern and asked_for(job, [pattern])]
-        if not any(_waits(job) for job in named):
+        if not any(job.waiting for job in named):
             found = f"{quote(pattern)}, which runs already" if named else quote(pattern)
-            waiting = [f"{job.namespace}/{job.name}" for job in goal.jobs if _waits(job)]
+            waiting = [job.full_name for job in goal.jobs if job.waiting]
             expected = "the name of a pending job, or a pattern"
             raise goal.unknown(found, expected, did_you_mean(pattern, waiting))
     wishes.fit = tuple(dict.fromkeys((*wishes.fit, *patterns)))
@@ -281,11 +281,6 @@ def _drain(goal: _Goal, wishes: Wishes) -> Objective:
     if not goal.rest:
         raise goal.fail("no node", "drain=NODE[,NODE...]")
     return _objective(Metric.UNDRAINED, target=0)
-
-
-def _waits(job: Job) -> bool:
-    placed = sum(place.count for podset in job.pod_sets for place in podset.assignments)
-    return sum(podset.count for podset in job.pod_sets) > placed
 
 
 _READERS: dict[str, Callable[[_Goal, Wishes], Objective]] = {

@@ -245,7 +245,7 @@ def build_budgets(
             else:
                 away = _share(document.max_unavailable or 0, wanted)
                 allowed = away - (wanted - healthy)
-        name = f"{document.namespace}/{document.name}"
+        name = document.full_name
         budgets.append(Budget(index, name, max(0, allowed), kept))
     return tuple(budgets)
 

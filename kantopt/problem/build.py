@@ -69,7 +69,7 @@ def build_instance(
     """
     known = (*snapshot.jobs, *pending)
     documents = considered(known, model.pending, model.assume)
-    names = [f"{job.namespace}/{job.name}" for job in documents]
+    names = [job.full_name for job in documents]
     problems = [
         Problem(source, "jobs", f"{name} {times} times", "each job once")
         for name, times in sorted(Counter(names).items())
@@ -102,7 +102,7 @@ def build_instance(
         for name in sorted(drained.difference(there))
     ]
     problems += _unknown(snapshot, model, nodes, topology, offered, source)
-    every = [f"{job.namespace}/{job.name}" for job in known]
+    every = [job.full_name for job in known]
     required = _required(model.required, every, names, _not_planned(known, model), problems, source)
     problems += overflows(nodes, podsets, resources, model, source)
     wanted, unknown = wanted_places(model.last_plan, nodes, jobs, podsets, source)
@@ -266,7 +266,7 @@ def _not_planned(jobs: Iterable[docs.Job], model: Model) -> dict[str, str]:
     found = {}
     for job in jobs:
         if words := why_not_placed(job, model.assume):
-            found.update(dict.fromkeys((f"{job.namespace}/{job.name}", job.name), words))
+            found.update(dict.fromkeys((job.full_name, job.name), words))
     return found
 
 

@@ -85,14 +85,14 @@ class JobsBuilder:
         roles = tuple(
             self._role(j, role, document, podset) for role, podset in enumerate(document.pod_sets)
         )
-        running = sum(place.count for podset in document.pod_sets for place in podset.assignments)
+        running = document.running
         bounds = [n for n in (self._moves_per_job, document.max_moves) if n is not None]
         most = min(bounds, default=None)
         at_once = document.max_moves_at_once
         self.jobs.append(
             Job(
                 index=j,
-                name=f"{document.namespace}/{document.name}",
+                name=document.full_name,
                 priority=self._classes.priority(document),
                 may_preempt=policy != "Never",
                 queue=self._queue_index.get(document.queue_name),
@@ -167,7 +167,7 @@ class JobsBuilder:
                 for need in podset.devices
             )
         )
-        barred = not job.daemon and not belongs(self._zone, f"{job.namespace}/{job.name}")
+        barred = not job.daemon and not belongs(self._zone, job.full_name)
         places = self._places_of(podset, self._zone_nodes if barred else frozenset())
         on = frozenset(spot.node for spot in current)
         places_of_all = places.allowed if on <= places.allowed else places.allowed | on

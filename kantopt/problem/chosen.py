@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from kantopt.problem.not_modelled import not_placed, waiting
+from kantopt.problem.not_modelled import not_placed
 from kantopt.schema.features import Feature
 from kantopt.schema.jobs import Job, PodSet
 
 
 def asked_for(job: Job, patterns: Sequence[str] | None) -> bool:
     """Whether pending pods of a job are to be placed; without patterns those of every job are."""
-    return patterns is None or is_named(f"{job.namespace}/{job.name}", patterns)
+    return patterns is None or is_named(job.full_name, patterns)
 
 
 def is_named(job: str, patterns: Iterable[str]) -> bool:
@@ -32,7 +32,7 @@ def considered(
     found = []
     for job in jobs:
         outside = not_placed(job, assumed) if asked_for(job, patterns) else job.pod_sets
-        if not any(map(waiting, outside)):
+        if not any(podset.waiting for podset in outside):
             found.append(job)
         elif kept := _without(job, outside):
             found.append(kept)
@@ -44,10 +44,10 @@ def left_aside(
 ) -> tuple[tuple[str, PodSet], ...]:
     """Return the pending pods that a question is not about: namespaces, pod sets of only them."""
     return tuple(
-        (job.namespace, podset.model_copy(update={"count": waiting(podset), "assignments": ()}))
+        (job.namespace, podset.model_copy(update={"count": podset.waiting, "assignments": ()}))
         for job in jobs
         for podset in (not_placed(job, assumed) if asked_for(job, patterns) else job.pod_sets)
-        if waiting(podset)
+        if podset.waiting
     )
 
 
@@ -73,7 +73,7 @@ def _without(job: Job, outside: Collection[PodSet]) -> Job | None:
     for podset in job.pod_sets:
         count = podset.count
         if podset.name in names:
-            count -= waiting(podset)
+            count -= podset.waiting
             least = podset.min_count
             if least is None:
                 least = 0 if job.min_count is not None else podset.count

@@ -26,7 +26,7 @@ def is_left_alone(podset: PodSet, assumed: Collection[Feature]) -> bool:
 
 def not_placed(job: Job, assumed: Collection[Feature]) -> tuple[PodSet, ...]:
     """Return the pod sets whose pending pods nobody places: of a gang all, if of any."""
-    found = tuple(p for p in job.pod_sets if is_left_alone(p, assumed) and waiting(p))
+    found = tuple(p for p in job.pod_sets if is_left_alone(p, assumed) and p.waiting)
     return job.pod_sets if found and _is_gang(job) else found
 
 
@@ -60,21 +60,16 @@ def count_left(jobs: Iterable[Job], assumed: Collection[Feature]) -> tuple[Left,
             alone = is_left_alone(podset, assumed)
             own = frozenset(f for f in podset.not_modelled if not alone or f not in assumed)
             if podset.name in names:
-                pending[own or reasons, False] += waiting(podset)
+                pending[own or reasons, False] += podset.waiting
             elif own:
-                pending[own, not alone] += waiting(podset)
+                pending[own, not alone] += podset.waiting
             free = _or(podset.preemptible, job.preemptible) or _or(podset.movable, job.movable)
             if own and free and not job.daemon:
-                running[own, not alone] += podset.count - waiting(podset)
+                running[own, not alone] += podset.running
     return tuple(
         Left(tuple(f for f in FEATURES if f in key[0]), key[1], pending[key], running[key])
         for key in sorted(pending | running, key=lambda key: (key[1], sorted(key[0])))
     )
-
-
-def waiting(podset: PodSet) -> int:
-    """Pods of a pod set that run nowhere."""
-    return podset.count - sum(place.count for place in podset.assignments)
 
 
 def _is_gang(job: Job) -> bool:

@@ -57,7 +57,7 @@ class NodeUses:
         alone: set[str] = set()
         asked: set[str] = set()
         for job, podset in _users(jobs):
-            running = sum(place.count for place in podset.assignments)
+            running = podset.running
             movable = job.movable if podset.movable is None else podset.movable
             for use in _uses(podset):
                 users[use.thing] = users.get(use.thing, 0) + podset.count

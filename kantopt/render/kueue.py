@@ -114,7 +114,7 @@ def workload_of(job: Job | None) -> tuple[str | None, str]:
     group = labels.get(f"{_GROUP}/pod-group-name")
     if group:
         return group, ""
-    named = any(item.pods or any(place.pods for place in item.assignments) for item in job.pod_sets)
+    named = any(item.refs for item in job.pod_sets)
     if not _managed(job):
         return None, _UNMANAGED
     if named and f"{_GROUP}/podset" not in labels:

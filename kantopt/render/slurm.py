@@ -56,12 +56,12 @@ class _Acts:
             if len(set(nodes)) < self.pods():
                 return "two of its tasks share a node"
             return ""
-        if self.pods() < _running(job):
-            return f"it leaves as a whole, {_tasks(_running(job))}"
+        if self.pods() < job.running:
+            return f"it leaves as a whole, {_tasks(job.running)}"
         moves = [action for action in self.actions if isinstance(action, Move)]
         if any(move.mode == "live" for move in moves):
             return "Slurm moves nobody live"
-        if moves and self.pods() > _running(job):
+        if moves and self.pods() > job.running:
             return "it would move more than once"
         return ""
 
@@ -160,10 +160,6 @@ def _steps(acts: Mapping[str, _Acts], why: Mapping[str, str]) -> Iterator[Step]:
             heir = action.for_job if isinstance(action, Eviction) else None
             done = () if why[name] else ({"job": name},)
             yield Step(wave, kind_of(action), name, action.count, done, why[name], heir)
-
-
-def _running(job: Job) -> int:
-    return sum(place.count for item in job.pod_sets for place in item.assignments)
 
 
 def _hosts(names: Sequence[str]) -> str:

@@ -40,7 +40,7 @@ class Actions:
     """The actions of a plan by wave, with the jobs that they are of."""
 
     def __init__(self, plan: Plan) -> None:
-        self.jobs: dict[str, Job] = {f"{job.namespace}/{job.name}": job for job in plan.jobs}
+        self.jobs: dict[str, Job] = {job.full_name: job for job in plan.jobs}
         self.after = {wave.id: wave.after for wave in plan.waves}
         self._hostnames = {node.name: node.hostname for node in plan.nodes}
         self._plan = plan

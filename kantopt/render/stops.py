@@ -32,8 +32,7 @@ def stopped(
         Made for a wave: it stops the job.
     """
     pods = sum(item.count for _, item in victims)
-    sets = () if job is None else job.pod_sets
-    running = sum(place.count for item in sets for place in item.assignments)
+    running = 0 if job is None else job.running
     if not why_not and pods < running:
         why_not = f"{what} can only be stopped as a whole, {running} pods"
     if why_not:

@@ -26,7 +26,7 @@ class Losses:
 
 def losses_of(plan: Plan) -> Losses:
     """Count what is lost by a plan, from what it says of its jobs; a pod once, however it goes."""
-    jobs = {f"{job.namespace}/{job.name}": job for job in plan.jobs}
+    jobs = {job.full_name: job for job in plan.jobs}
     found = Losses()
     taken: list[Eviction | Move] = [*plan.evictions, *filter(_restarts, plan.moves)]
     for item in taken:

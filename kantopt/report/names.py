@@ -73,7 +73,7 @@ def priority_words(plan: Plan) -> dict[str, tuple[int, str]]:
     """
     said = {item.job: item.priority for item in plan.evictions}
     said |= {left.job: left.priority for left in plan.unplaced}
-    jobs = {f"{job.namespace}/{job.name}": job for job in plan.jobs}
+    jobs = {job.full_name: job for job in plan.jobs}
     classes = {jobs[name].priority_class_name: said[name] for name in said if name in jobs}
     acting = (*(item.job for item in plan.assignments), *(item.job for item in plan.moves))
     found = {}

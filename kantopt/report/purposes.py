@@ -30,7 +30,7 @@ def purposes(plan: Plan) -> Mapping[str, str]:
         jobs = list(dict.fromkeys(arriving.after(move, set())))
         more = f" and {len(jobs) - _NAMED} more" if len(jobs) > _NAMED else ""
         found[move.id] = ", ".join(jobs[:_NAMED]) + more or gains or "-"
-    together = {f"{job.namespace}/{job.name}" for job in plan.jobs if job.disruption_mode == "all"}
+    together = {job.full_name for job in plan.jobs if job.disruption_mode == "all"}
     every: tuple[Eviction | Move, ...] = (*plan.evictions, *plan.moves)
     steps = [step for step in every if step.job in together]
     known = {step.job: found[step.id] for step in reversed(steps) if found[step.id] != "-"}

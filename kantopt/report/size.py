@@ -37,12 +37,10 @@ def size_of(nodes: int, jobs: Iterable[Job]) -> Size:
     jobs
         All jobs, those that run and those that wait.
     """
-    podsets = [job.pod_sets for job in jobs]
-    running = sum(
-        place.count for each in podsets for podset in each for place in podset.assignments
-    )
-    pods = sum(podset.count for each in podsets for podset in each)
-    return Size(nodes, len(podsets), running, pods - running)
+    listed = list(jobs)
+    running = sum(job.running for job in listed)
+    pods = sum(podset.count for job in listed for podset in job.pod_sets)
+    return Size(nodes, len(listed), running, pods - running)
 
 
 def size_blocks(size: Size | None, *, wide: bool) -> list[Paragraph]:

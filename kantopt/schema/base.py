@@ -130,3 +130,31 @@ class LabelSelector(Part):
     match_expressions: tuple[Expression, ...] = Field(
         default=(), description="requirements that must all hold"
     )
+
+
+class Toleration(Part):
+    """A taint that a pod tolerates, as in Kubernetes."""
+
+    key: str = Field(default="", description="taint key; empty with Exists tolerates every key")
+    operator: Literal["Exists", "Equal"] = Field(default="Equal", description="how to compare")
+    value: str = Field(default="", description="taint value, for Equal")
+    effect: Literal["", "NoSchedule", "PreferNoSchedule", "NoExecute"] = Field(
+        default="", description="effect tolerated; empty means all"
+    )
+    toleration_seconds: Annotated[int, Field(ge=-(2**63), le=2**63 - 1)] | None = Field(
+        default=None,
+        description="seconds after which a NoExecute taint evicts all the same: pods are not "
+        "placed on such a node",
+    )
+
+
+class HostPort(Part):
+    """A port of its node that each pod holds; nobody else there may use it at that address."""
+
+    host_port: Annotated[int, Field(ge=1, le=65535)] = Field(description="number of the port")
+    protocol: Literal["TCP", "UDP", "SCTP"] = Field(default="TCP", description="its protocol")
+    host_ip: str = Field(
+        default="",
+        alias="hostIP",
+        description="address of the node; empty or 0.0.0.0: all of its addresses",
+    )

@@ -75,7 +75,7 @@ def check_trace(doc: Trace, snapshot: ClusterSnapshot | None, file: str) -> list
         problems += _check_scale(job, file, f"jobs[{i}]")
     if snapshot is not None:
         names = {node.name: None for node in snapshot.nodes}
-        running = {f"{job.namespace}/{job.name}": None for job in snapshot.jobs}
+        running = {job.full_name: None for job in snapshot.jobs}
         running |= {job.name: None for job in snapshot.jobs}
         for path, name, known, what in (
             *((f"outages[{i}].node", o.node, names, "node") for i, o in enumerate(doc.outages)),
@@ -112,7 +112,7 @@ def check_snapshot(doc: ClusterSnapshot, file: str) -> list[Problem]:
             "budget",
             "name",
             "podDisruptionBudgets",
-            [f"{item.namespace}/{item.name}" for item in doc.pod_disruption_budgets],
+            [item.full_name for item in doc.pod_disruption_budgets],
         ),
     ):
         places = [f"{path}[{i}].{name}" for i in range(len(names))]

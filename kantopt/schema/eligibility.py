@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-from kantopt.schema.jobs import NodeSelectorTerm, Toleration
+from kantopt.schema.base import Toleration
+from kantopt.schema.jobs import NodeSelectorTerm
 from kantopt.schema.selection import expression_matches
 from kantopt.schema.snapshot import Taint
 

@@ -225,8 +225,8 @@ def _check_pod_set(pods: PodSet, known: _Known, file: str, path: str) -> Iterato
 
 
 def _check_assignments(pods: PodSet, known: _Known, file: str, path: str) -> Iterator[Problem]:
-    running = sum(item.count for item in pods.assignments)
-    pending = max(pods.count - running, 0)
+    running = pods.running
+    pending = max(pods.waiting, 0)
     if running > pods.count:
         expected = f"at most count, {pods.count}"
         yield Problem(file, f"{path}.assignments", f"{running} pods in all", expected)

@@ -9,6 +9,7 @@ from kantopt.schema.base import (
     Count,
     Duration,
     Expression,
+    HostPort,
     LabelSelector,
     Metadata,
     Name,
@@ -17,6 +18,7 @@ from kantopt.schema.base import (
     Quantity,
     Replicas,
     Timestamp,
+    Toleration,
 )
 from kantopt.schema.features import Feature
 from kantopt.schema.reservation import Reservation
@@ -26,22 +28,6 @@ Requests = Annotated[
     dict[str, Quantity],
     Field(description="amount of each resource, by Kubernetes resource name"),
 ]
-
-
-class Toleration(Part):
-    """A taint that a pod tolerates, as in Kubernetes."""
-
-    key: str = Field(default="", description="taint key; empty with Exists tolerates every key")
-    operator: Literal["Exists", "Equal"] = Field(default="Equal", description="how to compare")
-    value: str = Field(default="", description="taint value, for Equal")
-    effect: Literal["", "NoSchedule", "PreferNoSchedule", "NoExecute"] = Field(
-        default="", description="effect tolerated; empty means all"
-    )
-    toleration_seconds: Annotated[int, Field(ge=-(2**63), le=2**63 - 1)] | None = Field(
-        default=None,
-        description="seconds after which a NoExecute taint evicts all the same: pods are not "
-        "placed on such a node",
-    )
 
 
 class NodeSelectorTerm(Part):
@@ -78,18 +64,6 @@ class DeviceRequest(Part):
     device_class: str = Field(alias="class", min_length=1, description="class of the devices")
     count: PositiveCount = Field(default=1, description="distinct devices per pod")
     requests: Requests = Field(description="what the pod takes from each of those devices")
-
-
-class HostPort(Part):
-    """A port of its node that each pod holds; nobody else there may use it at that address."""
-
-    host_port: Annotated[int, Field(ge=1, le=65535)] = Field(description="number of the port")
-    protocol: Literal["TCP", "UDP", "SCTP"] = Field(default="TCP", description="its protocol")
-    host_ip: str = Field(
-        default="",
-        alias="hostIP",
-        description="address of the node; empty or 0.0.0.0: all of its addresses",
-    )
 
 
 class PodAntiAffinityTerm(Part):
@@ -294,6 +268,26 @@ class PodSet(Part):
     )
     pods: tuple[PodRef, ...] = Field(default=(), description="pending pods by name, if known")
 
+    @property
+    def running(self) -> int:
+        """Pods that have a node."""
+        return sum(place.count for place in self.assignments)
+
+    @property
+    def waiting(self) -> int:
+        """Pods that have none."""
+        return self.count - self.running
+
+    @property
+    def placed_refs(self) -> tuple[PodRef, ...]:
+        """Pods that have a node, as far as they are known by name."""
+        return tuple(pod for place in self.assignments for pod in place.pods)
+
+    @property
+    def refs(self) -> tuple[PodRef, ...]:
+        """All pods that are known by name, first those that wait."""
+        return (*self.pods, *self.placed_refs)
+
 
 class Job(Part):
     """A gang of pods that start together or not at all."""
@@ -361,6 +355,21 @@ class Job(Part):
         description="whose the room is for which its only pod stands; none: it stands for itself",
     )
     pod_sets: tuple[PodSet, ...] = Field(min_length=1, description="roles of the job")
+
+    @property
+    def full_name(self) -> str:
+        """Return NAMESPACE/NAME."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def running(self) -> int:
+        """Pods that have a node."""
+        return sum(podset.running for podset in self.pod_sets)
+
+    @property
+    def waiting(self) -> int:
+        """Pods that have none."""
+        return sum(podset.waiting for podset in self.pod_sets)
 
     def serves(self, podset: PodSet) -> bool:
         """Whether all pods of a role that run are of services: who of them ends loses no work.

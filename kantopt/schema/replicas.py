@@ -41,7 +41,7 @@ def spans_of(job: Job) -> list[Span]:
 
 def names_of(job: Job) -> list[str]:
     """Return NAMESPACE/NAME of the jobs that a job stands for."""
-    name = f"{job.namespace}/{job.name}"
+    name = job.full_name
     return [name] if job.replicas is None else [f"{name}-{i}" for i in range(len(spans_of(job)))]
 
 

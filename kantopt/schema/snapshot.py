@@ -175,6 +175,11 @@ class PodDisruptionBudget(Part):
     uid: str = Field(default="", description="uid of the budget object")
     resource_version: str = Field(default="", description="version of the budget object when read")
 
+    @property
+    def full_name(self) -> str:
+        """Return NAMESPACE/NAME."""
+        return f"{self.namespace}/{self.name}"
+
 
 class ClusterSnapshot(Part):
     """A cluster at one moment."""

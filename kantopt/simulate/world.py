@@ -118,7 +118,7 @@ def build_world(
     )
     numbers = {job.name: job.index for job in instance.jobs}
     indices = [
-        None if reason else numbers[_name(job)]
+        None if reason else numbers[job.full_name]
         for (job, _), reason in zip(coming, why, strict=True)
     ]
     tasks = [Task(None, 0, None, None, "", None, *_gpus(instance, j)) for j in range(len(first))]
@@ -129,7 +129,7 @@ def build_world(
         estimate = duration if job.estimate is None else _ms(job.estimate)
         records.append(
             JobRecord(
-                name=_name(job),
+                name=job.full_name,
                 user=job.user,
                 queue=job.queue_name,
                 priority=0 if j is None else instance.jobs[j].priority,
@@ -160,10 +160,6 @@ def build_world(
         outages=_outages(instance, trace),
         endings=tuple(endings),
     )
-
-
-def _name(job: docs.Job) -> str:
-    return f"{job.namespace}/{job.name}"
 
 
 def _ms(text: str) -> int:

@@ -16,14 +16,8 @@ from kantopt.formats.written.export import GIVEN_NAMES
 from kantopt.formats.written.gangs import labels_of
 from kantopt.formats.written.native import ANNOTATED, OWNERLESS
 from kantopt.planning.convert import convert
-from kantopt.schema.jobs import (
-    Job,
-    JobList,
-    PodRef,
-    PodSet,
-    Toleration,
-    TopologyRequest,
-)
+from kantopt.schema.base import Toleration
+from kantopt.schema.jobs import Job, JobList, PodRef, PodSet, TopologyRequest
 from kantopt.schema.snapshot import ClusterSnapshot, Node, Taint
 from kantopt.schema.yaml_text import parse_yaml
 from tests.formats.test_system_fixtures import CASES, name_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-from kantopt.schema.base import API_VERSION
-from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet, Toleration
+from kantopt.schema.base import API_VERSION, Toleration
+from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet
 from kantopt.schema.model import Model
 from kantopt.schema.plan import (
     Binding,

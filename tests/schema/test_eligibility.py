@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kantopt.problem.cluster import Node, Taint
-from kantopt.schema.base import Expression, LabelSelector
+from kantopt.schema.base import Expression, LabelSelector, Toleration
 from kantopt.schema.eligibility import affinity_matches, tolerates
-from kantopt.schema.jobs import NodeSelectorTerm, Toleration
+from kantopt.schema.jobs import NodeSelectorTerm
 from kantopt.schema.selection import expression_matches, selector_matches
 
 LABELS = {"zone": "x", "cores": "16", "empty": "", "word": "many"}

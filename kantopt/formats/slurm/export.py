@@ -54,12 +54,12 @@ def export_slurm(snapshot: ClusterSnapshot, pending: Sequence[Job]) -> tuple[str
     for key, job in renamed.items():
         found = again.get(key)
         if found is None:
-            notes.add("jobs that cannot be written", f"{job.namespace}/{job.name}")
+            notes.add("jobs that cannot be written", job.full_name)
         else:
             mine, its = dump_data(job), dump_data(found)
             if key[1] != job.name:
                 mine, its = _unnamed(mine), _unnamed(its)
-            note_differences(mine, its, "jobs", notes, f"{job.namespace}/{job.name}")
+            note_differences(mine, its, "jobs", notes, job.full_name)
     nodes = {node.name: node for node in read.snapshot.nodes}
     for node in snapshot.nodes:
         other = nodes.get(node.name)
@@ -147,8 +147,7 @@ def _evictable(job: Job) -> bool:
 
 
 def _grace(podset: PodSet) -> int:
-    refs = [*podset.pods, *(ref for place in podset.assignments for ref in place.pods)]
-    return max((ref.grace_period_seconds or 0 for ref in refs), default=0)
+    return max((ref.grace_period_seconds or 0 for ref in podset.refs), default=0)
 
 
 def _drawn(name: str, jobs: Sequence[Job]) -> set[str]:

@@ -125,7 +125,7 @@ def _held(podsets: Sequence[PodSet]) -> Iterator[str]:
     )
     yield f"NodeList={compress_hostlist(held)}"
     total = sum(_amounts(p).get("cpu", 0) // 1000 * p.count for p in podsets)
-    tasks = sum(place.count for podset in podsets for place in podset.assignments)
+    tasks = sum(podset.running for podset in podsets)
     yield f"NumNodes={len(held)} NumCPUs={total} NumTasks={tasks}"
     for key, nodes in alike.items():
         amounts = dict(key)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from kantopt.formats.objects import Notes
 from kantopt.formats.slurm.names import RESERVATION
 from kantopt.formats.slurm.records import Record
-from kantopt.schema.jobs import Toleration
+from kantopt.schema.base import Toleration
 from kantopt.schema.snapshot import Node, Taint
 
 

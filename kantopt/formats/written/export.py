@@ -77,14 +77,14 @@ def _objects(
         words = system.job(snapshot, job)
         objects += words.objects
         if words.remark:
-            notes.add(words.remark, f"{job.namespace}/{job.name}")
+            notes.add(words.remark, job.full_name)
         for role in job.pod_sets:
             marks = words.marks.get(role.name, Marks())
             added |= {*marks.labels}
             if words.has_pods:
                 objects += pods(job, role, marks)
                 if nameless := unnamed(role):
-                    notes.add(GIVEN_NAMES, f"{job.namespace}/{job.name}", nameless)
+                    notes.add(GIVEN_NAMES, job.full_name, nameless)
     return objects, added
 
 
@@ -102,7 +102,7 @@ def _compare(
     ):
         found = {(job.namespace, job.name): job for job in its}
         for job in mine:
-            name = f"{job.namespace}/{job.name}"
+            name = job.full_name
             other = found.get((job.namespace, job.name))
             if other is None:
                 notes.add("jobs that come back in other parts, or not at all", name)

@@ -70,9 +70,8 @@ def pods(job: Job, pod_set: PodSet, marks: Marks) -> Iterator[Data]:
 
 def unnamed(pod_set: PodSet) -> int:
     """Return how many pods of a role have no name."""
-    placed = sum(place.count for place in pod_set.assignments)
     named = sum(min(place.count, len(place.pods)) for place in pod_set.assignments)
-    return pod_set.count - named - min(pod_set.count - placed, len(pod_set.pods))
+    return pod_set.count - named - min(pod_set.waiting, len(pod_set.pods))
 
 
 def _unnamed(job: Job, pod_set: PodSet, number: int) -> PodRef:

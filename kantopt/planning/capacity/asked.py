@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from kantopt.errors import UsageError
 from kantopt.planning.explain.run import find_job
 from kantopt.planning.question import Question
-from kantopt.problem.not_modelled import waiting, why_not_placed
+from kantopt.problem.not_modelled import why_not_placed
+from kantopt.schema.base import Toleration
 from kantopt.schema.features import Feature
 from kantopt.schema.hints import did_you_mean, one_of
-from kantopt.schema.jobs import Job, PodSet, Toleration, TopologyRequest
+from kantopt.schema.jobs import Job, PodSet, TopologyRequest
 from kantopt.schema.model import Model
 from kantopt.schema.quantity import gpu_milli
 
@@ -91,7 +92,7 @@ def job_of(question: Question, name: str | None, model: Model) -> Job:
         modelled.
     """
     if name is None:
-        pending = [job for job in question.jobs if any(map(waiting, job.pod_sets))]
+        pending = [job for job in question.jobs if job.waiting]
         if len(pending) != 1:
             found = f"{len(pending)} pending jobs" if pending else "no pending job"
             raise UsageError(
@@ -101,7 +102,7 @@ def job_of(question: Question, name: str | None, model: Model) -> Job:
         (job,) = pending
     else:
         full = find_job(question, name, "capacity")
-        job = next(job for job in question.jobs if f"{job.namespace}/{job.name}" == full)
+        job = next(job for job in question.jobs if job.full_name == full)
     assumed: tuple[Feature, ...] = (*model.assume, *question.assume)
     if words := why_not_placed(_as_pending(job), assumed):
         raise UsageError(f"capacity: {job.namespace}/{job.name} cannot be planned: {words}")

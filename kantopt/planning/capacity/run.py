@@ -14,7 +14,6 @@ from kantopt.planning.identity import snapshot_ref
 from kantopt.planning.news import Tell
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
-from kantopt.problem.not_modelled import waiting
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.capacity import Capacity, CapacityPodSet, Room, Way, When
 from kantopt.schema.explanation import Verdict
@@ -67,7 +66,7 @@ def capacity(
         kind="Capacity",
         metadata=Metadata(name=question.snapshot.metadata.name),
         snapshot=snapshot_ref(question),
-        job=f"{job.namespace}/{job.name}",
+        job=job.full_name,
         pod_sets=tuple(
             CapacityPodSet(name=need.pod_set.name, pods=need.pods)
             for need in copies.needs
@@ -111,13 +110,13 @@ def _verdict(copies: Copies, deadline: Deadline) -> Verdict:
     question = replace(copies.question, pending=(*copies.question.pending, job))
     limits = copies.model.limits.model_copy(update={"evictions": 0})
     model = copies.model.model_copy(update={"limits": limits, "pending": None})
-    return explain_apart(question, model, f"{job.namespace}/{job.name}", deadline).verdict
+    return explain_apart(question, model, job.full_name, deadline).verdict
 
 
 def _warnings(search: Search, levels: Levels, rooms: tuple[Room, ...]) -> tuple[str, ...]:
     question = search.copies.question
     found = [*question.notes]
-    aside = sum(any(map(waiting, job.pod_sets)) for job in question.jobs)
+    aside = sum(bool(job.waiting) for job in question.jobs)
     if aside:
         jobs = "1 pending job is" if aside == 1 else f"{aside} pending jobs are"
         found.append(f"{jobs} left aside: what fits is not beside them but in their stead")

@@ -12,7 +12,8 @@ from kantopt.planning.explain.patch import patched
 from kantopt.planning.explain.quoting import cut, masked, unquoted
 from kantopt.planning.fresh_nodes import fresh_nodes
 from kantopt.planning.question import Question
-from kantopt.schema.jobs import Job, PodSet, Toleration, TopologyRequest
+from kantopt.schema.base import Toleration
+from kantopt.schema.jobs import Job, PodSet, TopologyRequest
 from kantopt.schema.model import Limits, Model
 from kantopt.schema.quantity import parse_quantity
 from kantopt.schema.snapshot import Node, Queue
@@ -174,7 +175,7 @@ def _jobs(question: Question, running: Sequence[Job], pending: Sequence[Job]) ->
 
 
 def _job(text: str, name: str, question: Question) -> int:
-    known = [f"{job.namespace}/{job.name}" for job in question.jobs]
+    known = [job.full_name for job in question.jobs]
     return _index(text, name, known, "a job")
 
 
@@ -240,7 +241,7 @@ def _with_field(text: str, podset: PodSet, field: str, value: str, question: Que
     if field == "count":
         count = _number(text, value, least=1)
         least = podset.min_count
-        if sum(place.count for place in podset.assignments) > count:
+        if podset.running > count:
             raise _wrong(text, "at least as many pods as run")
         changes: dict[str, object] = {"count": count}
         if least is not None and least > count:

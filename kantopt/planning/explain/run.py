@@ -52,7 +52,7 @@ def find_job(question: Question, name: str | None, command: str = "explain") -> 
     UsageError
         If there is no such job, or several, or none is named.
     """
-    names = list(dict.fromkeys(f"{job.namespace}/{job.name}" for job in question.jobs))
+    names = list(dict.fromkeys(job.full_name for job in question.jobs))
     if name is None:
         message = f"{command}: found no job, expected its NAMESPACE/NAME behind the files, or --job"
         raise no_such_job(question, message, None, names)
@@ -103,7 +103,7 @@ def explain(
 
 def _refuse_if_left_out(question: Question, instance: Instance, name: str) -> None:
     """Refuse a job of which no pending pod is planned, since it asks for what is not modelled."""
-    document = next(job for job in question.jobs if f"{job.namespace}/{job.name}" == name)
+    document = next(job for job in question.jobs if job.full_name == name)
     words = why_not_placed(document, instance.model.assume)
     j = instance.job_index.get(name)
     planned = () if j is None else instance.jobs[j].podsets

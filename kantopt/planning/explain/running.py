@@ -176,7 +176,7 @@ class Whereabouts:
 
 
 def _vacated(job: Job, name: str) -> Job:
-    if f"{job.namespace}/{job.name}" != name:
+    if job.full_name != name:
         return job
     podsets = tuple(p.model_copy(update={"assignments": ()}) for p in job.pod_sets)
     return job.model_copy(update={"pod_sets": podsets})

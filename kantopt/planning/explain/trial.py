@@ -34,7 +34,7 @@ def alone(question: Question, name: str) -> Question:
         budget.disruptions_allowed is None for budget in question.snapshot.pod_disruption_budgets
     ):
         return question
-    own = [job for job in question.pending if f"{job.namespace}/{job.name}" == name]
+    own = [job for job in question.pending if job.full_name == name]
     return replace(question, pending=tuple(own))
 
 

@@ -74,9 +74,7 @@ class Fates:
         self._plan = plan
         self._asked = asked
         self._nodes = {node.name: node for node in plan.nodes}
-        self._together = {
-            f"{job.namespace}/{job.name}" for job in plan.jobs if job.disruption_mode == "all"
-        }
+        self._together = {job.full_name for job in plan.jobs if job.disruption_mode == "all"}
         self._actions = list(in_waves(plan))
         self._fates = {item.id: self._alone(item) for _, item in self._actions}
         self._settle()
@@ -225,7 +223,7 @@ class Fates:
     def _in_part(self) -> Iterator[tuple[Binding, str]]:
         """Bindings of gangs of which others are not done: a part may be worth nothing."""
         gangs = {
-            f"{job.namespace}/{job.name}"
+            job.full_name
             for job in self._plan.jobs
             if not all(podset.min_count == 0 for podset in job.pod_sets)
         }
@@ -255,6 +253,4 @@ def pods_known(plan: Plan) -> Iterator[PodRef]:
     """Yield every pod that a plan knows by name."""
     for job in plan.jobs:
         for podset in job.pod_sets:
-            yield from podset.pods
-            for place in podset.assignments:
-                yield from place.pods
+            yield from podset.refs

@@ -37,9 +37,7 @@ class Pins:
     def __init__(self, plan: Plan) -> None:
         self._hostnames = {node.name: node.hostname for node in plan.nodes}
         self._pod_sets = {
-            (f"{job.namespace}/{job.name}", podset.name): podset
-            for job in plan.jobs
-            for podset in job.pod_sets
+            (job.full_name, podset.name): podset for job in plan.jobs for podset in job.pod_sets
         }
 
     def hostname(self, node: str) -> str:

@@ -58,6 +58,6 @@ def steering_lines(plan: Plan, fates: Fates) -> list[str]:
             "and stops if that is not where the plan has it."
         )
     named = {item.job for item in taken}
-    if any(job.queue_name for job in plan.jobs if f"{job.namespace}/{job.name}" in named):
+    if any(job.queue_name for job in plan.jobs if job.full_name in named):
         lines.append(f"Queues: {KUEUE}.")
     return lines

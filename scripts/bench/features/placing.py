@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from kantopt.schema.base import Expression, LabelSelector
+from kantopt.schema.base import Expression, LabelSelector, Toleration
 from kantopt.schema.jobs import (
     Job,
     NodeSelectorTerm,
@@ -14,7 +14,6 @@ from kantopt.schema.jobs import (
     PodSet,
     PreferredNodes,
     PreferredPods,
-    Toleration,
     TopologySpreadConstraint,
 )
 from kantopt.schema.model import Objective

@@ -6,7 +6,8 @@ for it wherever all others are, see :func:`~.stated.waiting`.
 
 from __future__ import annotations
 
-from kantopt.schema.jobs import Assignment, DeviceRequest, HostPort, Job, PodSet
+from kantopt.schema.base import HostPort
+from kantopt.schema.jobs import Assignment, DeviceRequest, Job, PodSet
 from kantopt.schema.snapshot import NodeDevices
 from scripts.bench.features.stated import (
     HOSTNAME,

@@ -101,8 +101,8 @@ def wait_for_ends(w: Workshop) -> Iterator[Ranked]:
 
 def _is_service(job: Job) -> bool:
     """Whether the pods of a job are started anew whenever they end."""
-    places = (place for podset in job.pod_sets for place in podset.assignments)
-    return job.daemon or any(pod.serves for place in places for pod in place.pods)
+    pods = (pod for podset in job.pod_sets for pod in podset.placed_refs)
+    return job.daemon or any(pod.serves for pod in pods)
 
 
 def _removing(w: Workshop, jobs: tuple[int, ...]) -> tuple[str, ...]:

@@ -229,7 +229,7 @@ class _Import:
         claims = ResourceClaims(self._objects, self._devices)
         units = Units(self._objects)
         binding = BindRequests(self._objects)
-        workloads = KueueWorkloads(self._objects)
+        workloads = KueueWorkloads(self._objects, self._notes)
         for view in views:
             if ended(view):
                 self._notes.add("pods that have ended")

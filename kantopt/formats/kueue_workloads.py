@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kantopt.formats.objects import Objects
+from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pods import Pod
 from kantopt.formats.view import View
 
@@ -24,9 +24,12 @@ class KueueWorkloads:
     ----------
     objects
         All objects of the input.
+    notes
+        Takes who waits though Kueue has let it start.
     """
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: Objects, notes: Notes) -> None:
+        self._notes = notes
         self._by_name = objects.by_name(GROUP, "Workload")
         self._by_owner: dict[str, View] = {}
         for view in self._by_name.values():
@@ -44,6 +47,11 @@ class KueueWorkloads:
         view = self._by_name.get((pod.namespace, named)) or self._by_owners(pod.owner_uid, set())
         if view is None:
             return pod
+        if not (pod.node or pod.terminating) and "admission" in view.at("status"):
+            text = (
+                "pods that wait though Kueue has admitted them: their quota counts as free so far"
+            )
+            self._notes.add(text, pod.full_name)
         sets = [item.text("name", "main") for item in view.at("spec").list("podSets")]
         return replace(
             pod,

@@ -235,7 +235,8 @@ def _history(certificate: Certificate, *, wide: bool) -> list[Block]:
         names = ", ".join(history.waiting[:FEW])
         more = ", ..." if len(history.waiting) > FEW else ""
         pods = plural(len(history.waiting), "pod")
-        lines.append(f"{pods} came since and wait: nobody is blamed for that ({names}{more})")
+        waits = "waits" if len(history.waiting) == 1 else "wait"
+        lines.append(f"{pods} came since and {waits}: nobody is blamed for that ({names}{more})")
     blocks: list[Block] = [Paragraph(_counts(history), "dim")]
     if lines:
         blocks.append(Listing("CHANGED SINCE, and not by the choice of a node", tuple(lines)))

@@ -103,3 +103,9 @@ def test_that_a_queue_may_reclaim_from_jobs_of_any_priority_is_noted() -> None:
 
     found = read(*(queue(name, reclaimWithinCohort="Any") for name in "ac"), queue("b"))
     assert noted(found, "may reclaim").endswith("less important jobs only here: 1 (a)")
+
+
+def test_that_admitted_pods_which_wait_hold_no_quota_yet_is_noted() -> None:
+    pods = [pod("p0", on="a", owner="Job/train"), pod("p1", owner="Job/train")]
+    found = read(*queues(), workload("w", "Job/train", ADMITTED), *pods)
+    assert noted(found, "Kueue has admitted").endswith("free so far: 1 (default/p1)")

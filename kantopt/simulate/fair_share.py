@@ -24,9 +24,8 @@ class FairShare:
     def __call__(self, floor: Floor) -> Iterator[int]:
         """Yield those who wait; whoever has started meanwhile counts at once."""
         owners = Owners(floor, self._queueing)
-        used: dict[str, list[int]] = {}
-        for j in floor.running:
-            _add(used, owners.of(j), owners.placed(j))
+        used = _used(floor, owners)
+        running = len(floor.running)
         queues: dict[str, deque[tuple[int, int]]] = {}
         for place, j in enumerate(floor.waiting):
             queues.setdefault(owners.of(j), deque()).append((place, j))
@@ -43,8 +42,20 @@ class FairShare:
             yield j
             if j in floor.running:
                 _add(used, owner, owners.placed(j))
+                running += 1
             if queues[owner]:
                 heapq.heappush(heap, entry(owner))
+            if running != len(floor.running):  # others were evicted: their owners have less
+                used, running = _used(floor, owners), len(floor.running)
+                heap = [entry(each) for _, _, each in heap]
+                heapq.heapify(heap)
+
+
+def _used(floor: Floor, owners: Owners) -> dict[str, list[int]]:
+    used: dict[str, list[int]] = {}
+    for j in floor.running:
+        _add(used, owners.of(j), owners.placed(j))
+    return used
 
 
 def _add(used: dict[str, list[int]], owner: str, more: list[int]) -> None:

@@ -130,6 +130,8 @@ class Simulator:
 
     def step(self) -> bool:
         """Let the next moment happen; return whether there was one before the end."""
+        while self.calendar.events and self._out_of_date(self.calendar.events[0]):
+            self.calendar.pop()  # a moment in which nothing happens is none
         wake = self.backfill.wakes
         if wake is None and self._idle():
             at = None
@@ -174,12 +176,12 @@ class Simulator:
 
     def _happens(self, event: Event) -> bool:
         """Let an event happen; return whether it was still to."""
+        if self._out_of_date(event):
+            return False
         j = event.subject
         match event.kind:
             case Kind.ARRIVAL:
                 self._arrives(j)
-            case Kind.END | Kind.WORKS if event.version != self.work[j].version:
-                return False
             case Kind.END:
                 self._stops(j, "finished")
             case Kind.WORKS:
@@ -197,6 +199,11 @@ class Simulator:
             case _:
                 self._plans(event.kind)
         return True
+
+    def _out_of_date(self, event: Event) -> bool:
+        """Whether an event is of a stay that has ended otherwise meanwhile."""
+        of_a_stay = event.kind in (Kind.END, Kind.WORKS)
+        return of_a_stay and event.version != self.work[event.subject].version
 
     def _plans(self, kind: int) -> None:
         """Begin a cycle or round, or carry out what one has planned."""

@@ -140,6 +140,22 @@ def test_who_starts_and_goes_in_one_moment_has_not_started() -> None:
     assert low.ended == 150_000
 
 
+def test_the_share_of_an_owner_falls_at_once_when_its_job_is_evicted() -> None:
+    course = trace(
+        job("v0", 0, 100, 1, user="v", priority=9),
+        job("w0", 0, 100, 5, user="w"),
+        job("u1", 10, 50, 4, user="u", priority=5),
+        job("v1", 10, 50, 3, user="v"),
+        job("w1", 10, 50, 3, user="w"),
+    )
+    history = simulated(snapshot(8), course, evicting(order="fair-share"))
+    assert evicted(history) == ["w0"]
+    found = starts(history)
+    # Of the three that are left, w has nothing now, and v one.
+    assert (found["u1"], found["w1"]) == (10_000, 10_000)
+    assert found["v1"] != 10_000
+
+
 def test_without_reclaim_borrowers_stay() -> None:
     course = trace(job("a", 0, 100, 8, queueName="a"), job("b", 10, 100, 4, queueName="b"))
     assert evicted(simulated(cohort(4, "a", "b"), course, evicting())) == []

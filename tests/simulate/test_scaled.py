@@ -61,6 +61,14 @@ def test_a_service_ends_when_it_is_told_to_have_no_replicas() -> None:
     assert times(service("s", 2, (30, 0))) == {"s-0": (0, 30, None), "s-1": (0, 30, None)}
 
 
+def test_nothing_happens_when_a_replica_that_has_left_would_have_been_done() -> None:
+    late = service("s", 1, (60, 0), arrival="10s")
+    course = world(snapshot(4), trace(job("before", 0, 40, 4), late))
+    history = Simulator(course, policy(), verify_every=1).run()
+    # It runs from 40 s on and leaves at 70 s; it would have worked for a minute.
+    assert (history.horizon, history.samples[-1].at) == (70_000, 70_000)
+
+
 def test_a_replica_that_still_waits_is_withdrawn_when_the_load_falls() -> None:
     found = times(service("s", 1, (10, 3), (50, 1)))
     assert found == {"s-0": (0, 100, None), "s-1": (10, 50, None), "s-2": (None, None, 50)}

@@ -25,7 +25,13 @@ MOST_NAMED = 20
 """Pod sets that are named; of more only their number is told."""
 
 
-_WORDS: Mapping[str, str] = dict((*WORDS.items(), *FEATURE_WORDS.items()))
+_WORDS: Mapping[str, str] = dict(
+    (
+        *WORDS.items(),
+        *FEATURE_WORDS.items(),
+        ("nominated", "nominated, it waits there for room"),
+    )
+)
 
 
 def drain_words(instance: Instance, placement: Placement) -> tuple[str, ...]:

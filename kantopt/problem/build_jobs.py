@@ -217,7 +217,11 @@ class JobsBuilder:
                 dirty_rate=dirty_rate,
                 migration_mib=copied,
                 losses=places.losses,
-                stays=(*podset.stays, *(f for f in podset.not_modelled if f not in self._assumed)),
+                stays=(
+                    *podset.stays,
+                    *(f for f in podset.not_modelled if f not in self._assumed),
+                    *(("nominated",) if podset.nominated else ()),
+                ),
             )
         )
         self.labels.append(PodLabels(s, job.namespace, podset))

@@ -17,7 +17,7 @@ def goals_table(plan: Plan) -> Iterator[Block]:
     targeted = {goal.objective for goal in plan.goals if goal.goal is not None}
     pods = plan.summary.moved_pods + plan.summary.evicted_pods
     rows, styles = [], []
-    for goal in [goal for goal in plan.goals if not _idle(goal, tiers)] or plan.goals:
+    for goal in goals_shown(plan):
         text, style = _outcome(goal, tiers[goal.objective], targeted)
         numbers = [in_unit(goal.before, goal.unit), in_unit(goal.after, goal.unit)]
         rows.append((goal.text, *numbers, _wanted(goal), _per_pod(goal, pods), text))
@@ -32,6 +32,12 @@ def goals_table(plan: Plan) -> Iterator[Block]:
         frozenset({1, 2, 3, 4}),
         tuple(styles),
     )
+
+
+def goals_shown(plan: Plan) -> tuple[Goal, ...]:
+    """Return the goals that say something, or all if none does."""
+    tiers = {tier.name: tier for tier in plan.objectives}
+    return tuple(goal for goal in plan.goals if not _idle(goal, tiers)) or plan.goals
 
 
 def gain(goal: Goal) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kantopt.report.blocks import Paragraph
+from kantopt.report.goals import goals_shown
 from kantopt.report.losses import losses_line
 from kantopt.report.not_modelled import left_words, nothing_pending, proviso
 from kantopt.report.tiers import tier_label, tier_number
@@ -39,7 +40,8 @@ def headline(plan: Plan) -> Iterator[Paragraph]:
         left += f"; {jobs} ({plural(summary.unplaced_pods, 'pod')}) {stay} pending"
     missed = sum(bool(goal.missed_by) for goal in plan.goals)
     if missed:
-        which = "the goal" if len(plan.goals) == 1 else f"{missed} of {len(plan.goals)} goals"
+        total = len(goals_shown(plan))
+        which = "the goal" if total == 1 else f"{missed} of {total} goals"
         left += f"; {which} {'is' if missed == 1 else 'are'} missed"
     yield Paragraph(f"{todo[0].upper()}{todo[1:]}{left}.", "title")
     yield from _disturbs(plan)

@@ -89,6 +89,10 @@ def test_a_goal_that_is_missed_stands_in_the_first_line() -> None:
     first = shown(plan_of(objectives=[TIER], goals=[missed, reached])).splitlines()[0]
     assert first == "Nothing to do; 1 of 2 goals is missed."
     assert "missed" not in shown(plan_of(objectives=[TIER], goals=[reached])).splitlines()[0]
+    # Of a priority that nobody has there is a goal, too, which the table does not list.
+    idle = {**reached, "before": 0, "after": 0}
+    first = shown(plan_of(objectives=[TIER], goals=[missed, idle])).splitlines()[0]
+    assert first == "Nothing to do; the goal is missed."
 
 
 def test_an_open_tier_is_named_with_its_gap_in_gpus() -> None:

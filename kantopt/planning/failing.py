@@ -25,7 +25,8 @@ def failing_jobs(question: Question, instance: Instance, final: Placement) -> It
             continue
         gone = evicted + sum(map(step.moved, running))
         if gone > most:
-            text = f"job {job.name}: {gone} of its pods go, and its backoffLimit bears {most}"
+            bears = f"backoffLimit bears {most}" if most else "Job bears none"
+            text = f"job {job.name}: {gone} of its pods go, and its {bears}"
             rest = instance.running_pods(job.index) - gone
             pods = "1 other pod ends" if rest == 1 else f"{rest} other pods end"
             yield f"{text}: the Job fails" + (f", and its {pods} with it" if rest else "")

@@ -26,7 +26,7 @@ def job(limit: int, failed: int) -> Object:
     [
         (2, 1, 2, "2 of its pods go, and its backoffLimit bears 1: the Job fails, and its 1 other"),
         (3, 1, 2, ""),
-        (0, 0, 3, "3 of its pods go, and its backoffLimit bears 0: the Job fails"),
+        (0, 0, 3, "3 of its pods go, and its Job bears none: the Job fails"),
         (0, 0, 0, ""),
     ],
 )
@@ -48,5 +48,8 @@ def test_evictions_beyond_the_backoff_limit_of_a_job_are_told(
     warned = [text for text in plan.get("warnings", ()) if "the Job fails" in text]
     assert len(warned) == bool(said)
     assert all(text.startswith(f"job default/sweep: {said}") for text in warned)
+    if size:
+        told = cli("explain", "dump.json", "app", "-o", "json").out
+        assert ("the Job fails" in told) == bool(said)
     other = cli("plan", "dump.json", "-o", "json", "--disturb", "backoff-limit")
     assert "the Job fails" not in other.out

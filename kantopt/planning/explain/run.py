@@ -17,6 +17,7 @@ from kantopt.planning.explain.together import FITS, Together, beside_others
 from kantopt.planning.explain.trial import alone
 from kantopt.planning.explain.verdict import Ladder, climb, question_name
 from kantopt.planning.explain.what_if import Side, side_of, what_if
+from kantopt.planning.failing import failing_jobs
 from kantopt.planning.question import Question
 from kantopt.planning.steps import steps_of
 from kantopt.planning.wanted import jobs_called, no_such_job
@@ -160,8 +161,10 @@ def _pending(
         told = told.model_copy(update={"verdict": verdict, "plan": plan})
         yield told
     assert ladder is not None
-    if note := _against(instance, ladder):
-        told = told.model_copy(update={"notes": (*told.notes, note)})
+    if (placement := ladder.decision.placement) is not None:
+        against = filter(None, (_against(instance, ladder),))
+        notes = (*told.notes, *against, *failing_jobs(question, instance, placement))
+        told = told.model_copy(update={"notes": notes})
     fits = ladder.verdict.status in FITS
     if fits:
         told = _beside(told, ladder.verdict, together)

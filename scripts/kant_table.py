@@ -3,7 +3,7 @@
 
     python scripts/kant_table.py --out FOLDER                               # hours
     python scripts/kant_table.py --out FOLDER --gpus 2000 --loads 0.9 --seeds 2 --for 1d
-    python scripts/kant_table.py --out FOLDER --policies e-binpack,kantopt-exact,kantopt-leaves
+    python scripts/kant_table.py --out FOLDER --policies e-binpack,kantopt-exact
 
 Draws clusters and loads (``kantopt trace``), simulates the policies on them (``kantopt simulate``)
 and prints a table per size and load: means over the seeds, half of the 95% confidence interval
@@ -33,29 +33,6 @@ placement:
   zone: {{nodes: leaf={leaf}, jobs: ["inference/*"], strategy: least-allocated}}
 """
 """Kant's E-Spread: services spread in a zone of their own, here the first leaf."""
-LEAVES = """apiVersion: kantopt/v1alpha1
-kind: Policy
-metadata: {{name: kantopt-leaves}}
-placement:
-  planner: {{model: {model}, engine: auto, timeLimit: 1s, period: 1m}}
-"""
-"""The exact planner, which keeps leaves whole as well: for gangs that come later."""
-WHOLE_LEAVES = """apiVersion: kantopt/v1alpha1
-kind: Model
-metadata: {name: packing-leaves}
-extends: packing
-objectives:
-- unplaced: {by: priority, unit: gpu}
-- unplaced: {by: priority, unit: job}
-- lost_gpu_seconds
-- domains_crossed
-- excess_groups
-- excess_nodes
-- fragmented_nodes
-- domains_in_use: {level: leaf}
-- stranded_gpus
-- moves
-"""
 GPUS_PER_NODE = 8
 """Of all clusters."""
 
@@ -149,11 +126,7 @@ def _cell(folder: Path, nodes: int, load: str, asked: argparse.Namespace) -> Sim
             traces[-1].write_text(text)
         zone = folder / "e-spread-zone.yaml"
         zone.write_text(ZONE.format(leaf=leaf))
-        model, leaves = folder / "packing-leaves.yaml", folder / "kantopt-leaves.yaml"
-        model.write_text(WHOLE_LEAVES)
-        leaves.write_text(LEAVES.format(model=model.resolve()))
-        made = {path.stem: str(path) for path in (zone, leaves)}
-        policies = [made.get(name, name) for name in asked.policies.split(",")]
+        policies = [str(zone) if name == zone.stem else name for name in asked.policies.split(",")]
         _kantopt(
             "simulate",
             str(cluster),

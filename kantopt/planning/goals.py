@@ -98,8 +98,7 @@ def _row(tier: Tier, before: Step, after: Step) -> Goal:
             nodes = len(counted(instance, tier))
             text, unit, most = "empty nodes", "nodes", (nodes, nodes)
         case Metric.DOMAINS_IN_USE:
-            assert tier.level is not None
-            level = instance.topology.levels[tier.level]
+            level = "a level" if tier.level is None else instance.topology.levels[tier.level]
             domains = len(counted_domains(instance, tier))
             text, unit, most = f"empty domains of {level}", "domains", (domains, domains)
         case Metric.FRAGMENT_RATE:

@@ -17,7 +17,8 @@ def counted(instance: Instance, tier: Tier) -> frozenset[int]:
 
 def counted_domains(instance: Instance, tier: Tier) -> frozenset[int]:
     """Return the domains at a tier's level that have nodes which count."""
-    assert tier.level is not None, "a tier of domains has a level"
+    if tier.level is None:
+        return frozenset()
     domain_of = instance.topology.domain_of[tier.level]
     found = {domain_of[n] for n in counted(instance, tier)}
     return frozenset(d for d in found if d is not None)

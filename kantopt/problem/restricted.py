@@ -69,18 +69,14 @@ def restricted(instance: Instance, tier: Tier, parameters: object) -> Tier:
             scope=", ".join(filter(None, (f"{named_all} above {parameters.target}%", selector))),
         )
     if isinstance(parameters, DomainsObjective):
-        named = instance.topology.level(parameters.level)
-        scope = ", ".join(filter(None, (instance.topology.levels[named], _where(parameters))))
-        return replace(tier, level=named, offers=_offers(instance, parameters), scope=scope)
+        level = _level(instance, parameters.level)
+        name = "" if level is None else instance.topology.levels[level]
+        scope = ", ".join(filter(None, (name, _where(parameters))))
+        return replace(tier, level=level, offers=_offers(instance, parameters), scope=scope)
     if isinstance(parameters, ClassObjective):
         return replace(tier, offers=_offers(instance, parameters), scope=_where(parameters))
     if isinstance(parameters, GroupsObjective):
-        level = (
-            instance.topology.level(parameters.level)
-            if parameters.level is not None
-            else finest_level(instance)
-        )
-        return replace(tier, level=level)
+        return replace(tier, level=_level(instance, parameters.level))
     if isinstance(parameters, FragmentObjective):
         named_slot = "" if parameters.target is None else slot_name(parameters)
         return replace(
@@ -119,6 +115,11 @@ def slot_name(slot: FragmentObjective) -> str:
     """Name of a slot: ``cpu:16``, ``cpu:16/numa`` on devices."""
     devices = "" if slot.device_class is None else f"/{slot.device_class}"
     return f"{slot.resource}:{slot.size}{devices}"
+
+
+def _level(instance: Instance, name: str | None) -> int | None:
+    """Return the level of a name, or else the finest one."""
+    return finest_level(instance) if name is None else instance.topology.level(name)
 
 
 def finest_level(instance: Instance) -> int | None:

@@ -141,7 +141,10 @@ class GroupsObjective(ClusterObjective):
 class DomainsObjective(ClassObjective):
     """Topology level whose domains are counted."""
 
-    level: str = Field(description="level, by its name or its node label")
+    level: str | None = Field(
+        default=None,
+        description="level, by its name or its node label; default: the finest above nodes",
+    )
 
 
 class FragmentObjective(NodesObjective):

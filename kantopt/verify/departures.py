@@ -233,8 +233,12 @@ def _leaving(instance: Instance, tier: Tier) -> tuple[int, tuple[int, ...]]:
 def groups_of(instance: Instance, tier: Tier) -> tuple[int | None, ...]:
     """Return the group of each node that a tier counts; ``None`` for the others.
 
-    That is its domain at the tier's level; without one each node is a group by itself.
+    That is its domain at the tier's level; of a tier of nodes each node is a group by itself.
     """
-    size, nodes = len(instance.nodes), counted(instance, tier)
-    of = range(size) if tier.level is None else instance.topology.domain_of[tier.level]
+    nodes = counted(instance, tier)
+    of: Sequence[int | None] = range(len(instance.nodes))
+    if tier.level is not None:
+        of = instance.topology.domain_of[tier.level]
+    elif tier.metric is Metric.DOMAINS_IN_USE:
+        nodes = frozenset()  # there are no levels, and so no domains
     return tuple(group if n in nodes else None for n, group in enumerate(of))

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from kantopt.planning.goals import goal_rows
 from kantopt.problem.restricted import finest_level
 from kantopt.problem.tiers import tiers_of
+from kantopt.verify.metrics import bound_of, measure
 from tests.verify.world import job, node, pods, question
 
 NODES = [node("a", gpu=8, rack="x/1"), node("b", gpu=8, rack="x/2")]
@@ -146,3 +148,14 @@ def test_the_finest_level_has_domains_of_more_than_one_node() -> None:
     assert finest_level(question(NODES[:1], [])) is None
     three = [*NODES, node("c", rack="x/1")]
     assert finest_level(question(three, [])) == 1
+
+
+def test_domains_in_use_are_those_of_the_finest_level_and_none_without_levels() -> None:
+    running = [job("r", pods(on=["a"]))]
+    for nodes, level, used in ((NODES, 0, 1), (NODES[:1], None, 0)):
+        instance = question(nodes, running, objectives=["domains_in_use", "moves"])
+        tier, _ = tiers_of(instance)
+        assert tier.level == level
+        assert measure(instance, instance.current, (tier,)) == (used,)
+        assert bound_of(tier, instance, {}) <= used
+        assert [goal.before for goal in goal_rows(instance, instance.current)] == [0]

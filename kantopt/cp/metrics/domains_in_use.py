@@ -7,14 +7,14 @@ from ortools.sat.python.cp_model import LinearExprT
 from kantopt.cp.metrics.nodes_in_use import counted_on
 from kantopt.cp.variables import Terms, Variables, weighted
 from kantopt.problem.tiers import Tier
-from kantopt.verify.metrics.domains_in_use import domains_of
+from kantopt.verify.departures import groups_of
 
 
 def domains_in_use_expr(m: Variables, tier: Tier) -> LinearExprT:
     """Domains of a topology level with at least one pod that is no daemon's on nodes that count."""
     pods: dict[int, Terms] = {}
     most: dict[int, int] = {}
-    for n, domain in enumerate(domains_of(m.instance, tier)):
+    for n, domain in enumerate(groups_of(m.instance, tier)):
         if domain is not None:
             for s, var in counted_on(m, n):
                 pods.setdefault(domain, []).append((var, 1))

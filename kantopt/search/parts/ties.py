@@ -122,8 +122,7 @@ class Ties:
     def _tie_domains(self, tiers: Sequence[Tier]) -> None:
         """Tie the nodes of each domain of which a metric asks whether it is in use."""
         for tier in tiers:
-            if tier.metric is Metric.DOMAINS_IN_USE:
-                assert tier.level is not None, "a tier of domains has a level"
+            if tier.metric is Metric.DOMAINS_IN_USE and tier.level is not None:
                 for domain in self._instance.topology.domains[tier.level]:
                     self._union.tie_all(domain.nodes)
 

@@ -13,7 +13,7 @@ from kantopt.verify.step import Step
 
 def measure_domains_in_use(tier: Tier, step: Step) -> int:
     """Domains of a topology level with at least one pod that is no daemon's on nodes that count."""
-    domain_of = domains_of(step.instance, tier)
+    domain_of = groups_of(step.instance, tier)
     return len({domain_of[n] for n in used_nodes(tier, step)} - {None})
 
 
@@ -24,9 +24,3 @@ def bound_domains_in_use(tier: Tier, instance: Instance, above: Mapping[Tier, in
     hold the pods that cannot be evicted.
     """
     return fewest_in_use(instance, tier, above)
-
-
-def domains_of(instance: Instance, tier: Tier) -> tuple[int | None, ...]:
-    """Return the domain of each node at a tier's level; ``None`` for nodes in none."""
-    assert tier.level is not None, "a tier of domains has a level"
-    return groups_of(instance, tier)

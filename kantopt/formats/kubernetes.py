@@ -30,7 +30,7 @@ from kantopt.formats.namespaces import Namespaces, cluster_uid
 from kantopt.formats.nominated import with_rooms
 from kantopt.formats.objects import UNREAD, Notes, Objects, ended, flatten
 from kantopt.formats.pod_groups import Gang, PodGroups
-from kantopt.formats.pods import read_pod
+from kantopt.formats.pods import Pod, read_pod
 from kantopt.formats.priorities import Priorities
 from kantopt.formats.reservations import with_reservations
 from kantopt.formats.resource_claims import ResourceClaims
@@ -136,6 +136,7 @@ class _Import:
         self._notes = Notes()
         self._attachments = attachable(objects, self._notes)
         self._devices = ClaimedDevices(objects, self._notes)
+        self._workloads = KueueWorkloads(objects, self._notes)
         self._ended: Counter[GangRef] = Counter()
 
     def run(self, chosen: Sequence[str], captured_at: str | None) -> Imported:
@@ -229,15 +230,14 @@ class _Import:
         claims = ResourceClaims(self._objects, self._devices)
         units = Units(self._objects)
         binding = BindRequests(self._objects)
-        workloads = KueueWorkloads(self._objects, self._notes)
         for view in views:
             if ended(view):
                 self._notes.add("pods that have ended")
-                self._count_ended(view, view.at("status").text("phase"), workloads)
+                self._count_ended(view, view.at("status").text("phase"))
                 continue
             pod = read_pod(view, namespaces, self._notes, sidecar_ports=sidecar_ports)
             pod = claims.into(self._attachments.into(volumes.into(pod, view)), view)
-            pod = workloads.into(binding.into(units.into(self._devices.into(pod))))
+            pod = self._workloads.into(binding.into(units.into(self._devices.into(pod))))
             if pod.node and pod.node not in nodes:
                 text = "pods on nodes that are not in the input are left out"
                 self._notes.add(text, f"{pod.full_name} on {pod.node}")
@@ -259,9 +259,9 @@ class _Import:
         members += unstarted(self._objects, present, namespaces, self._notes)
         return members
 
-    def _count_ended(self, view: View, phase: str, workloads: KueueWorkloads) -> None:
-        pod = workloads.into(read_pod(view, Namespaces((), {}), Notes()))
-        for name in (pod.full_name, *names_of([pod])):
+    def _count_ended(self, view: View, phase: str) -> None:
+        pod = self._workloads.into(read_pod(view, Namespaces((), {}), Notes()))
+        for name in (pod.full_name, *self._names(pod)):
             self._left_out.setdefault(name, f"has ended ({phase}) and holds no place any more")
         ref = gang_of(pod)
         if ref is not None and phase == "Succeeded":
@@ -295,7 +295,7 @@ class _Import:
             job = reader.read(name, chosen, ended)
             if job is not None:
                 names.add(name)
-                for other in names_of(member.pod for member in chosen):
+                for other in {other for member in chosen for other in self._names(member.pod)}:
                     self._known_as.setdefault(other, set()).add(f"{namespace}/{name}")
                 (running if any(member.pod.node for member in chosen) else waiting).append(job)
         return running, waiting
@@ -306,7 +306,8 @@ class _Import:
             return list(group)
 
         def matches(member: Member) -> bool:
-            found = self._matching(f"{member.pod.namespace}/{name}", member.pod.full_name)
+            job = f"{member.pod.namespace}/{name}"
+            found = self._matching(job, member.pod.full_name, *self._names(member.pod))
             self._matched |= found
             return bool(found)
 
@@ -321,6 +322,11 @@ class _Import:
             self._notes.add(text, f"{group[0].pod.namespace}/{name}", count)
             self._aside.append(left)
         return chosen
+
+    def _names(self, pod: Pod) -> Iterator[str]:
+        """Yield the names by which people know the job of a pod, other than its own."""
+        yield from names_of([pod])
+        yield from self._workloads.names(pod)
 
     def _matching(self, *names: str) -> set[str]:
         return {p for p in self._patterns if any(fnmatchcase(n, p) for n in names)}

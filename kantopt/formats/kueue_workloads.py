@@ -60,6 +60,12 @@ class KueueWorkloads:
             kueue_role=sets[0] if len(sets) == 1 else "",
         )
 
+    def names(self, pod: Pod) -> Iterator[str]:
+        """Yield NAMESPACE/NAME of what was submitted, by which people know a pod's Workload."""
+        view = self._by_name.get((pod.namespace, pod.kueue_workload))
+        for owner in () if view is None else view.at("metadata").list("ownerReferences"):
+            yield f"{pod.namespace}/{owner.text('name')}"
+
     def _by_owners(self, uid: str, seen: set[str]) -> View | None:
         if not uid or uid in seen:
             return None

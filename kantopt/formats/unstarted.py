@@ -67,13 +67,13 @@ def _workloads(
             notes.add("Workloads that are stopped are left out", f"{namespace}/{name}")
             continue
         queue = spec.text("queueName")
+        references = metadata.list("ownerReferences")
+        owner = min(((o.text("uid"), o.text("name")) for o in references), default=("", ""))
         labels = {"kueue.x-k8s.io/queue-name": queue} if queue else {}
         for item in spec.list("podSets"):
             ref = GangRef(Dialect.KUEUE, namespace, name, item.text("name", "main"))
-            uid = next(iter(sorted(uids)), "")
-            yield from _member(
-                view, item, ref, name, item.integer("count", 0), labels, uid, namespaces, notes
-            )
+            count = item.integer("count", 0)
+            yield from _member(view, item, ref, name, count, labels, owner, namespaces, notes)
 
 
 def _volcano(
@@ -93,13 +93,13 @@ def _volcano(
         if (namespace, name) in started or phase not in ("", "Pending", "Restarting"):
             continue
         uid = metadata.text("uid")
+        owner = uid, name
         called = (f"{name}-{uid}", name)
         group = next((each for each in called if (namespace, each) in groups), name)
         for task in spec.list("tasks"):
             ref = GangRef(Dialect.VOLCANO, namespace, group, task.text("name", "default"))
-            yield from _member(
-                view, task, ref, name, task.integer("replicas", 0), {}, uid, namespaces, notes
-            )
+            count = task.integer("replicas", 0)
+            yield from _member(view, task, ref, name, count, {}, owner, namespaces, notes)
 
 
 def _member(
@@ -109,7 +109,7 @@ def _member(
     name: str,
     count: int | None,
     labels: dict[str, str],
-    uid: str,
+    owner: tuple[str, str],
     namespaces: Namespaces,
     notes: Notes,
 ) -> Iterator[Member]:
@@ -127,5 +127,6 @@ def _member(
     pod = read_pod(template.replaced(metadata=metadata), namespaces, notes)
     number = bounded(count or 0)
     if number and not pod.node:
-        waiting = replace(pod, stays=(), pinned="", owner_uid=uid)
+        uid, called = owner
+        waiting = replace(pod, stays=(), pinned="", owner_uid=uid, owner_name=called)
         yield Member(waiting, ref, number, exists=False)

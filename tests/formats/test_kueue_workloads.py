@@ -109,3 +109,13 @@ def test_that_admitted_pods_which_wait_hold_no_quota_yet_is_noted() -> None:
     pods = [pod("p0", on="a", owner="Job/train"), pod("p1", owner="Job/train")]
     found = read(*queues(), workload("w", "Job/train", ADMITTED), *pods)
     assert noted(found, "Kueue has admitted").endswith("free so far: 1 (default/p1)")
+
+
+def test_a_workload_is_known_by_the_name_of_what_was_submitted() -> None:
+    cluster = owned(thing("ray.io/v1", "RayCluster", "r"), "r", "ray")
+    head = pod("h", on="a", metadata={"ownerReferences": _controller("RayCluster", "r")})
+    objects = (*queues(), cluster, head, workload("v", "ray", ADMITTED), workload("w", "train"))
+    assert read(*objects).known_as["default/ray"] == {"default/v"}
+    assert read(*objects).known_as["default/train"] == {"default/w"}
+    asked = read(*objects, workload("u", "other"), pending=["default/train"])
+    assert [waits.name for waits in asked.pending.jobs] == ["w"]

@@ -101,7 +101,7 @@ class JobsReader:
         return Job(
             name=name,
             namespace=first.namespace,
-            uid=first.owner_uid if len(owners) == 1 else "",
+            uid=first.submitted or (first.owner_uid if len(owners) == 1 else ""),
             queue_name=self._queue(first, gang),
             priority=priority,
             priority_class_name=self._priorities.known(gang.priority_class or first.priority_class),

@@ -57,6 +57,7 @@ class KueueWorkloads:
             pod,
             local_queue=pod.local_queue or view.at("spec").text("queueName"),
             kueue_workload=view.at("metadata").text("name"),
+            submitted=next(iter(sorted(owners_of(view))), ""),
             kueue_role=sets[0] if len(sets) == 1 else "",
         )
 

@@ -81,6 +81,8 @@ class Pod:
     """Queue of Kueue's, by its label or its Workload."""
     kueue_workload: str = ""
     """Name of the Workload of Kueue's to which its owners lead."""
+    submitted: str = ""
+    """Uid of the object for which that Workload was made."""
     kueue_role: str = ""
     """Its pod set there, where there is but one."""
 

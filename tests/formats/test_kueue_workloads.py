@@ -56,6 +56,11 @@ def test_what_stands_between_pods_and_the_submitted_job_is_gone_through() -> Non
         "w": "shared",
         "v": "shared",
     }
+    # By this uid Kueue labels the Workload (kueue.x-k8s.io/job-uid).
+    assert {running.name: running.uid for running in deep.snapshot.jobs} == {
+        "w": "train",
+        "v": "ray",
+    }
 
 
 def _controller(kind: str, uid: str) -> list[Object]:

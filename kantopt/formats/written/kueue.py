@@ -140,7 +140,7 @@ def _job(snapshot: ClusterSnapshot, job: Job) -> Words:
     workload = thing(_VERSION, "Workload", job.name, job.namespace, spec=spec)
     if job.creation_time:
         workload["metadata"]["creationTimestamp"] = job.creation_time
-    if job.uid and not has_pods:
+    if job.uid:
         owner = {"apiVersion": "batch/v1", "kind": "Job", "name": job.name, "uid": job.uid}
         workload["metadata"]["ownerReferences"] = [owner]
     if placed:

@@ -243,6 +243,8 @@ class _Import:
                 self._notes.add(text, f"{pod.full_name} on {pod.node}")
             elif not pod.node and pod.terminating:
                 self._notes.add("pending pods that are being deleted are left out", pod.full_name)
+            elif not (pod.node or self._gated) and self._workloads.stands_for(pod):
+                continue
             elif not pod.node and pod.ref.scheduling_gates and not self._gated:
                 self._notes.add("pods held back by scheduling gates are left out", pod.full_name)
                 job = f"{pod.namespace}/{_job_name(Member(pod, gang_of(pod)))}"
@@ -323,10 +325,9 @@ class _Import:
             self._aside.append(left)
         return chosen
 
-    def _names(self, pod: Pod) -> Iterator[str]:
-        """Yield the names by which people know the job of a pod, other than its own."""
-        yield from names_of([pod])
-        yield from self._workloads.names(pod)
+    def _names(self, pod: Pod) -> tuple[str, ...]:
+        """Return the names by which people know the job of a pod, other than its own."""
+        return (*names_of([pod]), *self._workloads.names(pod))
 
     def _matching(self, *names: str) -> set[str]:
         return {p for p in self._patterns if any(fnmatchcase(n, p) for n in names)}

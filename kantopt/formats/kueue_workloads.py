@@ -61,6 +61,13 @@ class KueueWorkloads:
             kueue_role=sets[0] if len(sets) == 1 else "",
         )
 
+    def stands_for(self, pod: Pod) -> bool:
+        """Whether a pod that Kueue alone holds back waits as its Workload, or that of its group."""
+        gates, view = pod.ref.scheduling_gates, self._by_owner.get(pod.ref.uid)
+        return bool(gates and view and waits(view)) and all(
+            gate.startswith(f"{GROUP}/") for gate in gates
+        )
+
     def names(self, pod: Pod) -> Iterator[str]:
         """Yield NAMESPACE/NAME of what was submitted, by which people know a pod's Workload."""
         view = self._by_name.get((pod.namespace, pod.kueue_workload))
@@ -81,6 +88,12 @@ def owners_of(view: View) -> Iterator[str]:
     for owner in view.at("metadata").list("ownerReferences"):
         if owner.text("uid"):
             yield owner.text("uid")
+
+
+def waits(workload: View) -> bool:
+    """Whether a Workload waits for Kueue to admit it."""
+    stopped = workload.at("spec").raw.get("active") is False
+    return not (stopped or has_finished(workload) or "admission" in workload.at("status"))
 
 
 def has_finished(workload: View) -> bool:

@@ -82,8 +82,13 @@ def test_a_job_that_was_preempted_waits_again_while_its_pods_terminate() -> None
 def test_a_gated_pod_that_is_a_workload_of_its_own_counts_once() -> None:
     gated = pod("p", owner="ReplicaSet/app", schedulingGates=[{"name": "kueue.x-k8s.io/admission"}])
     objects = (*queues(), workload("w", "uid-p"), gated)
-    assert [waits.name for waits in read(*objects).pending.jobs] == ["w"]
+    by_workload = read(*objects)
+    assert [waits.name for waits in by_workload.pending.jobs] == ["w"]
+    assert not by_workload.held_back
+    assert not any("gates" in line for line in by_workload.notes)
     assert [waits.name for waits in read(*objects, gated=True).pending.jobs] == ["app"]
+    gated["spec"]["schedulingGates"].append({"name": "kantopt/hold"})
+    assert read(*objects).held_back == {"default/app": 1}
 
 
 def test_quota_that_is_held_without_pods_is_noted() -> None:

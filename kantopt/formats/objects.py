@@ -73,6 +73,11 @@ UNREAD = {
     (group, kind): text
     for group, kind, text in (
         (
+            "",
+            "ResourceQuota",
+            "quotas of namespaces are not read: pods that are yet to be made may be refused",
+        ),
+        (
             "scheduling.sigs.k8s.io",
             "ElasticQuota",
             "elastic quotas are not read: they limit nobody",

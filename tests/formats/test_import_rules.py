@@ -329,3 +329,11 @@ def test_a_job_is_not_numbered_so_as_a_pod_is_called() -> None:
     pods = [pod(f"web-{i}", on="a", owner="StatefulSet/web", priority=i % 2) for i in range(4)]
     names = [item.name for item in read(node("a"), *pods).snapshot.jobs]
     assert names == ["web", "web-4"]
+
+
+def test_quotas_of_namespaces_are_said_not_to_be_read() -> None:
+    quota = thing("v1", "ResourceQuota", "q", hard={"requests.nvidia.com/gpu": "8"})
+    limits = thing("v1", "LimitRange", "l", limits=[])
+    found = read(node("a"), quota, limits)
+    assert noted(found, "quotas of namespaces are not read").endswith(": 1 (ResourceQuota)")
+    assert noted(found, "has no use for").endswith(": 1 (LimitRange)")

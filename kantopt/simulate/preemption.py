@@ -7,7 +7,7 @@ back: reclaim within a cohort, as Kueue has it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from kantopt.schema.duration import duration_seconds
@@ -53,11 +53,7 @@ class Evictions:
             return False
         may = self._may(floor, j)
         able = [v for v in floor.running if may(v)]
-        # The least important first, of equals who has come last.
-        victims = sorted(
-            (v for v in able if not spared(floor, v)),
-            key=lambda v: (floor.world.instance.jobs[v].priority, -_since(floor, v), -v),
-        )
+        victims = in_turn(floor, (v for v in able if not spared(floor, v)))
         if not start_without(floor, j, victims, may):
             # Who is too young is not for ever.
             if not any(is_young(floor, v) for v in able):
@@ -118,6 +114,12 @@ def start_without(floor: Floor, j: int, victims: Sequence[int], may: May) -> boo
     for v in gone:
         floor.evict(v)
     return floor.start(j, at=pods)
+
+
+def in_turn(floor: Floor, victims: Iterable[int]) -> list[int]:
+    """Order jobs that may go: the least important first, of equals who has come last."""
+    jobs = floor.world.instance.jobs
+    return sorted(victims, key=lambda v: (jobs[v].priority, -_since(floor, v), -v))
 
 
 def spared(floor: Floor, v: int) -> bool:

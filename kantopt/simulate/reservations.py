@@ -19,7 +19,7 @@ from kantopt.search.state import Change
 from kantopt.simulate.floor import Floor, ends, length
 from kantopt.simulate.orders import Sequence, by_rank
 from kantopt.simulate.plain import Data, pods_data, pods_of
-from kantopt.simulate.preemption import MakeRoom, spared, start_without
+from kantopt.simulate.preemption import MakeRoom, in_turn, spared, start_without
 from kantopt.simulate.profile import NEVER, Profile
 
 
@@ -118,6 +118,8 @@ class Reservations:
                 expected = None
                 self._freed = True
             reserved = self._reserve(floor, profile, j)
+            if reserved is None and held:
+                self._has_passed(floor, j)
             if reserved is not None and not held and self._start_by_force(floor, j):
                 # What is reserved behind may have counted on the room of those who are gone.
                 for other in list(self._kept):
@@ -214,12 +216,12 @@ class Reservations:
         if self._make_room is not None and self._make_room(floor, j):
             done = True
         elif self._evict_backfilled:
-            victims = [
+            passed = [
                 v
-                for v, (version, first) in reversed(self._passed.items())
+                for v, (version, first) in self._passed.items()
                 if first == j and version == floor.work[v].version and not spared(floor, v)
             ]
-            done = start_without(floor, j, victims, lambda _: True)
+            done = start_without(floor, j, in_turn(floor, passed), lambda _: True)
         else:
             done = False
         if done:
@@ -295,10 +297,14 @@ class Reservations:
             pods = floor.cluster.trial(j)
         if pods and floor.start(j, at=pods):
             self._started(floor, profile, j)
-            if self._evict_backfilled and self._first is not None:
-                self._passed[j] = floor.work[j].version, self._first
+            self._has_passed(floor, j)
         else:
             self._failed[key] = lasts, j
+
+    def _has_passed(self, floor: Floor, j: int) -> None:
+        """Take note of whom a job has passed that has just started."""
+        if self._evict_backfilled and self._first is not None:
+            self._passed[j] = floor.work[j].version, self._first
 
     def _drop(self, j: int) -> None:
         had = self._kept.pop(j, None)

@@ -238,6 +238,24 @@ class Watched(Simulator):
         return super().start(j, at)
 
 
+@pytest.mark.parametrize("backfill", ["easy", "conservative"])
+@pytest.mark.parametrize(("first", "second", "goes"), [(1, 5, "p1"), (5, 1, "p2"), (3, 3, "p2")])
+def test_of_those_who_passed_the_least_important_goes_first(
+    backfill: str, first: int, second: int, goes: str
+) -> None:
+    course = trace(
+        job("early", 0, 50, 6, estimate="100s"),
+        job("head", 1, 10, 7),
+        job("p1", 10, 80, 1, priority=first),
+        job("p2", 11, 80, 1, priority=second),
+    )
+    queueing = {"backfill": backfill, "preemptBackfilled": True}
+    how = policy(queueing=queueing, restartTime="0s")
+    history = simulated(snapshot(8), course, how)
+    assert starts(history) == {"early": 0, "head": 50_000, "p1": 10_000, "p2": 11_000}
+    assert evicted(history) == [goes]
+
+
 def test_victims_are_less_important_and_quotas_hold_whatever_happens() -> None:
     evictions = 0
     for seed in range(120):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from kantopt.cli import options as opt
-from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
+from kantopt.cli.output import all_dumped, check_output_file, complain, dumped, emit, format_of
 from kantopt.errors import UsageError
 from kantopt.formats.exports import ExportName
 from kantopt.schema.hints import one_of
@@ -111,8 +111,8 @@ def convert(
             documents = [trace] if snapshot is None else [snapshot, trace]
             notes = trace.notes
         progress.reach("writing")
-        texts = [dumped(document, form) for document in documents]
-    emit(("---\n" if form == "yaml" else "").join(texts), output_file)
+        text = all_dumped(documents, form)
+    emit(text, output_file)
     if not quiet:
         complain("note", notes)
     return 0

@@ -187,7 +187,7 @@ def defrag(
 def _limits(
     moves: int | None, evictions: int | None, given: "tuple[str, ...] | list[str]"
 ) -> dict[str, int]:
-    from kantopt.schema.hints import did_you_mean, one_of, quote
+    from kantopt.schema.hints import one_of, perhaps, quote
 
     found = {
         name: number
@@ -197,8 +197,7 @@ def _limits(
     for text in given:
         name, _, number = text.partition("=")
         if name not in _LIMITS:
-            hint = did_you_mean(name, _LIMITS)
-            expected = one_of([f"{each}=N" for each in _LIMITS]) + (f" ({hint})" if hint else "")
+            expected = one_of([f"{each}=N" for each in _LIMITS]) + perhaps(name, _LIMITS)
             raise UsageError(f"--limit: found {quote(text)}, expected {expected}")
         field, least = _LIMITS[name]
         if not (number.isascii() and number.isdigit() and least <= int(number) < 10_000_000):

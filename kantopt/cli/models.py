@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from kantopt.cli import options as opt
-from kantopt.cli.output import check_output_file, dumped, emit, format_of
+from kantopt.cli.output import all_dumped, check_output_file, emit, format_of
 
 if TYPE_CHECKING:
     from kantopt.schema.model import Model, PriorityObjective
@@ -28,9 +28,8 @@ def models(
     check_output_file(output_file)
     if not (name is None and output is None and output_file is None):
         names = shipped_models() if name is None else [name]
-        form = format_of(output, output_file, "yaml")
-        documents = [dumped(load_model(each), form) for each in names]
-        emit(("---\n" if form == "yaml" else "").join(documents), output_file)
+        documents = map(load_model, names)
+        emit(all_dumped(documents, format_of(output, output_file, "yaml")), output_file)
         return 0
     from kantopt.cli.screen import on_screen
     from kantopt.report.blocks import Table

@@ -179,6 +179,11 @@ def format_of(chosen: str | None, path: str | None, default: str) -> str:
     return "yaml" if name.endswith((".yaml", ".yml")) else default
 
 
+def all_dumped(documents: Iterable[Part], form: str) -> str:
+    """Write documents one after the other as JSON or YAML."""
+    return ("---\n" if form == "yaml" else "").join(dumped(each, form) for each in documents)
+
+
 def dumped(document: Part, form: str) -> str:
     """Write a document as JSON or YAML."""
     from kantopt.schema.dump import dump_json, dump_yaml

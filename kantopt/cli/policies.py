@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import typer
 
 from kantopt.cli import options as opt
-from kantopt.cli.output import check_output_file, dumped, emit, format_of
+from kantopt.cli.output import all_dumped, check_output_file, emit, format_of
 
 
 def policies(
@@ -24,9 +24,8 @@ def policies(
     check_output_file(output_file)
     if not (name is None and output is None and output_file is None):
         names = shipped_policies() if name is None else [name]
-        form = format_of(output, output_file, "yaml")
-        documents = [dumped(load_policy(each), form) for each in names]
-        emit(("---\n" if form == "yaml" else "").join(documents), output_file)
+        documents = map(load_policy, names)
+        emit(all_dumped(documents, format_of(output, output_file, "yaml")), output_file)
         return 0
     from kantopt.cli.screen import on_screen
     from kantopt.report.blocks import Table

@@ -28,17 +28,14 @@ def schema(
     """Print the JSON Schema of a kind of document."""
     import json
 
-    from kantopt.schema.hints import did_you_mean, one_of
+    from kantopt.schema.hints import one_of, perhaps
     from kantopt.schema.published import PUBLISHED, published_schema
 
     check_output_file(output_file)
     names = {name.casefold(): name for name in PUBLISHED} | _ALIASES
     name = names.get(kind.casefold())
     if name is None:
-        hint = did_you_mean(kind, names.values())
-        expected = one_of([*PUBLISHED, *_ALIASES])
-        raise UsageError(
-            f"schema: found {kind}, expected {expected}" + (f" ({hint})" if hint else "")
-        )
+        expected = one_of([*PUBLISHED, *_ALIASES]) + perhaps(kind, names.values())
+        raise UsageError(f"schema: found {kind}, expected {expected}")
     emit(json.dumps(published_schema(name), indent=2) + "\n", output_file)
     return 0

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from kantopt.errors import UsageError
-from kantopt.schema.hints import did_you_mean, quote
+from kantopt.schema.hints import perhaps, quote
 
 if TYPE_CHECKING:
     from kantopt.cli.progress import Progress
@@ -109,8 +109,7 @@ def run_sweep(
 
     known = [node.name for node in asked.question.snapshot.nodes]
     if axes.like is not None and axes.like not in known:
-        hint = did_you_mean(axes.like, known)
-        expected = f"a node of the snapshot{f' ({hint})' if hint else ''}"
+        expected = f"a node of the snapshot{perhaps(axes.like, known)}"
         raise UsageError(f"--add-nodes: found {axes.like}, expected {expected}")
     grid = Grid(asked, how, axes.nodes, axes.like, axes.leaves, axes.loads, warm_up)
     cells, done = grid.cells, 0

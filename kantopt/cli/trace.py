@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from kantopt.cli import options as opt
-from kantopt.cli.output import check_output_file, complain, dumped, emit, format_of
+from kantopt.cli.output import all_dumped, check_output_file, complain, emit, format_of
 from kantopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -178,8 +178,8 @@ def trace(
         drawn = draw_trace(asked, have, names, f"{like}-{seed}", seed)
         progress.reach("writing")
         documents = [drawn] if nodes is None or cluster is None else [cluster, drawn]
-        texts = [dumped(document, form) for document in documents]
-    emit(("---\n" if form == "yaml" else "").join(texts), output_file)
+        text = all_dumped(documents, form)
+    emit(text, output_file)
     if not quiet:
         complain("note", drawn.notes)
     return 0

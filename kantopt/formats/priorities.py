@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kantopt.formats.objects import Objects
 from kantopt.formats.pod_groups import Gang
 from kantopt.formats.pods import POLICIES, Pod
-from kantopt.schema.hints import did_you_mean
+from kantopt.schema.hints import perhaps
 from kantopt.schema.snapshot import PriorityClass
 
 _SYSTEM = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -37,8 +37,7 @@ class Priorities:
 
     def meant(self, name: str) -> str:
         """Return what was meant by a name that is no class's, in brackets, if one is near."""
-        hint = did_you_mean(name, [item.name for item in self.classes])
-        return hint and f" ({hint})"
+        return perhaps(name, [item.name for item in self.classes])
 
     def known(self, name: str) -> str:
         """Return the name of a class if it is among the cluster's, else nothing."""

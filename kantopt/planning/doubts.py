@@ -13,6 +13,7 @@ from kantopt.schema.hints import (
     listed,
     meant_or_some,
     miswritten,
+    perhaps,
     unoffered,
 )
 from kantopt.schema.jobs import Job, JobList, NodeSelectorTerm, PodSet
@@ -189,10 +190,9 @@ def _quotas_of_no_node(snapshot: ClusterSnapshot) -> Iterator[str]:
             if row.name not in offered and parse_quantity(row.nominal_quota):
                 found.setdefault(row.name, []).append(queue.name)
     for name, who in found.items():
-        hint = did_you_mean(name, sorted(offered))
         has = "has a quota" if len(who) == 1 else "have quotas"
         text = f"queue {_listed(who)} {has} of {name}, which no node has, so that it limits nothing"
-        yield f"{text}{hint and f' ({hint})'}"
+        yield f"{text}{perhaps(name, sorted(offered))}"
 
 
 def _in_no_domain(snapshot: ClusterSnapshot) -> Iterator[str]:

@@ -23,7 +23,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.base import API_VERSION, Metadata
-from kantopt.schema.hints import did_you_mean, one_of
+from kantopt.schema.hints import one_of, perhaps
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.prices import Price, PriceList, PriorityVictims
 from kantopt.search.engine.incumbent import Incumbent
@@ -138,15 +138,12 @@ def _domains(instance: Instance, place: str) -> tuple[int, tuple[Domain, ...]]:
     name, given, wanted = place.partition("=")
     known = list(dict.fromkeys((*topology.levels, *topology.labels)))
     if name not in known:
-        hint = did_you_mean(name, known)
         expected = (
             one_of(known)
             if known
             else "a topology level; the input has none (--topology LABEL makes one of a node label)"
         )
-        raise UsageError(
-            f"--clear: found {name}, expected {expected}{f' ({hint})' if hint else ''}"
-        )
+        raise UsageError(f"--clear: found {name}, expected {expected}{perhaps(name, known)}")
     level = topology.level(name)
     domains = topology.domains[level]
     if not given:

@@ -17,7 +17,7 @@ from kantopt.schema.extends import load_model, resolve_model
 from kantopt.schema.features import FEATURES, Feature
 from kantopt.schema.files import load_raw
 from kantopt.schema.garbage import kept
-from kantopt.schema.hints import did_you_mean, one_of, quote
+from kantopt.schema.hints import one_of, perhaps, quote
 from kantopt.schema.jobs import Job, JobList
 from kantopt.schema.model import Model
 from kantopt.schema.plan import Plan
@@ -240,8 +240,7 @@ def _causes(names: Iterable[str]) -> tuple[Liftable, ...]:
     named = tuple(names)
     for name in named:
         if name not in LIFTABLE:
-            hint = did_you_mean(name, LIFTABLE)
-            expected = one_of(LIFTABLE) + (f" ({hint})" if hint else "")
+            expected = f"{one_of(LIFTABLE)}{perhaps(name, LIFTABLE)}"
             raise UsageError(f"--disturb: found {quote(name)}, expected {expected}")
     return tuple(cause for cause in LIFTABLE if cause in named)
 
@@ -251,8 +250,7 @@ def _features(names: Iterable[str]) -> tuple[Feature, ...]:
     known = {str(feature): feature for feature in FEATURES}
     for name in names:
         if name not in known:
-            hint = did_you_mean(name, FEATURES)
-            expected = one_of(FEATURES) + (f" ({hint})" if hint else "")
+            expected = f"{one_of(FEATURES)}{perhaps(name, FEATURES)}"
             raise UsageError(f"--assume: found {quote(name)}, expected {expected}")
     return tuple(known[name] for name in names)
 

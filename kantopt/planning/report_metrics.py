@@ -14,7 +14,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.restricted import finest_level
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.base import API_VERSION, Metadata
-from kantopt.schema.hints import did_you_mean, one_of
+from kantopt.schema.hints import one_of, perhaps
 from kantopt.schema.model import Metric, Model, Objective
 from kantopt.schema.objectives import TotalObjective
 from kantopt.schema.quantity import from_base, to_base
@@ -196,11 +196,8 @@ def _pools(instance: Instance, nodes: Sequence[int]) -> list[tuple[str, list[int
 def _slot_tier(instance: Instance, slot: Slot) -> Tier:
     resources = [name for name in instance.offered if name != "pods"]
     if slot.resource not in instance.offered:
-        hint = did_you_mean(slot.resource, resources)
-        raise UsageError(
-            f"--slot-resource: found {slot.resource}, expected {one_of(resources)}"
-            + (f" ({hint})" if hint else "")
-        )
+        expected = f"{one_of(resources)}{perhaps(slot.resource, resources)}"
+        raise UsageError(f"--slot-resource: found {slot.resource}, expected {expected}")
     classes = sorted({d.device_class for node in instance.nodes for d in node.devices})
     if slot.device_class is not None and slot.device_class not in classes:
         expected = one_of(classes) if classes else "none: the nodes have no devices"

@@ -16,7 +16,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.misnamed import Names
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.base import SELECTOR
-from kantopt.schema.hints import did_you_mean, meant_or_some, one_of, quote
+from kantopt.schema.hints import did_you_mean, meant_or_some, one_of, perhaps, quote
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Metric, Objective
 from kantopt.schema.quantity import parse_quantity, to_base
@@ -85,8 +85,7 @@ def read_goals(goals: Sequence[str], instance: Instance, jobs: Sequence[Job]) ->
         main, *which = _WHICH.split(text)
         name, given, rest = main.partition("=")
         if name not in _READERS:
-            hint = did_you_mean(name, list(_READERS))
-            expected = f"{one_of(FORMS)}" + (f" ({hint})" if hint else "")
+            expected = f"{one_of(FORMS)}{perhaps(name, _READERS)}"
             raise UsageError(f"--goal: found {quote(text)}, expected {expected}")
         goal = _Goal(text, rest if given else None, _nodes(name, text, which), instance, jobs)
         objective = _READERS[name](goal, wishes)

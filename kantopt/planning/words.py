@@ -12,6 +12,12 @@ def counted(number: int, one: str) -> str:
     return f"{number} {one}" if number == 1 else f"{number} {one}s"
 
 
+def disturbed(evicted: int, moved: int) -> list[str]:
+    """Say how many pods are evicted and how many moved, as far as any are."""
+    counts = ((evicted, "evicted"), (moved, "moved"))
+    return [f"{counted(pods, 'pod')} {what}" for pods, what in counts if pods]
+
+
 _NAMED = 6
 """Names in one sentence, at most: a document has them all in its plan."""
 

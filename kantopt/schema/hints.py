@@ -75,6 +75,12 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"did you mean {near}?" if near is not None else ""
 
 
+def perhaps(word: str, known: Iterable[str]) -> str:
+    """Ask in brackets, behind what was expected; empty if none of the known words is near."""
+    hint = did_you_mean(word, known)
+    return f" ({hint})" if hint else ""
+
+
 def meant_or_some(word: str, known: Sequence[str], what: str) -> str:
     """Ask whether the nearest was meant; if none is near, name a few of ``what`` there is."""
     return did_you_mean(word, known) or (f"{what}: {listed(known, 5)}" if known else "")
@@ -92,8 +98,7 @@ UNOFFERED = ", which no node offers"
 
 def unoffered(resource: str, offered: Iterable[str]) -> str:
     """Name a resource that no node offers, with the one that may have been meant."""
-    hint = did_you_mean(resource, sorted(offered))
-    return f"{resource}{UNOFFERED}{f' ({hint})' if hint else ''}"
+    return f"{resource}{UNOFFERED}{perhaps(resource, sorted(offered))}"
 
 
 def one_of(words: Sequence[str], longest: int = 20) -> str:

@@ -11,7 +11,7 @@ from kantopt.planning.question import Question
 from kantopt.problem.not_modelled import why_not_placed
 from kantopt.schema.base import Toleration
 from kantopt.schema.features import Feature
-from kantopt.schema.hints import did_you_mean, one_of
+from kantopt.schema.hints import one_of, perhaps
 from kantopt.schema.jobs import Job, PodSet, TopologyRequest
 from kantopt.schema.model import Model
 from kantopt.schema.quantity import gpu_milli
@@ -77,9 +77,8 @@ def job_in_short(question: Question, short: Short) -> Job:
 
 def _check(option: str, given: str | None, known: list[str], what: str) -> None:
     if given and given not in known:
-        hint = did_you_mean(given, known)
         expected = one_of(list(dict.fromkeys(known))) if known else f"{what}; the input has none"
-        raise UsageError(f"{option}: found {given}, expected {expected}{f' ({hint})' * bool(hint)}")
+        raise UsageError(f"{option}: found {given}, expected {expected}{perhaps(given, known)}")
 
 
 def job_of(question: Question, name: str | None, model: Model) -> Job:

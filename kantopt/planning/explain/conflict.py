@@ -155,9 +155,7 @@ class Wording:
     def _jobs(self, rule: Rule, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:
         for subject in subjects:
             if len(subject) == 1:
-                yield ConflictItem(
-                    rule=rule.value, subject="running gangs", message="only whole, or minCount left"
-                )
+                yield _item(rule, "running gangs", "only whole, or minCount left")
                 continue
             job = self.question.jobs[int(subject[1])]
             if job.index != self.j:
@@ -168,20 +166,14 @@ class Wording:
                 least = max(job.min_count, sum(role.min_count for role in job.roles))
                 total = sum(role.count for role in job.roles)
                 text = f"at least {least} of {counted(total, 'pod')} together, or none"
-            yield ConflictItem(
-                rule=rule.value, subject=f"job {job.name}", message=text, jobs=(job.name,)
-            )
+            yield _item(rule, f"job {job.name}", text, (job.name,))
 
     def _priorities(self, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:
         question, own = self.question, self.question.jobs[self.j]
         levels = [int(subject[1]) for subject in subjects if len(subject) > 1]
         if len(levels) < len(subjects):
-            yield ConflictItem(
-                rule=Rule.PRIORITY.value,
-                subject=f"job {own.name}",
-                message="evicts only pods whose room it needs, and nobody else moves into that",
-                jobs=(own.name,),
-            )
+            text = "evicts only pods whose room it needs, and nobody else moves into that"
+            yield _item(Rule.PRIORITY, f"job {own.name}", text, (own.name,))
         elif not subjects:
             levels = sorted(
                 {
@@ -208,12 +200,10 @@ class Wording:
             if level < own.priority:
                 why = "not evicted: the job's preemptionPolicy is Never"
             subject = f"{counted(len(jobs), 'job')} of priority {level}"
-            yield ConflictItem(
-                rule=Rule.PRIORITY.value,
-                subject=subject if len(jobs) > 1 else f"job {jobs[0].name}, priority {level}",
-                message=f"{counted(pods, 'running pod')} {why}",
-                jobs=tuple(job.name for job in jobs),
-            )
+            if len(jobs) == 1:
+                subject = f"job {jobs[0].name}, priority {level}"
+            text = f"{counted(pods, 'running pod')} {why}"
+            yield _item(Rule.PRIORITY, subject, text, (job.name for job in jobs))
 
     def _pins(self, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:
         question = self.question
@@ -234,7 +224,7 @@ class Wording:
         for text, jobs in by_words.items():
             names = tuple(question.jobs[j].name for j in jobs)
             subject = f"job {names[0]}" if len(names) == 1 else counted(len(names), "job")
-            yield ConflictItem(rule=Rule.PINNED.value, subject=subject, message=text, jobs=names)
+            yield _item(Rule.PINNED, subject, text, names)
 
     def _pin(self, j: int) -> str:
         podsets = [self.question.podsets[s] for s in self.question.jobs[j].podsets]
@@ -259,8 +249,7 @@ class Wording:
         if rule is Rule.SLICES:
             text = f"slices of {counted(need.slice_size, 'pod')}, each in one {name}"
         roles = ", ".join(job.roles[i].name for i in need.roles)
-        subject = f"job {job.name} pod set {roles}"
-        return ConflictItem(rule=rule.value, subject=subject, message=text, jobs=(job.name,))
+        return _item(rule, f"job {job.name} pod set {roles}", text, (job.name,))
 
     def _quota(self, kind: str, q: int, r: int) -> ConflictItem:
         question, queue = self.question, self.question.queues[q]
@@ -284,7 +273,7 @@ class Wording:
         now = f", {from_base(name, standing)} of them in use now" if standing else ""
         used = from_base(name, standing + wanted)
         amounts = f"{used} of {from_base(name, limit)} {name}{now}{parts}"
-        return ConflictItem(rule=Rule.QUOTA.value, subject=subject, message=amounts)
+        return _item(Rule.QUOTA, subject, amounts)
 
     def _neighbours(self, rule: Rule, kind: str, index: int) -> ConflictItem:
         question = self.question
@@ -310,12 +299,8 @@ class Wording:
             apart = f"0 pods beside {names}" if names else ""
             text = f"{' and '.join(part for part in (own, apart) if part)} in one {term.key}"
         job = question.jobs[podset.job]
-        return ConflictItem(
-            rule=rule.value,
-            subject=f"job {job.name} pod set {podset.name}",
-            message=text,
-            jobs=(job.name, *(question.jobs[i].name for i in others)),
-        )
+        jobs = (job.name, *(question.jobs[i].name for i in others))
+        return _item(rule, f"job {job.name} pod set {podset.name}", text, jobs)
 
     def _named(self, jobs: tuple[int, ...]) -> str:
         names = ", ".join(self.question.jobs[j].name for j in jobs[:_NAMED])
@@ -329,19 +314,14 @@ class Wording:
             chosen = [budget.index for budget in budgets if not budget.allowed]
         for b in chosen:
             owners = {self.question.podsets[s].job for s in budgets[b].podsets}
-            yield ConflictItem(
-                rule=Rule.DISRUPTION.value,
-                subject=f"budget {budgets[b].name}",
-                message=f"{counted(budgets[b].allowed, 'disruption')} allowed",
-                jobs=tuple(self.question.jobs[i].name for i in sorted(owners)),
-            )
+            text = f"{counted(budgets[b].allowed, 'disruption')} allowed"
+            names = (self.question.jobs[i].name for i in sorted(owners))
+            yield _item(Rule.DISRUPTION, f"budget {budgets[b].name}", text, names)
         for subject in subjects:
             if subject[0] == "job":
                 name = self.question.jobs[int(subject[1])].name
                 text = "0 disruptions allowed under several budgets"
-                yield ConflictItem(
-                    rule=Rule.DISRUPTION.value, subject=f"job {name}", message=text, jobs=(name,)
-                )
+                yield _item(Rule.DISRUPTION, f"job {name}", text, (name,))
 
     def _limits(self, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:
         limits = self.question.model.limits
@@ -351,8 +331,7 @@ class Wording:
             if which:
                 job = self.question.jobs[int(which[0])]
                 text = f"at most {job.max_moves}, which its owner bears"
-                what = f"moves of job {job.name}"
-                yield ConflictItem(rule=Rule.LIMITS.value, subject=what, message=text)
+                yield _item(Rule.LIMITS, f"moves of job {job.name}", text)
                 continue
             most = getattr(limits, str(kind))
             if most is None:
@@ -363,8 +342,11 @@ class Wording:
                 if own
                 else "none: this asks what fits without any"
             )
-            what = str(kind).replace("_", " ")
-            yield ConflictItem(rule=Rule.LIMITS.value, subject=what, message=text)
+            yield _item(Rule.LIMITS, str(kind).replace("_", " "), text)
+
+
+def _item(rule: Rule, subject: str, message: str, jobs: Iterable[str] = ()) -> ConflictItem:
+    return ConflictItem(rule=rule.value, subject=subject, message=message, jobs=tuple(jobs))
 
 
 def _runs(question: Instance, podsets: Iterable[int]) -> bool:

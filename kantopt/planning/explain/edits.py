@@ -110,6 +110,14 @@ def _number(text: str, value: str, *, least: int = 0) -> int:
     return number
 
 
+def _quantity(text: str, value: str) -> str | int:
+    try:
+        parse_quantity(value)
+    except ValueError:
+        raise _wrong(text, "a quantity such as 4, 500m or 16Gi at its end") from None
+    return int(value) if value.isdecimal() else value
+
+
 def _pair(text: str, rest: str) -> tuple[str, str]:
     name, separator, value = cut(rest, ":", last=True)
     if not (separator and name and value):
@@ -265,11 +273,7 @@ def _with_field(text: str, podset: PodSet, field: str, value: str, question: Que
         close = get_close_matches(field, sorted({*known, *_FIELDS}), n=1)
         hint = f" (did you mean {close[0]}?)" if close else ""
         raise _wrong(text, f"a resource of the cluster or one of {', '.join(_FIELDS)}{hint}")
-    try:
-        parse_quantity(value)
-    except ValueError:
-        raise _wrong(text, "a quantity such as 4, 500m or 16Gi at its end") from None
-    quantity = int(value) if value.isdecimal() else value
+    quantity = _quantity(text, value)
     return podset.model_copy(update={"requests": {**podset.requests, field: quantity}})
 
 
@@ -313,13 +317,7 @@ def _quota(text: str, rest: str, question: Question, model: Model) -> Edited:
     q = _index(text, name, [queue.name for queue in queues], "a queue")
     rows = list(queues[q].resources)
     r = _index(text, resource, [row.full_name for row in rows], "a resource of the queue")
-    try:
-        parse_quantity(value)
-    except ValueError:
-        raise _wrong(text, "a quantity such as 4, 500m or 16Gi at its end") from None
-    rows[r] = rows[r].model_copy(
-        update={"nominal_quota": int(value) if value.isdecimal() else value}
-    )
+    rows[r] = rows[r].model_copy(update={"nominal_quota": _quantity(text, value)})
     queues[q] = queues[q].model_copy(update={"resources": tuple(rows)})
     snapshot = question.snapshot.model_copy(update={"queues": tuple(queues)})
     return replace(question, snapshot=snapshot), model

@@ -86,18 +86,16 @@ class Whereabouts:
         """What keeps the pods from moving, and from being evicted."""
         subject = f"job {self.job.name} pod set {podset.name}"
         if not podset.movable:
-            yield Pin(rule=Rule.PINNED.value, subject=subject, message="0 moves: not movable")
+            yield _pin(Rule.PINNED, subject, "0 moves: not movable")
         if not podset.preemptible:
-            yield Pin(
-                rule=Rule.PINNED.value, subject=subject, message="0 evictions: not preemptible"
-            )
+            yield _pin(Rule.PINNED, subject, "0 evictions: not preemptible")
         for b in podset.budgets:
             budget = self.instance.budgets[b]
             if not budget.allowed or len(podset.budgets) > 1:
                 text = f"{counted(budget.allowed, 'disruption')} allowed"
                 if len(podset.budgets) > 1:
                     text += ", and a pod under several budgets is not evicted"
-                yield Pin(rule=Rule.DISRUPTION.value, subject=f"budget {budget.name}", message=text)
+                yield _pin(Rule.DISRUPTION, f"budget {budget.name}", text)
         for need in self.instance.topology_needs:
             if (
                 need.job == self.job.index
@@ -105,16 +103,11 @@ class Whereabouts:
                 and need.required is not None
             ):
                 level = self.instance.topology.levels[need.required]
-                yield Pin(
-                    rule=Rule.TOPOLOGY.value,
-                    subject=subject,
-                    message=f"all in one {level}: only the whole job moves to another",
-                )
+                text = f"all in one {level}: only the whole job moves to another"
+                yield _pin(Rule.TOPOLOGY, subject, text)
         limits = self.instance.model.limits
         if limits.moves == 0:
-            yield Pin(
-                rule=Rule.LIMITS.value, subject="moves", message="at most 0, the model's limit"
-            )
+            yield _pin(Rule.LIMITS, "moves", "at most 0, the model's limit")
 
     def _alternatives(self, s: int, places: Places) -> Iterator[Alternative]:
         """Measure other places: for a single pod each node, else the job off its present nodes."""
@@ -173,6 +166,10 @@ class Whereabouts:
             before=amount_of(tier, self.now[first]),
             after=amount_of(tier, values[first]),
         )
+
+
+def _pin(rule: Rule, subject: str, message: str) -> Pin:
+    return Pin(rule=rule.value, subject=subject, message=message)
 
 
 def _vacated(job: Job, name: str) -> Job:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline
-from kantopt.planning.words import counted
+from kantopt.planning.words import disturbed
 from kantopt.problem.focus import limited, pending_podsets, wanted_pods, with_model
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -234,14 +234,11 @@ def disturbance(question: Instance, decision: Decision) -> tuple[int, int]:
 
 
 def _done(question: Instance, decision: Decision) -> str:
-    evicted, moved = disturbance(question, decision)
-    parts = [f"{counted(evicted, 'pod')} evicted"] if evicted else []
-    parts += [f"{counted(moved, 'pod')} moved"] if moved else []
+    parts = disturbed(*disturbance(question, decision))
     return "with " + " and ".join(parts) if parts else "as it stands"
 
 
 def _fits(question: Instance, j: int, status: Status, decision: Decision) -> str:
-    evicted, moved = disturbance(question, decision)
     others = _others(question, j, decision)
     if status == "FITS_NOW":
         room = pods_of(question, j, one="has", many="have")
@@ -250,8 +247,7 @@ def _fits(question: Instance, j: int, status: Status, decision: Decision) -> str
     least = "no plan disturbs less" if decision.least else "whether less is enough is open"
     if not decision.weighed:
         least += ", and who among equals was not weighed"
-    parts = [f"{counted(evicted, 'pod')} evicted"] if evicted else []
-    parts += [f"{counted(moved, 'pod')} moved"] if moved else []
+    parts = disturbed(*disturbance(question, decision))
     return f"{status.replace('_', ' ')}: {pods} with {' and '.join(parts)}; {least}.{others}"
 
 

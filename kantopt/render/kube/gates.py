@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from kantopt.errors import UsageError
-from kantopt.schema.hints import did_you_mean, one_of, quote
+from kantopt.schema.hints import one_of, perhaps, quote
 from kantopt.schema.plan import Plan
 
 OURS = "kantopt/hold"
@@ -42,8 +42,7 @@ def check_named(plan: Plan, named: Sequence[str]) -> None:
     )
     for gate in named:
         if gate not in held:
-            hint = did_you_mean(gate, held)
             expected = one_of(held) if held else "none: no gate holds back what the plan binds"
             raise UsageError(
-                f"--gate: found {quote(gate)}, expected {expected}{f' ({hint})' if hint else ''}"
+                f"--gate: found {quote(gate)}, expected {expected}{perhaps(gate, held)}"
             )

@@ -9,7 +9,7 @@ from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
 from kantopt.planning.explain.trial import Trial
 from kantopt.planning.explain.verdict import disturbance
 from kantopt.planning.steps import steps_of
-from kantopt.planning.words import counted, listed
+from kantopt.planning.words import counted, disturbed, listed
 from kantopt.schema.explanation import RemedyKind
 from kantopt.schema.jobs import Job
 from kantopt.search.explain.enders import enders
@@ -35,10 +35,8 @@ def as_planned(w: Workshop) -> Iterator[Ranked]:
     if plan.moves:
         names = sorted({item.job for item in plan.moves})
         parts.append(f"move {counted(moved, 'pod')} of {listed(names)}")
-    costs = [counted(evicted, "pod") + " evicted"] if evicted else []
-    costs += [counted(moved, "pod") + " moved"] if moved else []
-    text = ", ".join(parts)
-    yield from w.ranked(kind, text, ", ".join(costs), trial, smallest=decision.least)
+    cost = ", ".join(disturbed(evicted, moved))
+    yield from w.ranked(kind, ", ".join(parts), cost, trial, smallest=decision.least)
 
 
 def lift_limits(w: Workshop) -> Iterator[Ranked]:

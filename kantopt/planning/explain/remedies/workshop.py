@@ -11,7 +11,7 @@ from kantopt.planning.explain.trial import Trial, Trials
 from kantopt.planning.explain.verdict import Ladder, disturbance
 from kantopt.planning.question import Question
 from kantopt.planning.steps import steps_of
-from kantopt.planning.words import counted
+from kantopt.planning.words import disturbed
 from kantopt.problem.focus import wanted_pods
 from kantopt.problem.instance import Instance
 from kantopt.schema.explanation import Remedy, RemedyKind
@@ -107,11 +107,8 @@ class Workshop:
             trial = self.trials.disturbing(*edits)
         if not self._spares(trial):
             return
-        evicted, moved = disturbance(trial.asked, trial.decision)
-        parts = [cost] if cost else []
-        parts += [f"{counted(evicted, 'pod')} evicted"] if evicted else []
-        parts += [f"{counted(moved, 'pod')} moved"] if moved else []
-        yield from self.ranked(kind, text, ", ".join(parts), trial)
+        parts = [cost, *disturbed(*disturbance(trial.asked, trial.decision))]
+        yield from self.ranked(kind, text, ", ".join(filter(None, parts)), trial)
 
     def _spares(self, trial: Trial) -> bool:
         """Whether a plan with a change disturbs less than the one that needs none, if there is one.

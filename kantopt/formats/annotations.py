@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kantopt.formats.owners import view_of
+from kantopt.schema.hints import plural
 
 READ = (
     "cluster-autoscaler.kubernetes.io/safe-to-evict",
@@ -50,6 +51,4 @@ def annotations_read(objects: Sequence[dict[str, Any]]) -> tuple[str, ...]:
         if isinstance(item, dict) and item.get("kind") == "Pod":
             annotations = view_of(item).at("metadata", "annotations").raw
             counts.update(name for name in READ if name in annotations)
-    return tuple(
-        f"{name}: {count} pod{'s' * (count != 1)}" for name, count in sorted(counts.items())
-    )
+    return tuple(f"{name}: {plural(count, 'pod')}" for name, count in sorted(counts.items()))

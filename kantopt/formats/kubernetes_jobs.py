@@ -15,6 +15,7 @@ from kantopt.formats.pods import Pod
 from kantopt.formats.priorities import Priorities
 from kantopt.formats.restarts import Restarts
 from kantopt.formats.runtime import last_checkpoint, min_runtime
+from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Assignment, Job, PodSet, TopologyRequest
 from kantopt.schema.stays import Cause, Fixed
 
@@ -273,9 +274,8 @@ class JobsReader:
         if "pod_set_slice_required_topology" in fields:
             if count % size:
                 text = "slices that do not divide their pods are left out"
-                self._notes.add(
-                    text, f"{count} pod{'s' * (count != 1)} in slices of {size}, {first.full_name}"
-                )
+                pods = plural(count, "pod")
+                self._notes.add(text, f"{pods} in slices of {size}, {first.full_name}")
                 del fields["pod_set_slice_required_topology"]
             else:
                 fields["pod_set_slice_size"] = size

@@ -13,7 +13,6 @@ from kantopt.planning.options import Options
 from kantopt.planning.run import Run
 from kantopt.planning.tiers import tier_rows
 from kantopt.planning.together import search_together
-from kantopt.planning.words import counted
 from kantopt.problem.aftermath import leftover_question
 from kantopt.problem.cluster import Spot
 from kantopt.problem.focus import focused, is_placed, pending_podsets
@@ -21,6 +20,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
+from kantopt.schema.hints import plural
 from kantopt.schema.model import Metric
 from kantopt.search.cascade import evicts
 from kantopt.search.construct import construct
@@ -67,7 +67,7 @@ class Beside:
         fits
             Whether the job can be placed alone.
         """
-        together = f"planned together with {counted(self.others, 'other pending job')}"
+        together = f"planned together with {plural(self.others, 'other pending job')}"
         if self.others and self.placed and self.leftover:
             how = "in room that is left over of their victims (kantopt plan)"
         elif self.others and self.placed and not fits:
@@ -81,7 +81,7 @@ class Beside:
         """Say that fewer pods of a gang start than alone; nothing if not."""
         if not (self.placed and self.pods < alone):
             return ""
-        together = f"planned together with {counted(self.others, 'other pending job')}"
+        together = f"planned together with {plural(self.others, 'other pending job')}"
         start = f"{self.pods} of these {alone} pods {'starts' if self.pods == 1 else 'start'}"
         return f"{together} {start}: those above minCount come after all other jobs (kantopt plan)"
 

@@ -11,6 +11,7 @@ from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement
 from kantopt.schema.features import FEATURES
 from kantopt.schema.features import WORDS as FEATURE_WORDS
+from kantopt.schema.hints import plural
 from kantopt.schema.model import Rule
 from kantopt.schema.stays import CAUSES, WORDS
 from kantopt.search.causes import FITS, Causes
@@ -69,8 +70,7 @@ def _words(
     if len(left) > MOST_NAMED:
         yield f"stay on nodes to be emptied: {len(left) - MOST_NAMED} pod sets more"
     if daemons:
-        pods = "1 pod" if daemons == 1 else f"{daemons} pods"
-        yield f"stay with the nodes to be emptied: {pods} of daemons"
+        yield f"stay with the nodes to be emptied: {plural(daemons, 'pod')} of daemons"
 
 
 def _places(instance: Instance, kept: list[tuple[PodSet, Counter[int]]]) -> str:

@@ -23,6 +23,7 @@ from kantopt.schema.actions import actions_of, in_waves
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.extends import resolve_model
 from kantopt.schema.files import load_raw
+from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job
 from kantopt.schema.plan import CutStep, Plan
 from kantopt.verify.metrics import measure
@@ -170,7 +171,7 @@ def _rest(
     )
     warnings = [*question.notes]
     if cut:
-        steps = "1 step" if len(cut) == 1 else f"{len(cut)} steps"
+        steps = plural(len(cut), "step")
         warnings.insert(
             0, f"cut from the plan {plan.metadata.plan_id}: {steps} can be taken no more"
         )

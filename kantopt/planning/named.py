@@ -10,6 +10,7 @@ from kantopt.planning.question import Question
 from kantopt.problem.chosen import considered
 from kantopt.schema.actions import actions_of
 from kantopt.schema.dump import dump_data
+from kantopt.schema.hints import plural
 from kantopt.schema.plan import Binding, BudgetRef, Eviction, Move, NodeRef, Plan, Standing
 
 _Place = tuple[str, str, str, tuple[int, ...]]
@@ -74,7 +75,7 @@ def _pods(question: Question, plan: Plan) -> Iterator[Standing]:
             yield claim(
                 f"{item.id} pods",
                 f"{len(item.pods)} names",
-                f"{item.count} pod" + "s" * (item.count != 1),
+                plural(item.count, "pod"),
             )
         where: tuple[str, tuple[int, ...]] = ("", ())
         if isinstance(item, Eviction):

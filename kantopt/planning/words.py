@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kantopt.problem.tiers import Tier
-
-
-def counted(number: int, one: str) -> str:
-    """Write ``1 pod``, ``2 pods``."""
-    return f"{number} {one}" if number == 1 else f"{number} {one}s"
+from kantopt.schema.hints import plural
 
 
 def disturbed(evicted: int, moved: int) -> list[str]:
     """Say how many pods are evicted and how many moved, as far as any are."""
     counts = ((evicted, "evicted"), (moved, "moved"))
-    return [f"{counted(pods, 'pod')} {what}" for pods, what in counts if pods]
+    return [f"{plural(pods, 'pod')} {what}" for pods, what in counts if pods]
 
 
 _NAMED = 6

@@ -18,7 +18,7 @@ from kantopt.render.shell import comment, one_line, word
 from kantopt.render.steps import Actions, Step, check_not_in_vain, kind_of, towards
 from kantopt.render.targets import Asked, Rendered
 from kantopt.schema.actions import PlanAction
-from kantopt.schema.hints import quote
+from kantopt.schema.hints import plural, quote
 from kantopt.schema.hostlist import compress_hostlist
 from kantopt.schema.jobs import Job
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
@@ -57,7 +57,7 @@ class _Acts:
                 return "two of its tasks share a node"
             return ""
         if self.pods() < job.running:
-            return f"it leaves as a whole, {_tasks(job.running)}"
+            return f"it leaves as a whole, {plural(job.running, 'task')}"
         moves = [action for action in self.actions if isinstance(action, Move)]
         if any(move.mode == "live" for move in moves):
             return "Slurm moves nobody live"
@@ -187,7 +187,7 @@ def _text(
         "# what it would do. It goes on where a run before it was ended; --help tells the rest.",
     ]
     for name, reason in advised.items():
-        said = "; ".join(f"{_tasks(a.count)} {towards(a)}" for a in acts[name].actions)
+        said = "; ".join(f"{plural(a.count, 'task')} {towards(a)}" for a in acts[name].actions)
         head.append(comment(f"Left to you: {name}, {said}: {reason}."))
     jobs = sorted({line.split()[2] for line in lines})
     steps = sorted({int(line.split()[0]) for line in lines})
@@ -204,10 +204,6 @@ def _text(
         "",
     ]
     return "\n".join(head) + "\n" + SLURM_SCRIPT.read_text(encoding="utf-8")
-
-
-def _tasks(number: int) -> str:
-    return f"{number} task{'s' * (number != 1)}"
 
 
 def _seconds(moment: str | None) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from kantopt.errors import UsageError
 from kantopt.render.targets import Asked
 from kantopt.schema.actions import PlanAction, in_waves
+from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job, PodRef, PodSet
 from kantopt.schema.plan import Binding, Eviction, Plan
 
@@ -80,8 +81,7 @@ def nameless(action: PlanAction, wave: int) -> list[Step]:
     rest = action.count - len(action.pods)
     if rest <= 0:
         return []
-    pods = "1 pod" if rest == 1 else f"{rest} pods"
-    who = f"{pods} of {action.job} ({action.pod_set})"
+    who = f"{plural(rest, 'pod')} of {action.job} ({action.pod_set})"
     return [_left(action, wave, rest, who, "the plan has no names")]
 
 
@@ -170,6 +170,6 @@ def check_not_in_vain(steps: list[Step], asked: Asked, target: str) -> None:
         pods = sum(step.pods for step in in_vain)
         told = ", ".join(sorted(unbound)[:3]) + (", ..." if len(unbound) > 3 else "")
         raise UsageError(
-            f"--to {target}: found {pods} pod{'s' * (pods != 1)} to evict for jobs that it cannot "
+            f"--to {target}: found {plural(pods, 'pod')} to evict for jobs that it cannot "
             f"bind ({told}), expected --evict-anyway, or another target"
         )

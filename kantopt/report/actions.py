@@ -9,8 +9,8 @@ from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
 from kantopt.report.brief import MOST
 from kantopt.report.names import joined, on_devices, places, priority_words
 from kantopt.report.purposes import purposes
-from kantopt.report.units import plural
 from kantopt.schema.actions import PlanAction, actions_of, in_waves
+from kantopt.schema.hints import plural
 from kantopt.schema.plan import Binding, Eviction, Move, Plan, Wave
 
 

@@ -10,9 +10,8 @@ from kantopt.report.not_modelled import left_words, proviso
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.terminal import plan_blocks, standing_line
 from kantopt.report.tiers import tier_label, tier_number
-from kantopt.report.units import plural
 from kantopt.schema.certificate import Certificate, CertifiedTier
-from kantopt.schema.hints import UNOFFERED
+from kantopt.schema.hints import UNOFFERED, plural
 from kantopt.schema.history import Fate, History
 from kantopt.schema.model import Rule
 

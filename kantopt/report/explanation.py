@@ -9,7 +9,7 @@ from kantopt.report.blocks import Block, Listing, Paragraph, Style, Table
 from kantopt.report.brief import MOST, mistyped_blocks, warnings_blocks
 from kantopt.report.names import joined
 from kantopt.report.size import Size, size_blocks
-from kantopt.report.units import in_unit, plural
+from kantopt.report.units import in_unit
 from kantopt.schema.actions import PlanAction, actions_of
 from kantopt.schema.explanation import (
     Conflict,
@@ -23,6 +23,7 @@ from kantopt.schema.explanation import (
     Verdict,
     WhatIf,
 )
+from kantopt.schema.hints import plural
 
 _STYLES: dict[str, Style] = {
     "FITS_NOW": "good",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kantopt.report.blocks import Block, Style, Table
-from kantopt.report.units import in_unit, plural, thousandths, unit_name
+from kantopt.report.units import in_unit, thousandths, unit_name
+from kantopt.schema.hints import plural
 from kantopt.schema.plan import Goal, Plan, Tier
 
 

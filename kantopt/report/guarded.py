@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from kantopt.report.actions import kind_of
 from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
 from kantopt.report.names import on_devices
-from kantopt.report.units import plural
 from kantopt.schema.actions import PlanAction, in_waves
+from kantopt.schema.hints import plural
 from kantopt.schema.plan import Binding, CutStep, Eviction, Plan
 
 _STYLES: dict[str, Style] = {"cut": "bad", "done": "dim", "legal": ""}

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kantopt.report.blocks import Paragraph
-from kantopt.report.units import duration, plural
+from kantopt.report.units import duration
 from kantopt.schema.gpus import gpu_milli_asked
+from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job, PodSet
 from kantopt.schema.plan import Eviction, Move, Plan
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kantopt.report.units import plural
 from kantopt.schema.features import FEATURES, WORDS
+from kantopt.schema.hints import plural
 from kantopt.schema.left import NotModelled
 from kantopt.schema.plan import Plan
 

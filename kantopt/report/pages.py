@@ -10,10 +10,10 @@ from kantopt.report.layouts import blocks_of
 from kantopt.report.page import page
 from kantopt.report.simulation_pictures import simulation_pictures
 from kantopt.report.terminal import pending_table, plan_sections
-from kantopt.report.units import plural
 from kantopt.report.words import OURS, Words
 from kantopt.schema.base import Part
 from kantopt.schema.certificate import Certificate
+from kantopt.schema.hints import plural
 from kantopt.schema.picture import Picture
 from kantopt.schema.plan import Plan
 from kantopt.schema.simulation import Simulation

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from xml.sax.saxutils import escape
 
 from kantopt.report.blocks import escaped
-from kantopt.report.units import in_unit, plural, unit_name
+from kantopt.report.units import in_unit, unit_name
 from kantopt.report.words import OURS, Words
+from kantopt.schema.hints import plural
 from kantopt.schema.picture import Bar, Fate, Picture, Pods, Stay
 from kantopt.schema.quantity import CLAIMED
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from kantopt.report.blocks import Block, Listing, Paragraph
 from kantopt.report.guarded import step_text
-from kantopt.report.units import plural
 from kantopt.schema.actions import actions_of
+from kantopt.schema.hints import plural
 from kantopt.schema.plan import Plan
 from kantopt.schema.since import Changed, SinceLastPlan
 

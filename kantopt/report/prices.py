@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator
 from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
 from kantopt.report.brief import mistyped_blocks, warnings_blocks
 from kantopt.report.explanation import action_rows
-from kantopt.report.units import duration, plural, thousandths
+from kantopt.report.units import duration, thousandths
+from kantopt.schema.hints import plural
 from kantopt.schema.prices import Price, PriceList
 
 _PROOFS = {

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Table
-from kantopt.report.units import duration, percent, plural, thousandths
+from kantopt.report.units import duration, percent, thousandths
+from kantopt.schema.hints import plural
 from kantopt.schema.simulation import Estimate, Measure, MeasureGroup, Simulation
 
 _OWNERS = 10

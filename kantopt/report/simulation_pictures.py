@@ -23,7 +23,8 @@ from kantopt.report.chart import (
     wait_axis,
     written,
 )
-from kantopt.report.units import duration, plural
+from kantopt.report.units import duration
+from kantopt.schema.hints import plural
 from kantopt.schema.simulation import Course, Simulation
 
 PARTS = {

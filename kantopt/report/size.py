@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kantopt.report.blocks import Paragraph
-from kantopt.report.units import plural
+from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job
 
 

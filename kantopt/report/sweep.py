@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kantopt.report.blocks import Block, Listing, Paragraph, Table, in_lines
-from kantopt.report.units import duration, percent, plural
+from kantopt.report.units import duration, percent
+from kantopt.schema.hints import plural
 from kantopt.schema.sweep import Sweep, SweepValue
 
 _WHOLE = "all"

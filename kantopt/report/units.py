@@ -72,8 +72,3 @@ _SINGULAR = {
     name: name.removesuffix("s")
     for name in ("GPUs", "cores", "nodes", "pods", "jobs", "slots", "domains", "groups")
 }
-
-
-def plural(count: int, one: str) -> str:
-    """Write ``1 pod``, ``2 pods``."""
-    return f"{count} {one if count == 1 else one + 's'}"

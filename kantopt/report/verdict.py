@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from kantopt.report.blocks import Block, Listing, Paragraph, Style, in_lines
 from kantopt.report.brief import MOST
 from kantopt.report.terminal import by_rule, standing_blocks, standing_line
-from kantopt.report.units import plural
+from kantopt.schema.hints import plural
 from kantopt.schema.plan import Standing
 from kantopt.schema.reports import Verdict
 

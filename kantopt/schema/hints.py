@@ -86,6 +86,11 @@ def meant_or_some(word: str, known: Sequence[str], what: str) -> str:
     return did_you_mean(word, known) or (f"{what}: {listed(known, 5)}" if known else "")
 
 
+def plural(count: int, one: str) -> str:
+    """Write ``1 pod``, ``2 pods``."""
+    return f"{count} {one if count == 1 else one + 's'}"
+
+
 def listed(words: Sequence[str], longest: int) -> str:
     """List words, at most so many, and count the others."""
     more = f" and {len(words) - longest} more" if len(words) > longest else ""

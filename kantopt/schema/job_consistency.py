@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from kantopt.errors import Problem
 from kantopt.schema.base import Expression
-from kantopt.schema.hints import did_you_mean, one_of, path_text, quote
+from kantopt.schema.hints import did_you_mean, one_of, path_text, plural, quote
 from kantopt.schema.jobs import Job, PodSet, TopologyRequest
 from kantopt.schema.quantity import parse_quantity, to_base, whole_number
 from kantopt.schema.replicas import names_of
@@ -132,7 +132,7 @@ def check_expressions(
     """Report operators whose values do not suit them."""
     for i, item in enumerate(expressions):
         place, count = f"{path}.{name}[{i}].values", len(item.values)
-        found = f"{count} value{'' if count == 1 else 's'} for {item.operator}"
+        found = f"{plural(count, 'value')} for {item.operator}"
         if item.operator in ("In", "NotIn") and not count:
             yield Problem(file, place, found, "at least one")
         elif item.operator in ("Exists", "DoesNotExist") and count:
@@ -250,7 +250,7 @@ def _check_assignments(pods: PodSet, known: _Known, file: str, path: str) -> Ite
                 yield Problem(file, f"{place}.devices[{k}]", found, "distinct devices")
             elif number is not None and device >= number:
                 expected = f"an index from 0 to {number - 1}" if number else "none"
-                expected += f": {item.node} has {number} device{'' if number == 1 else 's'}"
+                expected += f": {item.node} has {plural(number, 'device')}"
                 yield Problem(file, f"{place}.devices[{k}]", f"device {device}", expected)
 
 

@@ -5,15 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kantopt.report.names import joined, on_devices, places
-from kantopt.report.units import (
-    duration,
-    in_unit,
-    percent,
-    plural,
-    size_bytes,
-    thousandths,
-    unit_name,
-)
+from kantopt.report.units import duration, in_unit, percent, size_bytes, thousandths, unit_name
+from kantopt.schema.hints import plural
 
 
 @pytest.mark.parametrize(

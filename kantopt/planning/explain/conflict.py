@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import assert_never
 
-from kantopt.planning.words import counted
 from kantopt.problem.focus import pending_podsets, wanted_pods
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import PodSet
 from kantopt.schema.explanation import Conflict, ConflictItem
+from kantopt.schema.hints import plural
 from kantopt.schema.model import Limits, Rule
 from kantopt.schema.quantity import from_base
 from kantopt.search.explain.conflict import Found
@@ -161,11 +161,11 @@ class Wording:
             if job.index != self.j:
                 text = "evicted whole or not at all"
             elif rule is Rule.REQUIRED:
-                text = f"all its {counted(sum(role.count for role in job.roles), 'pod')}"
+                text = f"all its {plural(sum(role.count for role in job.roles), 'pod')}"
             else:
                 least = max(job.min_count, sum(role.min_count for role in job.roles))
                 total = sum(role.count for role in job.roles)
-                text = f"at least {least} of {counted(total, 'pod')} together, or none"
+                text = f"at least {least} of {plural(total, 'pod')} together, or none"
             yield _item(rule, f"job {job.name}", text, (job.name,))
 
     def _priorities(self, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:
@@ -199,10 +199,10 @@ class Wording:
             why = f"that priority {own.priority} may not evict"
             if level < own.priority:
                 why = "not evicted: the job's preemptionPolicy is Never"
-            subject = f"{counted(len(jobs), 'job')} of priority {level}"
+            subject = f"{plural(len(jobs), 'job')} of priority {level}"
             if len(jobs) == 1:
                 subject = f"job {jobs[0].name}, priority {level}"
-            text = f"{counted(pods, 'running pod')} {why}"
+            text = f"{plural(pods, 'running pod')} {why}"
             yield _item(Rule.PRIORITY, subject, text, (job.name for job in jobs))
 
     def _pins(self, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:
@@ -223,7 +223,7 @@ class Wording:
             by_words.setdefault(self._pin(j), []).append(j)
         for text, jobs in by_words.items():
             names = tuple(question.jobs[j].name for j in jobs)
-            subject = f"job {names[0]}" if len(names) == 1 else counted(len(names), "job")
+            subject = f"job {names[0]}" if len(names) == 1 else plural(len(names), "job")
             yield _item(Rule.PINNED, subject, text, names)
 
     def _pin(self, j: int) -> str:
@@ -245,9 +245,9 @@ class Wording:
         level = need.required if rule is Rule.TOPOLOGY else need.slice_level
         assert level is not None
         name = self.question.topology.levels[level]
-        text = f"all {counted(pods, 'pod')} in one {name}"
+        text = f"all {plural(pods, 'pod')} in one {name}"
         if rule is Rule.SLICES:
-            text = f"slices of {counted(need.slice_size, 'pod')}, each in one {name}"
+            text = f"slices of {plural(need.slice_size, 'pod')}, each in one {name}"
         roles = ", ".join(job.roles[i].name for i in need.roles)
         return _item(rule, f"job {job.name} pod set {roles}", text, (job.name,))
 
@@ -305,7 +305,7 @@ class Wording:
     def _named(self, jobs: tuple[int, ...]) -> str:
         names = ", ".join(self.question.jobs[j].name for j in jobs[:_NAMED])
         more = len(jobs) - _NAMED
-        return f"{names} and {counted(more, 'job')} more" if more > 0 else names
+        return f"{names} and {plural(more, 'job')} more" if more > 0 else names
 
     def _budgets(self, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:
         budgets = self.question.budgets
@@ -314,7 +314,7 @@ class Wording:
             chosen = [budget.index for budget in budgets if not budget.allowed]
         for b in chosen:
             owners = {self.question.podsets[s].job for s in budgets[b].podsets}
-            text = f"{counted(budgets[b].allowed, 'disruption')} allowed"
+            text = f"{plural(budgets[b].allowed, 'disruption')} allowed"
             names = (self.question.jobs[i].name for i in sorted(owners))
             yield _item(Rule.DISRUPTION, f"budget {budgets[b].name}", text, names)
         for subject in subjects:

@@ -8,12 +8,13 @@ from dataclasses import replace
 from kantopt.clock import Deadline
 from kantopt.planning.explain.nodes import histogram
 from kantopt.planning.question import Question
-from kantopt.planning.words import amount_of, counted, unit_of
+from kantopt.planning.words import amount_of, unit_of
 from kantopt.problem.focus import focused, is_placed, limited, wanted_pods
 from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement, Spots
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.explanation import Alternative, Elsewhere, Pin
+from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Metric, Model, Rule
 from kantopt.search.explain.decide import decide_still
@@ -92,7 +93,7 @@ class Whereabouts:
         for b in podset.budgets:
             budget = self.instance.budgets[b]
             if not budget.allowed or len(podset.budgets) > 1:
-                text = f"{counted(budget.allowed, 'disruption')} allowed"
+                text = f"{plural(budget.allowed, 'disruption')} allowed"
                 if len(podset.budgets) > 1:
                     text += ", and a pod under several budgets is not evicted"
                 yield _pin(Rule.DISRUPTION, f"budget {budget.name}", text)

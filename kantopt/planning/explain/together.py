@@ -9,9 +9,10 @@ from kantopt.clock import Deadline
 from kantopt.planning.beside import Beside, beside, waiting_beside
 from kantopt.planning.explain.edits import edited
 from kantopt.planning.question import Question
-from kantopt.planning.words import counted, listed
+from kantopt.planning.words import listed
 from kantopt.problem.instance import Instance
 from kantopt.schema.explanation import Remedy, Verdict
+from kantopt.schema.hints import plural
 from kantopt.schema.model import Model
 
 FITS = ("FITS_NOW", "FITS_AFTER_MOVING", "FITS_AFTER_PREEMPTING")
@@ -81,14 +82,14 @@ def beside_others(verdict: Verdict, found: Beside) -> Verdict:
     if verdict.status not in FITS or not found.others or found.placed:
         return verdict
     alone = verdict.message.partition(": ")[2]
-    others = counted(found.others, "other pending job")
+    others = plural(found.others, "other pending job")
     quick = "quick " if found.quick else ""
     if found.placed is None:
         head = f"beside {others} is open"
     elif found.ahead:
         names = listed(found.ahead, _NAMED)
         where = f"in a {quick}plan " if quick else ""
-        head = f"WAITS {where}behind {counted(len(found.ahead), 'job')}: {names}"
+        head = f"WAITS {where}behind {plural(len(found.ahead), 'job')}: {names}"
     else:
         head = f"WAITS in a {quick}plan for it and {others}"
     message = f"FITS ALONE, {head}; alone {alone}"

@@ -11,6 +11,7 @@ from kantopt.errors import UsageError
 from kantopt.render.kube.gates import OURS, check_named, keeps
 from kantopt.render.targets import Asked
 from kantopt.schema.actions import PlanAction, in_waves
+from kantopt.schema.hints import plural
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.plan import Binding, Eviction, Move, NodeRef, Plan
 
@@ -134,7 +135,7 @@ class Fates:
         pods = sum(item.count for item in vain)
         told = ", ".join(jobs[:3]) + (", ..." if len(jobs) > 3 else "")
         raise UsageError(
-            f"--to kubectl: found {pods} pod{'s' * (pods != 1)} to evict for jobs that it cannot "
+            f"--to kubectl: found {plural(pods, 'pod')} to evict for jobs that it cannot "
             f"bind ({told}: {self._fates[vain[0].id].why}), expected --evict-anyway, --gate, or "
             "another target"
         )

@@ -10,6 +10,7 @@ from urllib.parse import quote as url_quote
 from kantopt.render.kube.fates import Fates
 from kantopt.render.steps import HOSTNAME, namespace_of, towards
 from kantopt.schema.actions import PlanAction, in_waves
+from kantopt.schema.hints import plural
 from kantopt.schema.jobs import PodRef, PodSet
 from kantopt.schema.plan import Binding, Move, Plan
 
@@ -123,8 +124,9 @@ def eviction(namespace: str, pod: PodRef) -> dict[str, Any]:
 
 def _pods(item: PlanAction) -> str:
     names = ", ".join(pod.name for pod in item.pods[:3]) + (", ..." if item.pods[3:] else "")
-    pods = "1 pod" if item.count == 1 else f"{item.count} pods"
-    return f"{pods} of {item.job} ({item.pod_set}{': ' if names else ''}{names})"
+    return (
+        f"{plural(item.count, 'pod')} of {item.job} ({item.pod_set}{': ' if names else ''}{names})"
+    )
 
 
 def _note(identity: str, wave: int, message: str) -> Request:

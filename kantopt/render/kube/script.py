@@ -20,6 +20,7 @@ from kantopt.render.kube.victims import taken_lines
 from kantopt.render.shell import comment, one_line, word
 from kantopt.render.steps import namespace_of
 from kantopt.schema.actions import in_waves
+from kantopt.schema.hints import plural
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
 _ABOUT = """\
@@ -161,7 +162,7 @@ def _header(plan: Plan, fates: Fates, requests: list[Request]) -> list[str]:
     if left:
         waits = f"; it waits until {watched} of them are done" if watched else ""
         lines.append(
-            f"Leaves {_count(left, 'pod')} to you: it sends nothing for them, for the reason that "
+            f"Leaves {plural(left, 'pod')} to you: it sends nothing for them, for the reason that "
             f"stands with each{waits}."
         )
     notes = (r for r in requests if r["verb"] == "note" and fates[r["action"]].does != "do")
@@ -188,7 +189,7 @@ def _done(fates: Fates) -> str:
     """Count what it does, as far as it does anything."""
     counts = ((Eviction, "eviction"), (Move, "restart"), (Binding, "binding"))
     found = ((fates.count(kind, "do"), word) for kind, word in counts)
-    return ", ".join(_count(n, word) for n, word in found if n) or "nothing by itself"
+    return ", ".join(plural(n, word) for n, word in found if n) or "nothing by itself"
 
 
 def _gates(plan: Plan, fates: Fates) -> list[str]:
@@ -213,7 +214,3 @@ def _gates(plan: Plan, fates: Fates) -> list[str]:
 def _some(names: set[str]) -> str:
     """Name a few."""
     return ", ".join(sorted(names)[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'s' * (number != 1)}"

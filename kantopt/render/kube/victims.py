@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from kantopt.render.kube.fates import Fates, controller
 from kantopt.render.steps import namespace_of
+from kantopt.schema.hints import plural
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.plan import Eviction, Move
 
@@ -31,7 +32,7 @@ def _listed(verb: str, apart: str, items: Sequence[Eviction | Move]) -> Iterator
         return
     gone = sum(not controller(pod) for _, pod in pods)
     said = f"; {gone} of them for good" if gone and len(pods) > 1 else ""
-    yield f"{verb} {len(pods)} pod{'s' * (len(pods) != 1)}{apart}{said}:"
+    yield f"{verb} {plural(len(pods), 'pod')}{apart}{said}:"
     pods.sort(key=lambda pair: bool(controller(pair[1])))
     if len(pods) <= _NAMED:
         yield from (

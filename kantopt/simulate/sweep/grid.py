@@ -8,6 +8,7 @@ from typing import Literal
 
 from kantopt.planning.fresh_nodes import fresh_nodes
 from kantopt.schema.duration import duration_seconds
+from kantopt.schema.hints import plural
 from kantopt.schema.snapshot import ClusterSnapshot, Node
 from kantopt.schema.trace import Trace
 from kantopt.simulate.asked import Asked
@@ -56,7 +57,7 @@ class Grid:
         """Name a cell."""
         policy = self.asked.policies[cell.policy].metadata.name
         trace = self.asked.traces[cell.trace].metadata.name
-        nodes = "1 node" if cell.nodes == 1 else f"{cell.nodes} nodes"
+        nodes = plural(cell.nodes, "node")
         return f"{nodes} more, load x {cell.load}, {policy} on {trace}"
 
     def asked_in(self, cell: Cell) -> Asked:

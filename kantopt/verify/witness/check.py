@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.certificate import Witness
+from kantopt.schema.hints import plural
 from kantopt.verify.metrics import bound_of, words_of
 from kantopt.verify.witness.changes import bound_by_changes
 from kantopt.verify.witness.contents import bound_by_contents
@@ -87,8 +88,8 @@ def words_of_witness(witness: Witness, tier: Tier, bound: int) -> str:
             witness.formula != "combinatorial"
         )
         return f"{words_of(tier)} That is {bound}{alike}."
-    rows = len(witness.multipliers)
+    rows = plural(len(witness.multipliers), "row")
     return (
-        f"{rows} row{'s' * (rows != 1)} of {witness.formula}, counted as the multipliers say, add "
+        f"{rows} of {witness.formula}, counted as the multipliers say, add "
         f"up to no less than {bound}"
     )

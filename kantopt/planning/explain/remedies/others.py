@@ -9,8 +9,9 @@ from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
 from kantopt.planning.explain.trial import Trial
 from kantopt.planning.explain.verdict import disturbance
 from kantopt.planning.steps import steps_of
-from kantopt.planning.words import counted, disturbed, listed
+from kantopt.planning.words import disturbed, listed
 from kantopt.schema.explanation import RemedyKind
+from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job
 from kantopt.search.explain.enders import enders
 
@@ -31,10 +32,10 @@ def as_planned(w: Workshop) -> Iterator[Ranked]:
     parts = []
     if plan.evictions:
         names = sorted({item.job for item in plan.evictions})
-        parts.append(f"evict {counted(evicted, 'pod')} of {listed(names)}")
+        parts.append(f"evict {plural(evicted, 'pod')} of {listed(names)}")
     if plan.moves:
         names = sorted({item.job for item in plan.moves})
-        parts.append(f"move {counted(moved, 'pod')} of {listed(names)}")
+        parts.append(f"move {plural(moved, 'pod')} of {listed(names)}")
     cost = ", ".join(disturbed(evicted, moved))
     yield from w.ranked(kind, ", ".join(parts), cost, trial, smallest=decision.least)
 
@@ -136,7 +137,7 @@ def _end(w: Workshop, jobs: tuple[int, ...], *, smallest: bool = False) -> Itera
     names = [w.asked.jobs[x].name for x in jobs]
     pods = sum(_pods(w, x) for x in jobs)
     text = f"wait for {listed(names)} to end"
-    cost = f"time, or {counted(pods, 'pod')} deleted"
+    cost = f"time, or {plural(pods, 'pod')} deleted"
     yield from w.ranked("end", text, cost, trial, smallest=smallest, lost=pods)
 
 
@@ -166,7 +167,7 @@ def raise_priority(w: Workshop) -> Iterator[Ranked]:
         text = f"raise its priority from {w.job.priority} to {value}, to evict {listed(victims)}"
         if value == w.job.priority:
             text = "let it preempt: preemptionPolicy PreemptLowerPriority"
-        cost = f"{counted(evicted, 'pod')} evicted"
-        cost += f", {counted(moved, 'pod')} moved" if moved else ""
+        cost = f"{plural(evicted, 'pod')} evicted"
+        cost += f", {plural(moved, 'pod')} moved" if moved else ""
         yield from w.ranked("raise-priority", text, cost, trial)
         return

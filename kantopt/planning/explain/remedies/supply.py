@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kantopt.planning.explain.quoting import quoted
 from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
 from kantopt.planning.explain.trial import Trial
-from kantopt.planning.words import counted
+from kantopt.schema.hints import plural
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import from_base
 from kantopt.search.explain.types import node_types
@@ -45,7 +45,7 @@ def raise_quota(w: Workshop) -> Iterator[Ranked]:
     if not edits:
         return
     text = f"raise the quota of queue {owner.name}: {', '.join(parts)}"
-    yield from w.either("raise-quota", text, f"{counted(len(edits), 'quota')} raised", tuple(edits))
+    yield from w.either("raise-quota", text, f"{plural(len(edits), 'quota')} raised", tuple(edits))
 
 
 def add_nodes(w: Workshop) -> Iterator[Ranked]:
@@ -62,9 +62,9 @@ def add_nodes(w: Workshop) -> Iterator[Ranked]:
         more, proved = w.smallest(works, most, guess)
         if more is None:
             continue
-        text = f"add {counted(more, 'node')} like {name}{_where(w, n)}"
+        text = f"add {plural(more, 'node')} like {name}{_where(w, n)}"
         yield from w.ranked(
-            "add-nodes", text, f"{counted(more, 'node')} more", tries[more], smallest=proved
+            "add-nodes", text, f"{plural(more, 'node')} more", tries[more], smallest=proved
         )
         return
 

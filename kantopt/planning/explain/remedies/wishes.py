@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from kantopt.planning.explain.quoting import quoted
 from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
 from kantopt.planning.explain.trial import Trial
-from kantopt.planning.words import counted, listed
+from kantopt.planning.words import listed
 from kantopt.problem.job import TopologyNeed
+from kantopt.schema.hints import plural
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import from_base
 from kantopt.search.explain.counting import Counting, countable
@@ -61,7 +62,7 @@ def admit_nodes(w: Workshop) -> Iterator[Ranked]:
             edits = tuple(
                 f"set={quoted(w.job.name)}:tolerate={quoted(key)}" for key in sorted(keys)
             )
-            text = f"tolerate the taint {listed(sorted(keys))} of {counted(len(names), 'node')}"
+            text = f"tolerate the taint {listed(sorted(keys))} of {plural(len(names), 'node')}"
         elif "affinity" in reason.text:
             edits = (f"set={quoted(w.job.name)}:nodeSelector=none",)
             text = f"ask for no node selector or affinity{_selected(w)}"
@@ -134,9 +135,9 @@ def fewer_pods(w: Workshop) -> Iterator[Ranked]:
         if found is None:
             return
         fewer = found
-    pods = counted(running + wanted - fewer, "pod")
+    pods = plural(running + wanted - fewer, "pod")
     text = f"run with {pods} instead of {running + wanted}"
-    cost = f"{counted(fewer, 'pod')} fewer"
+    cost = f"{plural(fewer, 'pod')} fewer"
     yield from w.ranked("fewer-pods", text, cost, tries[fewer], smallest=proved)
 
 

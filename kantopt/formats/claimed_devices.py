@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from kantopt.formats.device_requests import (
@@ -17,7 +17,6 @@ from kantopt.formats.device_requests import (
 from kantopt.formats.device_resources import DeviceResources, accepted, amounts, counted
 from kantopt.formats.devices import Device, DeviceId, read_devices
 from kantopt.formats.objects import Notes, Objects
-from kantopt.formats.pod_claims import claims_of
 from kantopt.formats.pods import Pod
 from kantopt.formats.view import Key, View
 from kantopt.schema.snapshot import Node
@@ -202,3 +201,27 @@ class _Holder:
 
     node: str
     key: Key
+
+
+@dataclass(frozen=True, slots=True)
+class PodClaim:
+    """A claim that a pod refers to."""
+
+    key: Key
+    """Namespace and name; no name if it is yet to be generated."""
+    own: bool
+    """Whether it is generated for this pod from a template."""
+
+
+def claims_of(pod: View) -> Iterator[PodClaim]:
+    """Yield the claims of a pod."""
+    generated = {
+        item.text("name"): item.text("resourceClaimName")
+        for item in pod.at("status").list("resourceClaimStatuses")
+    }
+    for item in pod.at("spec").list("resourceClaims"):
+        name = item.text("resourceClaimName")
+        own = not name and "resourceClaimTemplateName" in item
+        if own and generated.get(item.text("name")) == "":
+            continue  # Its template turned out to need no claim.
+        yield PodClaim((pod.key[0], generated.get(item.text("name"), "") if own else name), own)

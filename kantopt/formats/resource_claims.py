@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kantopt.formats.claimed_devices import ClaimedDevices
+from kantopt.formats.claimed_devices import ClaimedDevices, claims_of
 from kantopt.formats.kubernetes_nodes import read_term
 from kantopt.formats.objects import Objects
-from kantopt.formats.pod_claims import claims_of
 from kantopt.formats.pods import Pod
 from kantopt.formats.view import Key, View
 from kantopt.formats.waiting_claims import NOWHERE, Terms

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kantopt.errors import BadDataError, Problem
 from kantopt.planning.actions import waves_of
@@ -10,7 +10,6 @@ from kantopt.planning.claims import false_claims
 from kantopt.planning.figures import false_figures, false_standing
 from kantopt.planning.named import false_jobs, false_names
 from kantopt.planning.question import Import, Question, question_of
-from kantopt.planning.unchecked import unchecked_claims
 from kantopt.problem.actions import without_leftovers
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -26,6 +25,7 @@ from kantopt.schema.raw import RawDocument, is_foreign
 from kantopt.schema.read_as import ReadAs
 from kantopt.schema.reports import Verdict
 from kantopt.schema.validation import validate_all
+from kantopt.verify.metrics.unplaced import never_placed
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check_standing
 from kantopt.verify.spared import could_be_spared
@@ -197,3 +197,26 @@ def _spared(instance: Instance, final: Placement) -> list[Standing]:
 
 def _found(problem: Problem) -> str:
     return f"found {problem.found}, expected {problem.expected}"
+
+
+def unchecked_claims(instance: Instance, plan: Plan) -> Iterator[str]:
+    """Name each claim of a plan that rests on a search, as ``subject: amount``.
+
+    Parameters
+    ----------
+    instance
+        The question under the plan's own model.
+    """
+    for row in plan.objectives:
+        if row.proved_by not in ("arithmetic", "none"):
+            yield f"objective {row.name}: bound {row.bound}, by {row.proved_by}"
+    if plan.solver.status == "INFEASIBLE" and not hopeless(instance):
+        yield "solver.status: INFEASIBLE, a required job has no place"
+    if plan.cascade is not None:
+        end = "where it ends" if plan.cascade.complete else "as far as the time went"
+        yield f"cascade: whom the victims would push out, {end}, by the fast path"
+
+
+def hopeless(instance: Instance) -> bool:
+    """Whether arithmetic shows that some required job has no place."""
+    return any(never_placed(instance, instance.jobs[j]) for j in instance.required)

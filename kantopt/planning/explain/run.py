@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from kantopt.clock import Deadline
@@ -10,8 +10,20 @@ from kantopt.errors import UsageError
 from kantopt.planning.doubts import concerning
 from kantopt.planning.explain.conflict import Wording, classes_of
 from kantopt.planning.explain.nodes import histogram
-from kantopt.planning.explain.remedies.find import find_remedies
-from kantopt.planning.explain.remedies.workshop import Workshop
+from kantopt.planning.explain.remedies.others import (
+    as_planned,
+    lift_limits,
+    raise_priority,
+    wait_for_ends,
+)
+from kantopt.planning.explain.remedies.supply import add_nodes, raise_quota
+from kantopt.planning.explain.remedies.wishes import (
+    admit_nodes,
+    fewer_pods,
+    relax_topology,
+    smaller_requests,
+)
+from kantopt.planning.explain.remedies.workshop import Ranked, Workshop
 from kantopt.planning.explain.running import Whereabouts, runs_message, standing
 from kantopt.planning.explain.together import FITS, Together, beside_others
 from kantopt.planning.explain.trial import alone
@@ -27,7 +39,7 @@ from kantopt.problem.not_modelled import why_not_placed
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.dump import canonical_digest
-from kantopt.schema.explanation import Conflict, Explanation, Verdict
+from kantopt.schema.explanation import Conflict, Explanation, Remedy, Verdict
 from kantopt.schema.hints import one_of
 from kantopt.schema.model import Model
 from kantopt.schema.plan import SnapshotRef
@@ -182,7 +194,7 @@ def _pending(
             yield told
     if ladder.verdict.status != "FITS_NOW":
         workshop = Workshop(question, model, asked, j, places, ladder, deadline)
-        for remedies in find_remedies(workshop):
+        for remedies in _remedies(workshop):
             told = told.model_copy(update={"remedies": together.opened(remedies)})
             yield told
     if not fits and ladder.verdict.status not in ("NEVER", "OPEN"):
@@ -270,3 +282,31 @@ def _first(question: Question, instance: Instance, j: int) -> Explanation:
         complete=True,
         notes=concerning(question.notes, document),
     )
+
+
+_LOOKS: tuple[Callable[[Workshop], Iterator[Ranked]], ...] = (
+    as_planned,
+    raise_quota,
+    lift_limits,
+    relax_topology,
+    admit_nodes,
+    smaller_requests,
+    fewer_pods,
+    add_nodes,
+    wait_for_ends,
+    raise_priority,
+)
+
+
+def _remedies(workshop: Workshop) -> Iterator[tuple[Remedy, ...]]:
+    """Yield the remedies found so far, the smallest disruption first, more each time."""
+    found: list[Ranked] = []
+    for look in _LOOKS:
+        for ranked in look(workshop):
+            found.append(ranked)
+            found.sort(key=lambda item: item.key)
+            yield tuple(item.remedy for item in found)
+            if workshop.deadline.over():
+                return
+        if workshop.deadline.over():
+            return

@@ -7,20 +7,21 @@ rows of words that can be names in Kubernetes, so that nothing of a document can
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from importlib.resources import files
 
 from kantopt.render.kube.cordons import cordons
-from kantopt.render.kube.fates import Fates, is_safe, pods_known
+from kantopt.render.kube.fates import Fates, controller, is_safe, pods_known
 from kantopt.render.kube.gates import OURS, bypassed
 from kantopt.render.kube.requests import Pins, Request, as_json
 from kantopt.render.kube.steering import steering_lines
-from kantopt.render.kube.victims import taken_lines
 from kantopt.render.shell import comment, one_line, word
 from kantopt.render.steps import namespace_of
 from kantopt.schema.actions import in_waves
 from kantopt.schema.hints import plural
+from kantopt.schema.jobs import PodRef
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
 _ABOUT = """\
@@ -155,7 +156,7 @@ def _header(plan: Plan, fates: Fates, requests: list[Request]) -> list[str]:
         else "Does NOT CHECK which cluster this is, only that the nodes it names are those of the "
         "plan: `namespaces` were not in the input, so that the uid of kube-system is not known.",
         f"Does {_done(fates)}.",
-        *taken_lines(fates),
+        *_taken(fates),
     ]
     left = sum(fates.count(kind, "advise", "watch") for kind in (Binding, Eviction, Move))
     watched = fates.count(Binding, "watch")
@@ -214,3 +215,51 @@ def _gates(plan: Plan, fates: Fates) -> list[str]:
 def _some(names: set[str]) -> str:
     """Name a few."""
     return ", ".join(sorted(names)[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+_NAMED = 10
+"""So many pods are named; more are counted by their jobs."""
+
+
+def _taken(fates: Fates) -> list[str]:
+    """Name the pods that are evicted, and those that are restarted elsewhere."""
+    evicted = list(fates.of(Eviction, "do"))
+    moved = list(fates.of(Move, "do"))
+    return [
+        *_listed("Evicts", "", evicted),
+        *_listed("Restarts", ", which is an eviction, too", moved),
+    ]
+
+
+def _listed(verb: str, apart: str, items: Sequence[Eviction | Move]) -> Iterator[str]:
+    """Name pods, those that are gone for good first; of many count those of each job."""
+    pods = [(item, pod) for item in items for pod in item.pods]
+    if not pods:
+        return
+    gone = sum(not controller(pod) for _, pod in pods)
+    said = f"; {gone} of them for good" if gone and len(pods) > 1 else ""
+    yield f"{verb} {plural(len(pods), 'pod')}{apart}{said}:"
+    pods.sort(key=lambda pair: bool(controller(pair[1])))
+    if len(pods) <= _NAMED:
+        yield from (
+            f"- {namespace_of(item.job)}/{pod.name} {_way(item, pod)}" for item, pod in pods
+        )
+        return
+    jobs = Counter((item.job, _fate(pod)) for item, pod in pods)
+    for (job, fate), count in list(jobs.items())[:_NAMED]:
+        yield f"- {count} of {job}, {fate}"
+    rest = list(jobs.values())[_NAMED:]
+    if rest:
+        yield f"- and {sum(rest)} of {len(rest)} more jobs"
+
+
+def _way(item: Eviction | Move, pod: PodRef) -> str:
+    if isinstance(item, Move):
+        return f"from {item.from_node}, planned on {item.to_node}, {_fate(pod)}"
+    heir = f" for {item.for_job}" if item.for_job else ""
+    return f"from {item.node}{heir}, {_fate(pod)}"
+
+
+def _fate(pod: PodRef) -> str:
+    kind = controller(pod)
+    return f"of a {kind}" if kind else "no controller: gone for good"

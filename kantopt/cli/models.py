@@ -31,7 +31,7 @@ def models(
         documents = map(load_model, names)
         emit(all_dumped(documents, format_of(output, output_file, "yaml")), output_file)
         return 0
-    from kantopt.cli.screen import on_screen
+    from kantopt.cli.shown import on_screen
     from kantopt.report.blocks import Table
 
     rows = tuple((each, objectives_in_short(load_model(each))) for each in shipped_models())

@@ -27,7 +27,7 @@ def policies(
         documents = map(load_policy, names)
         emit(all_dumped(documents, format_of(output, output_file, "yaml")), output_file)
         return 0
-    from kantopt.cli.screen import on_screen
+    from kantopt.cli.shown import on_screen
     from kantopt.report.blocks import Table
     from kantopt.schema.policies import in_short
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -43,8 +44,6 @@ class Shown:
 
     def on_screen(self, blocks: Sequence[Block], *, to_file: bool) -> str:
         """Render blocks for stdout, or plainly for a file, in the words of their cluster."""
-        from kantopt.cli.screen import on_screen
-
         return on_screen(self.words.of_blocks(blocks), self.color, to_file=to_file)
 
     def laid_out(
@@ -181,6 +180,15 @@ def asked_for(
         form, path = form or "yaml", None
     check_output_file(path, inputs)
     return Shown(form, path, color, quiet, log_form)
+
+
+def on_screen(blocks: Sequence[Block], color: Colour, *, to_file: bool = False) -> str:
+    """Render blocks for stdout, laid out on a terminal, or plainly for a file."""
+    from kantopt.report.blocks import Screen, render, screen_of
+
+    if to_file:
+        return render(blocks, Screen(colour=color == "always"))
+    return render(blocks, screen_of(sys.stdout, color))
 
 
 def domains_read(question: Question) -> tuple[dict[str, str], str]:

@@ -9,7 +9,7 @@ from kantopt.problem.counted import counted, counted_domains
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.restricted import ANY_GPU, PER_UNIT
-from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.problem.tiers import DISTURBING, Tier, tiers_of
 from kantopt.schema.model import Metric
 from kantopt.schema.plan import Goal, GoalUnit, Plan
 from kantopt.schema.quantity import from_base
@@ -29,13 +29,6 @@ _TIDY = (
     Metric.BALANCE,
 )
 """Metrics that pods are moved for where they come before the moves."""
-_DISTURBING = (
-    Metric.EVICTIONS,
-    Metric.LOST_GPU_SECONDS,
-    Metric.MOVES,
-    Metric.MIGRATION_COST,
-    Metric.DISRUPTION_COST,
-)
 
 
 def goal_rows(instance: Instance, placement: Placement) -> tuple[Goal, ...]:
@@ -47,7 +40,7 @@ def goal_rows(instance: Instance, placement: Placement) -> tuple[Goal, ...]:
 
 def goal_tiers(tiers: Sequence[Tier]) -> tuple[Tier, ...]:
     """Tiers that pods are disturbed for."""
-    disturbing = (i for i, tier in enumerate(tiers) if tier.metric in _DISTURBING)
+    disturbing = (i for i, tier in enumerate(tiers) if tier.metric in DISTURBING)
     first = next(disturbing, 0)
     return tuple(
         tier
@@ -75,8 +68,7 @@ def benefit(plan: Plan) -> Fraction:
     """What all goals gain together: nodes, domains, slots, GPUs, jobs, units of price, watts."""
     gained = Fraction(0)
     for goal in plan.goals:
-        difference = goal.after - goal.before if goal.more_is_better else goal.before - goal.after
-        gained += Fraction(difference, PER_UNIT.get(goal.unit, 1))
+        gained += Fraction(goal.gain, PER_UNIT.get(goal.unit, 1))
     return gained
 
 

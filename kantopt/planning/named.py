@@ -72,11 +72,7 @@ def _pods(question: Question, plan: Plan) -> Iterator[Standing]:
             known.setdefault(key, Counter()).update((pod.name, pod.uid) for pod in move.pods)
     for item in actions_of(plan).values():
         if len(item.pods) > item.count:
-            yield claim(
-                f"{item.id} pods",
-                f"{len(item.pods)} names",
-                plural(item.count, "pod"),
-            )
+            yield claim(f"{item.id} pods", f"{len(item.pods)} names", plural(item.count, "pod"))
         where: tuple[str, tuple[int, ...]] = ("", ())
         if isinstance(item, Eviction):
             where = (item.node, tuple(sorted(item.devices)))

@@ -21,7 +21,7 @@ from kantopt.problem.actions import Wave
 from kantopt.problem.cluster import Domain
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.problem.tiers import DISTURBING, Tier, tiers_of
 from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.hints import one_of, perhaps
 from kantopt.schema.model import Metric, Model
@@ -108,17 +108,8 @@ def price_list(
 
 def _harm(tiers: tuple[Tier, ...]) -> tuple[Tier, ...]:
     """Return the tiers down to the last one of disruption: the rest is no part of the price."""
-    last = max((i for i, tier in enumerate(tiers) if tier.metric in _DISRUPTION), default=None)
+    last = max((i for i, tier in enumerate(tiers) if tier.metric in DISTURBING), default=None)
     return tiers if last is None else tiers[: last + 1]
-
-
-_DISRUPTION = (
-    Metric.EVICTIONS,
-    Metric.LOST_GPU_SECONDS,
-    Metric.MOVES,
-    Metric.MIGRATION_COST,
-    Metric.DISRUPTION_COST,
-)
 
 
 def confined(instance: Instance, j: int, domain: Domain) -> Instance:

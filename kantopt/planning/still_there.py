@@ -53,17 +53,12 @@ class StillThere:
             for pod in move.pods:
                 self._ends[move.job.partition("/")[0], pod.name] = move.to_node
         for job in question.jobs:
-            name = job.full_name
             for podset in job.pod_sets:
-                for pod in podset.pods:
-                    seen = _Seen(pod, name, podset.name, None, ())
-                    self._pods[job.namespace, pod.name] = seen
-                for place in podset.assignments:
-                    for pod in place.pods:
-                        devices = tuple(sorted(place.devices))
-                        seen = _Seen(pod, name, podset.name, place.node, devices)
+                places = [(p.node, tuple(sorted(p.devices)), p.pods) for p in podset.assignments]
+                for node, devices, pods in ((None, (), podset.pods), *places):
+                    for pod in pods:
+                        seen = _Seen(pod, job.full_name, podset.name, node, devices)
                         self._pods[job.namespace, pod.name] = seen
-
         self._came_back = frozenset(self._restarted(plan))
         """Moves whose pods have restarted where they should: under another name, as new pods do."""
 

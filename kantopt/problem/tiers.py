@@ -194,6 +194,16 @@ def _expand(instance: Instance, model: Model) -> Iterator[Tier]:
             yield restricted(instance, plain, getattr(objective, objective.name))
 
 
+DISTURBING = frozenset(
+    {
+        Metric.EVICTIONS,
+        Metric.LOST_GPU_SECONDS,
+        Metric.MOVES,
+        Metric.MIGRATION_COST,
+        Metric.DISRUPTION_COST,
+    }
+)
+"""Metrics of what is done to pods that run."""
 _BY_PRIORITY = {
     Metric.UNPLACED.value,
     Metric.DISPLACED.value,

@@ -41,11 +41,6 @@ def goals_shown(plan: Plan) -> tuple[Goal, ...]:
     return tuple(goal for goal in plan.goals if not _idle(goal, tiers)) or plan.goals
 
 
-def gain(goal: Goal) -> int:
-    """What a goal gains, in its unit; below 0 it loses."""
-    return goal.after - goal.before if goal.more_is_better else goal.before - goal.after
-
-
 def _idle(goal: Goal, tiers: Mapping[str, Tier]) -> bool:
     """Whether a goal says nothing: ``fit`` has one for every priority that there is."""
     return (
@@ -66,7 +61,7 @@ def _per_pod(goal: Goal, pods: int) -> str:
     of_ours = {"milli-GPU": 1, "milliwatts": 1, "milli-nodes": 1, "micro-units": 1000}.get(
         goal.unit
     )
-    scaled = 1000 * gain(goal) if of_ours is None else gain(goal) / of_ours
+    scaled = 1000 * goal.gain if of_ours is None else goal.gain / of_ours
     return thousandths(round(scaled / pods))
 
 

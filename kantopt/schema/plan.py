@@ -172,6 +172,11 @@ class Goal(Part):
     )
     missed_by: Amount | None = Field(default=None, description="what is missing; 0: reached")
 
+    @property
+    def gain(self) -> int:
+        """What the plan gains of it; below 0 it loses."""
+        return self.after - self.before if self.more_is_better else self.before - self.after
+
 
 class PodsOnNode(Part):
     """Pods of one pod set on one node."""

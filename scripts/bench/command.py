@@ -170,7 +170,7 @@ def bench(
     `features` runs instances with and without what binds nobody, and shows what that costs;
     `ablation` leaves out each technique of the search in turn, and shows what is lost.
     """
-    from kantopt.cli.screen import on_screen
+    from kantopt.cli.shown import on_screen
     from scripts.bench.campaign import Campaign
     from scripts.bench.features import suite as featured
     from scripts.bench.features.compared import feature_faults

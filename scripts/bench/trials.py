@@ -198,7 +198,7 @@ def online(
     quiet: bool,
 ) -> int:
     """Simulate arrivals in windows and show what is allocated, beside FGD and what is published."""
-    from kantopt.cli.screen import on_screen
+    from kantopt.cli.shown import on_screen
     from kantopt.search.strategy import Strategy
     from scripts.bench import online_runs, openb
     from scripts.bench.online_tables import online_blocks
@@ -245,7 +245,7 @@ def certificates(
     quiet: bool,
 ) -> int:
     """Certify the plans of suites, or placements of strategies; 1 if any certificate is wrong."""
-    from kantopt.cli.screen import on_screen
+    from kantopt.cli.shown import on_screen
     from scripts.bench import certificates as proofs
     from scripts.bench import certified_rows
     from scripts.bench.certified_suites import grid_of, suite_of
@@ -294,7 +294,7 @@ def _show(
 
     ``fault`` says what is wrong with a row, or nothing.
     """
-    from kantopt.cli.screen import on_screen
+    from kantopt.cli.shown import on_screen
 
     done: list[_T] = []
 

@@ -13,21 +13,12 @@ from kantopt.cp.relaxed.tiers import expression
 from kantopt.cp.solve import round_up
 from kantopt.cp.solver import accepted, solver_of
 from kantopt.problem.instance import Instance
-from kantopt.problem.tiers import Tier
-from kantopt.schema.model import Metric
+from kantopt.problem.tiers import DISTURBING, Tier
 from kantopt.verify.closeness import CLOSENESS
 from kantopt.verify.metrics import bounds
 
 WORK = 0.3
 """Deterministic seconds for one tier: what is not proved by then is a matter of search."""
-
-DISRUPTIONS = {
-    Metric.EVICTIONS,
-    Metric.LOST_GPU_SECONDS,
-    Metric.MOVES,
-    Metric.MIGRATION_COST,
-    Metric.DISRUPTION_COST,
-}
 
 
 def relaxed_bounds(
@@ -78,7 +69,7 @@ def relaxed_bounds(
             continue
         if deadline.over():
             return
-        if tier.metric in DISRUPTIONS and not departures:
+        if tier.metric in DISTURBING and not departures:
             departures = True
             relaxation.add_departures()
         relaxation.cp.minimize(expr)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from pydantic import ValidationError
+
+from kantopt.errors import BadDataError, Problem
 from kantopt.schema.jobs import JobList
 from kantopt.schema.snapshot import ClusterSnapshot
 
@@ -32,3 +36,26 @@ class Imported:
     """What was left out as nobody asked for it."""
     held_back: Mapping[str, int] = field(default_factory=dict)
     """Pods left out that may not start yet, by NAMESPACE/NAME of their job."""
+
+
+@contextlib.contextmanager
+def reporting(problems: list[Problem], file: str) -> Iterator[None]:
+    """Say all that is wrong with an input, once it has been read as far as that goes.
+
+    Raises
+    ------
+    BadDataError
+        With the problems that were noted, or with what does not fit into our documents.
+    """
+    try:
+        yield
+    except ValidationError as error:
+        # What was replaced after its problem was noted may still not fit; else it is our limits.
+        detail = error.errors(include_url=False)[0]
+        place = ".".join(str(step) for step in detail["loc"])
+        if not problems:
+            message = f"a {error.title} whose {place} does not fit ({detail['msg']})"
+            problems.append(Problem(file, "", message, "amounts and names within limits"))
+        raise BadDataError(problems) from None
+    if problems:
+        raise BadDataError(list(dict.fromkeys(problems)))

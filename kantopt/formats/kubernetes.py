@@ -8,16 +8,14 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from pydantic import ValidationError
-
-from kantopt.errors import BadDataError, Problem, UsageError
+from kantopt.errors import UsageError
 from kantopt.formats.attachments import attachable
 from kantopt.formats.bind_requests import BindRequests
 from kantopt.formats.claimed_devices import ClaimedDevices
 from kantopt.formats.disruption import read_budget
 from kantopt.formats.gangs import GangRef, gang_of
 from kantopt.formats.host_ports import sidecars_count
-from kantopt.formats.imported import Aside, Imported
+from kantopt.formats.imported import Aside, Imported, reporting
 from kantopt.formats.known_as import names_of
 from kantopt.formats.kubernetes_jobs import JobsReader, Member, unused
 from kantopt.formats.kubernetes_nodes import read_node, selector_keys
@@ -94,18 +92,8 @@ def import_kubernetes(
     """
     found = Objects(objects, file)
     run = _Import(found, gated, pending, labels, disturb)
-    try:
+    with reporting(found.problems, file):
         imported = run.run(levels, newest_moment(objects))
-    except ValidationError as error:
-        # What was replaced after its problem was noted may still not fit; else it is our limits.
-        detail = error.errors(include_url=False)[0]
-        place = ".".join(str(step) for step in detail["loc"])
-        if not found.problems:
-            message = f"a {error.title} whose {place} does not fit ({detail['msg']})"
-            found.problems.append(Problem(file, "", message, "amounts and names within limits"))
-        raise BadDataError(found.problems) from None
-    if found.problems:
-        raise BadDataError(list(dict.fromkeys(found.problems)))
     if patterns_known:
         run.check_patterns()
     return imported

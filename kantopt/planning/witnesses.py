@@ -85,6 +85,10 @@ class Witnesses:
         """Return the best bound so far on tier ``i``, given the values above it."""
         return self._best[i][0]
 
+    def _locks(self, i: int) -> dict[Tier, int]:
+        """Values of the tiers above one, which the bounds on it may take for granted."""
+        return dict(zip(self.tiers[:i], self.values[:i], strict=True))
+
     def closed(self, i: int) -> bool:
         """Whether the value of tier ``i`` is its bound."""
         return self.bound(i) >= self.values[i]
@@ -115,9 +119,9 @@ class Witnesses:
             known.add(Bound(i, bound, self.values[:i], _SOURCES[witness.formula]))
 
     def _take(self, i: int, witness: Witness) -> None:
-        locks = dict(zip(self.tiers[:i], self.values[:i], strict=True))
+        asked = (self.instance, self.tiers, i, self._locks(i))
         try:
-            bound = proved_bound(witness, self.instance, self.tiers, i, locks, self.deadline.over)
+            bound = proved_bound(witness, *asked, self.deadline.over)
         except OutOfTimeError:
             return
         if i not in self._best or bound > self.bound(i):
@@ -160,8 +164,7 @@ class Witnesses:
     def _by_nodes(self, i: int, deadline: Deadline) -> None:
         from kantopt.cp.node_prices import node_prices_of
 
-        locks = dict(zip(self.tiers[:i], self.values[:i], strict=True))
-        rows = price_rows(self.instance, self.tiers, i, locks)
+        rows = price_rows(self.instance, self.tiers, i, self._locks(i))
         if rows is None or rows.is_bare:
             return
         # To work the bound out again takes no longer than one round did.
@@ -174,12 +177,11 @@ class Witnesses:
         from kantopt.cp.domain_prices import domain_prices_of, views_of
         from kantopt.verify.witness.domains import domain_rows
 
-        locks = dict(zip(self.tiers[:i], self.values[:i], strict=True))
         for view in views_of(self.instance, self.tiers, i):
             if self.closed(i) or deadline.over():
                 return
             try:
-                rows = domain_rows(self.instance, self.tiers, i, locks, view)
+                rows = domain_rows(self.instance, self.tiers, i, self._locks(i), view)
             except ValueError:  # nothing that such domains could say of this tier
                 continue
             part = deadline.share(NODE_PRICES)
@@ -190,8 +192,7 @@ class Witnesses:
     def _by_rows(self, i: int, deadline: Deadline) -> None:
         from kantopt.cp.multipliers import DENOMINATOR, multipliers_of
 
-        locks = dict(zip(self.tiers[:i], self.values[:i], strict=True))
-        rows = price_rows(self.instance, self.tiers, i, locks)
+        rows = price_rows(self.instance, self.tiers, i, self._locks(i))
         if rows is None:
             return
         self._try(i, "multipliers", DENOMINATOR, multipliers_of(rows, deadline.remaining()))
@@ -263,15 +264,9 @@ class Witnesses:
             says = words_of_witness(witness, self.tiers[i], bound)
             witness = witness.model_copy(update={"says": says})
         status: Literal["OPTIMAL", "FEASIBLE"] = "OPTIMAL" if bound == row.value else "FEASIBLE"
+        told = {name: getattr(row, name) for name in (*docs.Tiered.model_fields, "value")}
         return CertifiedTier(
-            name=row.name,
-            metric=row.metric,
-            priority=row.priority,
-            preempts=row.preempts,
-            unit=row.unit,
-            mix_weight=row.mix_weight,
-            before=row.before,
-            value=row.value,
+            **told,
             bound=bound,
             gap=row.value - bound,
             status=status,

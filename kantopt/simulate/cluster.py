@@ -240,11 +240,7 @@ class Cluster:
             self.down.add(n)
             self.state.close(n, True)
         for j in in_vain:
-            key = self.alike(j)
-            if key == j:
-                self._lonely.add(j)
-            else:
-                self._hopeless[key] = j
+            self._in_vain(j)
         self.version = version
 
     # -- what is where

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from pydantic import ValidationError
-
-from kantopt.errors import BadDataError, Problem, UsageError
-from kantopt.formats.imported import Aside, Imported
+from kantopt.errors import Problem, UsageError
+from kantopt.formats.imported import Aside, Imported, reporting
 from kantopt.formats.objects import Notes
 from kantopt.formats.slurm import names
 from kantopt.formats.slurm.gather import Records
@@ -78,18 +76,8 @@ def import_slurm(
     problems: list[Problem] = []
     records = Records(raws, problems)
     run = _Import(records, gated, pending)
-    try:
+    with reporting(problems, raws[0].file):
         imported = run.run(levels)
-    except ValidationError as error:
-        # What was replaced after its problem was noted may still not fit; else it is our limits.
-        detail = error.errors(include_url=False)[0]
-        place = ".".join(str(step) for step in detail["loc"])
-        if not problems:
-            message = f"a {error.title} whose {place} does not fit ({detail['msg']})"
-            problems.append(Problem(raws[0].file, "", message, "amounts and names within limits"))
-        raise BadDataError(problems) from None
-    if problems:
-        raise BadDataError(list(dict.fromkeys(problems)))
     run.check_patterns()
     return imported
 

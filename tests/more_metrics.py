@@ -8,9 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from kantopt.schema.jobs import JobList
-from kantopt.schema.model import Model, Objective
+from kantopt.schema.model import Model, Objective, Wanted
 from kantopt.schema.snapshot import ClusterSnapshot
-from kantopt.schema.wanted import Wanted
 from tests.drafts import GPU
 
 Document = dict[str, Any]

@@ -192,8 +192,7 @@ class Run:
         """
         if self.habits.last_plan is None:
             return None
-        from kantopt.planning.last_plan import read_last_plan
-        from kantopt.planning.repeated import question_digest, refreshed, still_best
+        from kantopt.planning.repeated import question_digest, read_last_plan, refreshed, still_best
 
         found = read_last_plan(self.habits.last_plan)
         if found.note and not self.quiet:

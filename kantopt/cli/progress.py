@@ -158,7 +158,7 @@ def _first_open(values: Sequence[int], bounds: Sequence[int], tiers: Sequence[Ti
 def _as_in_tables(tier: Tier, numbers: tuple[int, int]) -> tuple[str, tuple[str, str]]:
     """Name and numbers of a tier as the table of objectives writes them."""
     from kantopt.report.blocks import escaped
-    from kantopt.report.tiers import tier_label, tier_number
+    from kantopt.report.units import tier_label, tier_number
 
     first, second = (tier_number(tier.unit, tier.mix_weight, number) for number in numbers)
     return escaped(tier_label(tier.name)), (first, second)

@@ -10,7 +10,6 @@ from typing import Any
 
 from kantopt.errors import UsageError
 from kantopt.formats.attachments import attachable
-from kantopt.formats.bind_requests import BindRequests
 from kantopt.formats.claimed_devices import ClaimedDevices
 from kantopt.formats.disruption import read_budget
 from kantopt.formats.gangs import GangRef, gang_of
@@ -25,7 +24,7 @@ from kantopt.formats.kueue_queues import KueueQueues
 from kantopt.formats.kueue_workloads import KueueWorkloads
 from kantopt.formats.moment import newest_moment
 from kantopt.formats.namespaces import Namespaces, cluster_uid
-from kantopt.formats.nominated import with_rooms
+from kantopt.formats.nominated import BindRequests, with_rooms
 from kantopt.formats.objects import UNREAD, Notes, Objects, ended, flatten
 from kantopt.formats.pod_groups import Gang, PodGroups
 from kantopt.formats.pods import Pod, read_pod

@@ -1,11 +1,11 @@
-"""Pods for which room is being made: kube-scheduler has evicted others and named the node."""
+"""Pods that have no node yet and whose node is decided: nominated to one, or being bound."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from kantopt.formats.objects import Notes
+from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pods import Pod
 from kantopt.formats.priorities import Priorities
 from kantopt.schema.quantity import to_base
@@ -71,3 +71,30 @@ def take(room: Amounts, amounts: Amounts) -> None:
     """Take amounts out of some room."""
     for name, amount in amounts.items():
         room[name] = room.get(name, 0) - amount
+
+
+_PHASES = ("", "Pending", "Succeeded", "Failed")
+
+
+class BindRequests:
+    """Nodes that are decided on, by pod.
+
+    Parameters
+    ----------
+    objects
+        All objects of the input. Requests that have failed decide nothing: KAI makes new ones.
+    """
+
+    def __init__(self, objects: Objects) -> None:
+        self._nodes = {}
+        for view in objects.of("scheduling.run.ai", "BindRequest"):
+            pod, node = view.at("spec").name("podName"), view.at("spec").name("selectedNode")
+            if view.at("status").choice("phase", _PHASES, "") != "Failed":
+                self._nodes[view.key[0], pod] = node
+
+    def into(self, pod: Pod) -> Pod:
+        """Put a pod that waits on the node that it is being bound to, where it will start."""
+        node = self._nodes.get(pod.key, "")
+        if pod.node or not node or pod.terminating:
+            return pod
+        return replace(pod.shaped(health="starting"), node=node)

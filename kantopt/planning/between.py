@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kantopt.errors import BadDataError, Problem
+from kantopt.planning.later import Since, since
 from kantopt.planning.preempted import raised
 from kantopt.planning.question import Import, Question, question_of
-from kantopt.planning.since import Since, since
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, Role

@@ -26,14 +26,13 @@ from kantopt.planning.judged import (
     subject_of,
     written,
 )
-from kantopt.planning.later import placement_in
+from kantopt.planning.later import Since, placement_in
 from kantopt.planning.news import Tell
 from kantopt.planning.options import Options
 from kantopt.planning.preempted import broken
 from kantopt.planning.question import Question
 from kantopt.planning.run import Run
 from kantopt.planning.second_opinion import second_opinion
-from kantopt.planning.since import Since
 from kantopt.planning.solver_process import SolverProcess
 from kantopt.planning.tiers import tier_rows
 from kantopt.planning.together import search_together

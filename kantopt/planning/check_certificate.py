@@ -12,10 +12,9 @@ from kantopt.planning.between import Between, became_of
 from kantopt.planning.claims import claim, compared
 from kantopt.planning.judge import hopeless, judge_plan, unchecked_claims, verdict_of
 from kantopt.planning.judged import Judged, judged_between, sealed, spared, subject_of
-from kantopt.planning.later import placement_in
+from kantopt.planning.later import Since, placement_in
 from kantopt.planning.preempted import broken
 from kantopt.planning.question import Import, Question, question_of
-from kantopt.planning.since import Since
 from kantopt.problem.actions import without_leftovers
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier, tiers_of

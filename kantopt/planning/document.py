@@ -15,7 +15,7 @@ from kantopt.planning.identity import (
     snapshot_ref,
     touched_nodes,
 )
-from kantopt.planning.left_aside import held_back, no_less_important
+from kantopt.planning.left import held_back, no_less_important
 from kantopt.planning.question import Question
 from kantopt.planning.timing import timed
 from kantopt.problem.actions import Action, Wave, without_leftovers
@@ -28,6 +28,7 @@ from kantopt.problem.placement import Placement
 from kantopt.schema import cascade as cascades
 from kantopt.schema import plan as docs
 from kantopt.schema.base import API_VERSION
+from kantopt.schema.explanation import Steps
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.left import NotModelled
 from kantopt.schema.model import Model
@@ -311,3 +312,24 @@ def _copied_bytes(instance: Instance, action: Action) -> int:
 
 def _budgets(instance: Instance, s: int) -> tuple[str, ...]:
     return tuple(instance.budgets[b].name for b in instance.podsets[s].budgets)
+
+
+def steps_of(
+    question: Question, instance: Instance, placement: Placement | None, waves: Sequence[Wave]
+) -> Steps | None:
+    """Write down how a placement is reached; ``None`` if there is none, or nothing to do."""
+    if placement is None or not waves:
+        return None
+    binds, evictions, moves = documented_actions(question, instance, placement, waves)
+    return Steps(
+        placed_pods=sum(item.count for item in binds),
+        evicted_pods=sum(item.count for item in evictions),
+        moved_pods=sum(item.count for item in moves if not item.stopover),
+        assignments=binds,
+        evictions=evictions,
+        moves=moves,
+        waves=tuple(
+            docs.Wave(id=wave.id, after=wave.after, actions=tuple(a.id for a in wave.actions))
+            for wave in waves
+        ),
+    )

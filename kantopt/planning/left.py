@@ -1,11 +1,16 @@
-"""What a placement leaves pending, job by job."""
+"""What a plan leaves pending, and what waits besides and is not asked about."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+from kantopt.planning.question import Question
+from kantopt.problem.chosen import asked_for, is_named
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
+from kantopt.problem.priority_classes import PriorityClasses
+from kantopt.schema.left import HeldBack, LeftAside
+from kantopt.schema.model import Model
 from kantopt.schema.plan import Unplaced
 
 Why = Callable[[int], tuple[str, str]]
@@ -32,3 +37,31 @@ def left_pending(instance: Instance, placement: Placement, why: Why) -> tuple[Un
                 )
             )
     return tuple(found)
+
+
+def no_less_important(question: Question, instance: Instance) -> LeftAside | None:
+    """Count the jobs left aside that are no less important than one that is asked about."""
+    asked = {podset.job for podset in instance.podsets if not podset.running}
+    least = min((instance.jobs[j].priority for j in asked), default=None)
+    if least is None:
+        return None
+    pods = [count for priority, count in _others(question, instance) if priority >= least]
+    return LeftAside(jobs=len(pods), pods=sum(pods)) if pods else None
+
+
+def held_back(question: Question, model: Model) -> HeldBack | None:
+    """Count what may not start yet of the jobs that a model asks about."""
+    wanted = model.pending
+    held = question.held_back.items()
+    pods = [count for job, count in held if wanted is None or is_named(job, wanted)]
+    return HeldBack(jobs=len(pods), pods=sum(pods)) if pods else None
+
+
+def _others(question: Question, instance: Instance) -> Iterator[tuple[int, int]]:
+    """Priority of each job that is not asked about, and its pods that wait."""
+    yield from question.aside
+    patterns, classes = instance.model.pending, PriorityClasses(question.snapshot)
+    for job in () if patterns is None else question.jobs:
+        count = job.waiting
+        if count and not asked_for(job, patterns):
+            yield classes.priority(job), count

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
+from kantopt.planning.document import steps_of
 from kantopt.planning.identity import snapshot_ref
 from kantopt.planning.messages import search_task
 from kantopt.planning.options import Options
 from kantopt.planning.question import Question
 from kantopt.planning.run import REMEMBERED
 from kantopt.planning.solver_process import SolverProcess
-from kantopt.planning.steps import steps_of
 from kantopt.planning.tiers import tier_rows
 from kantopt.planning.together import until_last_word
 from kantopt.planning.wanted import model_for

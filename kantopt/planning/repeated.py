@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from kantopt.errors import BadDataError, Problem
 from kantopt.planning.ended import TOO_LATE
 from kantopt.planning.identity import (
     budget_refs,
@@ -13,17 +16,20 @@ from kantopt.planning.identity import (
     snapshot_ref,
     touched_nodes,
 )
-from kantopt.planning.left_aside import held_back
+from kantopt.planning.left import held_back
 from kantopt.planning.question import Question
 from kantopt.planning.timing import timed
 from kantopt.problem.ages import Ages
 from kantopt.problem.tiers import Tier
+from kantopt.schema.consistency import check_plan
 from kantopt.schema.dump import canonical_digest, dump_data, text_digest
+from kantopt.schema.files import parse_documents, read_text
 from kantopt.schema.gpus import gpu_milli_asked
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 from kantopt.schema.since import SinceLastPlan
+from kantopt.schema.validation import validate
 from kantopt.search.known import Bound
 from kantopt.version import __version__
 
@@ -189,3 +195,47 @@ def _without(data: Any, key: str) -> Any:
     if isinstance(data, dict):
         return {name: _without(value, key) for name, value in data.items() if name != key}
     return [_without(item, key) for item in data] if isinstance(data, list) else data
+
+
+@dataclass(frozen=True, slots=True)
+class LastPlan:
+    """The plan before, if there is one that can be used, and what to say if it cannot."""
+
+    plan: Plan | None
+    note: str = ""
+
+
+def read_last_plan(path: str) -> LastPlan:
+    """Read the plan of the run before.
+
+    A file that is missing or empty holds none. A plan that cannot be used, of another version of
+    kantopt perhaps or changed by hand, is only noted: the run to come replaces it.
+
+    Raises
+    ------
+    BadDataError
+        If the file holds something else: it was named by mistake and must not be replaced.
+    MissingInputError
+        If it may not be read.
+    """
+    if not os.path.isfile(path) or os.path.getsize(path) == 0:
+        return LastPlan(None)
+    try:
+        raws = parse_documents(read_text(path), path)
+    except BadDataError as error:
+        found = error.problems[0].found
+        raise BadDataError([Problem(path, "", found, "a plan, or no such file yet")]) from None
+    kinds = [raw.data.get("kind") for raw in raws]
+    if kinds != ["Plan"] or not str(raws[0].data.get("apiVersion")).startswith("kantopt/"):
+        found = ", ".join(map(str, kinds))
+        raise BadDataError([Problem(path, "", found, "a plan, or no such file yet")])
+    try:
+        plan = validate(raws[0], Plan)
+        problems = check_plan(plan, path)
+    except BadDataError as error:
+        problems = error.problems
+    if problems:
+        return LastPlan(None, f"the last plan cannot be used: {problems[0]}")
+    if identified(plan).metadata.plan_id != plan.metadata.plan_id:
+        return LastPlan(None, f"the last plan cannot be used: {path} was changed by hand")
+    return LastPlan(plan)

@@ -12,8 +12,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet
 from kantopt.problem.placement import Placement, Spots
 from kantopt.schema.hints import did_you_mean, quote
-from kantopt.schema.model import Metric
-from kantopt.schema.wanted import Wanted
+from kantopt.schema.model import Metric, Wanted
 
 ELSEWHERE = -1
 """Stands for all nodes that a part of a question does not have."""

@@ -19,9 +19,9 @@ from kantopt.render.steps import (
     Step,
     left,
     namespace_of,
+    stopped,
     unlabelled,
 )
-from kantopt.render.stops import stopped
 from kantopt.render.targets import Asked, Rendered
 from kantopt.render.topology_assignment import topology_assignment
 from kantopt.schema.jobs import Job, PodSet

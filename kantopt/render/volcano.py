@@ -13,9 +13,9 @@ from kantopt.render.steps import (
     left,
     nameless,
     namespace_of,
+    stopped,
     unlabelled,
 )
-from kantopt.render.stops import stopped
 from kantopt.render.targets import Asked, Rendered
 from kantopt.schema.jobs import Job
 from kantopt.schema.plan import Binding, Eviction, Plan

@@ -9,7 +9,7 @@ from kantopt.report.brief import mistyped_blocks, warnings_blocks
 from kantopt.report.not_modelled import left_words, proviso
 from kantopt.report.size import Size, size_blocks
 from kantopt.report.terminal import plan_blocks, standing_line
-from kantopt.report.tiers import tier_label, tier_number
+from kantopt.report.units import tier_label, tier_number
 from kantopt.schema.certificate import Certificate, CertifiedTier
 from kantopt.schema.hints import UNOFFERED, plural
 from kantopt.schema.history import Fate, History

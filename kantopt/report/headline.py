@@ -8,8 +8,7 @@ from kantopt.report.blocks import Paragraph
 from kantopt.report.goals import goals_shown
 from kantopt.report.losses import losses_line
 from kantopt.report.not_modelled import left_words, nothing_pending, proviso
-from kantopt.report.tiers import tier_label, tier_number
-from kantopt.report.units import percent, size_bytes
+from kantopt.report.units import percent, size_bytes, tier_label, tier_number
 from kantopt.schema.hints import plural
 from kantopt.schema.plan import Plan
 

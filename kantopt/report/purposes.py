@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kantopt.report.tiers import tier_label
+from kantopt.report.units import tier_label
 from kantopt.schema.plan import Binding, Eviction, Goal, Move, Plan
 
 _MOVES = "moves"

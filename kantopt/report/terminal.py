@@ -15,8 +15,7 @@ from kantopt.report.headline import headline, quality
 from kantopt.report.overview import overview
 from kantopt.report.plan_difference import difference_blocks
 from kantopt.report.size import Size, size_blocks
-from kantopt.report.tiers import tier_label, tier_number
-from kantopt.report.units import duration, size_bytes
+from kantopt.report.units import duration, size_bytes, tier_label, tier_number
 from kantopt.schema.actions import actions_of
 from kantopt.schema.hints import listed, plural
 from kantopt.schema.plan import Eviction, Plan, Standing, Tier, Unplaced

@@ -10,6 +10,7 @@ from kantopt.schema.base import (
     Count,
     Duration,
     Metadata,
+    Name,
     Part,
     PositiveCount,
     Quantity,
@@ -35,7 +36,6 @@ from kantopt.schema.objectives import (
 )
 from kantopt.schema.schedule import Schedule
 from kantopt.schema.stays import Liftable
-from kantopt.schema.wanted import Wanted
 from kantopt.schema.zone import Zone
 
 
@@ -249,6 +249,20 @@ class Limits(ModelPart):
         default=None,
         alias="minRuntime",
         description="pods that have run for less are not evicted, unless job or queue say other",
+    )
+
+
+class Wanted(Part):
+    """Where the last plan wants the pods of one pod set to be in the end."""
+
+    job: Name = Field(description="the job, NAMESPACE/NAME")
+    pod_set: Name = Field(alias="podSet", description="name of the pod set")
+    state: Literal["running", "pending"] = Field(
+        description="whether it speaks of the pods that run now or of those that wait"
+    )
+    nodes: dict[Name, PositiveCount] = Field(
+        default_factory=dict,
+        description="pods by node; running pods beyond these are wanted nowhere: evicted",
     )
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kantopt.planning.guard import guard
-from kantopt.planning.last_plan import read_last_plan
 from kantopt.planning.question import Question, read_question
+from kantopt.planning.repeated import read_last_plan
 from kantopt.report.guarded import step_text
 from kantopt.schema.model import Metric
 from kantopt.schema.plan import Binding, Eviction, Move, Plan

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kantopt.planning.last_plan import read_last_plan
+from kantopt.planning.repeated import read_last_plan
 from scripts.bench.night_cluster import NightCluster, arrivals, moment
 from scripts.bench.process import environment
 

@@ -15,7 +15,7 @@ import pytest
 
 from kantopt import clock
 from kantopt.cli import endings
-from kantopt.planning.last_plan import read_last_plan
+from kantopt.planning.repeated import read_last_plan
 from tests.cli.conftest import SNAPSHOT, environment
 
 OPTIONS = (

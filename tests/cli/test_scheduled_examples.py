@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kantopt.planning.last_plan import read_last_plan
+from kantopt.planning.repeated import read_last_plan
 from scripts.bench.night_cluster import NightCluster, arrivals, moment
 from tests.cli.conftest import ROOT, Cli, environment
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -22,7 +23,6 @@ from kantopt.formats.slurm.jobs import (
 )
 from kantopt.formats.slurm.nodes import read_node
 from kantopt.formats.slurm.partitions import Partitions
-from kantopt.formats.slurm.pins import unpinned
 from kantopt.formats.slurm.policy import Policy, ranks
 from kantopt.formats.slurm.quotas import quotas
 from kantopt.formats.slurm.records import Record
@@ -336,3 +336,16 @@ def _ranks(
         for value, rank in ranks(p.record.number("Priority") for p in waiting).items():
             found[number, value] = rank
     return tiers, found
+
+
+_MARK = re.compile(r"kantopt:[^:\s]*:(ReqNodeList|ExcNodeList)=([^:\s]*):", re.ASCII)
+
+
+def unpinned(record: Record) -> Record:
+    """Return the record of a job with the node lists that its user has given it."""
+    # In one-liners a mark that follows another comment looks like a field.
+    words = (f"{key}={value}" for key, value in record.fields.items() if "kantopt:" in key + value)
+    match = _MARK.search(" ".join(words))
+    if match is None:
+        return record
+    return replace(record, fields={**record.fields, match[1]: match[2]})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from kantopt.formats.slurm.constraints import Alternatives
 from kantopt.formats.slurm.names import FEATURE, PARTITION, RESERVATION
 from kantopt.schema.base import Expression
 from kantopt.schema.jobs import NodeSelectorTerm
@@ -69,3 +69,58 @@ def restricted(eligible: Eligible, only: Collection[str], never: Collection[str]
         tuple(sorted(only)) or eligible.only,
         tuple(sorted({*eligible.never, *never})),
     )
+
+
+MOST_ALTERNATIVES = 64
+Alternatives = tuple[tuple[str, ...], ...]
+"""Sets of features, sorted: a node needs all of one set."""
+
+_TOKEN = re.compile(r"\s*([&,|()]|[^&,|()\[\]*\s]+)", re.ASCII)
+
+
+def read_constraint(text: str) -> Alternatives | None:
+    """Read an expression.
+
+    Returns
+    -------
+    Alternatives or None
+        ``((),)`` for no expression; ``None`` for one that cannot be expressed.
+    """
+    if not text:
+        return ((),)
+    tokens = []
+    place = 0
+    while place < len(text.rstrip()):
+        match = _TOKEN.match(text, place)
+        if match is None:
+            return None
+        tokens.append(match[1])
+        place = match.end()
+    walk = iter(tokens)
+    found = _expression(walk, nested=False)
+    if found is None or next(walk, None) is not None or len(found) > MOST_ALTERNATIVES:
+        return None
+    return tuple(sorted(tuple(sorted(each)) for each in found))
+
+
+def _expression(tokens: Iterator[str], *, nested: bool) -> set[frozenset[str]] | None:
+    value = _operand(tokens)
+    for token in tokens:
+        if token == ")" and nested:
+            return value
+        if token not in ("&", ",", "|") or value is None:
+            return None
+        other = _operand(tokens)
+        if other is None:
+            return None
+        value = value | other if token == "|" else {a | b for a in value for b in other}
+        if len(value) > MOST_ALTERNATIVES:
+            return None
+    return None if nested else value
+
+
+def _operand(tokens: Iterator[str]) -> set[frozenset[str]] | None:
+    token = next(tokens, "")
+    if token == "(":
+        return _expression(tokens, nested=True)
+    return None if not token or token in "&,|)" else {frozenset({token})}

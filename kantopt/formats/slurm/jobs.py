@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from kantopt.formats.objects import Notes
 from kantopt.formats.slurm import names
 from kantopt.formats.slurm.closeness import closeness
-from kantopt.formats.slurm.constraints import read_constraint
-from kantopt.formats.slurm.eligible import Eligible, restricted
+from kantopt.formats.slurm.eligible import Eligible, read_constraint, restricted
 from kantopt.formats.slurm.identity import id_of, owner_of, uid_of, user_of
 from kantopt.formats.slurm.policy import STEP, Policy, Standing
 from kantopt.formats.slurm.records import Record

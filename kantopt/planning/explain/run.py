@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
+from kantopt.planning.document import steps_of
 from kantopt.planning.doubts import concerning
 from kantopt.planning.explain.conflict import Wording, classes_of
 from kantopt.planning.explain.nodes import histogram
@@ -31,7 +32,6 @@ from kantopt.planning.explain.verdict import Ladder, climb, question_name
 from kantopt.planning.explain.what_if import Side, side_of, what_if
 from kantopt.planning.failing import failing_jobs
 from kantopt.planning.question import Question
-from kantopt.planning.steps import steps_of
 from kantopt.planning.wanted import jobs_called, no_such_job
 from kantopt.problem.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance

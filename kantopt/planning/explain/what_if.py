@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from kantopt.clock import Deadline
 from kantopt.errors import UsageError
+from kantopt.planning.document import steps_of
 from kantopt.planning.explain.edits import edited
 from kantopt.planning.explain.nodes import histogram
 from kantopt.planning.explain.together import Together, beside_others
 from kantopt.planning.explain.trial import alone
 from kantopt.planning.explain.verdict import Ladder, climb
 from kantopt.planning.question import Question
-from kantopt.planning.steps import steps_of
 from kantopt.planning.words import amount_of, unit_of
 from kantopt.problem.focus import focused, pending_podsets, wanted_pods
 from kantopt.problem.instance import Instance

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kantopt.simulate.metrics.ranks import nearest_rank
-from kantopt.simulate.metrics.value import Value
+from kantopt.simulate.metrics.value import Value, nearest_rank
 from kantopt.simulate.metrics.waiting import by_size
 from kantopt.simulate.metrics.window import Window
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from math import fsum
 
 from kantopt.simulate.history import JobRecord
-from kantopt.simulate.metrics.ranks import nearest_rank
-from kantopt.simulate.metrics.value import Value
+from kantopt.simulate.metrics.value import Value, nearest_rank
 from kantopt.simulate.metrics.waiting import by_size
 from kantopt.simulate.metrics.window import Window
 

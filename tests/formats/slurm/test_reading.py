@@ -10,7 +10,7 @@ from kantopt.errors import BadDataError, UsageError
 from kantopt.formats.imported import Imported
 from kantopt.formats.objects import Notes
 from kantopt.formats.slurm.cluster import import_slurm
-from kantopt.formats.slurm.constraints import read_constraint
+from kantopt.formats.slurm.eligible import read_constraint
 from kantopt.formats.slurm.policy import Policy, ranks
 from kantopt.formats.slurm.records import Record, memory_of, span_seconds
 from kantopt.formats.slurm.tres import read_gres, read_tres

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import get_args
 
 from kantopt.clock import Deadline
+from kantopt.planning.document import steps_of
 from kantopt.planning.explain.trial import Trial, Trials
 from kantopt.planning.explain.verdict import Ladder, disturbance
 from kantopt.planning.question import Question
-from kantopt.planning.steps import steps_of
 from kantopt.planning.words import disturbed
 from kantopt.problem.focus import wanted_pods
 from kantopt.problem.instance import Instance

@@ -150,7 +150,7 @@ def test_without_time_every_domain_is_open() -> None:
     ("name", "message"),
     [
         ("want", "did you mean wanted"),
-        ("a", "of which all pods run"),
+        ("a", "of which all pods have a node"),
         ("nothing-like-it", "expected a pending job"),
     ],
 )

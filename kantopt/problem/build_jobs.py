@@ -138,14 +138,11 @@ class JobsBuilder:
             spot = Spot(self._node_index[assignment.node], tuple(sorted(assignment.devices)))
             current[spot] = current.get(spot, 0) + assignment.count
         running = sum(current.values())
-        minimum = podset.min_count
-        if minimum is None:
-            minimum = 0 if job.min_count is not None else podset.count
         pending = podset.count - running
         return Role(
             name=podset.name,
             count=podset.count,
-            min_count=minimum,
+            min_count=job.least_of(podset),
             running=self._podset(j, role, job, podset, running, current) if running else None,
             pending=self._podset(j, role, job, podset, pending, {}) if pending else None,
         )

@@ -74,10 +74,7 @@ def _without(job: Job, outside: Collection[PodSet]) -> Job | None:
         count = podset.count
         if podset.name in names:
             count -= podset.waiting
-            least = podset.min_count
-            if least is None:
-                least = 0 if job.min_count is not None else podset.count
-            update = {"count": count, "min_count": min(least, count)}
+            update = {"count": count, "min_count": min(job.least_of(podset), count)}
             podset = podset.model_copy(update=update)
         if count:
             podsets.append(podset)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from kantopt.problem.chosen import has_label
 from kantopt.problem.cluster import Node
 from kantopt.problem.instance import Instance
 from kantopt.problem.restricted import ANY_GPU
@@ -39,15 +40,9 @@ def counted_nodes(instance: Instance, selector: str = "", offers: str = "") -> f
         node.index
         for node in instance.nodes
         if node.usable
-        and (not selector or has_label(node, selector))
+        and (not selector or has_label(node.labels, selector))
         and (not offers or offers_class(instance, node, offers))
     )
-
-
-def has_label(node: Node, selector: str) -> bool:
-    """Whether a node has a label, given as ``KEY=VALUE`` or ``KEY``."""
-    key, given, value = selector.partition("=")
-    return key in node.labels and (not given or node.labels[key] == value)
 
 
 def offers_class(instance: Instance, node: Node, name: str) -> bool:

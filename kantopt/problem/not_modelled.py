@@ -73,10 +73,7 @@ def count_left(jobs: Iterable[Job], assumed: Collection[Feature]) -> tuple[Left,
 
 
 def _is_gang(job: Job) -> bool:
-    least = 0 if job.min_count is not None else None
-    return bool(job.min_count) or any(
-        (least if podset.min_count is None else podset.min_count) != 0 for podset in job.pod_sets
-    )
+    return bool(job.min_count) or any(map(job.least_of, job.pod_sets))
 
 
 def _or(own: bool | None, common: bool) -> bool:

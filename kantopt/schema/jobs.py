@@ -371,6 +371,12 @@ class Job(Part):
         """Pods that have none."""
         return sum(podset.waiting for podset in self.pod_sets)
 
+    def least_of(self, podset: PodSet) -> int:
+        """Return the fewest pods of a role that are worth running, told or not."""
+        if podset.min_count is None:
+            return podset.count if self.min_count is None else 0
+        return podset.min_count
+
     def serves(self, podset: PodSet) -> bool:
         """Whether all pods of a role that run are of services: who of them ends loses no work.
 

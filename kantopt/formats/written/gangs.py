@@ -18,12 +18,7 @@ class Minima:
 
 def minima(job: Job) -> Minima:
     """Return the minima of a job, told or not."""
-    open_ = 0 if job.min_count is not None else None
-    roles = {
-        item.name: item.count if least is None else least
-        for item in job.pod_sets
-        for least in [open_ if item.min_count is None else item.min_count]
-    }
+    roles = {item.name: job.least_of(item) for item in job.pod_sets}
     total = max(job.min_count or 0, sum(roles.values()))
     if total == sum(item.count for item in job.pod_sets):
         roles = {item.name: item.count for item in job.pod_sets}

@@ -66,7 +66,7 @@ class Copies:
     @cached_property
     def needs(self) -> tuple[Need, ...]:
         """Pods of each set that a copy cannot do without: minima of a gang, else all pods."""
-        least = [_least(self.job, podset) for podset in self.job.pod_sets]
+        least = [self.job.least_of(podset) for podset in self.job.pod_sets]
         if not (self.job.min_count or any(least)):
             least = [podset.count for podset in self.job.pod_sets]
         elif len(least) == 1:
@@ -252,12 +252,6 @@ def _of_so_many(instance: Instance, j: int, number: int) -> Instance:
     podsets[s] = replace(podsets[s], count=pods)
     jobs[j] = replace(job, roles=(replace(role, count=pods),))
     return replace(instance, jobs=tuple(jobs), podsets=tuple(podsets))
-
-
-def _least(job: Job, podset: PodSet) -> int:
-    if podset.min_count is not None:
-        return podset.min_count
-    return 0 if job.min_count is not None else podset.count
 
 
 def _fresh(job: Job) -> Job:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ortools.linear_solver import pywraplp
 
-from kantopt.verify.witness.groups import all_or_nothing, by_job
+from kantopt.verify.left_out import all_or_nothing
+from kantopt.verify.witness.groups import by_job
 from kantopt.verify.witness.rows import PriceRows
 from kantopt.verify.witness.sums import Sum
 

@@ -45,12 +45,8 @@ def focused(instance: Instance, j: int) -> Instance:
 
 def runs_enough(instance: Instance, job: Job) -> bool:
     """Whether what runs of a gang is its minimum at least."""
-    counts = [running_pods(instance, role.podsets) for role in job.roles]
-    return (
-        job.is_gang
-        and sum(counts) >= max(1, job.min_count)
-        and all(count >= role.min_count for count, role in zip(counts, job.roles, strict=True))
-    )
+    counts = instance.running_roles(job)
+    return job.is_gang and any(counts) and job.placed_with(counts)
 
 
 def running_pods(instance: Instance, podsets: Iterable[int]) -> int:
@@ -121,12 +117,7 @@ def is_placed(question: Instance, j: int, placement: Placement) -> bool:
     """Whether a job is placed: a gang with its minimum, any other job with all its pods."""
     job = question.jobs[j]
     counts = [sum(placement.placed(s) for s in role.podsets) for role in job.roles]
-    least = [role.min_count if job.is_gang else role.count for role in job.roles]
-    return (
-        all(count >= low for count, low in zip(counts, least, strict=True))
-        and sum(counts) >= job.min_count
-        and sum(counts) > running_pods(question, job.podsets)
-    )
+    return job.placed_with(counts) and sum(counts) > question.running_pods(j)
 
 
 def under(question: Instance, j: int, rules: Collection[Rule]) -> Instance:

@@ -244,9 +244,7 @@ class _Amounts:
         for s in running:
             # Of a role that loses pods none are bound in their stead; others may grow meanwhile.
             role = job.roles[instance.podsets[s].role]
-            others = sum(each.count for each in job.roles) - role.count
-            spare = counts[s] - max(role.min_count, job.min_count - others)
-            found[s] = max(0, spare)
+            found[s] = max(0, counts[s] - job.needed(role))
         return found
 
 

@@ -164,6 +164,11 @@ class Instance:
         """Return how many pods of a job run."""
         return sum(self.podsets[s].count for s in self.running_of(j))
 
+    def running_roles(self, job: Job) -> list[int]:
+        """Return how many pods of each role of a job run."""
+        running = [role.running for role in job.roles]
+        return [0 if s is None else self.podsets[s].count for s in running]
+
     def on(self, rule: Rule) -> bool:
         """Whether a rule holds in this model."""
         return getattr(self.model.rules, rule.value, "required") != "off"
@@ -176,6 +181,10 @@ class Instance:
     def job_of(self, s: int) -> Job:
         """Job of a pod set."""
         return self.jobs[self.podsets[s].job]
+
+    def subject(self, s: int) -> str:
+        """Name a pod set and its job, as messages have it."""
+        return f"job {self.job_of(s).name} pod set {self.podsets[s].name}"
 
     def may_evict_for(self, j: int, victim: int) -> bool:
         """Whether job ``j`` may have pods of job ``victim`` evicted."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -200,6 +200,21 @@ class Job:
     def namespace(self) -> str:
         """Namespace of the job."""
         return self.name.partition("/")[0]
+
+    def needed(self, role: Role) -> int:
+        """Return the pods of a role without which it is not placed, whatever the others have."""
+        if not self.is_gang:
+            return role.count
+        others = sum(other.count for other in self.roles) - role.count
+        return max(role.min_count, self.min_count - others)
+
+    def placed_with(self, counts: Sequence[int]) -> bool:
+        """Whether it is placed with so many pods of each role: a gang's minimum, else all pods."""
+        if not self.is_gang:
+            return all(k >= role.count for k, role in zip(counts, self.roles, strict=True))
+        return sum(counts) >= self.min_count and all(
+            k >= role.min_count for k, role in zip(counts, self.roles, strict=True)
+        )
 
     def move_limit(self, per_job: int | None) -> int | None:
         """Return the most moves of its pods where a model limits those of each job."""

@@ -19,8 +19,7 @@ def fewest_domains(
     in full leave of the job's; one pod of a job that is no gang.
     A role that fits in no number of regions counts as 1, so that it never looks crossed for free.
     """
-    others = sum(other.count for i, other in enumerate(job.roles) if i != role)
-    least = max(1, job.roles[role].min_count, job.min_count - others)
+    least = max(1, job.needed(job.roles[role])) if job.is_gang else 1
     podset = instance.podsets[job.roles[role].podsets[0]]
     rooms = []
     alike: dict[tuple[object, ...], int] = {}  # most nodes are like many others

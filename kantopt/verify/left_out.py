@@ -61,24 +61,22 @@ def losses(instance: Instance, tier: Tier, core: Core) -> Losses:
             continue
         if not job.is_gang:
             counts.update({loss: number * k for loss, k in _of_pods(instance, tier, job)})
-        elif _all_or_nothing(instance, job):
+        elif all_or_nothing(instance, job):
             counts[Loss(mass, 1, *_eviction(instance, job))] += number
         else:
             slack += number * mass
     return Losses(counts, slack)
 
 
-def _all_or_nothing(instance: Instance, job: Job) -> bool:
-    """Whether a gang that is not placed has no pods: unless some of it runs while it is not now."""
-    if not instance.on(Rule.GANG):
+def all_or_nothing(instance: Instance, job: Job) -> bool:
+    """Whether a job that is not placed has no pods in the end.
+
+    So the gang rule has it, but for gangs some of whose pods run while it is not placed now.
+    """
+    if not (job.is_gang and instance.on(Rule.GANG)):
         return False
-    running = [
-        0 if role.running is None else instance.podsets[role.running].count for role in job.roles
-    ]
-    whole = sum(running) >= job.min_count and all(
-        pods >= role.min_count for pods, role in zip(running, job.roles, strict=True)
-    )
-    return whole or not any(running)
+    running = instance.running_roles(job)
+    return not any(running) or job.placed_with(running)
 
 
 def _eviction(instance: Instance, job: Job) -> tuple[int, int]:

@@ -146,7 +146,7 @@ def _kinds(tier: Tier, instance: Instance) -> tuple[_Kind, ...]:
             continue  # a minimum over all roles may be met in many ways
         for i, role in enumerate(job.roles):
             podset = instance.podsets[role.podsets[0]]
-            count = role.min_count if job.is_gang else role.count
+            count = job.needed(role)
             each = weight(tier, podset)
             if each and count:
                 found.append(((job.index, i), number, each, count, podset.requests))

@@ -230,18 +230,9 @@ class Step:
         """Pods of a role that are placed after, running and newly bound."""
         return sum(self.after.placed(s) for s in role.podsets)
 
-    def full(self, job: Job) -> bool:
-        """Whether a gang has at least its minimum, in every role and in all."""
-        counts = [self.role_placed(role) for role in job.roles]
-        return sum(counts) >= job.min_count and all(
-            count >= role.min_count for count, role in zip(counts, job.roles, strict=True)
-        )
-
     def satisfied(self, job: Job) -> bool:
         """Whether a job is placed: a gang with its minimum, any other job with all its pods."""
-        if job.is_gang:
-            return self.full(job)
-        return all(self.role_placed(role) >= role.count for role in job.roles)
+        return job.placed_with([self.role_placed(role) for role in job.roles])
 
     @cached_property
     def arrived_on(self) -> dict[int, list[tuple[int, Spot, int]]]:

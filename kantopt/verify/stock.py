@@ -182,7 +182,7 @@ def _counted(instance: Instance, tier: Tier) -> Iterator[tuple[Job, int, Role, i
             continue  # a minimum over all roles may be met in many ways
         for i, role in enumerate(job.roles):
             each = weight(tier, instance.podsets[role.podsets[0]])
-            count = role.min_count if job.is_gang else role.count
+            count = job.needed(role)
             if each and count:
                 yield job, i, role, each, count
 

@@ -28,7 +28,7 @@ def add_gang(m: Variables) -> None:
 def stands_short(m: Variables, job: Job) -> bool:
     """Whether some pods of a gang run, but fewer than its minimum."""
     runs = any(m.instance.podsets[s].running for s in job.podsets)
-    return runs and not m.before.full(job)
+    return runs and not m.before.satisfied(job)
 
 
 def untouched_end(m: Variables, job: Job) -> IntVar:

@@ -300,7 +300,7 @@ class Wording:
             text = f"{' and '.join(part for part in (own, apart) if part)} in one {term.key}"
         job = question.jobs[podset.job]
         jobs = (job.name, *(question.jobs[i].name for i in others))
-        return _item(rule, f"job {job.name} pod set {podset.name}", text, jobs)
+        return _item(rule, question.subject(podset.index), text, jobs)
 
     def _named(self, jobs: tuple[int, ...]) -> str:
         names = ", ".join(self.question.jobs[j].name for j in jobs[:_NAMED])

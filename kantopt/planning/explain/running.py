@@ -85,7 +85,7 @@ class Whereabouts:
 
     def _pins(self, podset: PodSet) -> Iterator[Pin]:
         """What keeps the pods from moving, and from being evicted."""
-        subject = f"job {self.job.name} pod set {podset.name}"
+        subject = self.instance.subject(podset.index)
         if not podset.movable:
             yield _pin(Rule.PINNED, subject, "0 moves: not movable")
         if not podset.preemptible:

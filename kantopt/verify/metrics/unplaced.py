@@ -54,7 +54,7 @@ def missing_core(tier: Tier, step: Step, job: Job) -> int:
         return sum(
             w * (role.count - k) for w, role, k in zip(weights, job.roles, placed, strict=True)
         )
-    if step.full(job):
+    if step.satisfied(job):
         return 0
     if job.min_count:
         mass = sum(w * k for w, k in zip(weights, placed, strict=True))
@@ -106,8 +106,7 @@ def _jobs(tier: Tier, instance: Instance) -> _Jobs:
     for job in _concerned(tier, instance):
         if len(job.podsets) == 1:
             (s,), (role,) = job.podsets, job.roles
-            needed = max(job.min_count, role.min_count) if job.is_gang else role.count
-            plain.append((s, weight(tier, instance.podsets[s]), needed))
+            plain.append((s, weight(tier, instance.podsets[s]), job.needed(role)))
         else:
             rest.append(job)
     return _Jobs(tuple(plain), tuple(rest))
@@ -193,11 +192,7 @@ def never_placed(instance: Instance, job: Job) -> bool:
         if least and least > _most_gpus(instance) - sum(_others(instance, job)):
             return True
     room = most_placed(instance, job)
-    if not job.is_gang:
-        return any(k < role.count for k, role in zip(room, job.roles, strict=True))
-    return sum(room) < job.min_count or any(
-        k < role.min_count for k, role in zip(room, job.roles, strict=True)
-    )
+    return not job.placed_with(room)
 
 
 def _fewest_jobs(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
@@ -333,8 +328,7 @@ def least_pods(instance: Instance, above: Mapping[Tier, int]) -> tuple[int, ...]
             if job.is_gang and job.min_count and len(job.roles) > 1:
                 continue  # members of one role may stand for those of another
             for role, w in zip(job.roles, role_weights(tier, instance, job), strict=True):
-                needed = max(role.min_count, job.min_count) if job.is_gang else role.count
-                if w and (more := needed - sum(least[s] for s in role.podsets)) > 0:
+                if w and (more := job.needed(role) - sum(least[s] for s in role.podsets)) > 0:
                     least[role.podsets[-1]] += more
     return tuple(least)
 

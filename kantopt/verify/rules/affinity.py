@@ -41,9 +41,7 @@ def check_affinity(step: Step) -> Iterator[Violation]:
 
     arriving = {(s, x.node) for s, spots in enumerate(step.arrivals) for x in spots}
     for near, n, key in unanchored(instance, arriving, stays, vacant):
-        podset = instance.podsets[near.owner]
-        subject = f"job {instance.jobs[podset.job].name} pod set {podset.name}"
-        yield Violation(Rule.AFFINITY, subject, message(instance, n, key))
+        yield Violation(Rule.AFFINITY, instance.subject(near.owner), message(instance, n, key))
 
 
 def message(instance: Instance, n: int, key: str) -> str:

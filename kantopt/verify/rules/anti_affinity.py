@@ -23,11 +23,10 @@ def check_anti_affinity(step: Step) -> Iterator[Violation]:
         owners = step.count_by((term.owner,), term.key)
         others = step.count_by(term.others, term.key)
         allowed = 1 if term.owner in term.others else 0
-        podset = instance.podsets[term.owner]
         for domain in sorted(d for d in arrived if d is not None):
             if owners.get(domain, 0) and others.get(domain, 0) > allowed:
                 yield Violation(
                     Rule.ANTI_AFFINITY,
-                    f"job {instance.jobs[podset.job].name} pod set {podset.name}",
+                    instance.subject(term.owner),
                     f"{others[domain]} of {allowed} pods it keeps away from in {term.key} {domain}",
                 )

@@ -33,10 +33,9 @@ def check_devices(step: Step) -> Iterator[Violation]:
                 continue
             if not as_wanted(node, podset.devices, spot.devices):
                 wanted = {need.device_class: need.count for need in podset.devices}
-                job = instance.jobs[podset.job].name
                 yield Violation(
                     Rule.DEVICES,
-                    f"job {job} pod set {podset.name} on node {node.name}",
+                    f"{instance.subject(s)} on node {node.name}",
                     f"devices {list(spot.devices)} of {dict(sorted(wanted.items()))} wanted",
                 )
             for device, request in step.loads.device_requests(s, spot):

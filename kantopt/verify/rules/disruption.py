@@ -45,6 +45,6 @@ def check_disruption(step: Step) -> Iterator[Violation]:
             names = ", ".join(instance.budgets[b].name for b in podset.budgets)
             yield Violation(
                 Rule.DISRUPTION,
-                f"job {instance.jobs[podset.job].name} pod set {podset.name}",
+                instance.subject(podset.index),
                 f"{disrupted} of 0 pods disrupted under several budgets ({names})",
             )

@@ -30,9 +30,8 @@ def check_eligibility(step: Step) -> Iterator[Violation]:
                 if step.standing and open_ and instance.is_barred(s, n):
                     continue
                 why = instance.refusal(s, n, standing=step.standing)
-                job = instance.jobs[podset.job].name
                 yield Violation(
                     Rule.ELIGIBILITY,
-                    f"job {job} pod set {podset.name}",
+                    instance.subject(s),
                     f"{pods} of 0 pods allowed on node {node.name} ({why})",
                 )

@@ -16,7 +16,7 @@ def check_pinned(step: Step) -> Iterator[Violation]:
     for podset in step.changed_podsets:
         if not podset.running:
             continue
-        subject = f"job {step.instance.jobs[podset.job].name} pod set {podset.name}"
+        subject = step.instance.subject(podset.index)
         if not podset.preemptible and step.evicted(podset.index):
             yield Violation(Rule.PINNED, subject, f"{step.evicted(podset.index)} of 0 pods evicted")
         if not podset.movable and step.moved(podset.index):

@@ -39,8 +39,7 @@ def check_spread(step: Step, *, one_by_one: bool = False) -> Iterator[Violation]
         arrivals = step.arrivals[spread.owner]
         if not arrivals:
             continue
-        podset = instance.podsets[spread.owner]
-        subject = f"job {instance.jobs[podset.job].name} pod set {podset.name}"
+        subject = instance.subject(spread.owner)
         among = spread.key, spread.counted, spread.over
         if among not in known:
             known[among] = _counts(step, spread)

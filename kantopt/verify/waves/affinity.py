@@ -31,8 +31,7 @@ def judge_affinity(instance: Instance, order: Order) -> Iterator[Violation]:
             return anchors.most(near, p) == 0
 
         for near, n, key in unanchored(instance, arriving, stays, vacant):
-            podset = instance.podsets[near.owner]
-            subject = f"wave {wave.id}: job {instance.jobs[podset.job].name} pod set {podset.name}"
+            subject = f"wave {wave.id}: {instance.subject(near.owner)}"
             yield Violation(Rule.AFFINITY, subject, message(instance, n, key))
 
 

@@ -51,8 +51,7 @@ def _judge_term(
     sides = ((term.owner,), term.others)
     sums = [_by_domain(instance, order, side, term.key, acts) for side in sides]
     allowed = 1 if term.owner in term.others else 0
-    podset = instance.podsets[term.owner]
-    subject = f"job {instance.jobs[podset.job].name} pod set {podset.name}"
+    subject = instance.subject(term.owner)
     arriving = {
         (p, domain)
         for s in {term.owner, *term.others}
@@ -115,8 +114,7 @@ def _judge_spread(
 
     A wave counts as one step: of pods that arrive together none is there first.
     """
-    podset = instance.podsets[spread.owner]
-    subject = f"job {instance.jobs[podset.job].name} pod set {podset.name}"
+    subject = instance.subject(spread.owner)
     base = dict.fromkeys(spread_domains(instance, spread), 0)
     changes: dict[str, dict[int, int]] = {}
     for s in spread.counted:

@@ -49,11 +49,11 @@ def judge_pods(instance: Instance, order: Order) -> Iterator[Violation]:
         if total.can_exceed(there) and (pods := total.most()) > there:
             node = instance.nodes[spot.node].name
             message = f"{pods} of {there} pods leave node {node}"
-            yield Violation("actions", _subject(instance, s), message)
+            yield Violation("actions", instance.subject(s), message)
     for s, pods in sorted(bound.items()):
         if pods > instance.podsets[s].count:
             message = f"{pods} of {instance.podsets[s].count} pods bound"
-            yield Violation("actions", _subject(instance, s), message)
+            yield Violation("actions", instance.subject(s), message)
 
 
 def judge_stopovers(
@@ -75,7 +75,7 @@ def judge_stopovers(
         once = pods - stopping[s]
         if once != step.moved(s):
             message = f"{once} of {step.moved(s)} pods move that need to"
-            yield Violation("actions", _subject(instance, s), message)
+            yield Violation("actions", instance.subject(s), message)
     if stopping:
         yield from beyond_limits(instance, actions)
 
@@ -125,15 +125,11 @@ def _arrives(instance: Instance, action: Action) -> Iterator[Violation]:
     node = instance.nodes[spot.node]
     if instance.on(Rule.ELIGIBILITY) and spot.node not in podset.allowed:
         message = f"{action.pods} of 0 pods allowed on node {node.name} (on the way)"
-        yield Violation(Rule.ELIGIBILITY, _subject(instance, podset.index), message)
+        yield Violation(Rule.ELIGIBILITY, instance.subject(podset.index), message)
     if instance.on(Rule.DEVICES) and not as_wanted(node, podset.devices, spot.devices):
         wanted = {need.device_class: need.count for need in podset.devices}
         message = (
             f"devices {list(spot.devices)} of {dict(sorted(wanted.items()))} wanted (on the way)"
         )
-        subject = f"{_subject(instance, podset.index)} on node {node.name}"
+        subject = f"{instance.subject(podset.index)} on node {node.name}"
         yield Violation(Rule.DEVICES, subject, message)
-
-
-def _subject(instance: Instance, s: int) -> str:
-    return f"job {instance.job_of(s).name} pod set {instance.podsets[s].name}"

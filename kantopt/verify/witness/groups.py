@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from kantopt.problem.classes import Merged, merge_pods
 from kantopt.problem.instance import Instance
-from kantopt.problem.job import Job, PodSet, Role
+from kantopt.problem.job import Job, PodSet
 from kantopt.schema.model import Rule
 from kantopt.verify.departures import evictable, may_move
 
@@ -91,39 +91,14 @@ def _group(merged: Merged, job: Job, i: int, podsets: tuple[int, ...]) -> PriceG
         count=count,
         arriving=count if moves or not first.running else 0,
         leaves=first.running and (moves or podsets[0] in evictable(instance)),
-        need=min(count, max(0, _needed(job, role) - (role.count - count))),
+        need=min(count, max(0, job.needed(role) - (role.count - count))),
         whole=podsets == role.podsets,
     )
-
-
-def _needed(job: Job, role: Role) -> int:
-    """Pods of a role without which its job is not placed, whatever the other roles have."""
-    if not job.is_gang:
-        return role.count
-    others = sum(other.count for other in job.roles) - role.count
-    return max(role.min_count, job.min_count - others)
 
 
 def job_and_pods(instance: Instance, group: PriceGroup) -> tuple[Job, PodSet]:
     """Return the job of a group and its first pod set."""
     return instance.job_of(group.podsets[0]), instance.podsets[group.podsets[0]]
-
-
-def all_or_nothing(instance: Instance, job: Job) -> bool:
-    """Whether a job that is not placed has no pods in the end.
-
-    So the gang rule has it, but for gangs some of whose pods run while it is not placed now.
-    """
-    if not (job.is_gang and instance.on(Rule.GANG)):
-        return False
-    running = [
-        0 if role.running is None else instance.podsets[role.running].count for role in job.roles
-    ]
-    if not any(running):
-        return True
-    return sum(running) >= job.min_count and all(
-        pods >= role.min_count for pods, role in zip(running, job.roles, strict=True)
-    )
 
 
 def by_job(instance: Instance, groups: Sequence[PriceGroup]) -> dict[int, list[int]]:

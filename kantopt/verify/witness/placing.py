@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kantopt.verify.left_out import all_or_nothing
 from kantopt.verify.witness.capacity import CapacityRow
-from kantopt.verify.witness.groups import PriceGroup, all_or_nothing, by_job
+from kantopt.verify.witness.groups import PriceGroup, by_job
 from kantopt.verify.witness.rows import PriceRows
 from kantopt.verify.witness.sums import Sum
 

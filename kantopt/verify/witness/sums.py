@@ -93,7 +93,8 @@ def sum_of(tier: Tier, instance: Instance, groups: Sequence[PriceGroup], limit: 
                 # it counts if the job is placed now and is not in the end.
                 cost = 0 if job.all_victims else first.disruption_cost
                 draft.evicted[i] = 1 if tier.counts_pods else cost
-                if job.all_victims and not tier.counts_pods and _stands(instance, job):
+                whole = job.all_victims and not tier.counts_pods
+                if whole and job.placed_with(instance.running_roles(job)):
                     draft.unplaced[job.index] = job.disruption_cost
             case Metric.LOST_GPU_SECONDS:
                 # Pods that restart elsewhere lose their work as well as those that are evicted.
@@ -121,18 +122,6 @@ def _wanted(tier: Tier, instance: Instance, job: Job, group: PriceGroup) -> int 
     if group.whole and (not job.min_count or len(job.roles) == 1):
         return group.need
     return None
-
-
-def _stands(instance: Instance, job: Job) -> bool:
-    """Whether a job is placed now."""
-    running = [
-        0 if role.running is None else instance.podsets[role.running].count for role in job.roles
-    ]
-    if not job.is_gang:
-        return all(pods == role.count for pods, role in zip(running, job.roles, strict=True))
-    return sum(running) >= job.min_count and all(
-        pods >= role.min_count for pods, role in zip(running, job.roles, strict=True)
-    )
 
 
 def limits_of(instance: Instance, groups: Sequence[PriceGroup]) -> Iterator[tuple[str, Sum]]:

@@ -46,9 +46,9 @@ def spread_figures(before: Step, after: Step | None, level: int | None) -> Itera
     """
 
     def groups(step: Step, job: Job) -> Fraction | None:
-        return None if level is None else _group_ratio(step, job, level)
+        return None if level is None else _ratio(step, job, level)
 
-    yield from _by_size("D_node", "nodes over the fewest", before, after, _node_ratio)
+    yield from _by_size("D_node", "nodes over the fewest", before, after, _ratio)
     yield from _by_size("D_group", "groups over the fewest", before, after, groups)
     if any(job.waited_seconds for job in before.instance.jobs):
         yield from _by_size("waiting", "seconds", before, after, _waited)
@@ -98,23 +98,19 @@ def _rounded(value: Fraction) -> float:
     return round(float(value), 4)
 
 
-def _node_ratio(step: Step, job: Job) -> Fraction | None:
-    used = {spot.node for s in job.podsets for spot in step.after.podsets[s]}
-    if not used or not job.is_gang:
-        return None
-    # The fewest take long to find, and one node is never more than they are.
-    regions = [(n,) for n in range(len(step.instance.nodes))]
-    fewest = 1 if len(used) == 1 else max(1, fewest_together(step.instance, job, regions))
-    return Fraction(len(used), fewest)
-
-
-def _group_ratio(step: Step, job: Job, level: int) -> Fraction | None:
-    domain_of = step.instance.topology.domain_of[level]
+def _ratio(step: Step, job: Job, level: int | None = None) -> Fraction | None:
+    """Domains of a level that a gang uses over the fewest that hold it; without a level nodes."""
+    instance, topology = step.instance, step.instance.topology
+    regions: list[Sequence[int]] = [(n,) for n in range(len(instance.nodes))]
+    domain_of: Sequence[int | None] = range(len(regions))
+    if level is not None:
+        regions = [domain.nodes for domain in topology.domains[level]]
+        domain_of = topology.domain_of[level]
     used = {domain_of[spot.node] for s in job.podsets for spot in step.after.podsets[s]}
     if not used or not job.is_gang:
         return None
-    regions = [domain.nodes for domain in step.instance.topology.domains[level]]
-    fewest = 1 if len(used) == 1 else max(1, fewest_together(step.instance, job, regions))
+    # The fewest take long to find, and one region is never more than they are.
+    fewest = 1 if len(used) == 1 else max(1, fewest_together(instance, job, regions))
     return Fraction(len(used), fewest)
 
 

@@ -62,6 +62,12 @@ def has_label(labels: Mapping[str, str], selector: str) -> bool:
     return key in labels and (not given or labels[key] == value)
 
 
+def as_pending(job: Job) -> Job:
+    """Return a job as if none of its pods ran."""
+    podsets = tuple(p.model_copy(update={"assignments": ()}) for p in job.pod_sets)
+    return job.model_copy(update={"pod_sets": podsets})
+
+
 def running_only(job: Job) -> Job | None:
     """Return a job without its pending pods; ``None`` if nothing of it runs."""
     return _without(job, job.pod_sets)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from kantopt.errors import UsageError
 from kantopt.planning.explain.run import find_job
 from kantopt.planning.question import Question
+from kantopt.problem.chosen import as_pending
 from kantopt.problem.not_modelled import why_not_placed
 from kantopt.schema.base import Toleration
 from kantopt.schema.features import Feature
@@ -103,12 +104,6 @@ def job_of(question: Question, name: str | None, model: Model) -> Job:
         full = find_job(question, name, "capacity")
         job = next(job for job in question.jobs if job.full_name == full)
     assumed: tuple[Feature, ...] = (*model.assume, *question.assume)
-    if words := why_not_placed(_as_pending(job), assumed):
+    if words := why_not_placed(as_pending(job), assumed):
         raise UsageError(f"capacity: {job.namespace}/{job.name} cannot be planned: {words}")
     return job
-
-
-def _as_pending(job: Job) -> Job:
-    """Return a job as if none of its pods ran."""
-    podsets = tuple(p.model_copy(update={"assignments": ()}) for p in job.pod_sets)
-    return job.model_copy(update={"pod_sets": podsets})

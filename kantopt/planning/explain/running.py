@@ -9,6 +9,7 @@ from kantopt.clock import Deadline
 from kantopt.planning.explain.nodes import histogram
 from kantopt.planning.question import Question
 from kantopt.planning.words import amount_of, unit_of
+from kantopt.problem.chosen import as_pending
 from kantopt.problem.focus import focused, is_placed, limited, wanted_pods
 from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement, Spots
@@ -36,13 +37,10 @@ class Whereabouts:
         self.instance = question.instance(model)
         self.job = self.instance.jobs[self.instance.job_index[name]]
         self.deadline = deadline
-        vacated = replace(
-            question,
-            snapshot=question.snapshot.model_copy(
-                update={"jobs": tuple(_vacated(job, name) for job in question.snapshot.jobs)}
-            ),
-        )
-        self.without = vacated.instance(model)
+        jobs = question.snapshot.jobs
+        vacated = tuple(as_pending(job) if job.full_name == name else job for job in jobs)
+        snapshot = question.snapshot.model_copy(update={"jobs": vacated})
+        self.without = replace(question, snapshot=snapshot).instance(model)
         """The same numbers, with the job pending."""
         self.j = self.without.job_index[name]
         asked = limited(focused(self.without, self.j), evictions=0, moves=0)
@@ -171,13 +169,6 @@ class Whereabouts:
 
 def _pin(rule: Rule, subject: str, message: str) -> Pin:
     return Pin(rule=rule.value, subject=subject, message=message)
-
-
-def _vacated(job: Job, name: str) -> Job:
-    if job.full_name != name:
-        return job
-    podsets = tuple(p.model_copy(update={"assignments": ()}) for p in job.pod_sets)
-    return job.model_copy(update={"pod_sets": podsets})
 
 
 def standing(job: Job) -> str:

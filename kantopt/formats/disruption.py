@@ -21,8 +21,10 @@ _NEVER = {
     LASTING: ("true",),
     "karpenter.sh/do-not-evict": ("true",),
     _SAFE: ("false", "on-completion"),
-    "volcano.sh/preemptable": ("false",),
 }
+_PREEMPTABLE = "volcano.sh/preemptable"
+_YES = ("1", "t", "T", "true", "TRUE", "True")
+"""How Go writes that something is so; Volcano takes anything else for a no."""
 _EVICT = "descheduler.alpha.kubernetes.io/evict"
 _PREFERS = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
 
@@ -58,7 +60,9 @@ def causes_of(pod: View) -> tuple[Cause | Fixed, ...]:
     if _MIRROR in annotations or kind == "Node":
         return ("static",)
     found: list[Cause] = []
-    if any(annotations.get(name) in values for name, values in _NEVER.items()):
+    # Volcano reads an annotation before a label.
+    by_volcano = annotations.get(_PREEMPTABLE, metadata.words("labels").get(_PREEMPTABLE, "true"))
+    if by_volcano not in _YES or any(annotations.get(n) in v for n, v in _NEVER.items()):
         found.append("annotated")
     # Explicit consent also covers what nobody would dare by itself.
     elif not any(annotations.get(name) in values for name, values in CONSENTS.items()):

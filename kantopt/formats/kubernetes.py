@@ -32,6 +32,7 @@ from kantopt.formats.priorities import Priorities
 from kantopt.formats.reservations import with_reservations
 from kantopt.formats.resource_claims import ResourceClaims
 from kantopt.formats.restarts import Restarts
+from kantopt.formats.shared_gpus import SharedGpus
 from kantopt.formats.stays import Stays
 from kantopt.formats.units import Units
 from kantopt.formats.unstarted import unstarted
@@ -139,6 +140,7 @@ class _Import:
         volumes = Volumes(objects, nodes)
         nodes = volumes.stock.onto(nodes)
         nodes = [self._devices.onto(node) for node in self._attachments.onto(nodes)]
+        nodes = SharedGpus(objects, notes).onto(nodes)
         budgets = [read_budget(view, notes) for view in objects.of("policy", "PodDisruptionBudget")]
         kept = [budget for budget in budgets if budget is not None]
         priorities = Priorities(objects)
@@ -215,7 +217,7 @@ class _Import:
         members = []
         sidecar_ports = sidecars_count(self._objects.of("", "Node"))
         claims = ResourceClaims(self._objects, self._devices)
-        units = Units(self._objects)
+        units = Units(self._objects, self._notes)
         binding = BindRequests(self._objects)
         for view in views:
             if ended(view):
@@ -244,9 +246,8 @@ class _Import:
                     self._notes.add(text, pod.full_name)
                 # A pod that goes is no member of its gang any more, only of its node.
                 members.append(Member(pod, None if pod.terminating else gang_of(pod)))
-        present = [member.pod for member in members]
-        members += unstarted(self._objects, present, namespaces, self._notes)
-        return members
+        found = [member.pod for member in members]
+        return [*members, *unstarted(self._objects, found, namespaces, self._notes)]
 
     def _count_ended(self, view: View, phase: str) -> None:
         pod = self._workloads.into(read_pod(view, Namespaces((), {}), Notes()))

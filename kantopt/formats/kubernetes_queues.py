@@ -67,6 +67,8 @@ def _volcano(view: View, notes: Notes) -> Placed:
     name, spec = view.at("metadata").name(), view.at("spec")
     if "deserved" in spec:
         notes.add("queues' deserved shares are left out, limits kept", name)
+    if view.at("status").text("state") in ("Closed", "Closing"):
+        notes.add("queues that are stopped take jobs all the same here", name)
     weight = spec.integer("weight", least=1, most=_MOST_WEIGHT)
     queue = Queue(
         name=name or "?",

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -64,13 +65,14 @@ class PodGroups:
 
     def demands(self, ref: GangRef, pods: Sequence[Pod]) -> Gang:
         """Return what a gang of these pods demands; without its object, that all start."""
+        self._note_parts(ref, pods)
         if ref.dialect is Dialect.KOORDINATOR:
             return Gang(min_count=_number(pods, f"{Dialect.KOORDINATOR}/min-available"))
         if ref.dialect is Dialect.KUEUE:
             return self._kueue(ref, pods)
         if ref.dialect is Dialect.WORKLOAD:
             return self._workload(ref, pods[0])
-        view = self._groups[ref.dialect].get((ref.namespace, ref.name))
+        view = self._group_of(ref)
         job = self._volcano_jobs.get((ref.namespace, ref.name))
         if view is None and ref.dialect is Dialect.VOLCANO and job is not None:
             return _volcano_job(job.at("spec"))
@@ -85,6 +87,33 @@ class PodGroups:
             Dialect.PLUGINS: _plugins,
         }[ref.dialect]
         return read(view.at("spec"))
+
+    def _group_of(self, ref: GangRef) -> View | None:
+        groups = next((found for key, found in self._groups.items() if key == ref.dialect), {})
+        return groups.get((ref.namespace, ref.name))
+
+    def _note_parts(self, ref: GangRef, pods: Sequence[Pod]) -> None:
+        """Say what is not read of gangs that are made of others."""
+        view = self._group_of(ref)
+        words = {} if view is None else view.at("metadata").words("annotations")
+        told = [words, *(pod.annotations for pod in pods)]
+        full_name = f"{ref.namespace}/{ref.name}"
+        if any(_has_others(each.get(f"{Dialect.KOORDINATOR}/groups", "")) for each in told):
+            self._notes.add("gangs of groups of gangs start each by itself here", full_name)
+        spec = None if view is None else view.at("spec")
+        job = self._volcano_jobs.get((ref.namespace, ref.name))
+        tasks = () if job is None else job.at("spec").list("tasks")
+        if ref.dialect is Dialect.VOLCANO and (
+            any("partitionPolicy" in task for task in tasks)
+            or (spec is not None and "subGroupPolicy" in spec)
+        ):
+            text = "subgroups of gangs (subGroupPolicy, partitionPolicy) are not read"
+            self._notes.add(f"{text}: neither their closeness nor their minima", full_name)
+        if spec is not None and ref.dialect is Dialect.KAI:
+            found = [spec, *spec.list("subGroups")]
+            if any("parent" in each or "minSubGroup" in each for each in found):
+                text = "subgroups of subgroups (parent, minSubGroup) are not read"
+                self._notes.add(f"{text}: all start, each as close as itself asks for", full_name)
 
     def _workload(self, ref: GangRef, pod: Pod) -> Gang:
         """Each replica of a pod group is a gang of its own, unless its policy is ``basic``."""
@@ -159,6 +188,15 @@ def kueue_wish(request: View) -> Wish:
     else:
         wish.pop("pod_set_slice_required_topology", None)
     return wish
+
+
+def _has_others(text: str) -> bool:
+    """Whether a list of gangs, as an annotation of Koordinator's writes it, has more than one."""
+    try:
+        names = json.loads(text) if text else []
+    except ValueError:
+        return False
+    return isinstance(names, list) and len(names) > 1
 
 
 def _number(pods: Sequence[Pod], annotation: str) -> int | None:

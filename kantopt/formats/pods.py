@@ -23,6 +23,7 @@ from kantopt.formats.pod_neighbours import (
     read_wishes,
 )
 from kantopt.formats.pod_requests import pod_requests
+from kantopt.formats.shared_gpus import asks_for_part
 from kantopt.formats.view import Key, View
 from kantopt.schema.features import Feature
 from kantopt.schema.jobs import PodRef
@@ -77,6 +78,8 @@ class Pod:
     """Whose the room is for which it stands."""
     unit: str = ""
     """Name of the pods that go together with it, if any do."""
+    ends_others: bool = False
+    """Whether those, or some of them, end with it and are not all made anew together."""
     local_queue: str = ""
     """Queue of Kueue's, by its label or its Workload."""
     kueue_workload: str = ""
@@ -143,6 +146,7 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
     selectors += [item.label_selector for item in evens if item.label_selector is not None]
     selectors += [item.label_selector for item in near if item.label_selector is not None]
     selectors += [item.label_selector for item in spreads if item.label_selector is not None]
+    requests = pod_requests(spec, status if bound else None)
     return Pod(
         namespace=namespace,
         ref=PodRef(
@@ -175,10 +179,7 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
         group_name=spec.at("schedulingGroup").text("podGroupName"),
         workload=_workload(spec.at("workloadRef")),
         shape={
-            "requests": {
-                name: from_base(name, n)
-                for name, n in pod_requests(spec, status if bound else None).items()
-            },
+            "requests": {name: from_base(name, n) for name, n in requests.items()},
             "host_ports": read_host_ports(spec, sidecars=sidecar_ports),
             "node_selector": dict(sorted(spec.words("nodeSelector").items())),
             "node_affinity": affinity,
@@ -191,7 +192,7 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
             "preferred_node_affinity": read_preferred_nodes(spec),
             "preferred_topology_spread": evens,
             **wishes,
-            "not_modelled": not_modelled(spec, annotations, namespaces_told=told),
+            "not_modelled": not_modelled(spec, annotations, requests, namespaces_told=told),
             "disruption_cost": None if (cost := disruption_cost(annotations)) == 1 else cost,
         },
         selects=frozenset().union(*(selector_keys(item) for item in selectors)),
@@ -202,7 +203,10 @@ def _maker(owner: View | None) -> dict[str, str]:
     """Say who makes a pod anew once it is gone."""
     if owner is None or not owner.flag("controller"):
         return {}
-    return {"owner_kind": owner.text("kind"), "owner_uid": owner.text("uid")}
+    kind, group = owner.text("kind"), owner.text("apiVersion").rpartition("/")[0]
+    if kind == "Job" and group not in ("", "batch"):
+        kind = f"{kind}.{group}"  # it is no Job of Kubernetes' own, with a backoffLimit
+    return {"owner_kind": kind, "owner_uid": owner.text("uid")}
 
 
 def health_of(status: View) -> str:
@@ -229,7 +233,7 @@ def grace_period(spec: View) -> int | None:
 
 
 def not_modelled(
-    spec: View, annotations: dict[str, str], *, namespaces_told: bool
+    spec: View, annotations: dict[str, str], requests: dict[str, int], *, namespaces_told: bool
 ) -> tuple[Feature, ...]:
     """Name what a pod asks for that is not modelled, or that the input does not tell."""
     asks: dict[Feature, bool] = {
@@ -237,7 +241,8 @@ def not_modelled(
             "persistentVolumeClaim" in volume or "ephemeral" in volume
             for volume in spec.list("volumes")
         ),
-        "gpu-shares": any(name in annotations for name in ("gpu-fraction", "gpu-memory")),
+        "gpu-shares": any(name in annotations for name in ("gpu-fraction", "gpu-memory"))
+        or asks_for_part(requests),
         "namespaces": not namespaces_told,
         "resource-claims": next(iter(spec.list("resourceClaims")), None) is not None,
     }

@@ -43,7 +43,7 @@ class Restarts:
 
     def of(self, pods: Sequence[Pod]) -> Bearable:
         """Return what the owners of one job's pods bear; counts jobs that this slows down."""
-        owners = {(pod.owner_kind, pod.owner_uid) for pod in pods if pod.node}
+        owners = {(pod.ref.owner_kind, pod.owner_uid) for pod in pods if pod.node}
         movable = sum(bool(pod.node) and not pod.homebound for pod in pods)
         moves = at_once = None
         if "backoff-limit" not in self._lifted:

@@ -110,11 +110,10 @@ class Stays:
 def _goes_together(pod: Pod) -> bool:
     """Whether moving the pod takes others along, ends its job, or cannot be done at all.
 
-    A unit whose pods are not restarted ends with any of them, Kueue sends a pod of a gang placed by
-    topology back to where it came from, a Ray cluster ends with its head. A unit that is made anew
-    moves as a whole.
+    Some units end with any of their pods, Kueue sends a pod of a gang placed by topology back to
+    where it came from, a Ray cluster ends with its head. A unit that is made anew moves as a whole.
     """
-    if (pod.unit and pod.restarts == "Never") or pod.labels.get("ray.io/node-type") == "head":
+    if pod.ends_others or pod.labels.get("ray.io/node-type") == "head":
         return True
     by_kueue = pod.local_queue or pod.labels.get(_TAS)
     placed = pod.labels.get(_TAS) == "true" or _UNCONSTRAINED in pod.annotations

@@ -147,7 +147,9 @@ class PodRef(Part):
         default=None, description="termination grace period, seconds"
     )
     owner_kind: str = Field(
-        default="", description="kind of the controller that makes it anew; empty: none is known"
+        default="",
+        description="kind of the controller that makes it anew, with its API group if it is a "
+        "Job of another than Kubernetes' own (Job.batch.volcano.sh); empty: none is known",
     )
     owner_uid: str = Field(default="", description="uid of that controller")
 

@@ -32,7 +32,7 @@ def dump(files: Path) -> str:
 def test_they_are_left_out_and_left_where_they_are(cli: Cli, dump: str) -> None:
     done = cli("plan", dump, "--engine", "fast")
     assert "OPTIMAL for what is modelled: no plan is better" in done.out
-    left = "2 pods left out and 1 left where it is: 3 that ask for part of a GPU by annotation."
+    left = "2 pods left out and 1 left where it is: 3 that ask for part of a GPU."
     assert left in " ".join(done.out.split())
     plan = json.loads(cli("plan", dump, "-o", "json", "--engine", "fast").out)
     assert plan["summary"]["placedPods"] == 1
@@ -43,7 +43,7 @@ def test_they_are_left_out_and_left_where_they_are(cli: Cli, dump: str) -> None:
 
 def test_assumed_they_are_planned_and_the_verdict_says_so(cli: Cli, dump: str) -> None:
     done = cli("plan", dump, "--assume", "gpu-shares", "-O", "plan.json", "--engine", "fast")
-    words = "; 3 pods planned all the same: 3 that ask for part of a GPU by annotation."
+    words = "; 3 pods planned all the same: 3 that ask for part of a GPU."
     assert "OPTIMAL for what is modelled" in done.out
     assert words in " ".join(done.out.split())
     plan = json.loads(Path("plan.json").read_text())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -275,3 +276,35 @@ def test_groups_of_one_name_stay_apart() -> None:
         ("default", "same-2"),
         ("other", "same"),
     ]
+
+
+def test_what_is_not_read_of_gangs_that_are_made_of_others_is_noted() -> None:
+    """Subgroups of Volcano's and KAI's, and Koordinator's groups of gangs."""
+    volcano = thing(
+        "scheduling.volcano.sh/v1beta1",
+        "PodGroup",
+        "v",
+        minMember=1,
+        subGroupPolicy=[{"name": "s"}],
+    )
+    subgroups = [{"name": "above"}, {"name": "below", "parent": "above", "minMember": 1}]
+    kai = thing("scheduling.run.ai/v2alpha2", "PodGroup", "k", subGroups=subgroups)
+    groups = json.dumps(["default/g", "default/h"])
+    told = {"name": "g", "min-available": "1", "groups": groups}
+    pods = [
+        pod("v", annotations={"scheduling.k8s.io/group-name": "v"}),
+        pod("k", annotations={"pod-group-name": "k"}),
+        pod("g", annotations={f"gang.scheduling.koordinator.sh/{k}": v for k, v in told.items()}),
+    ]
+    notes = read(node("a"), volcano, kai, *pods).notes
+    for text, name in (
+        ("subgroups of gangs (subGroupPolicy, partitionPolicy) are not read", "v"),
+        ("subgroups of subgroups (parent, minSubGroup) are not read", "k"),
+        ("gangs of groups of gangs start each by itself here", "g"),
+    ):
+        assert [n for n in notes if n.startswith(text) and n.endswith(f"1 (default/{name})")]
+    told["groups"] = json.dumps(["default/g"])
+    pods[2]["metadata"]["annotations"] = {
+        f"gang.scheduling.koordinator.sh/{key}": word for key, word in told.items()
+    }
+    assert not [n for n in read(node("a"), *pods[2:]).notes if "groups of gangs" in n]

@@ -76,6 +76,17 @@ SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
         (True, pod("p", on="a", annotations={SAFE: "false"})),
         (True, pod("p", on="a", annotations={"karpenter.sh/do-not-disrupt": "true"})),
         (True, pod("p", on="a", annotations={"volcano.sh/preemptable": "false"})),
+        (True, pod("p", on="a", labels={"volcano.sh/preemptable": "False"})),
+        (False, pod("p", on="a", labels={"volcano.sh/preemptable": "true"})),
+        (
+            False,
+            pod(
+                "p",
+                on="a",
+                annotations={"volcano.sh/preemptable": "true"},
+                labels={"volcano.sh/preemptable": "false"},
+            ),
+        ),
     ],
 )
 def test_what_cannot_come_back_is_neither_evicted_nor_moved(

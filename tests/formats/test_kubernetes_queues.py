@@ -54,6 +54,13 @@ def test_volcano_capability_is_a_quota_and_its_shares_are_left_out() -> None:
     assert "(q)" in noted(imported, "deserved")
 
 
+@pytest.mark.parametrize(("state", "noticed"), [("Open", 0), ("Closed", 1), ("Closing", 1)])
+def test_a_queue_of_volcano_that_is_closed_is_noted(state: str, noticed: int) -> None:
+    queue = thing("scheduling.volcano.sh/v1beta1", "Queue", "q", "")
+    notes = read(node("a"), {**queue, "status": {"state": state}}).notes
+    assert notes.count("queues that are stopped take jobs all the same here: 1 (q)") == noticed
+
+
 def test_weights_of_fair_shares_are_read_and_are_1_by_default() -> None:
     def weight(version: str, kind: str, **spec: Any) -> str | int:
         (queue,) = read(thing(version, kind, "q", "", **spec)).snapshot.queues

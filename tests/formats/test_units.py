@@ -77,3 +77,70 @@ def test_a_training_job_that_is_never_restarted_ends_as_a_whole() -> None:
         assert jobs_of(*pods) == {"p": mode}
         (found,) = read(node("a"), *pods).snapshot.jobs
         assert found.movable is (policy == "OnFailure")
+
+
+def volcano(policies: list[dict[str, Any]], tasks: list[dict[str, Any]], **status: Any) -> Any:
+    """A Job of Volcano's, and two pods of its task ``w``."""
+    told = thing("batch.volcano.sh/v1alpha1", "Job", "v", policies=policies, tasks=tasks)
+    found = [pod(f"v-w-{i}", on="a", owner="Job/v", restartPolicy="Never") for i in range(2)]
+    for each in found:
+        each["metadata"]["ownerReferences"][0]["apiVersion"] = "batch.volcano.sh/v1alpha1"
+        each["metadata"]["labels"]["volcano.sh/job-name"] = "v"
+        each["metadata"]["annotations"]["volcano.sh/task-spec"] = "w"
+    return [{**told, "status": status}, *found]
+
+
+RESTART = [{"event": "PodEvicted", "action": "RestartJob"}]
+
+
+def moves(policies: list[dict[str, Any]], *own: dict[str, Any], **status: Any) -> tuple[str, bool]:
+    """Disruption mode of such a Job, and whether it is moved."""
+    tasks = [{"name": "w", "replicas": 2, "policies": [*own]}]
+    (found,) = read(node("a"), *volcano(policies, tasks, **status)).snapshot.jobs
+    return found.disruption_mode, found.movable
+
+
+def test_a_job_of_volcano_goes_as_its_policies_say_of_an_evicted_pod() -> None:
+    assert moves([]) == ("single", True)
+    assert moves([{"event": "PodFailed", "action": "RestartJob"}]) == ("single", True)
+    assert moves(RESTART) == ("all", True)
+    assert moves([{"events": ["PodFailed", "*"], "action": "RestartJob"}]) == ("all", True)
+    assert moves([{"event": "PodEvicted", "action": "AbortJob"}]) == ("all", False)
+    assert moves([{"event": "PodEvicted", "action": "RestartTask"}]) == ("all", False)
+
+
+def test_a_task_of_volcano_says_before_its_job_what_becomes_of_an_evicted_pod() -> None:
+    assert moves(RESTART, {"event": "PodEvicted", "action": "RestartPod"}) == ("single", True)
+    assert moves([], *RESTART) == ("all", True)
+
+
+def test_a_job_of_volcano_that_has_been_restarted_often_enough_ends_and_stays() -> None:
+    assert moves(RESTART, retryCount=1) == ("all", True)
+    assert moves(RESTART, retryCount=2) == ("all", False)
+
+
+def test_a_task_of_one_pod_that_volcano_makes_anew_goes_alone() -> None:
+    tasks = [{"name": "w", "replicas": 1}]
+    policies = [{"event": "PodEvicted", "action": "RestartTask"}]
+    (found,) = read(node("a"), *volcano(policies, tasks)[:2]).snapshot.jobs
+    assert (found.disruption_mode, found.movable) == ("single", True)
+
+
+def test_a_job_of_volcano_that_is_not_in_the_input_is_noted() -> None:
+    imported = read(node("a"), *volcano([], [])[1:])
+    text = "Jobs of Volcano's that are not in the input bear the loss of any of their pods: 2"
+    assert f"{text} (default/v, ...)" in imported.notes
+
+
+def test_a_job_of_volcano_has_no_backoff_limit() -> None:
+    pods = volcano([], [{"name": "w", "replicas": 2}])
+    pods += [
+        {**pods[-1], "metadata": {**pods[-1]["metadata"], "name": f"v-w-{i}", "uid": f"u{i}"}}
+        for i in range(2, 9)
+    ]
+    imported = read(node("a", cpu="64"), *pods)
+    (found,) = imported.snapshot.jobs
+    assert found.max_moves is None
+    assert not [line for line in imported.notes if "backoffLimit" in line]
+    kinds = {ref.owner_kind for item in found.pod_sets[0].assignments for ref in item.pods}
+    assert kinds == {"Job.batch.volcano.sh"}

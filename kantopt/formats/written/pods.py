@@ -96,9 +96,10 @@ def _annotations(job: Job, pod_set: PodSet) -> dict[str, str]:
 
 
 def _pod(job: Job, pod_set: PodSet, shape: Data, ref: PodRef, node: str) -> Data:
+    kind, _, group = ref.owner_kind.partition(".")
     owner = {
-        "apiVersion": "apps/v1",
-        "kind": ref.owner_kind or ("DaemonSet" if job.daemon else "ReplicaSet"),
+        "apiVersion": f"{group or ('batch' if kind == 'Job' else 'apps')}/v1",
+        "kind": kind or ("DaemonSet" if job.daemon else "ReplicaSet"),
         "name": job.name,
         "controller": True,
     } | ({"uid": uid} if (uid := ref.owner_uid or job.uid) else {})

@@ -1,0 +1,65 @@
+"""GPUs that Koordinator gives out in parts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.formats.cluster_objects import Object, job, node, pod, read
+
+GPU = "koordinator.sh/"
+
+
+def shared(gpus: int) -> Object:
+    amounts = {f"{GPU}gpu-core": str(100 * gpus), f"{GPU}gpu-memory-ratio": str(100 * gpus)}
+    return node("a", **amounts, **{"nvidia.com/gpu": str(gpus)})
+
+
+def asking(name: str, core: int, on: str = "", minor: int | None = None) -> Object:
+    amounts: dict[str, Any] = {f"{GPU}gpu-core": str(core), f"{GPU}gpu-memory-ratio": str(core)}
+    given = json.dumps({"gpu": [{"minor": minor, "resources": amounts}]})
+    told = {} if minor is None else {"scheduling.koordinator.sh/device-allocated": given}
+    return pod(name, on=on, owner=f"Job/{name}", requests=amounts, annotations=told)
+
+
+@pytest.mark.parametrize(
+    ("minors", "whole"), [((0, 1), 0), ((1, 1), 1), ((None, None), 0), ((None, 0), 0)]
+)
+def test_free_parts_of_several_gpus_are_no_free_gpu(
+    minors: tuple[int | None, int | None], whole: int
+) -> None:
+    pods = [asking(f"half-{i}", 50, "a", minor) for i, minor in enumerate(minors)]
+    imported = read(shared(2), *pods)
+    (found,) = imported.snapshot.nodes
+    free = {name: int(found.allocatable[name]) for name in (f"{GPU}gpu-core", "nvidia.com/gpu")}
+    assert free == {f"{GPU}gpu-core": 100 + 100 * whole, "nvidia.com/gpu": whole}
+    assert f"GPUs of which pods have parts are not offered to others: {2 - whole}" in str(
+        imported.notes
+    )
+
+
+def test_pods_that_ask_for_part_of_a_gpu_are_left_alone_and_those_that_ask_for_whole_ones_not() -> (
+    None
+):
+    pods = [asking("part", 50), asking("whole", 200), asking("ran", 150, "a", 0)]
+    memory = pod("memory", owner="Job/m", requests={f"{GPU}gpu-memory": "10Gi"})
+    imported = read(shared(4), *pods, memory)
+    jobs = [*imported.pending.jobs, *imported.snapshot.jobs]
+    left = {each.name: each.pod_sets[0].not_modelled for each in jobs}
+    assert left == {
+        "part": ("gpu-shares",),
+        "whole": (),
+        "ran": ("gpu-shares",),
+        "m": ("gpu-shares",),
+    }
+    assert job(imported.pending.jobs, "whole").pod_sets[0].requests[f"{GPU}gpu-core"] == 200
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"gpu": 3}', '{"gpu": [7]}'])
+def test_a_pod_that_does_not_say_which_gpus_it_has_shares_them_with_nobody(text: str) -> None:
+    half = asking("half", 150, "a")
+    half["metadata"]["annotations"] = {"scheduling.koordinator.sh/device-allocated": text}
+    (found,) = read(shared(4), half).snapshot.nodes
+    assert int(found.allocatable["nvidia.com/gpu"]) == 2

@@ -349,10 +349,10 @@ def _counted(node: Node, own: Node) -> Node:
     neither dump by itself tells what those of both ask for.
     """
     from kantopt.formats.attachments import VOLUMES
-    from kantopt.formats.slurm.names import WHOLE_NODE
+    from kantopt.formats.slurm.names import SHARED
 
     def plain(name: str) -> bool:
-        return not name.startswith((VOLUMES, CLAIMED, FREE, CAPACITY, DISKS, WHOLE_NODE))
+        return not name.startswith((VOLUMES, CLAIMED, FREE, CAPACITY, DISKS, *SHARED))
 
     known = {name: amount for name, amount in node.allocatable.items() if plain(name)}
     told = {name: amount for name, amount in own.allocatable.items() if not plain(name)}

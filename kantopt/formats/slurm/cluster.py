@@ -18,11 +18,11 @@ from kantopt.formats.slurm.jobs import (
     JobsReader,
     Piece,
     Surroundings,
-    partitions_of,
     takes_whole_nodes,
 )
+from kantopt.formats.slurm.memory import Memory
 from kantopt.formats.slurm.nodes import read_node
-from kantopt.formats.slurm.partitions import Partitions
+from kantopt.formats.slurm.partitions import Partitions, partitions_of
 from kantopt.formats.slurm.policy import Policy, ranks
 from kantopt.formats.slurm.quotas import quotas
 from kantopt.formats.slurm.records import Record
@@ -125,9 +125,17 @@ class _Import:
             for group in pieces
             for piece in group
         }
-        shared = any(whole.values())
-        if shared:
-            nodes = [_with_shares(node) for node in nodes]
+        offered = {node.name: _offered(node) for node in nodes}
+        memory = Memory(config, offered, partitions.members)
+        everything = (memory.takes_all(p.record) for g in pieces for p in g if not whole[id(p)])
+        shares = tuple(
+            name
+            for name, taken in zip(
+                names.SHARED, (any(whole.values()), any(everything)), strict=True
+            )
+            if taken
+        )
+        nodes = [_with_shares(node, shares) for node in nodes]
         tiers, ranked = _ranks(policy, pieces)
         topology = levels.topology
         if chosen:
@@ -139,14 +147,15 @@ class _Import:
             reservations=reservations,
             level=topology.levels[-1].name if topology.levels else None,
             moment=moment,
-            offered={node.name: _offered(node) for node in nodes},
+            offered=offered,
+            memory=memory,
             threads={
                 record.name: record.number("ThreadsPerCore", 1) for record in records.of("NodeName")
             },
             members=partitions.members,
             exclusive=partitions.exclusive,
             linear=linear,
-            shared=shared,
+            shares=shares,
             queues=frozenset(queue.name for queue in queues),
             ranks=ranked,
             tiers=tiers,
@@ -306,17 +315,13 @@ def _left_aside(reader: JobsReader, groups: Iterable[tuple[Piece, ...]]) -> Iter
         yield Aside(job.priority or 0, sum(podset.count for podset in job.pod_sets))
 
 
-def _with_shares(node: Node) -> Node:
-    amounts = {**node.allocatable, names.WHOLE_NODE: names.SHARES}
+def _with_shares(node: Node, shares: Sequence[str]) -> Node:
+    amounts = {**node.allocatable, **dict.fromkeys(shares, names.SHARES)}
     return node.model_copy(update={"allocatable": dict(sorted(amounts.items()))})
 
 
 def _offered(node: Node) -> dict[str, int]:
-    return {
-        key: to_base(key, value, up=False)
-        for key, value in node.allocatable.items()
-        if key != names.WHOLE_NODE
-    }
+    return {key: to_base(key, value, up=False) for key, value in node.allocatable.items()}
 
 
 def _ranks(

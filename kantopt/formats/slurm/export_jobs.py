@@ -97,7 +97,9 @@ def _asked(podsets: Sequence[PodSet]) -> Iterator[str]:
     yield f"NumNodes={span} NumCPUs={cpus * units} NumTasks={tasks} CPUs/Task={cpus}"
     if memory:
         yield f"TRES=cpu={cpus * units},mem={memory * units}M"
-    if not by_task:
+    if first.requests.get(names.ALL_MEMORY) == names.SHARES:
+        yield f"MinCPUsNode={cpus} MinMemoryNode=0"
+    elif not by_task:
         yield f"MinCPUsNode={cpus} MinMemoryNode={memory}M"
     gres = gres_text(amounts, "gres:")
     if gres:
@@ -140,7 +142,7 @@ def _held(podsets: Sequence[PodSet]) -> Iterator[str]:
 
 
 def _amounts(podset: PodSet) -> dict[str, int]:
-    return {k: to_base(k, v) for k, v in podset.requests.items() if k != names.WHOLE_NODE}
+    return {k: to_base(k, v) for k, v in podset.requests.items() if k not in names.SHARED}
 
 
 def _whole(podset: PodSet) -> bool:

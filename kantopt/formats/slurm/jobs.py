@@ -10,6 +10,8 @@ from kantopt.formats.slurm import names
 from kantopt.formats.slurm.closeness import closeness
 from kantopt.formats.slurm.eligible import Eligible, read_constraint, restricted
 from kantopt.formats.slurm.identity import id_of, owner_of, uid_of, user_of
+from kantopt.formats.slurm.memory import Memory
+from kantopt.formats.slurm.partitions import partitions_of
 from kantopt.formats.slurm.policy import STEP, Policy, Standing
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.reservations import Reservations
@@ -68,8 +70,9 @@ class Surroundings:
     """Partitions whose jobs take whole nodes."""
     linear: bool
     """All jobs take whole nodes."""
-    shared: bool
-    """Some job takes whole nodes, so that the others must take a part of theirs."""
+    memory: Memory
+    shares: Sequence[str]
+    """What some job takes whole, nodes or their memory: others must take a part of theirs."""
     queues: frozenset[str]
     ranks: Mapping[tuple[int, int], int]
     """Rank of a job that waits, by the number of its tier and its priority."""
@@ -132,12 +135,18 @@ class JobsReader:
         """Whether a job takes whole nodes."""
         return takes_whole_nodes(record, self._around.exclusive, linear=self._around.linear)
 
+    def _takes_whole(self, record: Record, share: str) -> bool:
+        if share == names.ALL_MEMORY:
+            return self._around.memory.takes_all(record)
+        return self.is_whole(record)
+
     def pods_wanted(self, record: Record) -> int:
         """Return the pods that a job of one component asks for: a node each."""
         return self._wanted(record, whole=self.is_whole(record)).count
 
     def _wanted(self, record: Record, *, whole: bool) -> Shape:
-        return wanted(record, whole=whole, offers=self._offers(record))
+        alone = self._around.memory.takes_all(record)
+        return wanted(record, whole=whole, alone=alone, offers=self._offers(record))
 
     def _podsets(self, piece: Piece, standing: Standing) -> list[PodSet]:
         record = piece.record
@@ -145,22 +154,34 @@ class JobsReader:
         if piece.state != "pending" or piece.chosen:
             return self._standing_podsets(piece, standing, whole)
         shape = self._wanted(record, whole=whole)
+        memory = self._around.memory
+        small = memory.too_small(record, shape.amounts)
+        alone = memory.takes_all(record)
+        shape = replace(shape, amounts=memory.counted(shape.amounts, alone=alone))
         if whole:
             shape = replace(shape, amounts=self._at_least(shape.amounts, record))
         required = sorted(set(record.hosts("ReqNodeList")))
         if not required or len(required) == shape.count:
-            return [self._podset(piece, standing, shape, only=tuple(required))]
+            return [self._podset(piece, standing, shape, only=tuple(required), never=tuple(small))]
         # Each of these nodes must be among the job's, so one pod is meant for each.
         some = Shape(len(required), len(required), shape.amounts, True)
         more = shape.count - len(required)
         others = Shape(more, max(0, shape.least - len(required)), shape.amounts, True)
         return [
-            self._podset(piece, standing, some, only=tuple(required), number=1, of=shape.count),
+            self._podset(
+                piece,
+                standing,
+                some,
+                only=tuple(required),
+                never=tuple(small),
+                number=1,
+                of=shape.count,
+            ),
             self._podset(
                 piece,
                 standing,
                 others,
-                never=tuple(required),
+                never=(*required, *small),
                 number=1,
                 first=len(required),
                 of=shape.count,
@@ -176,9 +197,8 @@ class JobsReader:
             if host in around.offered:
                 if amounts.get(GPU) and not types_of(amounts):
                     self._note_types(piece, host)
-                shares.setdefault((host in required, tuple(sorted(amounts.items()))), []).append(
-                    host
-                )
+                taken = tuple(sorted(around.memory.counted(amounts).items()))
+                shares.setdefault((host in required, taken), []).append(host)
             else:
                 text = "pods on nodes that are not in the input are left out"
                 around.notes.add(text, f"{piece.id} on {host}")
@@ -216,9 +236,7 @@ class JobsReader:
 
     def _offers(self, record: Record) -> list[Amounts]:
         """Return what each node of a job's partitions offers."""
-        around = self._around
-        hosts = {host for name in partitions_of(record) for host in around.members.get(name, ())}
-        return [around.offered[host] for host in hosts if host in around.offered]
+        return list(self._around.memory.offers(record).values())
 
     def _podset(
         self,
@@ -236,8 +254,8 @@ class JobsReader:
         """Make a pod set: pods from number ``first`` on, of a job that has ``of`` in all."""
         record, around = piece.record, self._around
         requests = dict(shape.amounts)
-        if around.shared:
-            requests[names.WHOLE_NODE] = names.SHARES if self.is_whole(record) else 1
+        for name in around.shares:
+            requests[name] = names.SHARES if self._takes_whole(record, name) else 1
         role = piece.id if "+" in piece.id else "main"
         if number:
             role = f"{role}-nodes" if only and not hosts else f"{role}-{number + 1}"
@@ -323,11 +341,6 @@ class JobsReader:
 def may_requeue(record: Record) -> bool:
     """Whether a job can be put back into the queue: a batch job whose user allows it."""
     return record.number("Requeue", 1) == 1 and record.number("BatchFlag", 1) == 1
-
-
-def partitions_of(record: Record) -> list[str]:
-    """Return the partitions that a job may run in."""
-    return [name.strip() for name in record.text("Partition").split(",") if name.strip()]
 
 
 def takes_whole_nodes(record: Record, exclusive: frozenset[str], *, linear: bool) -> bool:

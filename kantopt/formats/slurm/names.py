@@ -18,6 +18,9 @@ JOB_PARTITION = "slurm/partition"
 QOS = "slurm/qos"
 WHOLE_NODE = "slurm/node-share"
 """Resource of which a node has :data:`SHARES`: who takes it whole shares the node with nobody."""
+ALL_MEMORY = "slurm/memory-share"
+"""Resource of which a node has :data:`SHARES`: who takes it whole has the node's memory alone."""
+SHARED = (WHOLE_NODE, ALL_MEMORY)
 SHARES = 1024
 HOSTNAME = "kubernetes.io/hostname"
 CHOSEN = "Chosen"

@@ -15,8 +15,8 @@ from kantopt.formats.pair import Key, Pair
 from kantopt.formats.slurm import names
 from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.identity import id_of, owner_of, tasks_of, uid_of
-from kantopt.formats.slurm.jobs import partitions_of
 from kantopt.formats.slurm.nodes import is_gone
+from kantopt.formats.slurm.partitions import partitions_of
 from kantopt.formats.slurm.policy import Policy, Standing
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.states import State, held, state_of

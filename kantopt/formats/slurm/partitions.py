@@ -60,3 +60,8 @@ class Partitions:
         if most and job.range("NumNodes")[0] > most:
             return "for more nodes than their partition allows (MaxNodes)"
         return ""
+
+
+def partitions_of(record: Record) -> list[str]:
+    """Return the partitions that a job may run in."""
+    return [name.strip() for name in record.text("Partition").split(",") if name.strip()]

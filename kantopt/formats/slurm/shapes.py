@@ -30,7 +30,9 @@ def is_exclusive(record: Record) -> bool:
     return record.text("OverSubscribe").upper() in ("NO", "USER", "MCS", "TOPO")
 
 
-def wanted(record: Record, *, whole: bool, offers: Sequence[Amounts] = ()) -> Shape:
+def wanted(
+    record: Record, *, whole: bool, alone: bool = False, offers: Sequence[Amounts] = ()
+) -> Shape:
     """Return what a job that waits asks for.
 
     A job that says how many tasks it has and not on how many nodes they lie is split by tasks,
@@ -43,6 +45,8 @@ def wanted(record: Record, *, whole: bool, offers: Sequence[Amounts] = ()) -> Sh
         The job.
     whole
         Whether it takes whole nodes.
+    alone
+        Whether it takes all memory of its nodes, so that its tasks are together on the fewest.
     offers
         What each node of its partitions offers.
     """
@@ -55,11 +59,13 @@ def wanted(record: Record, *, whole: bool, offers: Sequence[Amounts] = ()) -> Sh
     each_node = _gres(record, "TresPerNode") | times(
         _gres(record, "TresPerSocket"), _sockets(record)
     )
-    split = high is None and low == 1 and tasks > 1 and not (whole or required or each_node)
+    split = (
+        high is None and low == 1 and tasks > 1 and not (whole or alone or required or each_node)
+    )
     if split and not _tasks_per_node(record) and _divides(_gres(record, "TresPerJob"), tasks):
         return _by_task(record, total, tasks, cpus)
     if high is None and low == 1:
-        low = _fewest(_gres(record, "TresPerJob"), offers)
+        low = _fewest(_gres(record, "TresPerJob") | _of_tasks(record, tasks, cpus, alone), offers)
     per_node = -(-cpus // low)
     amounts = {name: n for name, n in share(total, low).items() if name != "cpu"}
     amounts |= share({k: n for k, n in total.items() if k == "memory"}, counted or low)
@@ -95,6 +101,13 @@ def _fewest(total: Amounts, offers: Sequence[Amounts]) -> int:
         if sum(holding) >= parts:
             return parts
     return 1
+
+
+def _of_tasks(record: Record, tasks: int, cpus: int, alone: bool) -> Amounts:
+    """Return what tasks that are to be together want, all of them."""
+    if not alone:
+        return {}
+    return {"cpu": cpus * 1000} | times(_gres(record, "TresPerTask"), tasks)
 
 
 def _sockets(record: Record) -> int:

@@ -1,0 +1,76 @@
+"""Memory of nodes: whether Slurm counts what jobs take of it, and who takes all of a node's.
+
+Slurm gives a job that names no memory, or ``--mem=0``, all memory of each of its nodes, and only
+nodes of which no job has any. Where ``SelectTypeParameters`` is without memory jobs take none of
+it: what they name is what their nodes must have at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kantopt.formats.slurm.partitions import partitions_of
+from kantopt.formats.slurm.records import Record
+from kantopt.formats.slurm.tres import Amounts
+
+
+class Memory:
+    """What memory is to the jobs of a cluster.
+
+    Parameters
+    ----------
+    config
+        Record of ``scontrol show config``; without it jobs are taken to share memory out.
+    offered
+        What each node offers.
+    members
+        Nodes of each partition.
+    """
+
+    def __init__(
+        self,
+        config: Record | None,
+        offered: Mapping[str, Amounts],
+        members: Mapping[str, Sequence[str]],
+    ) -> None:
+        how = config.text("SelectTypeParameters").upper() if config else ""
+        self._counts = not how or "MEMORY" in how
+        self._offered = offered
+        self._members = members
+
+    def offers(self, record: Record) -> dict[str, Amounts]:
+        """Return what each node of a job's partitions offers."""
+        names = partitions_of(record)
+        hosts = dict.fromkeys(host for name in names for host in self._members.get(name, ()))
+        return {host: self._offered[host] for host in hosts if host in self._offered}
+
+    def takes_all(self, record: Record) -> bool:
+        """Whether a job takes all memory of its nodes, of which some have more than others.
+
+        Where all have the same, that is what Slurm tells in the job's TRES.
+        """
+        if not self._counts or record.text("MinMemoryNode") != "0" or _names(record):
+            return False
+        return len({offer.get("memory", 0) for offer in self.offers(record).values()}) > 1
+
+    def counted(self, amounts: Amounts, *, alone: bool = False) -> Amounts:
+        """Return of what a job asks for or holds what others lack then.
+
+        ``alone``: it waits, and takes all memory, however much that is.
+        """
+        if self._counts and not alone:
+            return amounts
+        return {key: amount for key, amount in amounts.items() if key != "memory"}
+
+    def too_small(self, record: Record, amounts: Amounts) -> list[str]:
+        """Return nodes with less memory than a job names, where that is all that memory is."""
+        if self._counts or not _names(record):
+            return []
+        least = max(amounts.get("memory", 0), record.memory("MinMemoryNode"))
+        return [h for h, offer in self.offers(record).items() if offer.get("memory", 0) < least]
+
+
+def _names(record: Record) -> bool:
+    """Whether a job says how much memory it wants, or a default of its partition does."""
+    named = any(record.memory(key) for key in ("MinMemoryNode", "MinMemoryCPU"))
+    return named or bool(record.text("MemPerTres"))

@@ -1,0 +1,96 @@
+"""Memory of jobs that name none, and where Slurm does not count it, as a real 22.05 has it."""
+
+from __future__ import annotations
+
+import pytest
+
+from kantopt.api import plan
+from kantopt.formats.imported import Imported
+from kantopt.formats.slurm.cluster import import_slurm
+from kantopt.formats.slurm.export import export_slurm
+from kantopt.schema.files import parse_documents
+from kantopt.schema.raw import RawDocument
+
+NODES = (
+    "NodeName=g1 CPUTot=64 RealMemory=512000 Gres=gpu:8 State=IDLE Partitions=main\n"
+    "NodeName=m1 CPUTot=32 RealMemory=128000 Gres=gpu:8 State=IDLE Partitions=main\n"
+    "NodeName=m2 CPUTot=32 RealMemory=128000 Gres=gpu:8 State=IDLE Partitions=main\n"
+)
+PENDING = "JobState=PENDING Reason=Resources Partition=main OverSubscribe=OK MinCPUsNode=1"
+RUNNING = (
+    "JobState=RUNNING Requeue=0 Partition=main OverSubscribe=OK NumNodes=1 NumCPUs=1 NumTasks=1"
+)
+ALL = "MinMemoryNode=0 TRES=cpu=1,mem=500G,node={}"  # Slurm expects the memory of its first node
+
+
+def raws(*jobs: str, memory: bool = True) -> list[RawDocument]:
+    how = "CR_CORE_MEMORY" if memory else "CR_CORE"
+    config = "Configuration data as of 2026-09-01T03:00:00\n"
+    config += f"SelectType = select/cons_tres\nSelectTypeParameters = {how}\n"
+    return [
+        *parse_documents((NODES + "\n".join(jobs) + "\n").encode(), "dump.txt"),
+        *parse_documents(config.encode(), "config.txt"),
+    ]
+
+
+def imported(*jobs: str, memory: bool = True) -> Imported:
+    return import_slurm(raws(*jobs, memory=memory))
+
+
+def places(read: Imported) -> dict[str, list[str]]:
+    """Nodes that each job is given by a plan."""
+    found: dict[str, list[str]] = {}
+    for each in plan(read.snapshot, read.pending, engine="fast").assignments:
+        found.setdefault(each.job.rpartition("/")[2], []).append(each.node)
+    return {name: sorted(nodes) for name, nodes in found.items()}
+
+
+def test_a_job_that_names_no_memory_takes_all_of_each_node_however_much_that_is() -> None:
+    wants = f"JobId=1 {PENDING} NumNodes=3-3 NumCPUs=3 NumTasks=3 {ALL.format(3)}"
+    assert places(imported(wants)) == {"1": ["g1", "m1", "m2"]}
+
+
+def test_who_takes_all_memory_goes_where_nobody_has_any() -> None:
+    holds = f"JobId=2 {RUNNING} NodeList=g1 MinMemoryNode=1G\n  Nodes=g1 CPU_IDs=0 Mem=1024 GRES="
+    wants = f"JobId=1 {PENDING} ReqNodeList=g1 NumNodes=1-1 NumCPUs=1 NumTasks=1 {ALL.format(1)}"
+    read = imported(holds, wants)
+    assert places(read) == {}
+    (waits,) = plan(read.snapshot, read.pending, engine="fast").unplaced
+    assert "1 slurm/memory-share" in waits.message
+
+
+def test_nobody_who_takes_memory_joins_who_has_all_of_it() -> None:
+    wants = f"JobId=1 {PENDING} NumNodes=3-3 NumCPUs=3 NumTasks=3 {ALL.format(3)}"
+    other = f"JobId=2 {PENDING} NumNodes=1-1 NumCPUs=1 NumTasks=1 MinMemoryNode=1G"
+    assert len(places(imported(wants, other))) == 1
+
+
+def test_tasks_that_take_all_memory_are_together_on_the_fewest_nodes() -> None:
+    wants = f"JobId=1 {PENDING} NumNodes=1 NumCPUs=64 NumTasks=4 CPUs/Task=16 {ALL.format(1)}"
+    assert places(imported(wants)) == {"1": ["g1"]}
+
+
+def test_a_job_for_whole_nodes_that_names_no_memory_fits_the_smallest() -> None:
+    whole = PENDING.replace("OverSubscribe=OK", "OverSubscribe=NO")
+    wants = f"JobId=1 {whole} NumNodes=3-3 NumCPUs=3 NumTasks=3 {ALL.format(3)}"
+    assert places(imported(wants)) == {"1": ["g1", "m1", "m2"]}
+
+
+@pytest.mark.parametrize("named", ["MinMemoryNode=400G", "MinMemoryCPU=400G"])
+def test_where_slurm_does_not_count_memory_a_node_must_only_have_it(named: str) -> None:
+    holds = f"JobId=2 {RUNNING} NodeList=g1 {named}\n  Nodes=g1 CPU_IDs=0 Mem=0 GRES="
+    wants = [f"JobId={k} {PENDING} NumNodes=1 NumCPUs=1 NumTasks=1 {named}" for k in (3, 4)]
+    assert places(imported(holds, *wants, memory=False)) == {"3": ["g1"], "4": ["g1"]}
+
+
+def test_where_slurm_does_not_count_memory_who_names_none_may_go_anywhere() -> None:
+    wants = f"JobId=1 {PENDING} NumNodes=3-3 NumCPUs=3 NumTasks=3 {ALL.format(3)}"
+    assert places(imported(wants, memory=False)) == {"1": ["g1", "m1", "m2"]}
+
+
+def test_all_memory_is_written_as_slurm_says_it() -> None:
+    read = imported(f"JobId=1 {PENDING} NumNodes=3-3 NumCPUs=3 NumTasks=3 {ALL.format(3)}")
+    text, _ = export_slurm(read.snapshot, read.pending.jobs)
+    again = import_slurm(parse_documents(text.encode(), "again.slurm"))
+    assert again.pending.jobs[0].pod_sets == read.pending.jobs[0].pod_sets
+    assert again.snapshot.nodes == read.snapshot.nodes

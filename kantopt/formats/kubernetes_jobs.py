@@ -78,7 +78,14 @@ class JobsReader:
                 return None
             minimum = seen
         priority = self._priority(gang, pods)
-        pinned = self._pinned(ref, gang, members, priority)
+        lasting = [self._lasts(ref, gang, pod, priority) for pod in pods]
+        pinned = [bool(pod.pinned) or lasts for pod, lasts in zip(pods, lasting, strict=True)]
+        queue = self._queue(first, gang)
+        if queue in self._queues.with_quota and any(lasting) and not any(pod.node for pod in pods):
+            text = (
+                "pending jobs that KAI starts within the quota of their queue only, left out here"
+            )
+            self._notes.add(text, f"{first.namespace}/{name}")
         sets = self._pod_sets(ref, gang, members, pinned, minimum)
         wish = dict(gang.wish)
         if ref is not None and ref.dialect is Dialect.KAI and not wish:
@@ -103,7 +110,7 @@ class JobsReader:
             name=name,
             namespace=first.namespace,
             uid=first.submitted or (first.owner_uid if len(owners) == 1 else ""),
-            queue_name=self._queue(first, gang),
+            queue_name=queue,
             priority=priority,
             priority_class_name=self._priorities.known(gang.priority_class or first.priority_class),
             preemption_policy=gang.preemption_policy or first.preemption_policy,  # type: ignore[arg-type]
@@ -136,20 +143,15 @@ class JobsReader:
                 self._notes.add(text, pods[0].full_name)
         return self._priorities.of_all(gang, pods)
 
-    def _pinned(
-        self, ref: GangRef | None, gang: Gang, members: Sequence[Member], priority: int
-    ) -> list[bool]:
+    def _lasts(self, ref: GangRef | None, gang: Gang, pod: Pod, priority: int) -> bool:
+        """Whether KAI takes no room from a pod: it is not preemptible."""
         by_kai = ref is not None and ref.dialect is Dialect.KAI
-        flags = []
-        for member in members:
-            pod, preemptible = member.pod, True
-            if by_kai or pod.scheduler == "kai-scheduler":
-                wish = pod.labels.get("kai.scheduler/preemptibility", "")
-                preemptible = wish == "preemptible" if wish else priority < 100
-                if gang.preemptible is not None:
-                    preemptible = gang.preemptible
-            flags.append(bool(pod.pinned) or not preemptible)
-        return flags
+        if not by_kai and pod.scheduler != "kai-scheduler":
+            return False
+        if gang.preemptible is not None:
+            return not gang.preemptible
+        wish = pod.labels.get("kai.scheduler/preemptibility", "")
+        return wish != "preemptible" if wish else priority >= 100
 
     def _pod_sets(
         self,

@@ -39,6 +39,14 @@ class Queues:
                 notes.add("queues of a name that another queue has are left out", queue.name)
         self.queues = tuple(_protected(found, objects.of("scheduling.run.ai", "Queue")))
         self._names = set(found)
+        self.with_quota = frozenset(
+            view.at("metadata").name()
+            for view in objects.of("scheduling.run.ai", "Queue")
+            for key in _KAI_UNITS
+            if (quota := _number(view.at("spec", "resources", key), "quota")) is not None
+            and quota >= 0
+        )
+        """Queues of KAI's that say what jobs which are not preemptible may have of a resource."""
 
     def find(self, namespace: str, local: str, other: str) -> str:
         """Return the queue of a job that names a LocalQueue of Kueue's or another's queue."""

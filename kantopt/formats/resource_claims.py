@@ -23,14 +23,32 @@ class ResourceClaims:
         self._claims = objects.by_name("resource.k8s.io", "ResourceClaim")
         self._users: Counter[Key] = Counter()
         """Pods that wait for an allocated claim beside those that it is reserved for."""
+        classes = objects.of("resource.k8s.io", "DeviceClass")
+        offered = {
+            name
+            for node in objects.of("", "Node")
+            for name, amount in node.at("status").amounts("allocatable", up=False).items()
+            if amount
+        }
+        self._extended = {view.at("spec").text("extendedResourceName") for view in classes}
+        self._extended -= {"", *offered}
+        """Resources that no node offers: devices of a class are claimed for who asks for them."""
 
     def into(self, pod: Pod, view: View) -> Pod:
         """Return a pod with what its allocated claims ask of nodes; as it was otherwise.
 
         A pod with a node stays as it was: elsewhere its claims would have to be allocated anew.
         So does a pod with any claim that is missing, not generated yet, or not allocated where it
-        is not known which devices suit it.
+        is not known which devices suit it. One for whose extended resources devices are claimed
+        asks for these as claims, and not as resources.
         """
+        mappings = view.at("status", "extendedResourceClaimStatus").list("requestMappings")
+        extended = {*self._extended, *(item.text("resourceName") for item in mappings)}
+        requests = pod.shape["requests"]
+        if not extended.isdisjoint(requests):
+            kept = {name: amount for name, amount in requests.items() if name not in extended}
+            asked = dict.fromkeys((*pod.shape["not_modelled"], "resource-claims"))
+            return pod.shaped(requests=kept, not_modelled=tuple(asked))
         if pod.node or "resource-claims" not in pod.shape["not_modelled"]:
             return pod
         lists: list[Terms] = []

@@ -54,6 +54,28 @@ def test_volcano_capability_is_a_quota_and_its_shares_are_left_out() -> None:
     assert "(q)" in noted(imported, "deserved")
 
 
+@pytest.mark.parametrize(
+    ("priority", "wish", "quota", "noticed"),
+    [
+        (100, "", 8, 1),
+        (99, "", 8, 0),
+        (99, "non-preemptible", 0, 1),
+        (100, "preemptible", 8, 0),
+        (100, "", -1, 0),
+    ],
+)
+def test_that_kai_holds_lasting_jobs_to_quotas_is_noted(
+    priority: int, wish: str, quota: int, noticed: int
+) -> None:
+    queue = thing("scheduling.run.ai/v2", "Queue", "q", "", resources={"gpu": {"quota": quota}})
+    labels = {"kai.scheduler/queue": "q"}
+    if wish:
+        labels["kai.scheduler/preemptibility"] = wish
+    waits = pod("p", labels=labels, schedulerName="kai-scheduler", priority=priority)
+    text = "pending jobs that KAI starts within the quota of their queue only, left out here"
+    assert read(node("a"), queue, waits).notes.count(f"{text}: 1 (default/app)") == noticed
+
+
 @pytest.mark.parametrize(("state", "noticed"), [("Open", 0), ("Closed", 1), ("Closing", 1)])
 def test_a_queue_of_volcano_that_is_closed_is_noted(state: str, noticed: int) -> None:
     queue = thing("scheduling.volcano.sh/v1beta1", "Queue", "q", "")

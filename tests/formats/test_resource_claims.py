@@ -124,3 +124,42 @@ def test_a_pod_that_runs_with_a_claim_is_neither_moved_nor_evicted() -> None:
 
     assert disturbed(held, _claim("gpu", _on("a"))) == 0
     assert disturbed(pod("p", on="a", requests={"cpu": "8"}, priority=0)) > 0
+
+
+def test_devices_claimed_for_an_extended_resource_are_left_alone() -> None:
+    """No node offers the resource, and yet pods that ask for it have a place."""
+    device_class = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "gpu"},
+        "spec": {"extendedResourceName": "example.org/gpu"},
+    }
+    asks = {"cpu": "1", "example.org/gpu": "1"}
+    waits, runs = pod("w", requests=asks), pod("r", on="a", owner="Job/r", requests=asks)
+    imported = read(*NODES, device_class, waits, runs)
+    for found in (imported.pending.jobs[0], imported.snapshot.jobs[0]):
+        (only,) = found.pod_sets
+        assert only.not_modelled == ("resource-claims",)
+        assert only.requests == {"cpu": 1, "pods": 1}
+    plain = read(*NODES, waits)
+    assert plain.pending.jobs[0].pod_sets[0].not_modelled == ()
+
+
+def test_what_a_node_offers_itself_is_no_device_of_a_class_unless_a_pod_says_so() -> None:
+    device_class = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "gpu"},
+        "spec": {"extendedResourceName": "nvidia.com/gpu"},
+    }
+    plain, claims = (
+        pod(name, on="a", owner=f"Job/{name}", requests={"nvidia.com/gpu": "1"})
+        for name in ("plain", "claims")
+    )
+    claims["status"]["extendedResourceClaimStatus"] = {
+        "resourceClaimName": "claims-x",
+        "requestMappings": [{"resourceName": "nvidia.com/gpu", "requestName": "r"}],
+    }
+    jobs = read(*NODES, device_class, plain, claims).snapshot.jobs
+    assert job(jobs, "plain").pod_sets[0].not_modelled == ()
+    assert job(jobs, "claims").pod_sets[0].not_modelled == ("resource-claims",)

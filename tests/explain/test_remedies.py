@@ -58,3 +58,16 @@ def test_of_a_label_that_no_node_has_its_job_is_told_and_nobody_else() -> None:
     }
     [dropped] = [r for r in explained(question, "lost").remedies if r.kind == "admit-nodes"]
     assert dropped.message == "ask for no node selector or affinity (pool=X)"
+
+
+def test_who_waits_for_reserved_room_waits_for_the_reservation_and_not_for_its_owners() -> None:
+    """What an owner leaves goes back to it; it is no pod that could be deleted."""
+    nodes = [node("n", cpu=9, gpu=8)]
+    stays = {"preemptible": False, "movable": False}
+    owner = job("owner", pods(gpu=4, on=["n"], stays=["reserved"]), **stays)
+    room = job(
+        "room", pods(gpu=4, on=["n"], stays=["reserved"]), **stays, reservation={"owners": []}
+    )
+    told = explained(asked(nodes, [owner, room, job("j", pods(gpu=4))]))
+    ends = {remedy.message: remedy.cost for remedy in told.remedies if remedy.kind == "end"}
+    assert ends == {"wait for default/room to end": "time, or 1 reservation deleted"}

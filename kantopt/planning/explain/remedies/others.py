@@ -73,11 +73,14 @@ def lift_limits(w: Workshop) -> Iterator[Ranked]:
 def wait_for_ends(w: Workshop) -> Iterator[Ranked]:
     """Running jobs of which the end makes room: single ones, else a few together.
 
-    Services are left out: nobody waits for them to end.
+    Services are left out: nobody waits for them to end. So are owners of a reservation, which
+    takes back what they leave.
     """
     listed = 0
     documents = w.question.documents(w.asked)
-    lasting = frozenset(x for x, job in enumerate(documents) if _is_service(job))
+    lasting = frozenset(
+        x for x, job in enumerate(documents) if _is_service(job) or _gives_back(job)
+    )
     candidates = enders(w.asked, w.j, w.wanted, lasting)
     for x in candidates.single:
         if w.deadline.over() or listed == MOST_ENDS:
@@ -102,6 +105,11 @@ def _is_service(job: Job) -> bool:
     """Whether the pods of a job are started anew whenever they end."""
     pods = (pod for podset in job.pod_sets for pod in podset.placed_refs)
     return job.daemon or any(pod.serves for pod in pods)
+
+
+def _gives_back(job: Job) -> bool:
+    """Whether what a job's pods leave goes to those that a reservation is for."""
+    return job.reservation is None and any("reserved" in podset.stays for podset in job.pod_sets)
 
 
 def _removing(w: Workshop, jobs: tuple[int, ...]) -> tuple[str, ...]:
@@ -137,7 +145,10 @@ def _end(w: Workshop, jobs: tuple[int, ...], *, smallest: bool = False) -> Itera
     names = [w.asked.jobs[x].name for x in jobs]
     pods = sum(_pods(w, x) for x in jobs)
     text = f"wait for {listed(names)} to end"
-    cost = f"time, or {plural(pods, 'pod')} deleted"
+    held = [w.question.documents(w.asked)[x].reservation is not None for x in jobs]
+    parts = [plural(pods - sum(held), "pod")] * (pods > sum(held))
+    parts += [plural(sum(held), "reservation")] * any(held)
+    cost = f"time, or {' and '.join(parts)} deleted"
     yield from w.ranked("end", text, cost, trial, smallest=smallest, lost=pods)
 
 

@@ -155,7 +155,7 @@ class JobsReader:
             return self._standing_podsets(piece, standing, whole)
         shape = self._wanted(record, whole=whole)
         memory = self._around.memory
-        small = memory.too_small(record, shape.amounts)
+        small = memory.too_small(record, shape.amounts, whole=whole)
         alone = memory.takes_all(record)
         shape = replace(shape, amounts=memory.counted(shape.amounts, alone=alone))
         if whole:

@@ -62,8 +62,19 @@ class Memory:
             return amounts
         return {key: amount for key, amount in amounts.items() if key != "memory"}
 
-    def too_small(self, record: Record, amounts: Amounts) -> list[str]:
-        """Return nodes with less memory than a job names, where that is all that memory is."""
+    def too_small(self, record: Record, amounts: Amounts, *, whole: bool) -> list[str]:
+        """Return nodes that have less memory in all than a job must have there.
+
+        One for whole nodes has what it names for each of their CPUs. Where memory is not counted
+        a node must have what any job names.
+        """
+        each = record.memory("MinMemoryCPU") if whole and self._counts else 0
+        if each:
+            return [
+                host
+                for host, offer in self.offers(record).items()
+                if offer.get("memory", 0) * 1000 < each * offer.get("cpu", 0)
+            ]
         if self._counts or not _names(record):
             return []
         least = max(amounts.get("memory", 0), record.memory("MinMemoryNode"))

@@ -56,9 +56,12 @@ class Partitions:
             return ""
         if record.text("State") and "UP" not in record.flags("State"):
             return "of partitions that are not up"
+        low, high = job.range("NumNodes")
         most = record.number("MaxNodes")
-        if most and job.range("NumNodes")[0] > most:
+        if most and max(low, high or 0) > most:
             return "for more nodes than their partition allows (MaxNodes)"
+        if high and high < record.number("MinNodes"):
+            return "for fewer nodes than their partition asks for (MinNodes)"
         return ""
 
 

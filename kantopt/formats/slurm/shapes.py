@@ -54,18 +54,19 @@ def wanted(
     total = _tres(record, "ReqTRES", "TRES")
     low, high, counted = _nodes(record, tasks)
     required = len(set(record.hosts("ReqNodeList")))
-    low = max(low, required, 1)
+    low = max(low, required, 1, counted if high is None else 0)
+    # Without a number of nodes Slurm shows on how many the tasks would fit, and counts from one.
+    free = high is None and (low == 1 or counted == 1)
     cpus = record.range("NumCPUs")[0] or total.get("cpu", 0) // 1000 or 1
     each_node = _gres(record, "TresPerNode") | times(
         _gres(record, "TresPerSocket"), _sockets(record)
     )
-    split = (
-        high is None and low == 1 and tasks > 1 and not (whole or alone or required or each_node)
-    )
+    split = free and tasks > 1 and not (whole or alone or required or each_node)
     if split and not _tasks_per_node(record) and _divides(_gres(record, "TresPerJob"), tasks):
         return _by_task(record, total, tasks, cpus)
-    if high is None and low == 1:
-        low = _fewest(_gres(record, "TresPerJob") | _of_tasks(record, tasks, cpus, alone), offers)
+    if free and not _tasks_per_node(record):
+        together = times(_gres(record, "TresPerTask"), tasks) | _gres(record, "TresPerJob")
+        low = max(_fewest({"cpu": cpus * 1000} | together, offers) or low, required)
     per_node = -(-cpus // low)
     amounts = {name: n for name, n in share(total, low).items() if name != "cpu"}
     amounts |= share({k: n for k, n in total.items() if k == "memory"}, counted or low)
@@ -94,20 +95,13 @@ def _nodes(record: Record, tasks: int) -> tuple[int, int | None, int]:
 
 
 def _fewest(total: Amounts, offers: Sequence[Amounts]) -> int:
-    """Return the fewest nodes that hold an amount in equal parts; 1 if no number of them does."""
-    for parts in range(1, len(offers) + 1 if total else 1):
+    """Return the fewest nodes that hold an amount in equal parts; 0 if no number of them does."""
+    for parts in range(1, len(offers) + 1):
         part = share(total, parts)
         holding = (all(offer.get(name, 0) >= n for name, n in part.items()) for offer in offers)
         if sum(holding) >= parts:
             return parts
-    return 1
-
-
-def _of_tasks(record: Record, tasks: int, cpus: int, alone: bool) -> Amounts:
-    """Return what tasks that are to be together want, all of them."""
-    if not alone:
-        return {}
-    return {"cpu": cpus * 1000} | times(_gres(record, "TresPerTask"), tasks)
+    return 0
 
 
 def _sockets(record: Record) -> int:

@@ -296,3 +296,44 @@ def test_a_running_job_of_json_holds_its_allocation() -> None:
     places = [(p.assignments[0].node, p.requests["cpu"]) for p in read.pod_sets]
     assert places == [("n1", 1), ("n2", 2)]
     assert [bool(p.node_affinity) for p in read.pod_sets] == [True, False]
+
+
+def test_without_a_number_of_nodes_tasks_lie_where_there_is_room() -> None:
+    # --ntasks=100 on nodes of 64 CPUs: Slurm shows 2 nodes, and starts it on any
+    (podset,) = job_of(
+        "NumNodes=2 NumCPUs=100 NumTasks=100 CPUs/Task=1 MinMemoryCPU=1G "
+        "TRES=cpu=100,mem=100G,node=1"
+    ).pod_sets
+    assert (podset.count, podset.pod_anti_affinity) == (100, ())
+    assert amounts(podset) == {"cpu": 1, "memory": "1Gi"}
+
+
+def test_gpus_with_tasks_are_not_on_more_nodes_than_they_need() -> None:
+    # --gpus=2 --ntasks-per-gpu=2 --exclusive
+    (podset,) = job_of(
+        "NumNodes=2 NumCPUs=4 NumTasks=4 CPUs/Task=1 MinMemoryNode=1G OverSubscribe=NO "
+        "TRES=cpu=4,mem=1G,node=1 TresPerJob=gres:gpu:2 NtasksPerTRES=2"
+    ).pod_sets
+    assert podset.count == 1
+
+
+def test_a_partition_that_asks_for_more_nodes_gives_more() -> None:
+    (podset,) = job_of(
+        "NumNodes=2 NumCPUs=1 NumTasks=1 CPUs/Task=1 MinMemoryNode=1G TRES=cpu=1,mem=2G,node=2"
+    ).pod_sets
+    assert podset.count == 2
+
+
+@pytest.mark.parametrize(
+    ("nodes", "why"),
+    [("1-4", "MaxNodes"), ("3-3", "MaxNodes"), ("2-2", ""), ("1-1", "MinNodes"), ("2", "")],
+)
+def test_who_asks_for_more_or_fewer_nodes_than_a_partition_allows_waits(
+    nodes: str, why: str
+) -> None:
+    read = imported(
+        "PartitionName=main Nodes=n[1-4] State=UP MinNodes=2 MaxNodes=2\n"
+        f"JobId=1 {WAITS} NumNodes={nodes} NumCPUs=1 NumTasks=1 MinMemoryNode=1G"
+    )
+    assert bool(read.pending.jobs) is not bool(why)
+    assert any(why in note and "left out" in note for note in read.notes) is bool(why)

@@ -94,3 +94,12 @@ def test_all_memory_is_written_as_slurm_says_it() -> None:
     again = import_slurm(parse_documents(text.encode(), "again.slurm"))
     assert again.pending.jobs[0].pod_sets == read.pending.jobs[0].pod_sets
     assert again.snapshot.nodes == read.snapshot.nodes
+
+
+def test_whole_nodes_must_have_what_a_job_names_for_each_of_their_cpus() -> None:
+    whole = PENDING.replace("OverSubscribe=OK", "OverSubscribe=NO")
+    each = "MinMemoryCPU={}M TRES=cpu=1,node=1"
+    wants = f"JobId=1 {whole} NumNodes=1-1 NumCPUs=1 NumTasks=1 {each}"
+    assert places(imported(wants.format(8001))) == {}  # 64 CPUs and 512000 MB, 32 and 128000
+    assert places(imported(wants.format(8000))) == {"1": ["g1"]}
+    assert places(imported(wants.format(8001).replace("=NO", "=OK"))) != {}

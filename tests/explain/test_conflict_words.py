@@ -7,6 +7,8 @@ from kantopt.problem.focus import wanted_pods
 from kantopt.schema.model import Rule
 from kantopt.search.explain.conflict import Found
 from kantopt.search.explain.places import Survey
+from tests.explain.helpers import asked as question_about
+from tests.explain.helpers import explained
 from tests.verify.world import job, node, pods, question
 
 
@@ -30,3 +32,17 @@ def test_of_nodes_that_admit_the_job_it_is_said_that_others_are_not_admitted() -
         "node a": "admits its pods, but not all that others could move there",
         "node b": "0 pods admitted: didn't match Pod's node affinity/selector",
     }
+
+
+def test_of_a_gang_that_runs_with_its_minimum_it_is_not_said_that_all_start_or_none() -> None:
+    """The rest of its pods is asked about; those that run stay, whatever becomes of it."""
+    nodes = [node("a", cpu=4), node("b", cpu=4)]
+    both = (pods(count=2, cpu=2, on=["a"]), pods("x", count=2, cpu=2, on=["b"]))
+    others = job("o", pods(count=2, cpu=2, on=["a", "b"]), movable=False, preemptible=False)
+    for gang, said in (
+        (job("j", *both, minCount=2), "all its 4 pods, of which 2 run now"),
+        (job("j", pods(count=3, cpu=4, minCount=3)), "at least 3 of 3 pods together, or none"),
+    ):
+        conflict = explained(question_about(nodes, [gang, others])).conflict
+        assert conflict is not None
+        assert {item.rule: item.message for item in conflict.items}["gang"] == said

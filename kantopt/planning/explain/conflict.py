@@ -166,6 +166,10 @@ class Wording:
                 least = max(job.min_count, sum(role.min_count for role in job.roles))
                 total = sum(role.count for role in job.roles)
                 text = f"at least {least} of {plural(total, 'pod')} together, or none"
+                if least == total and (running := self.question.running_pods(job.index)):
+                    # Its minimum may run: then the rest is asked about, and nobody would go.
+                    runs = f"{running} {'runs' if running == 1 else 'run'}"
+                    text = f"all its {plural(total, 'pod')}, of which {runs} now"
             yield _item(rule, f"job {job.name}", text, (job.name,))
 
     def _priorities(self, subjects: list[tuple[str | int, ...]]) -> Iterator[ConflictItem]:

@@ -109,6 +109,8 @@ def became(
     if now is None and "deletionTimestamp" in before.at("metadata"):
         return "unknown", "gone; it was terminating before"
     if others:
-        name = others[0].at("metadata").text("name")
+        names = [other.at("metadata").text("name") for other in others]
+        own = before.at("metadata").text("name")
+        name = own if own in names else names[0]  # a StatefulSet makes it anew under its name
         return "disrupted", f"{gone}; its owner has {name} since"
     return "unknown", gone if now is None else f"{gone}: a controller, a person or a scheduler"

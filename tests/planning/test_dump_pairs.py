@@ -15,7 +15,7 @@ from kantopt.schema.certificate import Certificate
 from kantopt.schema.dump import dump_data
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument
-from tests.formats.cluster_objects import Object
+from tests.formats.cluster_objects import Object, node, pod
 from tests.planning.dump_claims import CLAIMED
 from tests.planning.dump_faults import FAULTS
 from tests.planning.dump_histories import HISTORIES
@@ -91,3 +91,17 @@ def test_certificates_of_what_happened_hold_when_they_are_checked(seed: int) -> 
     first, later = dumps(seed)
     certificate = certified(DumpPair(f"{seed}", first, later))
     assert certificate.verdict != "ILLEGAL"
+
+
+def test_a_pod_made_anew_under_its_name_is_the_one_that_its_owner_has_since() -> None:
+    """Of a StatefulSet all pods are new; each stands for the one that was called so."""
+    sets = [pod(f"db-{i}", on="a", owner="StatefulSet/db") for i in range(2)]
+    later = [
+        pod(f"db-{i}", on="a", owner="StatefulSet/db", metadata={"uid": f"new-{i}"})
+        for i in range(2)
+    ]
+    first, after = raws_of([node("a"), *sets]), raws_of([node("a"), *later])
+    found = became_of(question_of(first), first, after, Import(), load_model("mixed"))
+    assert isinstance(found, Between)
+    said = {fate.pod: fate.evidence for fate in found.history.gone}
+    assert said == {f"default/db-{i}": f"gone; its owner has db-{i} since" for i in range(2)}

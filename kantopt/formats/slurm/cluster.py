@@ -152,8 +152,7 @@ class _Import:
             threads={
                 record.name: record.number("ThreadsPerCore", 1) for record in records.of("NodeName")
             },
-            members=partitions.members,
-            exclusive=partitions.exclusive,
+            partitions=partitions,
             linear=linear,
             shares=shares,
             queues=frozenset(queue.name for queue in queues),

@@ -11,7 +11,7 @@ from kantopt.formats.slurm.closeness import closeness
 from kantopt.formats.slurm.eligible import Eligible, read_constraint, restricted
 from kantopt.formats.slurm.identity import id_of, owner_of, uid_of, user_of
 from kantopt.formats.slurm.memory import Memory
-from kantopt.formats.slurm.partitions import partitions_of
+from kantopt.formats.slurm.partitions import Partitions, partitions_of
 from kantopt.formats.slurm.policy import STEP, Policy, Standing
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.reservations import Reservations
@@ -64,10 +64,7 @@ class Surroundings:
     moment: str | None
     offered: Mapping[str, Amounts]
     threads: Mapping[str, int]
-    members: Mapping[str, Sequence[str]]
-    """Nodes of each partition."""
-    exclusive: frozenset[str]
-    """Partitions whose jobs take whole nodes."""
+    partitions: Partitions
     linear: bool
     """All jobs take whole nodes."""
     memory: Memory
@@ -133,7 +130,9 @@ class JobsReader:
 
     def is_whole(self, record: Record) -> bool:
         """Whether a job takes whole nodes."""
-        return takes_whole_nodes(record, self._around.exclusive, linear=self._around.linear)
+        return takes_whole_nodes(
+            record, self._around.partitions.exclusive, linear=self._around.linear
+        )
 
     def _takes_whole(self, record: Record, share: str) -> bool:
         if share == names.ALL_MEMORY:
@@ -145,8 +144,9 @@ class JobsReader:
         return self._wanted(record, whole=self.is_whole(record)).count
 
     def _wanted(self, record: Record, *, whole: bool) -> Shape:
-        alone = self._around.memory.takes_all(record)
-        return wanted(record, whole=whole, alone=alone, offers=self._offers(record))
+        limited = self._around.partitions.limits_nodes(record)
+        together = limited or self._around.memory.takes_all(record)
+        return wanted(record, whole=whole, together=together, offers=self._offers(record))
 
     def _podsets(self, piece: Piece, standing: Standing) -> list[PodSet]:
         record = piece.record
@@ -259,7 +259,7 @@ class JobsReader:
         role = piece.id if "+" in piece.id else "main"
         if number:
             role = f"{role}-nodes" if only and not hosts else f"{role}-{number + 1}"
-        features, eligible = self._eligible(piece, only, never)
+        features, eligible = self._eligible(piece, only, never, lone=(of or shape.count) == 1)
         refs = tuple(
             PodRef(
                 name=piece.id if (of or shape.count) == 1 else f"{piece.id}:{host or k}",
@@ -320,7 +320,7 @@ class JobsReader:
         return TopologyRequest(required=request.required, preferred=request.preferred)
 
     def _eligible(
-        self, piece: Piece, only: tuple[str, ...], never: tuple[str, ...]
+        self, piece: Piece, only: tuple[str, ...], never: tuple[str, ...], *, lone: bool
     ) -> tuple[tuple[Feature, ...], Eligible]:
         record, around = piece.record, self._around
         beyond: list[Feature] = []
@@ -329,7 +329,13 @@ class JobsReader:
             beyond.append("constraints")
         if record.text("Licenses"):
             beyond.append("licenses")
-        partitions = tuple(name for name in partitions_of(record) if name in around.members)
+        partitions = around.partitions.open_to(record)
+        if not lone:
+            largest = around.partitions.holding(partitions)
+            if len(largest) < len(partitions):
+                text = "jobs on several nodes are for the largest of their partitions only"
+                around.notes.add(text, piece.id)
+            partitions = largest
         if not partitions:
             text = "jobs of partitions whose nodes are not known may go to all nodes"
             around.notes.add(text, piece.id)

@@ -30,6 +30,7 @@ class Partitions:
         for name, listed in self.members.items():
             for host in listed:
                 self._of.setdefault(host, []).append(name)
+        self._holding: dict[tuple[str, ...], tuple[str, ...]] = {}
         self.exclusive = frozenset(
             record.name for record in partitions if "EXCLUSIVE" in record.flags("OverSubscribe")
         )
@@ -49,6 +50,29 @@ class Partitions:
         """Say why none of its partitions would start a job now; empty if one would."""
         reasons = [self._refuses(name, job) for name in names]
         return reasons[0] if reasons and all(reasons) else ""
+
+    def open_to(self, job: Record) -> tuple[str, ...]:
+        """Return the partitions with nodes that would start a job now; all if none would."""
+        known = tuple(name for name in partitions_of(job) if name in self.members)
+        return tuple(name for name in known if not self._refuses(name, job)) or known
+
+    def limits_nodes(self, job: Record) -> bool:
+        """Whether a partition would not let a job have a node for each of its tasks."""
+        names = (name for name in partitions_of(job) if name in self.by_name)
+        limits = [self.by_name[name].number("MaxNodes") for name in names]
+        return any(0 < most < job.number("NumTasks") for most in limits)
+
+    def holding(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the partitions in which all nodes of a job can be at once: it is in one of them.
+
+        These are all if one has the nodes of all others, else the largest of them.
+        """
+        if len(names) > 1 and names not in self._holding:
+            largest = max(names, key=lambda name: len(self.members[name]))
+            has = set(self.members[largest])
+            inside = all(has.issuperset(self.members[name]) for name in names)
+            self._holding[names] = names if inside else (largest,)
+        return self._holding.get(names, names)
 
     def _refuses(self, name: str, job: Record) -> str:
         record = self.by_name.get(name)

@@ -31,7 +31,7 @@ def is_exclusive(record: Record) -> bool:
 
 
 def wanted(
-    record: Record, *, whole: bool, alone: bool = False, offers: Sequence[Amounts] = ()
+    record: Record, *, whole: bool, together: bool = False, offers: Sequence[Amounts] = ()
 ) -> Shape:
     """Return what a job that waits asks for.
 
@@ -45,8 +45,9 @@ def wanted(
         The job.
     whole
         Whether it takes whole nodes.
-    alone
-        Whether it takes all memory of its nodes, so that its tasks are together on the fewest.
+    together
+        Whether its tasks are on the fewest nodes: it takes all memory of these, or may not have
+        a node for each task.
     offers
         What each node of its partitions offers.
     """
@@ -61,12 +62,12 @@ def wanted(
     each_node = _gres(record, "TresPerNode") | times(
         _gres(record, "TresPerSocket"), _sockets(record)
     )
-    split = free and tasks > 1 and not (whole or alone or required or each_node)
+    split = free and tasks > 1 and not (whole or together or required or each_node)
     if split and not _tasks_per_node(record) and _divides(_gres(record, "TresPerJob"), tasks):
         return _by_task(record, total, tasks, cpus)
     if free and not _tasks_per_node(record):
-        together = times(_gres(record, "TresPerTask"), tasks) | _gres(record, "TresPerJob")
-        low = max(_fewest({"cpu": cpus * 1000} | together, offers) or low, required)
+        total_gres = times(_gres(record, "TresPerTask"), tasks) | _gres(record, "TresPerJob")
+        low = max(_fewest({"cpu": cpus * 1000} | total_gres, offers) or low, required)
     per_node = -(-cpus // low)
     amounts = {name: n for name, n in share(total, low).items() if name != "cpu"}
     amounts |= share({k: n for k, n in total.items() if k == "memory"}, counted or low)

@@ -337,3 +337,13 @@ def test_who_asks_for_more_or_fewer_nodes_than_a_partition_allows_waits(
     )
     assert bool(read.pending.jobs) is not bool(why)
     assert any(why in note and "left out" in note for note in read.notes) is bool(why)
+
+
+@pytest.mark.parametrize(("most", "count"), [("UNLIMITED", 6), ("6", 6), ("2", 1)])
+def test_tasks_are_on_no_more_nodes_than_their_partition_allows(most: str, count: int) -> None:
+    (job,) = imported(
+        f"PartitionName=main Nodes=n[1-4] State=UP MaxNodes={most}\n"
+        f"JobId=1 {WAITS} NumNodes=1 NumCPUs=12 NumTasks=6 CPUs/Task=2 MinMemoryCPU=1G "
+        "TRES=cpu=12,mem=12G,node=1 TresPerTask=gres:gpu:1"
+    ).pending.jobs
+    assert job.pod_sets[0].count == count

@@ -82,3 +82,42 @@ def test_pods_of_one_job_have_different_names() -> None:
     assert waiting == ["1:0", "1:1", "1:2"]
     running = [p.name for podset in jobs["2"].pod_sets for a in podset.assignments for p in a.pods]
     assert running == ["2:n2", "2:n3"]
+
+
+PARTS = (
+    "PartitionName=a Nodes=n1 State=UP\nPartitionName=b Nodes=n[2-3] State=UP MaxNodes=1\n"
+    "PartitionName=c Nodes=n4 State=DOWN\nPartitionName=d Nodes=n[1-3] State=UP\n"
+)
+WAITS = "JobState=PENDING Reason=Priority OverSubscribe=OK MinMemoryNode=1M"
+
+
+@pytest.mark.parametrize(
+    ("names", "nodes", "where"),
+    [
+        ("a,b", 1, "ab"),
+        ("a,d", 2, "ad"),  # d has all nodes of a
+        ("b,d", 2, "d"),  # more than MaxNodes of b
+        ("a,c", 1, "a"),  # c is down
+        ("c", 1, "c"),
+    ],
+)
+def test_a_job_of_several_partitions_is_in_those_that_let_it_in(
+    names: str, nodes: int, where: str
+) -> None:
+    asked = f"NumNodes={nodes}-{nodes} NumCPUs={nodes} NumTasks={nodes}"
+    text = PARTS + f"JobId=1 {WAITS} Partition={names} {asked}"
+    raws = parse_documents((NODES.replace(" Partitions=main", "") + text).encode(), "dump.txt")
+    (podset,) = import_slurm(raws, gated=True).pending.jobs[0].pod_sets
+    keys = [*podset.node_selector]
+    keys += [e.key for term in podset.node_affinity for e in term.match_expressions]
+    assert keys == [f"partition.slurm/{name}" for name in where]
+
+
+def test_all_nodes_of_a_job_are_in_one_partition() -> None:
+    parts = "PartitionName=a Nodes=n1 State=UP\nPartitionName=b Nodes=n[2-4] State=UP\n"
+    job = f"JobId=1 {WAITS} Partition=a,b NumNodes=2-2 NumCPUs=2 NumTasks=2"
+    nodes = NODES.replace(" Partitions=main", "")
+    read = import_slurm(parse_documents((nodes + parts + job).encode(), "dump.txt"))
+    (podset,) = read.pending.jobs[0].pod_sets
+    assert podset.node_selector == {"partition.slurm/b": "true"}
+    assert any("the largest of their partitions" in note for note in read.notes)

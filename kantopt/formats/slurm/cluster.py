@@ -108,6 +108,8 @@ class _Import:
             notes.add(
                 "partitions that let jobs share CPUs (OverSubscribe): all count in full", name
             )
+        for name in partitions.capped:
+            notes.add("limits of partitions on CPUs of a node (MaxCPUsPerNode) are left out", name)
         reservations = Reservations(records.of("ReservationName"), moment, notes)
         closed = reservations.held
         nodes = [

@@ -155,7 +155,9 @@ class JobsReader:
             return self._standing_podsets(piece, standing, whole)
         shape = self._wanted(record, whole=whole)
         memory = self._around.memory
-        small = memory.too_small(record, shape.amounts, whole=whole)
+        # In some of its partitions it may share nodes, and then has no memory for all CPUs.
+        sure = whole and self._around.partitions.all_exclusive(record, linear=self._around.linear)
+        small = memory.too_small(record, shape.amounts, whole=sure)
         alone = memory.takes_all(record)
         shape = replace(shape, amounts=memory.counted(shape.amounts, alone=alone))
         if whole:

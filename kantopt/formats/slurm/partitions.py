@@ -42,6 +42,9 @@ class Partitions:
         )
         """Partitions in which several jobs may be given the same CPUs."""
 
+        self.capped = sorted(r.name for r in partitions if r.number("MaxCPUsPerNode"))
+        """Partitions whose jobs may have some of the CPUs of a node only."""
+
     def of(self, host: str) -> Sequence[str]:
         """Return the partitions that a node is in."""
         return self._of.get(host, ())
@@ -55,6 +58,12 @@ class Partitions:
         """Return the partitions with nodes that would start a job now; all if none would."""
         known = tuple(name for name in partitions_of(job) if name in self.members)
         return tuple(name for name in known if not self._refuses(name, job)) or known
+
+    def all_exclusive(self, job: Record, *, linear: bool) -> bool:
+        """Whether a job gets whole nodes in whichever of its partitions it starts."""
+        if linear or job.text("OverSubscribe").upper() == "NO":
+            return True
+        return all(name in self.exclusive for name in partitions_of(job))
 
     def limits_nodes(self, job: Record) -> bool:
         """Whether a partition would not let a job have a node for each of its tasks."""

@@ -103,3 +103,12 @@ def test_whole_nodes_must_have_what_a_job_names_for_each_of_their_cpus() -> None
     assert places(imported(wants.format(8001))) == {}  # 64 CPUs and 512000 MB, 32 and 128000
     assert places(imported(wants.format(8000))) == {"1": ["g1"]}
     assert places(imported(wants.format(8001).replace("=NO", "=OK"))) != {}
+
+
+def test_who_may_share_nodes_in_one_of_its_partitions_needs_no_memory_for_all_cpus() -> None:
+    parts = "PartitionName=whole Nodes=g1 State=UP OverSubscribe=EXCLUSIVE\n"
+    fields = "NumNodes=1-1 NumCPUs=1 NumTasks=1 MinMemoryCPU=8001M TRES=cpu=1,node=1"
+    job = f"JobId=1 {PENDING.replace('=main', '=main,whole')} {fields}"
+    assert "1" in places(imported(parts, job))
+    alone = f"JobId=1 {PENDING.replace('=main', '=whole')} {fields}"
+    assert places(imported(parts, alone)) == {}

@@ -121,3 +121,10 @@ def test_all_nodes_of_a_job_are_in_one_partition() -> None:
     (podset,) = read.pending.jobs[0].pod_sets
     assert podset.node_selector == {"partition.slurm/b": "true"}
     assert any("the largest of their partitions" in note for note in read.notes)
+
+
+def test_limits_of_partitions_on_cpus_of_a_node_are_noted() -> None:
+    parts = "PartitionName=main Nodes=n[1-4] State=UP MaxCPUsPerNode={}\n"
+    for most, told in (("16", True), ("UNLIMITED", False)):
+        read = import_slurm(parse_documents((NODES + parts.format(most)).encode(), "dump.txt"))
+        assert any("(MaxCPUsPerNode)" in note for note in read.notes) is told

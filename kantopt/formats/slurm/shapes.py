@@ -75,8 +75,11 @@ def wanted(
     amounts |= times(_gres(record, "TresPerTask"), -(-tasks // low))
     amounts |= each_node
     amounts["cpu"] = 1000 * max(per_node, record.number("MinCPUsNode"))
+    expected = amounts.get("memory")
     _take_along(record, amounts)
-    amounts |= _memory(record, amounts["cpu"] // 1000)
+    if not record.text("MemPerTres") or amounts.get("memory") != expected:
+        # Named for each GPU by a default, beside what the job names; else Slurm counts that.
+        amounts |= _memory(record, amounts["cpu"] // 1000)
     count = max(low, high or low)
     return Shape(count, low, _present(amounts), apart=count > 1)
 

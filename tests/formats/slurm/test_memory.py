@@ -112,3 +112,14 @@ def test_who_may_share_nodes_in_one_of_its_partitions_needs_no_memory_for_all_cp
     assert "1" in places(imported(parts, job))
     alone = f"JobId=1 {PENDING.replace('=main', '=whole')} {fields}"
     assert places(imported(parts, alone)) == {}
+
+
+@pytest.mark.parametrize(("told", "memory"), [("720G", "240Gi"), ("96000M", "32000Mi")])
+def test_memory_for_each_gpu_goes_before_a_default_for_each_cpu(told: str, memory: str) -> None:
+    # --mem-per-gpu=60G with DefMemPerCPU; --mem-per-cpu=2000 with DefMemPerGPU: the TRES differ
+    read = imported(
+        f"JobId=1 {PENDING.replace('=1', '=16')} NumNodes=3-3 NumCPUs=24 NumTasks=6 CPUs/Task=4 "
+        f"MinMemoryCPU=2000M MemPerTres=gres:gpu:61440 TresPerNode=gres:gpu:4 "
+        f"TRES=cpu=24,mem={told},node=3"
+    )
+    assert read.pending.jobs[0].pod_sets[0].requests["memory"] == memory

@@ -158,6 +158,7 @@ class _Import:
             linear=linear,
             shares=shares,
             queues=frozenset(queue.name for queue in queues),
+            namespaces=sorted({owner_of(piece.record) for group in pieces for piece in group}),
             ranks=ranked,
             tiers=tiers,
             notes=notes,

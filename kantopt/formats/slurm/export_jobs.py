@@ -60,7 +60,7 @@ def _record(job: Job, number: str, offset: str, podsets: Sequence[PodSet]) -> st
         f"Partition={labels.get(names.JOB_PARTITION, '') or 'all'}",
         *(_held(podsets) if running else _asked(podsets)),
         f"Features={_expression(first) or '(null)'}",
-        f"OverSubscribe={'NO' if _whole(first) else 'OK'} "
+        f"OverSubscribe={_shared(first)} "
         f"Contiguous={int('constraints' in first.not_modelled)} "
         f"Licenses={'unknown:1' if 'licenses' in first.not_modelled else '(null)'}",
     ]
@@ -90,7 +90,9 @@ def _asked(podsets: Sequence[PodSet]) -> Iterator[str]:
         f"ReqNodeList={compress_hostlist(required) or '(null)'} "
         f"ExcNodeList={compress_hostlist(excluded) or '(null)'}"
     )
-    by_task = count > 1 and not first.pod_anti_affinity
+    by_task = count > 1 and not any(
+        term.label_selector.match_labels for term in first.pod_anti_affinity
+    )
     units = count if by_task else least
     span = "1" if by_task else f"{least}-{count}"
     tasks = count if by_task else 1
@@ -145,8 +147,12 @@ def _amounts(podset: PodSet) -> dict[str, int]:
     return {k: to_base(k, v) for k, v in podset.requests.items() if k not in names.SHARED}
 
 
-def _whole(podset: PodSet) -> bool:
-    return podset.requests.get(names.WHOLE_NODE) == names.SHARES
+def _shared(podset: PodSet) -> str:
+    """Say with whom a job shares its nodes."""
+    if podset.requests.get(names.WHOLE_NODE) == names.SHARES:
+        return "NO"
+    of_user = any(term.label_selector.match_expressions for term in podset.pod_anti_affinity)
+    return "USER" if of_user else "OK"
 
 
 def _listed(terms: Sequence[NodeSelectorTerm], operator: str) -> list[str]:

@@ -15,7 +15,7 @@ from kantopt.formats.slurm.partitions import Partitions, partitions_of
 from kantopt.formats.slurm.policy import STEP, Policy, Standing
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.reservations import Reservations
-from kantopt.formats.slurm.shapes import Shape, held, is_exclusive, wanted
+from kantopt.formats.slurm.shapes import Shape, held, is_exclusive, is_of_user, wanted
 from kantopt.formats.slurm.states import State
 from kantopt.formats.slurm.tres import Amounts, types_of
 from kantopt.schema.base import Expression, LabelSelector
@@ -71,6 +71,8 @@ class Surroundings:
     shares: Sequence[str]
     """What some job takes whole, nodes or their memory: others must take a part of theirs."""
     queues: frozenset[str]
+    namespaces: Sequence[str]
+    """Of all jobs."""
     ranks: Mapping[tuple[int, int], int]
     """Rank of a job that waits, by the number of its tier and its priority."""
     tiers: Mapping[int, int]
@@ -271,9 +273,13 @@ class JobsReader:
             for k, host in enumerate(hosts or [""] * shape.count, first)
         )
         label = {names.JOB: piece.id}
-        away = PodAntiAffinityTerm(
-            topology_key=names.HOSTNAME, label_selector=LabelSelector(match_labels=label)
-        )
+        apart = LabelSelector(match_labels=label)
+        away = [_never_beside(apart)] if shape.apart else []
+        if is_of_user(record):
+            others = Expression(key=names.USER, operator="NotIn", values=(user_of(record),))
+            away.append(
+                _never_beside(LabelSelector(match_expressions=(others,)), around.namespaces)
+            )
         # What is asked of two pod sets together stands in their job.
         waits = piece.state == "pending"
         request = self._closeness(record, shape.count) if waits and not number else None
@@ -289,7 +295,7 @@ class JobsReader:
             preferred_node_affinity=_preferred(record, around.notes),
             tolerations=around.reservations.tolerated(reserved, user_of(record), owner_of(record)),
             topology_request=request,
-            pod_anti_affinity=(away,) if shape.apart else (),
+            pod_anti_affinity=tuple(away),
             terminating=piece.state == "completing",
             not_modelled=features,
             assignments=()
@@ -344,6 +350,12 @@ class JobsReader:
         eligible = Eligible(partitions, features or ((),), record.text("Reservation"))
         excluded = {*never, *record.hosts("ExcNodeList")}
         return tuple(beyond), restricted(eligible, only, excluded)
+
+
+def _never_beside(whom: LabelSelector, of: Sequence[str] = ()) -> PodAntiAffinityTerm:
+    return PodAntiAffinityTerm(
+        topology_key=names.HOSTNAME, label_selector=whom, namespaces=tuple(of)
+    )
 
 
 def may_requeue(record: Record) -> bool:

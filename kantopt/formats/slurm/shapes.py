@@ -26,8 +26,13 @@ class Shape:
 
 
 def is_exclusive(record: Record) -> bool:
-    """Whether a job shares its nodes with no other, or only with its user's."""
-    return record.text("OverSubscribe").upper() in ("NO", "USER", "MCS", "TOPO")
+    """Whether a job shares its nodes with no other, or only with those of its label or block."""
+    return record.text("OverSubscribe").upper() in ("NO", "MCS", "TOPO")
+
+
+def is_of_user(record: Record) -> bool:
+    """Whether a job shares its nodes with its user's other jobs only."""
+    return record.text("OverSubscribe").upper() == "USER"
 
 
 def wanted(

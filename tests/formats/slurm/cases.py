@@ -40,7 +40,7 @@ def _common(draw: Any, head: str) -> list[str]:
         f"SubmitTime={START + draw(st.integers(0, 500))}",
         f"Partition={_pick(draw, ['main', 'urgent', 'main,urgent'])}",
         f"Features={_pick(draw, CONSTRAINTS)}",
-        f"OverSubscribe={_pick(draw, ['OK', 'OK', 'OK', 'NO'])} "
+        f"OverSubscribe={_pick(draw, ['OK', 'OK', 'USER', 'NO'])} "
         f"Licenses={_pick(draw, ['(null)', '(null)', 'matlab:1'])}",
     ]
 

@@ -255,11 +255,13 @@ def test_json_of_later_versions_says_the_same() -> None:
 
 @pytest.mark.parametrize(
     ("more", "whole"),
-    [({"shared": ["none"]}, True), ({"shared": ["user"]}, True), ({"shared": []}, False)],
+    [({"shared": ["none"]}, True), ({"shared": ["user"]}, False), ({"shared": []}, False)],
 )
 def test_json_says_who_takes_whole_nodes(more: dict[str, Any], whole: bool) -> None:
     (job,) = of_json(json_job(**more)).pending.jobs
     assert ("slurm/node-share" in job.pod_sets[0].requests) is whole
+    away = [term.label_selector.match_expressions for term in job.pod_sets[0].pod_anti_affinity]
+    assert any(away) is (more["shared"] == ["user"])
 
 
 def test_json_says_what_holds_a_job_and_what_has_ended() -> None:

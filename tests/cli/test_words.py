@@ -60,7 +60,7 @@ def test_a_page_is_in_the_words_of_slurm(cli: Cli, tmp_path: Path) -> None:
 def test_messages_are_in_the_words_of_slurm_and_those_for_programs_in_ours(cli: Cli) -> None:
     done = cli("plan", *SLURM, "--for", "team-a/1", "--engine", "fast")
     assert done.code == 64
-    assert "of which all tasks run" in done.err
+    assert "of which all tasks have a node" in done.err
     assert not OURS.findall(done.err)
     news = cli("plan", *SLURM, "--for", "team-a/1", "--engine", "fast", "--log-format", "json")
     assert "of which all pods run" in news.err

@@ -63,9 +63,9 @@ def test_messages_are_in_the_words_of_slurm_and_those_for_programs_in_ours(cli: 
     assert "of which all tasks have a node" in done.err
     assert not OURS.findall(done.err)
     news = cli("plan", *SLURM, "--for", "team-a/1", "--engine", "fast", "--log-format", "json")
-    assert "of which all pods run" in news.err
+    assert "of which all pods have a node" in news.err
     after = cli("plan", "--for", "batch/backfill", *NATIVE).err
-    assert "of which all pods run" in after, "the next command speaks as its own input wants it"
+    assert "of which all pods have a node" in after, "the next command speaks as its own input wants it"
 
 
 @pytest.mark.parametrize(

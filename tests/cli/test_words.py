@@ -65,7 +65,8 @@ def test_messages_are_in_the_words_of_slurm_and_those_for_programs_in_ours(cli: 
     news = cli("plan", *SLURM, "--for", "team-a/1", "--engine", "fast", "--log-format", "json")
     assert "of which all pods have a node" in news.err
     after = cli("plan", "--for", "batch/backfill", *NATIVE).err
-    assert "of which all pods have a node" in after, "the next command speaks as its own input wants it"
+    said = "of which all pods have a node"
+    assert said in after, "the next command speaks as its own input wants it"
 
 
 @pytest.mark.parametrize(

@@ -39,13 +39,14 @@ def goal_rows(instance: Instance, placement: Placement) -> tuple[Goal, ...]:
 
 
 def goal_tiers(tiers: Sequence[Tier]) -> tuple[Tier, ...]:
-    """Tiers that pods are disturbed for."""
+    """Tiers that pods are disturbed for: not for domains where there is no level."""
     disturbing = (i for i, tier in enumerate(tiers) if tier.metric in DISTURBING)
     first = next(disturbing, 0)
     return tuple(
         tier
         for i, tier in enumerate(tiers)
-        if tier.target is not None or (i < first and tier.metric in _TIDY)
+        if (tier.target is not None or (i < first and tier.metric in _TIDY))
+        and not (tier.metric is Metric.DOMAINS_IN_USE and tier.level is None)
     )
 
 
@@ -90,7 +91,8 @@ def _row(tier: Tier, before: Step, after: Step) -> Goal:
             nodes = len(counted(instance, tier))
             text, unit, most = "empty nodes", "nodes", (nodes, nodes)
         case Metric.DOMAINS_IN_USE:
-            level = "a level" if tier.level is None else instance.topology.levels[tier.level]
+            assert tier.level is not None, "a goal of domains has a level"
+            level = instance.topology.levels[tier.level]
             domains = len(counted_domains(instance, tier))
             text, unit, most = f"empty domains of {level}", "domains", (domains, domains)
         case Metric.FRAGMENT_RATE:

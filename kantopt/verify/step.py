@@ -148,14 +148,14 @@ class Step:
 
     @cached_property
     def changed(self) -> tuple[int, ...]:
-        """Pod sets of which pods arrive or leave, at most."""
+        """Indices of the pod sets of which pods arrive or leave, at most."""
         both = zip(self.before.podsets, self.after.podsets, strict=True)
         found = {s for s, (old, new) in enumerate(both) if new is not old}
         return tuple(sorted(found | self.restarted))
 
     @cached_property
     def changed_podsets(self) -> tuple[PodSet, ...]:
-        """The same."""
+        """Pod sets of which pods arrive or leave, at most, in their order."""
         return tuple(self.instance.podsets[s] for s in self.changed)
 
     @cached_property

@@ -29,10 +29,7 @@ MOST_GANGS = 60_000
 MOST_APART = 50
 """Most nodes with pods that may move for each of them to be a class of its own."""
 
-_ABOUT_GANGS = (
-    *(Metric.UNPLACED, Metric.WAITING, Metric.FAIR_SHARE, Metric.ALLOCATION),
-    *CLOSENESS,
-)
+_ABOUT_GANGS = (Metric.UNPLACED, Metric.WAITING, Metric.FAIR_SHARE, Metric.ALLOCATION, *CLOSENESS)
 """Metrics of who is placed, and of how close."""
 
 

@@ -349,7 +349,11 @@ _MARK = re.compile(r"kantopt:[^:\s]*:(ReqNodeList|ExcNodeList)=([^:\s]*):", re.A
 
 
 def unpinned(record: Record) -> Record:
-    """Return the record of a job with the node lists that its user has given it."""
+    """Return the record of a job with the node lists that its user has given it.
+
+    ``kantopt/render/slurm.sh`` keeps these in the job's AdminComment, as
+    ``kantopt:PLAN:LIST=NODES:HOWMANY:PRIORITY``; who runs where a plan put it has not asked for it.
+    """
     # In one-liners a mark that follows another comment looks like a field.
     words = (f"{key}={value}" for key, value in record.fields.items() if "kantopt:" in key + value)
     match = _MARK.search(" ".join(words))

@@ -79,7 +79,11 @@ _TOKEN = re.compile(r"\s*([&,|()]|[^&,|()\[\]*\s]+)", re.ASCII)
 
 
 def read_constraint(text: str) -> Alternatives | None:
-    """Read an expression.
+    """Read a constraint over features, ``h100&(ib|roce)``, as alternatives of features.
+
+    As in Slurm ``&`` (also ``,``) and ``|`` are taken from left to right, parentheses first.
+    Brackets (all nodes alike) and counts (``rack1*2``) say something of a job's nodes together,
+    which selectors of single nodes cannot.
 
     Returns
     -------

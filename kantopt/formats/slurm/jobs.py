@@ -275,7 +275,7 @@ class JobsReader:
         label = {names.JOB: piece.id}
         apart = LabelSelector(match_labels=label)
         away = [_never_beside(apart)] if shape.apart else []
-        if is_of_user(record):
+        if is_of_user(record) or around.partitions.of_one_user(record):
             others = Expression(key=names.USER, operator="NotIn", values=(user_of(record),))
             away.append(
                 _never_beside(LabelSelector(match_expressions=(others,)), around.namespaces)

@@ -204,7 +204,10 @@ _ENDS: Mapping[str, Became] = {
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A try of a job, of a task of an array or of a component, as one dump shows it."""
+    """A try of a job, of a task of an array or of a component, as one dump shows it.
+
+    Slurm gives a job that is requeued the same id, a later time of submission and one more restart.
+    """
 
     id: str
     record: Record

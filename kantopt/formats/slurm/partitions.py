@@ -35,6 +35,9 @@ class Partitions:
             record.name for record in partitions if "EXCLUSIVE" in record.flags("OverSubscribe")
         )
         """Partitions whose jobs take whole nodes."""
+        self._of_users = frozenset(
+            record.name for record in partitions if "YES" in record.flags("ExclusiveUser")
+        )
         self.sharing = sorted(
             record.name
             for record in partitions
@@ -64,6 +67,10 @@ class Partitions:
         if linear or job.text("OverSubscribe").upper() == "NO":
             return True
         return all(name in self.exclusive for name in partitions_of(job))
+
+    def of_one_user(self, job: Record) -> bool:
+        """Whether a job may start in a partition of which each node has one user's jobs only."""
+        return not self._of_users.isdisjoint(partitions_of(job))
 
     def limits_nodes(self, job: Record) -> bool:
         """Whether a partition would not let a job have a node for each of its tasks."""

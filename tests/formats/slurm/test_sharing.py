@@ -31,8 +31,9 @@ def runs(number: int, user: str, shared: str, node: str, account: str = "team") 
     )
 
 
-def imported(*jobs: str) -> Imported:
-    return import_slurm(parse_documents((NODES + "".join(jobs)).encode(), "dump.txt"))
+def imported(*jobs: str, partitions: str = "") -> Imported:
+    text = partitions + NODES + "".join(jobs)
+    return import_slurm(parse_documents(text.encode(), "dump.txt"))
 
 
 def places(read: Imported) -> dict[str, str]:
@@ -54,6 +55,16 @@ def test_nobody_of_another_user_comes_to_who_is_alone_with_jobs_of_its_user() ->
     alone = [runs(k, "eve", "USER", f"n{k}") for k in (1, 2)]
     assert places(imported(*alone, waits(3, "bob", "OK", account="lab"))) == {}
     assert places(imported(*alone, waits(3, "eve", "OK"))).keys() == {"3"}
+
+
+def test_a_partition_of_which_each_node_is_for_one_user_is_obeyed() -> None:
+    parts = "PartitionName=main Nodes=n[1-2] State=UP ExclusiveUser={}\n"
+    jobs = (runs(1, "eve", "OK", "n1"), runs(2, "bob", "OK", "n2", account="lab"))
+    for flag, expected in (("YES", set[str]()), ("NO", {"3"})):
+        read = imported(*jobs, waits(3, "ann", "OK"), partitions=parts.format(flag))
+        assert places(read).keys() == expected
+    read = imported(*jobs, waits(3, "bob", "OK", account="lab"), partitions=parts.format("YES"))
+    assert places(read) == {"3": "n2"}
 
 
 def test_jobs_that_share_with_their_user_alone_find_their_way_back() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.errors import UsageError
 from kantopt.planning.options import Options
 from kantopt.planning.question import Import, Question, chosen_model, judging_model, question_of
@@ -182,4 +182,4 @@ def _deadline(limit: float | str, *, deterministic: bool = False) -> Deadline:
     except (TypeError, ValueError) as error:
         text = str(error) if isinstance(error, ValueError) else f"found {limit!r}, expected seconds"
         raise UsageError(f"time_limit: {text}") from None
-    return Deadline(elapsed() + seconds, deterministic, whole=seconds)
+    return Deadline.within(seconds, deterministic=deterministic)

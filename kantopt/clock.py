@@ -6,7 +6,7 @@ import os
 import time
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from kantopt.errors import UsageError
 
@@ -88,6 +88,14 @@ class Deadline:
     stop: Stop = field(default_factory=Stop)
     whole: float | None = None
     """What a shorter one was made from; see :attr:`asked`."""
+
+    @classmethod
+    def within(cls, seconds: float, *, deterministic: bool = False) -> Self:
+        """Return a deadline that counts from now; what :attr:`asked` for does not tell the hour.
+
+        That of a command counts from the start of its process.
+        """
+        return cls(elapsed() + seconds, deterministic, whole=seconds)
 
     @property
     def asked(self) -> float | None:

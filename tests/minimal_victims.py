@@ -11,7 +11,7 @@ from collections import Counter
 from math import prod
 from typing import Any
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.planning.options import Options
 from kantopt.planning.plan import Result, make_plan
 from kantopt.planning.question import Question
@@ -107,7 +107,7 @@ def planned(seed: int) -> Result:
     time to begin in.
     """
     asked, rules = victims_question(seed)
-    return make_plan(asked, rules, Options(), Deadline(elapsed() + 120.0, deterministic=True))
+    return make_plan(asked, rules, Options(), Deadline.within(120.0, deterministic=True))
 
 
 def trimmed(seed: int) -> Value | None:

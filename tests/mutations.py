@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.errors import BadDataError
 from kantopt.planning.certify import certify, sealed
 from kantopt.planning.check_certificate import check_certificate
@@ -57,14 +57,14 @@ def certificates(seed: int) -> Iterator[tuple[Certificate, list[RawDocument]]]:
     raws = [RawDocument(f"{seed}", i, dump_data(d)) for i, d in enumerate((snapshot, jobs), 1)]
     question = question_of(raws)
     yield _certified(raws, model), raws
-    plan = make_plan(question, model, Options(workers=1), Deadline(elapsed() + SECONDS)).plan
+    plan = make_plan(question, model, Options(workers=1), Deadline.within(SECONDS)).plan
     given = [*raws, RawDocument("plan", 0, dump_data(plan))]
     yield _certified(given, model), raws
 
 
 def _certified(raws: list[RawDocument], model: Model) -> Certificate:
     question = question_of(raws)
-    return certify(question, model, Options(workers=1), Deadline(elapsed() + SECONDS)).certificate
+    return certify(question, model, Options(workers=1), Deadline.within(SECONDS)).certificate
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[Path]:

@@ -38,8 +38,14 @@ def test_work_is_counted_from_the_limit_that_was_asked_for() -> None:
     assert Deadline(None).less(2.0).asked is None
 
 
+def test_a_limit_that_counts_from_now_asks_for_the_same_work_at_any_hour() -> None:
+    limit = Deadline.within(30.0, deterministic=True)
+    assert (limit.deterministic, limit.asked, limit.less(1.0).asked) == (True, 30.0, 30.0)
+    assert 29.0 < limit.remaining() <= 30.0
+
+
 def test_a_step_gets_no_more_seconds_than_there_are() -> None:
-    deadline = Deadline(elapsed() + 100.0)
+    deadline = Deadline.within(100.0)
     assert 5.0 < deadline.at_most(10.0).remaining() <= 10.0
     assert deadline.at_most(1000.0) == deadline.less(0.0)
     assert Deadline(None).at_most(10.0).at is None

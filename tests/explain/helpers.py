@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.planning.explain.run import explain
 from kantopt.planning.question import Question, question_of
 from kantopt.schema.base import API_VERSION
@@ -58,5 +58,5 @@ def explained(
     question: Question, name: str = "j", seconds: float = 60.0, **more: Any
 ) -> Explanation:
     """Explain a job to the end."""
-    deadline = Deadline(elapsed() + seconds)
+    deadline = Deadline.within(seconds)
     return list(explain(question, model_of(question), name, deadline, **more))[-1]

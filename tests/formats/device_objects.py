@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.formats.kubernetes import Imported
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
@@ -93,7 +93,7 @@ def places(*objects: Object) -> dict[str, str]:
     """Where a plan places the pods of a dump that wait."""
     dump = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
     question = question_of([RawDocument("dump.json", 0, dump)])
-    plan = make_plan(question, MIXED, Options(), Deadline(elapsed() + 20)).plan
+    plan = make_plan(question, MIXED, Options(), Deadline.within(20)).plan
     return {item.job.removeprefix("default/"): item.node for item in plan.assignments}
 
 

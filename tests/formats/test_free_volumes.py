@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.planning.explain.run import explain
 from kantopt.planning.question import question_of
 from kantopt.problem.cluster import Spot
@@ -327,7 +327,7 @@ def words_about(*objects: Object) -> str:
     question = question_of([RawDocument("dump.json", 0, dump)])
     (job,) = question.pending
     name = f"{job.namespace}/{job.name}"
-    *_, told = explain(question, MIXED, name, Deadline(elapsed() + 60))
+    *_, told = explain(question, MIXED, name, Deadline.within(60))
     return told.pod_sets[0].message
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import question_of
@@ -68,7 +68,7 @@ def _bound(*objects: Object) -> dict[str, str]:
     """Plan for a dump: pods that are bound, with their nodes."""
     dump = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
     question = question_of([RawDocument("dump.json", 0, dump)])
-    plan = make_plan(question, MIXED, Options(), Deadline(elapsed() + 20)).plan
+    plan = make_plan(question, MIXED, Options(), Deadline.within(20)).plan
     return {ref.name: item.node for item in plan.assignments for ref in item.pods}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import question_of
@@ -119,7 +119,7 @@ def test_a_pod_that_runs_with_a_claim_is_neither_moved_nor_evicted() -> None:
     def disturbed(*objects: Object) -> int:
         dump = {"apiVersion": "v1", "kind": "List", "items": [*NODES, eager, *objects]}
         question = question_of([RawDocument("dump.json", 0, dump)])
-        plan = make_plan(question, MIXED, Options(), Deadline(elapsed() + 20)).plan
+        plan = make_plan(question, MIXED, Options(), Deadline.within(20)).plan
         return len(plan.moves) + len(plan.evictions)
 
     assert disturbed(held, _claim("gpu", _on("a"))) == 0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.planning.options import Options
 from kantopt.planning.plan import Result, make_plan
 from kantopt.planning.question import question_of
@@ -61,7 +61,7 @@ def _user(name: str = "p", claim: str = "data", **more: Any) -> Object:
 def _plan(*objects: Object, **model: Any) -> Result:
     dump = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
     question = question_of([RawDocument("dump.json", 0, dump)])
-    return make_plan(question, MIXED.model_copy(update=model), Options(), Deadline(elapsed() + 20))
+    return make_plan(question, MIXED.model_copy(update=model), Options(), Deadline.within(20))
 
 
 def _podset(*objects: Object) -> PodSet:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.planning.actions import waves_of
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
@@ -29,7 +29,7 @@ SECONDS = 10.0
 
 
 def plan_of(question: Question, *, model: str | None = None) -> Plan:
-    deadline = Deadline(elapsed() + SECONDS)
+    deadline = Deadline.within(SECONDS)
     return make_plan(question, chosen_model(question, model), Options(), deadline).plan
 
 
@@ -87,7 +87,7 @@ def test_arithmetic_alone_proves_it(name: str) -> None:
     waves, _ = waves_of(instance, plan, name)
     final, tiers = replay(instance, waves)[1], tiers_of(instance)
     values = measure(instance, final, tiers)
-    deadline = Deadline(elapsed() + 10 * SECONDS)
+    deadline = Deadline.within(10 * SECONDS)
     witnesses = Witnesses(instance, tiers, final, values, deadline)
     witnesses.look(deadline)
     assert [tier.name for i, tier in enumerate(tiers) if not witnesses.closed(i)] == []
@@ -98,7 +98,7 @@ def test_arithmetic_alone_proves_it(name: str) -> None:
 )
 def test_a_required_job_without_a_place_is_proved_to_have_none(path: Path) -> None:
     question = read_question([str(path)])
-    deadline = Deadline(elapsed() + SECONDS)
+    deadline = Deadline.within(SECONDS)
     result = make_plan(question, chosen_model(question, None), Options(), deadline)
     assert result.infeasible
     assert result.plan.solver.status == "INFEASIBLE"

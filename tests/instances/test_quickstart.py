@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.planning.options import Options
 from kantopt.planning.pictures import picture_of
 from kantopt.planning.plan import make_plan
@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parents[2] / "instances" / "quickstart"
 @cache
 def quickstart() -> Plan:
     question = read_question([str(FOLDER / "snapshot.yaml"), str(FOLDER / "jobs.yaml")])
-    deadline = Deadline(elapsed() + 10.0)
+    deadline = Deadline.within(10.0)
     return make_plan(question, chosen_model(question, None), Options(), deadline).plan
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import chosen_model, read_question
@@ -29,7 +29,7 @@ def planned(allowed: int = 2, priority: int = 10) -> Plan:
     }
     question = replace(question, snapshot=snapshot.model_copy(update=update))
     options = Options(strategies=(Strategy.E_SPREAD,), workers=1)
-    deadline = Deadline(elapsed() + 10.0)
+    deadline = Deadline.within(10.0)
     plan = make_plan(question, chosen_model(question, None), options, deadline).plan
     assert plan.solver.status == "OPTIMAL"
     return plan

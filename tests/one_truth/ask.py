@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.planning.certify import certify
 from kantopt.planning.defrag import Wish, asked, defragment
 from kantopt.planning.explain.run import explain
@@ -49,7 +49,7 @@ class Said:
 
 def deadline(*, deterministic: bool = False) -> Deadline:
     """Return when a run has to end."""
-    return Deadline(elapsed() + SECONDS, deterministic)
+    return Deadline.within(SECONDS, deterministic=deterministic)
 
 
 def plan(question: Question, engine: Engine) -> Said:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.errors import UsageError
 from kantopt.planning.capacity.asked import Short, job_in_short, job_of
 from kantopt.planning.capacity.most import MOST_PODS
@@ -54,7 +54,7 @@ def count(
     engine: Any = "auto",
 ) -> Capacity:
     rules = model or load_model("mixed")
-    deadline = Deadline(elapsed() + seconds)
+    deadline = Deadline.within(seconds)
     options = Options(engine=engine)
     return capacity(asked, rules, wanted or job_of(asked, None, rules), moves, options, deadline)
 
@@ -363,7 +363,7 @@ def test_a_copy_fits_where_explain_has_a_place_for_the_job(block: int) -> None:
         asked = Question("test.yaml", snapshot, jobs.jobs, model, None, ())
         for wanted in jobs.jobs[:2]:
             name = f"{wanted.namespace}/{wanted.name}"
-            *_, told = explain(asked, model, name, Deadline(elapsed() + 20))
+            *_, told = explain(asked, model, name, Deadline.within(20))
             now, some_moves, _ = count(asked, wanted=wanted, moves=limits.moves, model=model).rooms
             fits = now.jobs > 0, some_moves.jobs > 0
             yes = [each.question for each in told.verdict.answers if each.answer == "yes"]

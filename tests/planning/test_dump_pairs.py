@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.planning.arrivals import judge_arrivals
 from kantopt.planning.between import Between, became_of
 from kantopt.planning.certify import certify
@@ -38,7 +38,7 @@ def certified(case: DumpPair) -> Certificate:
     model, question = load_model("mixed"), question_of(first)
     found = became_of(question, first, later, Import(), model)
     assert isinstance(found, Between)
-    limit = Deadline(elapsed() + SECONDS)
+    limit = Deadline.within(SECONDS)
     certificate = certify(question, model, Options(workers=1), limit, later=found).certificate
     raw = RawDocument("certificate", 0, dump_data(certificate))
     checked = check_certificate(certificate, raw, first, None, later)

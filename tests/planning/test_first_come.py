@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.planning.actions import waves_of
 from kantopt.planning.first_come import first_come
 from kantopt.planning.options import Engine, Options
@@ -46,7 +46,7 @@ def placed_in(*pending: dict[str, Any], gpus: int = 1, engine: Engine = "fast") 
 
 def planned(asked: Question, engine: Engine) -> Result:
     model = asked.model or load_model("mixed")
-    return make_plan(asked, model, Options(engine=engine), Deadline(elapsed() + 60.0))
+    return make_plan(asked, model, Options(engine=engine), Deadline.within(60.0))
 
 
 @pytest.mark.parametrize("engine", ["fast", "exact", "auto"])

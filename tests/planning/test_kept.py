@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.planning.kept import still_legal
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
@@ -61,7 +61,7 @@ def crowded(seed: int, nodes: int = 6) -> Question:
 
 def planned(asked: Question, wanted: Model = MODEL, last: Plan | None = None) -> Plan:
     settings = Options(engine="fast", workers=1)
-    deadline = Deadline(elapsed() + 30.0, deterministic=True)
+    deadline = Deadline.within(30.0, deterministic=True)
     return make_plan(asked, wanted, settings, deadline, last=last).plan
 
 

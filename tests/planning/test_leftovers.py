@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.planning.explain.run import explain
 from kantopt.planning.judge import judge_plan
 from kantopt.planning.options import Options
@@ -154,7 +154,7 @@ def test_lines_tell_it_apart() -> None:
 
 def told(question: Question, name: str) -> Explanation:
     model = load_model("mixed")
-    return list(explain(question, model, f"default/{name}", Deadline(elapsed() + 60)))[-1]
+    return list(explain(question, model, f"default/{name}", Deadline.within(60)))[-1]
 
 
 LEFTOVER = (
@@ -187,7 +187,7 @@ def test_an_explanation_knows_who_has_room_alone_but_only_what_is_left_over_besi
 
 def test_who_has_no_place_alone_is_told_of_what_others_leave_over() -> None:
     model = model_for(load_model("preemption"), "default/small")
-    limit = Deadline(elapsed() + 60)
+    limit = Deadline.within(60)
     result = make_plan(LEFT, model, Options(workers=1), limit, together=load_model("mixed"))
     assert result.infeasible
     assert f"job default/small: {LEFTOVER}" in result.plan.warnings
@@ -196,7 +196,7 @@ def test_who_has_no_place_alone_is_told_of_what_others_leave_over() -> None:
 def test_who_waits_beside_no_victim_is_told_nothing() -> None:
     question = asked({"a": 8}, [job("runs", 100, 1, 8, "a")], [job("x", 10, 1, 2)])
     model = model_for(load_model("preemption"), "default/x")
-    limit = Deadline(elapsed() + 60)
+    limit = Deadline.within(60)
     result = make_plan(question, model, Options(workers=1), limit, together=load_model("mixed"))
     assert result.infeasible
     assert not any("planned together" in warning for warning in result.plan.warnings)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.planning.options import Options
 from kantopt.planning.plan import Result, make_plan
 from kantopt.planning.question import Import, question_of
@@ -23,7 +23,7 @@ def plan(*objects: Object) -> Result:
     dump = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
     asked = question_of([RawDocument("dump.json", 0, dump)], Import())
     options = Options(workers=1)
-    return make_plan(asked, load_model("mixed"), options, Deadline(elapsed() + 60))
+    return make_plan(asked, load_model("mixed"), options, Deadline.within(60))
 
 
 def where(result: Result) -> dict[str, str]:

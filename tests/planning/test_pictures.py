@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.errors import BadDataError
 from kantopt.planning.options import Options
 from kantopt.planning.pictures import picture_of
@@ -24,7 +24,7 @@ def golden(name: str) -> Question:
     """A golden instance with our plan for it."""
     question = read_question([str(GOLDEN / f"{name}.yaml")])
     asked = judging_model(question, None)
-    plan = make_plan(question, asked, Options(engine="fast"), Deadline(elapsed() + 10.0)).plan
+    plan = make_plan(question, asked, Options(engine="fast"), Deadline.within(10.0)).plan
     return replace(question, plan=plan, model=None)
 
 

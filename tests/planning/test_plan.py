@@ -35,7 +35,7 @@ PODS_FIRST = ({"unplaced": {"unit": "pod"}}, "evictions", "moves")
 
 
 def soon(seconds: float = 20.0) -> Deadline:
-    return Deadline(elapsed() + seconds)
+    return Deadline.within(seconds)
 
 
 def planned(asked: Question, wanted: Model, seconds: float = 20.0, **options: Any) -> Result:
@@ -158,7 +158,7 @@ def test_deterministic_runs_give_the_same_bytes_with_a_tier_left_open(
 ) -> None:
     def once() -> Result:
         options = Options(engine="exact", workers=2)
-        deadline = Deadline(elapsed() + 1_000.0, deterministic=True)
+        deadline = Deadline.within(1_000.0, deterministic=True)
         return make_plan(hard_question(), model(*PODS_FIRST), options, deadline)
 
     monkeypatch.setattr(messages, "WORK_PER_SECOND", 0.002)
@@ -200,7 +200,7 @@ def test_when_the_time_is_up_what_has_an_order_is_kept_of_a_placement() -> None:
     swapped = Placement(({Spot(1): 1}, {Spot(0): 1}, {Spot(3): 1}))
 
     def ordered(seconds: float) -> tuple[Placement, int]:
-        late = Deadline(elapsed() + seconds)
+        late = Deadline.within(seconds)
         run = Run(instance, tiers_of(instance), Options(engine="fast"), late, lambda _: None, None)
         run.incumbent.offer(swapped, "nobody")
         placement, waves = executable(run)

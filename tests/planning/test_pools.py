@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.planning.actions import waves_of
 from kantopt.planning.claims import false_claims
 from kantopt.planning.figures import false_figures
@@ -47,9 +47,7 @@ def test_a_plan_for_two_pools_is_proved_optimal_and_true_in_what_it_says() -> No
     asked = pools(*(hard_question(seed, nodes=3, pods=3) for seed in (0, 1)))
     for rules in ({"priority": "strict"}, {"priority": "counts"}):
         wanted = model(*PODS_FIRST, rules=rules)
-        result = make_plan(
-            asked, wanted, Options(engine="exact", workers=2), Deadline(elapsed() + 60.0)
-        )
+        result = make_plan(asked, wanted, Options(engine="exact", workers=2), Deadline.within(60.0))
         plan = result.plan
         assert plan.solver.status == "OPTIMAL"
         assert "cp-sat" in {tier.proved_by for tier in plan.objectives}
@@ -69,7 +67,7 @@ def children(pid: int) -> list[int]:
 
 def test_the_processes_of_the_parts_end_with_the_search() -> None:
     instance = pools(hard_question(0), hard_question(1)).instance(model(*PODS_FIRST))
-    deadline = Deadline(elapsed() + 60.0)
+    deadline = Deadline.within(60.0)
     task = SearchTask(instance, tiers_of(instance), instance.current, (), deadline, 0, 2, None)
     with SolverProcess() as process:
         process.begin(task, Incumbent(instance, task.tiers, task.start))

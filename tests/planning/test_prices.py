@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kantopt.clock import Deadline, Stop, elapsed
+from kantopt.clock import Deadline, Stop
 from kantopt.errors import UsageError
 from kantopt.planning.messages import WORK_PER_SECOND, SearchTask
 from kantopt.planning.options import Options
@@ -56,7 +56,7 @@ def racks(selector: dict[str, str] | None = None) -> Question:
 
 
 def priced(place: str = "rack", **options: Any) -> PriceList:
-    deadline = Deadline(elapsed() + 30.0)
+    deadline = Deadline.within(30.0)
     return price_list(racks(), load_model("preemption"), JOB, place, Options(**options), deadline)
 
 
@@ -98,7 +98,7 @@ def test_each_price_is_what_brute_force_finds_for_that_rack() -> None:
 
 def test_the_cheapest_price_is_what_a_plan_for_the_job_takes() -> None:
     model = model_for(load_model("preemption"), JOB)
-    plan = make_plan(racks(), model, Options(), Deadline(elapsed() + 30.0)).plan
+    plan = make_plan(racks(), model, Options(), Deadline.within(30.0)).plan
     cheapest = priced().prices[0]
     values = tuple(tier.value for tier in plan.objectives)
     assert tuple(tier.value for tier in cheapest.objectives) == values[: len(cheapest.objectives)]
@@ -122,7 +122,7 @@ def test_the_proofs_of_a_deterministic_run_share_its_work_out(
         begin(process, task, incumbent)
 
     monkeypatch.setattr(SolverProcess, "begin", noted)
-    deadline = Deadline(elapsed() + 30.0, deterministic=True)
+    deadline = Deadline.within(30.0, deterministic=True)
     assert deadline.at is not None
     found = price_list(racks(), load_model("preemption"), JOB, "rack", Options(), deadline)
     assert work == [pytest.approx(deadline.at * WORK_PER_SECOND / len(work))] * len(work) != []

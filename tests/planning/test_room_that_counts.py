@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.errors import BadDataError
 from kantopt.planning.defrag import Wish, asked, defragment
 from kantopt.planning.options import Options
@@ -35,7 +35,7 @@ def spread_out(*more: dict[str, Any]) -> Question:
 def tidied(documents: Question, *goals: str) -> Plan:
     wanted = asked(documents, Wish(goals=goals))
     options = Options(workers=1)
-    return defragment(documents, wanted, options, Deadline(elapsed() + 20)).plan
+    return defragment(documents, wanted, options, Deadline.within(20)).plan
 
 
 def left(plan: Plan) -> list[str]:

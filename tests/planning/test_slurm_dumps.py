@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.errors import BadDataError
 from kantopt.planning.between import Between, became_of
 from kantopt.planning.certify import certify
@@ -78,7 +78,7 @@ def certified(
     model, question = load_model("mixed"), question_of(before)
     found = became_of(question, before, after, Import(), model)
     assert isinstance(found, Between)
-    limit = Deadline(elapsed() + 20)
+    limit = Deadline.within(20)
     certificate = certify(question, model, Options(workers=1), limit, later=found).certificate
     raw = RawDocument("certificate", 0, dump_data(certificate))
     assert check_certificate(certificate, raw, before, None, after).findings == ()

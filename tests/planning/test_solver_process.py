@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from kantopt import memory
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.planning.messages import Done, Failed, Message, SearchTask, Started
 from kantopt.planning.solver_process import SolverProcess, _Outbox
 from kantopt.problem.cluster import Spot
@@ -31,7 +31,7 @@ def task(instance: Instance, seconds: float = 30.0) -> SearchTask:
         tiers=tiers_of(instance),
         start=instance.current,
         forbidden=(),
-        deadline=Deadline(elapsed() + seconds),
+        deadline=Deadline.within(seconds),
         seed=0,
         workers=1,
         work=None,
@@ -102,7 +102,7 @@ def test_a_killed_search_says_by_which_signal() -> None:
 
 def test_the_deadline_ends_the_search_and_the_process() -> None:
     search = task(hard())
-    deadline = Deadline(elapsed() + 0.5)
+    deadline = Deadline.within(0.5)
     with begun(search) as process:
         list(messages_of(process, deadline))
     assert process.pid is not None
@@ -143,7 +143,7 @@ def test_want_of_memory_ends_the_process_and_not_silently_its_search(
     asked = task(easy())
     asked.deadline.stop.memory = memory.MemoryLimit(2**30)
     with begun(asked) as process:
-        *_, last = messages_of(process, Deadline(elapsed() + 20))
+        *_, last = messages_of(process, Deadline.within(20))
     assert last == Done(infeasible=False, clocked=False)
 
 
@@ -161,7 +161,7 @@ def test_a_search_without_time_left_ends_by_itself() -> None:
     """The process stops a moment before the deadline of the one that listens."""
     search = task(hard(), seconds=2.0)
     with begun(search) as process:
-        messages = list(messages_of(process, Deadline(elapsed() + 10.0)))
+        messages = list(messages_of(process, Deadline.within(10.0)))
     assert isinstance(messages[-1], Done)
 
 
@@ -194,7 +194,7 @@ def test_a_task_is_written_out_before_others_go_on_with_what_it_refers_to() -> N
 
 def test_one_task_after_the_other_each_with_what_it_brings() -> None:
     """What the search for one finds and says goes to its incumbent, and not to the next one's."""
-    deadline = Deadline(elapsed() + 30.0)
+    deadline = Deadline.within(30.0)
     broken = replace(task(easy()), tiers=(None,))  # type: ignore[arg-type]
     with SolverProcess() as process:
         for search, fails in ((task(easy()), False), (broken, True), (task(easy()), False)):

@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Import, question_of
@@ -129,7 +129,7 @@ def plan_for(made: Cluster, model: str = "mixed", *, gated: bool = True) -> Plan
     how = Import(gated=gated)
     question = question_of([RawDocument("dump.json", 0, dump_of(made))], how)
     options = Options(engine="fast")
-    return make_plan(question, load_model(model), options, Deadline(elapsed() + 20)).plan
+    return make_plan(question, load_model(model), options, Deadline.within(20)).plan
 
 
 def drawn(seed: int) -> tuple[Cluster, Plan]:

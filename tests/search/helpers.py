@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -43,7 +43,7 @@ class Told:
             begun=lambda technique: self.begun.append(technique.name),
             left_out=lambda technique, why: self.left_out.update({technique.name: why}),
         )
-        budget = Budget(Deadline(elapsed() + seconds), workers=1)
+        budget = Budget(Deadline.within(seconds), workers=1)
         start = start or instance.current
         self.desk = Desk(instance, tiers_of(instance), start, (), budget, line, without)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -38,7 +38,7 @@ class Planner:
     news: list[Placement] = field(default_factory=list)
 
     def desk(self, instance: Instance, start: Placement | None = None, **more: Any) -> Desk:
-        deadline = Deadline(elapsed() + 60.0, deterministic="work" in more)
+        deadline = Deadline.within(60.0, deterministic="work" in more)
         line = Line(
             self.found.append,
             self.bounds.append,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from kantopt.clock import Deadline, elapsed
+from kantopt.clock import Deadline
 from kantopt.cp.solve import Budget
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
@@ -21,7 +21,7 @@ from tests.campaign import some
 from tests.oracle import best
 from tests.verify.world import job, node, placed, pods, question
 
-LIMIT = Deadline(elapsed() + 3600)
+LIMIT = Deadline.within(3600)
 
 
 def brought(instance: Instance, now: Placement, **budget: float) -> tuple[Desk, list[Bound]]:
@@ -129,7 +129,7 @@ def test_it_comes_last_in_time_that_is_kept_for_it() -> None:
         begun=lambda technique: begun.append(technique.name),
     )
     without = {turn.technique.name for turn in (*FIRST, *IN_TURN)}.difference({"relaxation"})
-    deadline = Deadline(elapsed() + 20)
+    deadline = Deadline.within(20)
     desk = Desk(instance, tiers_of(instance), now, (), Budget(deadline), line, without)
     search(desk)
     assert begun[0] == "relaxation"

@@ -118,11 +118,12 @@ def steps_today(instance: Instance, plan: Plan, there: StillThere) -> Steps:
     moot: set[str] = set()
     for _, item in in_waves(plan):
         identity = item.id
+        if there.is_done(item):
+            done.append(identity)
+            continue
         missing = there.why_not(instance, item)
         if missing is None:
-            actions[identity] = action_of(instance, item)
-        elif there.is_done(item):
-            done.append(identity)
+            actions[identity] = action_of(instance, there.named_today(item))
         else:
             causes[identity] = (missing.word, missing.message)
             moot |= {identity} if missing.moot else set()
@@ -130,11 +131,14 @@ def steps_today(instance: Instance, plan: Plan, there: StillThere) -> Steps:
 
 
 def _pending(question: Question, plan: Plan) -> Iterator[Job]:
-    """Yield the pending jobs; one that only the plan knows, and whose pods were there, is gone."""
+    """Yield the pending jobs; one that only the plan knows, and that was there, is gone."""
     embedded = {id(job) for job in plan.jobs}
+    read_as = plan.metadata.read_as
+    imported = question.imported and read_as is not None and read_as.source != "kantopt"
     for job in question.pending:
         pods = (pod for podset in job.pod_sets for pod in podset.pods)
-        if id(job) not in embedded or not any(pod.uid for pod in pods):
+        was_there = any(pod.uid for pod in pods) or (imported and bool(job.uid))
+        if id(job) not in embedded or not was_there:
             yield job
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kantopt.planning.actions import nodes_of, unknown_in
 from kantopt.planning.question import Question
+from kantopt.planning.successors import Seen, Successors, pods_of
 from kantopt.problem.instance import Instance
 from kantopt.schema.actions import PlanAction, in_waves
 from kantopt.schema.jobs import PodRef
@@ -19,22 +19,10 @@ class Missing:
     """Why a step cannot be taken any more: what it names is not there."""
 
     word: str
-    """``gone``, ``replaced`` or ``elsewhere``."""
+    """``gone``, ``replaced``, ``back``, ``leaving`` or ``elsewhere``."""
     message: str
     moot: bool
     """Its pods are not where it would take them from: nobody has to wait for that any more."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """A pod as today's cluster has it."""
-
-    ref: PodRef
-    job: str
-    pod_set: str
-    node: str | None
-    """``None`` while it is pending."""
-    devices: tuple[int, ...]
 
 
 class StillThere:
@@ -46,42 +34,20 @@ class StillThere:
     def __init__(self, question: Question, plan: Plan) -> None:
         self._nodes = {node.name: node for node in question.snapshot.nodes}
         self._meant = {node.name: node.uid for node in plan.nodes}
-        self._pods: dict[tuple[str, str], _Seen] = {}
+        self._left_out = question.left_out
+        self._pods = {
+            (seen.namespace, seen.ref.name): seen
+            for seen in pods_of(question.jobs)
+            if seen.ref is not None
+        }
+        self._successors = Successors(question, plan)
         self._ends: dict[tuple[str, str], str] = {}
         """Nodes where the plan's moves take pods in the end."""
-        for move in _in_order(plan):
-            for pod in move.pods:
-                self._ends[move.job.partition("/")[0], pod.name] = move.to_node
-        for job in question.jobs:
-            for podset in job.pod_sets:
-                places = [(p.node, tuple(sorted(p.devices)), p.pods) for p in podset.assignments]
-                for node, devices, pods in ((None, (), podset.pods), *places):
-                    for pod in pods:
-                        seen = _Seen(pod, job.full_name, podset.name, node, devices)
-                        self._pods[job.namespace, pod.name] = seen
-        self._came_back = frozenset(self._restarted(plan))
-        """Moves whose pods have restarted where they should: under another name, as new pods do."""
-
-    def _restarted(self, plan: Plan) -> Iterator[str]:
-        names = {
-            (job.namespace, pod.name)
-            for job in plan.jobs
-            for podset in job.pod_sets
-            for pod in podset.refs
-        }
-        new = Counter(
-            (seen.job, seen.pod_set, seen.node)
-            for (namespace, name), seen in self._pods.items()
-            if (namespace, name) not in names
-        )
-        for move in _in_order(plan):
-            namespace = move.job.partition("/")[0]
-            here = (move.job, move.pod_set, move.to_node)
-            gone = all((namespace, pod.name) not in self._pods for pod in move.pods)
-            came = new[here] >= move.count
-            if move.mode == "restart" and len(move.pods) == move.count and gone and came:
-                new[here] -= move.count
-                yield move.id
+        for _, item in in_waves(plan):
+            if isinstance(item, Move):
+                for pod in item.pods:
+                    self._ends[_namespace(item), pod.name] = item.to_node
+        self._done = frozenset(item.id for _, item in in_waves(plan) if self._all_done(item))
 
     def why_not(self, instance: Instance, item: PlanAction) -> Missing | None:
         """Say what is not there any more of what a step names; ``None`` if all is."""
@@ -97,7 +63,7 @@ class StillThere:
             if meant and node.uid and node.uid != meant:
                 message = f"node {name} is another one: uid {node.uid}, not {meant}"
                 return Missing("replaced", message, False)
-        unknown = next(unknown_in(instance, item, "", ""), None)
+        unknown = next(unknown_in(instance, self.named_today(item), "", ""), None)
         if unknown is not None:
             path = unknown.path.removeprefix(".")
             message = f"{path} {unknown.found} is not {unknown.expected}"
@@ -106,74 +72,122 @@ class StillThere:
             self._take_along(item)
         return None
 
+    def named_today(self, item: PlanAction) -> PlanAction:
+        """Return a step with the names that the job and the pod set of its pods have today."""
+        names = {
+            (seen.job, seen.pod_set)
+            for pod in item.pods
+            if (seen := self._pods.get((_namespace(item), pod.name))) is not None
+        }
+        if len(names) != 1 or len(item.pods) < item.count:
+            return item
+        job, pod_set = names.pop()
+        return item.model_copy(update={"job": job, "pod_set": pod_set})
+
     def _why_not_pod(self, item: PlanAction, pod: PodRef) -> Missing | None:
-        namespace = item.job.partition("/")[0]
+        namespace = _namespace(item)
         seen = self._pods.get((namespace, pod.name))
-        if seen is None:
-            return Missing("gone", f"pod {pod.name} is gone", True)
-        place: str | None = None
-        devices: tuple[int, ...] = ()
-        if isinstance(item, Eviction):
-            place, devices = item.node, item.devices
-        elif isinstance(item, Move):
-            place, devices = item.from_node, item.from_devices
-        here = (seen.node, seen.devices) == (place, tuple(sorted(devices)))
-        if pod.uid and seen.ref.uid and pod.uid != seen.ref.uid:
+        if seen is None or seen.ref is None:
+            return Missing("gone", self._why_gone(item, pod), True)
+        here = (seen.node, seen.devices) == _source(item)
+        same = bool(pod.uid) and pod.uid == seen.ref.uid
+        if _is_another(seen, pod):
             where = f"on {seen.node}" if seen.node else "pending"
-            message = f"pod {pod.name} is another one, {where}: uid {seen.ref.uid}"
-            return Missing("replaced", message, not here)
-        if (seen.job, seen.pod_set) != (item.job, item.pod_set):
+            anew = self._successors.follows(seen.ref, pod)
+            if anew and here and not isinstance(item, Binding):
+                message = f"pod {pod.name} left, and is {where} again: uid {seen.ref.uid}"
+                return Missing("back", message, False)
+            message = f"pod {pod.name} {anew or 'is another one'}, {where}: uid {seen.ref.uid}"
+            return Missing("elsewhere" if anew and not here else "replaced", message, not here)
+        if not same and (seen.job, seen.pod_set) != (item.job, item.pod_set):
             message = f"pod {pod.name} belongs to {seen.job}/{seen.pod_set} now"
             return Missing("replaced", message, not here)
+        if here and seen.terminating:
+            return Missing("leaving", f"pod {pod.name} is on its way out, and not gone yet", False)
         if here:
             return None
         if seen.node is None:
             return Missing("elsewhere", f"pod {pod.name} is pending", True)
-        on = f" on devices {list(seen.devices)}" if seen.node == place else ""
+        on = f" on devices {list(seen.devices)}" if seen.node == _source(item)[0] else ""
         return Missing("elsewhere", f"pod {pod.name} runs on {seen.node}{on}", True)
+
+    def _why_gone(self, item: PlanAction, pod: PodRef) -> str:
+        """Say of a pod that has no place today why, and who is there in its stead."""
+        names = f"{_namespace(item)}/{pod.name}", item.job
+        for what, name in zip((f"pod {pod.name}", f"job {item.job}"), names, strict=True):
+            if name in self._left_out and (name != item.job or self._successors.by_job):
+                return f"{what} {self._left_out[name]}"
+        others = self._successors.instead(item, pod)
+        return f"pod {pod.name} is gone{f'; {others}' if others else ''}"
 
     def _take_along(self, move: Move) -> None:
         """Let the pods be where a step takes them, for the steps that follow."""
-        namespace = move.job.partition("/")[0]
+        devices = tuple(sorted(move.to_devices))
         for pod in move.pods:
-            seen = self._pods[namespace, pod.name]
-            devices = tuple(sorted(move.to_devices))
-            self._pods[namespace, pod.name] = _Seen(
-                seen.ref, seen.job, seen.pod_set, move.to_node, devices
-            )
+            key = _namespace(move), pod.name
+            self._pods[key] = replace(self._pods[key], node=move.to_node, devices=devices)
 
     def is_done(self, item: PlanAction) -> bool:
         """Whether all that a step wants is so already."""
-        if not item.pods or len(item.pods) < item.count:
-            return False
-        if item.id in self._came_back:
-            return True
-        namespace = item.job.partition("/")[0]
-        found = [self._pods.get((namespace, pod.name)) for pod in item.pods]
+        return item.id in self._done
+
+    def _all_done(self, item: PlanAction) -> bool:
+        """Whether pods are where a step takes them, or others in their place, or gone."""
         if isinstance(item, Eviction):
-            return not any(found)
-        target = item.node if isinstance(item, Binding) else item.to_node
-        devices = item.devices if isinstance(item, Binding) else item.to_devices
-        for seen, pod in zip(found, item.pods, strict=True):
-            if seen is None or (pod.uid and seen.ref.uid != pod.uid):
-                return False
-            there = (seen.node, seen.devices) == (target, tuple(sorted(devices)))
-            end = self._ends.get((namespace, pod.name))
-            beyond = isinstance(item, Move) and item.stopover and seen.node == end
-            if not (there or beyond):
-                return False
-        return True
+            gone = all(self._has_left(item, pod) for pod in item.pods)
+            return gone and self._successors.left(item)
+        others = [pod for pod in item.pods if not self._has_come(item, pod)]
+        there = any(
+            (seen := self._pods.get((_namespace(item), pod.name))) is not None
+            and not _is_another(seen, pod)
+            for pod in others
+        )
+        return not there and self._successors.claim(item, others)
+
+    def _has_left(self, item: Eviction, pod: PodRef) -> bool:
+        seen = self._pods.get((_namespace(item), pod.name))
+        if seen is None:
+            return True
+        return _is_another(seen, pod) and (seen.node, seen.devices) != _source(item)
+
+    def _has_come(self, item: Binding | Move, pod: PodRef) -> bool:
+        seen = self._pods.get((_namespace(item), pod.name))
+        if seen is None or _is_another(seen, pod):
+            return False
+        there = (seen.node, seen.devices) == _target(item)
+        end = self._ends.get((_namespace(item), pod.name))
+        return there or (isinstance(item, Move) and item.stopover and seen.node == end)
 
     def today(self, item: PlanAction) -> tuple[PodRef, ...]:
         """Return the pods of a step in their present versions."""
         return tuple(self._today(item))
 
     def _today(self, item: PlanAction) -> Iterator[PodRef]:
-        namespace = item.job.partition("/")[0]
         for pod in item.pods:
-            seen = self._pods.get((namespace, pod.name))
-            yield pod if seen is None else seen.ref
+            seen = self._pods.get((_namespace(item), pod.name))
+            yield pod if seen is None or seen.ref is None else seen.ref
 
 
-def _in_order(plan: Plan) -> Iterator[Move]:
-    return (action for _, action in in_waves(plan) if isinstance(action, Move))
+def _is_another(seen: Seen, pod: PodRef) -> bool:
+    """Whether who has a pod's name is not that pod."""
+    return seen.ref is not None and "" not in (pod.uid, seen.ref.uid) and pod.uid != seen.ref.uid
+
+
+def _namespace(item: PlanAction) -> str:
+    return item.job.partition("/")[0]
+
+
+def _source(item: PlanAction) -> tuple[str | None, tuple[int, ...]]:
+    """Return node and devices that a step takes its pods from; of pending ones there is none."""
+    if isinstance(item, Eviction):
+        return item.node, tuple(sorted(item.devices))
+    if isinstance(item, Move):
+        return item.from_node, tuple(sorted(item.from_devices))
+    return None, ()
+
+
+def _target(item: Binding | Move) -> tuple[str | None, tuple[int, ...]]:
+    """Return node and devices where a step wants its pods."""
+    if isinstance(item, Binding):
+        return item.node, tuple(sorted(item.devices))
+    return item.to_node, tuple(sorted(item.to_devices))

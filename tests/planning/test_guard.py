@@ -248,7 +248,8 @@ def test_a_pod_that_has_restarted_elsewhere_has_another_name(on: str, done: bool
     snapshot, _ = small(on=on, pod=pod, more=[filled("b", 4)])
     rest = guard(question_of(snapshot, {"kind": "JobList"}), plan, "plan")
     assert rest.done == ((plan.moves[0].id,) if done else ())
-    assert [step.message for step in rest.cut] == ([] if done else ["pod small-0 is gone"])
+    said = "pod small-0 is gone; small-1 of its job came to c since"
+    assert [step.message for step in rest.cut] == ([] if done else [said])
 
 
 def test_versions_are_those_of_today() -> None:

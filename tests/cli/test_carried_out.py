@@ -1,0 +1,170 @@
+"""``kantopt verify --against`` once a plan was carried out, in part or whole, as clusters do it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.formats.cluster_objects import Object, node, pod, thing
+from tests.planning.test_slurm_dumps import HEAD, config, nodes, runs, waits
+
+QUEUE = [
+    thing("kueue.x-k8s.io/v1beta1", "LocalQueue", "lq", clusterQueue="cq"),
+    thing("kueue.x-k8s.io/v1beta1", "ClusterQueue", "cq", "", resourceGroups=[]),
+]
+
+
+def listed(*objects: Object) -> str:
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+
+
+def today(cli: Cli, text: str) -> tuple[int, dict[str, str]]:
+    """What is said of each step, done, legal or why it is cut, and the exit code."""
+    Path("today").write_text(text)
+    done = cli("verify", "--against", "today", "plan.json", "-o", "wide", "-q")
+    rows = re.findall(r"^ +\d+ +(\w+) .* (done|legal|cut) +(.*)$", done.out, re.MULTILINE)
+    return done.code, {
+        step: f"{state} {why.removeprefix('-')}".strip() for step, state, why in rows
+    }
+
+
+def planned(cli: Cli, text: str, *arguments: str) -> Object:
+    Path("dump").write_text(text)
+    command = arguments or ("plan", "dump", "--engine", "fast")
+    assert cli(*command, "-O", "plan.json", "-q").code == 0
+    plan: Object = json.loads(Path("plan.json").read_text())
+    return plan
+
+
+def workload(**status: object) -> Object:
+    """A Workload of Kueue's for a Job, of two pods with 4 GPUs."""
+    asked = {"requests": {"nvidia.com/gpu": "4"}}
+    template = {"spec": {"containers": [{"name": "c", "resources": asked}]}}
+    found = thing("kueue.x-k8s.io/v1beta1", "Workload", "job-train-1a2b3", queueName="lq")
+    found["metadata"]["ownerReferences"] = [{"kind": "Job", "name": "train", "uid": "Job/train"}]
+    found["spec"]["podSets"] = [{"name": "main", "count": 2, "template": template}]
+    return {**found, "status": status}
+
+
+def of_train(name: str, on: str) -> Object:
+    asked = {"nvidia.com/gpu": "4"}
+    return pod(name, on=on, owner="Job/train", requests=asked, restartPolicy="Never")
+
+
+ADMITTED = {"admission": {"clusterQueue": "cq"}}
+FINISHED = {"conditions": [{"type": "Finished", "status": "True"}]}
+
+
+@pytest.mark.parametrize(
+    ("status", "places", "states"),
+    [
+        (ADMITTED, ("a", "b"), ["done", "done"]),
+        (ADMITTED, ("b", ""), ["legal", "done"]),
+        (ADMITTED, ("a", ""), ["done", "legal"]),
+        (FINISHED, (), ["cut gone: job default/job-train", "cut gone: job default/job-train"]),
+    ],
+)
+@pytest.mark.usefixtures("files")
+def test_pods_that_a_controller_made_after_the_plan_are_those_that_it_counts(
+    cli: Cli, status: Object, places: tuple[str, ...], states: list[str]
+) -> None:
+    small = [node(name, **{"nvidia.com/gpu": "4"}) for name in "ab"]
+    plan = planned(cli, listed(*small, *QUEUE, workload()))
+    assert [item["node"] for item in plan["assignments"]] == ["a", "b"]
+    pods = [of_train(f"train-{i}", on) for i, on in enumerate(places)]
+    code, said = today(cli, listed(*small, *QUEUE, workload(**status), *pods))
+    assert code == (12 if "cut" in states[0] else 0)
+    assert all(said[step].startswith(text) for step, text in zip(("b1", "b2"), states, strict=True))
+
+
+def owned(name: str, kind: str, on: str, *, cpu: str = "2", uid: str = "", **more: str) -> Object:
+    owner = f"{kind}/{name.rsplit('-', 1)[0]}"
+    found = pod(name, on=on, owner=owner, requests={"cpu": cpu})
+    found["metadata"].update({"uid": uid or f"uid-{name}", **more})
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "after", "state"),
+    [
+        ("StatefulSet", owned("db-0", "StatefulSet", "b", uid="two"), "done"),
+        ("ReplicaSet", owned("db-x", "ReplicaSet", "b"), "done"),
+        ("Job", owned("db-x", "Job", "b"), "done"),
+        ("StatefulSet", owned("db-0", "StatefulSet", "a", uid="two"), "cut back: pod db-0 left"),
+        ("StatefulSet", owned("db-0", "StatefulSet", "", uid="two"), "cut elsewhere: pod db-0 was"),
+        ("ReplicaSet", owned("db-x", "ReplicaSet", ""), "db-x of its owner waits since"),
+        ("ReplicaSet", owned("db-x", "ReplicaSet", "a"), "db-x of its owner came to a since"),
+        ("StatefulSet", owned("db-0", "StatefulSet", "b"), "done"),
+        (
+            "StatefulSet",
+            owned("db-0", "StatefulSet", "a", deletionTimestamp="2026-09-01T03:00:00Z"),
+            "cut leaving: pod db-0 is on its way out",
+        ),
+        ("StatefulSet", owned("db-0", "Job", "a", uid="two"), "cut replaced: pod db-0 is another"),
+    ],
+)
+@pytest.mark.usefixtures("files")
+def test_a_restarted_pod_is_known_by_its_owner(
+    cli: Cli, kind: str, after: Object, state: str
+) -> None:
+    stays = owned("other-0", "ReplicaSet", "b", cpu="5")
+    clear = ("defrag", "dump", "--goal", "empty-nodes", "--engine", "fast")
+    plan = planned(cli, listed(node("a"), node("b"), owned("db-0", kind, "a"), stays), *clear)
+    assert [(move["fromNode"], move["toNode"]) for move in plan["moves"]] == [("a", "b")]
+    code, said = today(cli, listed(node("a"), node("b"), after, stays))
+    assert state in said["m1"]
+    assert code == (0 if state == "done" else 12)
+
+
+@pytest.mark.usefixtures("files")
+def test_a_pod_whose_pod_set_is_numbered_anew_is_the_same(cli: Cli) -> None:
+    """Pod sets of an owner whose pods differ are numbered as they are met."""
+    first = owned("web-a", "ReplicaSet", "a", cpu="1")
+    mine = owned("web-b", "ReplicaSet", "a")
+    stays = pod("other", on="b", owner="", requests={"cpu": "5"})
+    clear = ("defrag", "dump", "--goal", "empty-nodes", "--engine", "fast")
+    plan = planned(cli, listed(node("a"), node("b"), first, mine, stays), *clear)
+    names = {item["pods"][0]["name"]: item["id"] for item in plan["moves"]}
+    code, said = today(cli, listed(node("a"), node("b"), mine, stays))
+    assert (code, said[names["web-b"]]) == (12, "legal")
+
+
+@pytest.mark.parametrize(
+    ("after", "states"),
+    [
+        (waits("1", at=90) + runs("2", "n1", at=60), {"e1": "done", "b1": "done"}),
+        (waits("1", at=90) + waits("2", at=60), {"e1": "done", "b1": "legal"}),
+        (runs("1", "n1", at=90) + waits("2", at=60), {"e1": "cut back: task 1 left", "b1": "cut"}),
+        (runs("1", "n2", at=90) + runs("2", "n1", at=60), {"e1": "done", "b1": "done"}),
+        (waits("1", at=90) + waits("2", at=90), {"b1": "cut replaced: task 2 was queued again"}),
+    ],
+)
+@pytest.mark.usefixtures("files")
+def test_a_job_of_slurm_that_was_queued_again_is_the_same_job(
+    cli: Cli, after: str, states: dict[str, str]
+) -> None:
+    def dump(text: str, seconds: int) -> str:
+        drained = {f"n{k}": "DRAIN" for k in (2, 3, 4)}
+        return nodes(**drained) + HEAD + text.replace(f"JobId=2 {main}", high) + config(seconds)
+
+    main, high = "Account=ml Partition=main", "JobId=2 Account=ml Partition=high"
+    plan = planned(cli, dump(runs("1", "n1") + waits("2", at=60), 100))
+    assert (len(plan["evictions"]), len(plan["assignments"])) == (1, 1)
+    _, said = today(cli, dump(after, 200))
+    assert all(said[step].startswith(text) for step, text in states.items()), said
+
+
+@pytest.mark.usefixtures("files")
+def test_nodes_of_a_slurm_job_that_runs_are_those_that_it_was_bound_to(cli: Cli) -> None:
+    def dump(text: str, seconds: int) -> str:
+        return nodes(n3="DRAIN", n4="DRAIN") + HEAD + text + config(seconds)
+
+    planned(cli, dump(waits("7", 2), 100))
+    assert today(cli, dump(runs("7", "n[1-2]", 2), 200)) == (0, {"b1": "done", "b2": "done"})
+    code, said = today(cli, dump(runs("7", "n[2-3]", 2), 200))
+    assert (code, said["b2"]) == (12, "done")
+    assert said["b1"] == "cut gone: task 7:0 is gone; 7:n3 of its job came to n3 since"

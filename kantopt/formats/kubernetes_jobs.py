@@ -111,6 +111,7 @@ class JobsReader:
             namespace=first.namespace,
             uid=first.submitted or (first.owner_uid if len(owners) == 1 else ""),
             queue_name=queue,
+            quota_reserved=bool(queue) and any(pod.quota_reserved for pod in pods),
             priority=priority,
             priority_class_name=self._priorities.known(gang.priority_class or first.priority_class),
             preemption_policy=gang.preemption_policy or first.preemption_policy,  # type: ignore[arg-type]

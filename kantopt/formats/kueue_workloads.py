@@ -47,16 +47,16 @@ class KueueWorkloads:
         view = self._by_name.get((pod.namespace, named)) or self._by_owners(pod.owner_uid, set())
         if view is None:
             return pod
-        if not (pod.node or pod.terminating) and "admission" in view.at("status"):
-            text = (
-                "pods that wait though Kueue has admitted them: their quota counts as free so far"
-            )
+        reserved = not (pod.node or pod.terminating) and "admission" in view.at("status")
+        if reserved:
+            text = "pods that wait though Kueue has admitted them: their jobs hold their quota"
             self._notes.add(text, pod.full_name)
         sets = [item.text("name", "main") for item in view.at("spec").list("podSets")]
         return replace(
             pod,
             local_queue=pod.local_queue or view.at("spec").text("queueName"),
             kueue_workload=view.at("metadata").text("name"),
+            quota_reserved=reserved,
             submitted=next(iter(sorted(owners_of(view))), ""),
             kueue_role=sets[0] if len(sets) == 1 else "",
         )

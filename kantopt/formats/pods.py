@@ -84,6 +84,8 @@ class Pod:
     """Queue of Kueue's, by its label or its Workload."""
     kueue_workload: str = ""
     """Name of the Workload of Kueue's to which its owners lead."""
+    quota_reserved: bool = False
+    """Whether Kueue has admitted that Workload: it holds its quota though the pod waits."""
     submitted: str = ""
     """Uid of the object for which that Workload was made."""
     kueue_role: str = ""

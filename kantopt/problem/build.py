@@ -89,13 +89,16 @@ def build_instance(
         nodes = tuple(replace(node, labels={**node.labels, CLUSTER: "cluster"}) for node in nodes)
     topology = _topology(snapshot, nodes)
     builder = JobsBuilder(snapshot, nodes, topology, resources, model, uses)
+    for document in known:
+        builder.hold(document)
     for document in documents:
         builder.add(document)
     podsets = tuple(builder.podsets)
     jobs, entitled = tuple(builder.jobs), tuple[int, ...]()
     if model.asks_for(Metric.FAIR_SHARE):
-        entitled = entitlements(snapshot.queues, builder.queues, nodes, jobs, podsets)
-        jobs = tuple(replace(job, owner=job.queue) for job in jobs)
+        owners = builder.owners
+        entitled = entitlements(snapshot.queues, owners, nodes, podsets)
+        jobs = tuple(replace(job, owner=q) for job, q in zip(jobs, owners, strict=True))
     problems += [
         Problem(source, "drain", quote(name), "the name of a node", did_you_mean(name, there))
         for there in [[node.name for node in nodes]]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kantopt.problem.affinities import PodLabels
 from kantopt.problem.ages import Ages
 from kantopt.problem.amounts import amounts, demand_of, gpu_milli_of
 from kantopt.problem.chosen import is_exempt
-from kantopt.problem.cluster import Node, Queue, Quota, Spot, Topology
+from kantopt.problem.cluster import Amounts, Node, Queue, Quota, Spot, Topology
 from kantopt.problem.job import DeviceNeed, Job, PodSet, Role, TopologyNeed
 from kantopt.problem.memory import memory_in, migration_mib
 from kantopt.problem.not_modelled import is_left_alone
@@ -54,6 +54,8 @@ class JobsBuilder:
         self.labels: list[PodLabels] = []
         self.needs: list[TopologyNeed] = []
         self.queues = _queues(snapshot, resources)
+        self.owners: list[int | None] = []
+        """Queue of each job, whether it holds its quota or uses that where it runs."""
         self._nodes = nodes
         self._topology = topology
         self._resources = resources
@@ -77,9 +79,33 @@ class JobsBuilder:
         self._copies = model.asks_for(Metric.MIGRATION_COST)
         self._bandwidth = bytes_per_second(model.schedule)
 
+    def hold(self, document: docs.Job) -> None:
+        """Take from the quota of a queue what a job holds of it, planned or not."""
+        q = self._queue_index.get(document.queue_name)
+        if q is None or not document.quota_reserved:
+            return
+        held = [0] * len(self._resources)
+        for podset in document.pod_sets:
+            places = self._places_of(podset, self._barred(document)).allowed
+            places |= {self._node_index[place.node] for place in podset.assignments}
+            demand = self._typed.added(demand_of(*self._asks(podset)), places)
+            held = [had + podset.count * amount for had, amount in zip(held, demand, strict=True)]
+        quotas = tuple(
+            replace(
+                quota,
+                nominal=quota.nominal - held[quota.resource],
+                held=quota.held + held[quota.resource],
+            )
+            for quota in self.queues[q].quotas
+        )
+        queue = replace(self.queues[q], quotas=quotas)
+        self.queues = (*self.queues[:q], queue, *self.queues[q + 1 :])
+
     def add(self, document: docs.Job) -> None:
         """Add one job with its pod sets and topology needs."""
         j = len(self.jobs)
+        queue = self._queue_index.get(document.queue_name)
+        self.owners.append(queue)
         cls = self._classes.of(document)
         policy = document.preemption_policy or (cls.preemption_policy if cls else None)
         roles = tuple(
@@ -95,7 +121,7 @@ class JobsBuilder:
                 name=document.full_name,
                 priority=self._classes.priority(document),
                 may_preempt=policy != "Never",
-                queue=self._queue_index.get(document.queue_name),
+                queue=None if document.quota_reserved else queue,
                 roles=roles,
                 min_count=document.min_count or 0,
                 move_mode=document.move_mode,
@@ -156,16 +182,8 @@ class JobsBuilder:
         count: int,
         current: Mapping[Spot, int],
     ) -> int:
-        asked = {"pods": 1, **podset.requests, **self._uses.asks(podset)}
-        requests = amounts(self._resources, asked)
-        devices = tuple(
-            sorted(
-                DeviceNeed(need.device_class, need.count, amounts(self._resources, need.requests))
-                for need in podset.devices
-            )
-        )
-        barred = not job.daemon and not belongs(self._zone, job.full_name)
-        places = self._places_of(podset, self._zone_nodes if barred else frozenset())
+        requests, devices = self._asks(podset)
+        places = self._places_of(podset, self._barred(job))
         on = frozenset(spot.node for spot in current)
         places_of_all = places.allowed if on <= places.allowed else places.allowed | on
         demand = self._typed.added(demand_of(requests, devices), places_of_all)
@@ -223,6 +241,20 @@ class JobsBuilder:
         )
         self.labels.append(PodLabels(s, job.namespace, podset))
         return s
+
+    def _asks(self, podset: docs.PodSet) -> tuple[Amounts, tuple[DeviceNeed, ...]]:
+        """Return what a pod takes of its node, and of devices."""
+        asked = {"pods": 1, **podset.requests, **self._uses.asks(podset)}
+        devices = sorted(
+            DeviceNeed(need.device_class, need.count, amounts(self._resources, need.requests))
+            for need in podset.devices
+        )
+        return amounts(self._resources, asked), tuple(devices)
+
+    def _barred(self, job: docs.Job) -> frozenset[int]:
+        """Nodes of the zone, for jobs that it is not for."""
+        outside = not job.daemon and not belongs(self._zone, job.full_name)
+        return self._zone_nodes if outside else frozenset()
 
     def _places_of(self, podset: docs.PodSet, barred: frozenset[int]) -> _Places:
         """Nodes by what the pod set asks of their labels and taints, worked out once per ask."""

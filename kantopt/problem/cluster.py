@@ -103,12 +103,18 @@ class Topology:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """Share of one queue in one resource, in base units; ``None`` means no limit."""
+    """Share of one queue in one resource, in base units; ``None`` means no limit.
+
+    ``nominal`` is less what jobs hold whether they run or wait, so that it can be below 0: in a
+    cohort they may have borrowed it.
+    """
 
     resource: int
     nominal: int
     borrowing_limit: int | None
     lending_limit: int | None
+    held: int = 0
+    """What jobs hold for which it is reserved; they are in no queue."""
 
     @property
     def guaranteed(self) -> int:

@@ -8,28 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kantopt.problem.cluster import Node, Queue
-from kantopt.problem.job import Job, PodSet
+from kantopt.problem.cluster import Node
+from kantopt.problem.job import PodSet
 from kantopt.schema.quantity import parse_quantity
 from kantopt.schema.snapshot import Queue as QueueDocument
 
 
 def entitlements(
     documents: Sequence[QueueDocument],
-    queues: Sequence[Queue],
+    owners: Sequence[int | None],
     nodes: Sequence[Node],
-    jobs: Sequence[Job],
     podsets: Sequence[PodSet],
 ) -> tuple[int, ...]:
-    """Return milli-GPU that each queue is entitled to.
+    """Return milli-GPU that each queue is entitled to, given the queue of each job.
 
     ``min(demand, floor(weight / weights x GPUs))``: demand is what the pods of its jobs ask for,
     running or not, ``weights`` the sum over queues with any demand, the GPUs those of nodes that
     are ready and not cordoned.
     """
-    demand = [0] * len(queues)
+    demand = [0] * len(documents)
     for podset in podsets:
-        queue = jobs[podset.job].queue
+        queue = owners[podset.job]
         if queue is not None:
             demand[queue] += podset.count * podset.gpu_milli
     weights = [int(1000 * parse_quantity(document.weight)) for document in documents]

@@ -171,6 +171,7 @@ class Job:
     priority: int
     may_preempt: bool
     queue: int | None
+    """Queue whose quota its pods use where they run; one that holds its quota is in none."""
     roles: tuple[Role, ...]
     min_count: int
     """Fewest pods over all roles; 0 if only the roles' own minima count."""

@@ -298,6 +298,7 @@ class Job(Part):
     namespace: Name = Field(default="default", description="namespace of the job")
     uid: str = Field(default="", description="uid of the object that owns the pods")
     queue_name: str = Field(default="", description="queue whose quota the job uses")
+    quota_reserved: bool = Field(default=False, description="its pods use it though they wait")
     priority_class_name: str = Field(default="", description="name of a priority class")
     priority: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] | None = Field(
         default=None, description="priority; wins over the class; default 0"
@@ -317,8 +318,7 @@ class Job(Part):
         description="restart: gone before it is back; live: both places are held during the move",
     )
     max_moves: Count | None = Field(
-        default=None,
-        description="most pods of the job that a plan moves, each stop-over counted as a move",
+        default=None, description="most of its pods that a plan moves, a stop-over being one more"
     )
     max_moves_at_once: PositiveCount | None = Field(
         default=None, description="most pods of the job that are on the move at any one time"
@@ -343,8 +343,7 @@ class Job(Part):
         default=None, description="when it last saved its work: what came after is lost if it ends"
     )
     min_runtime: Duration | None = Field(
-        default=None,
-        description="pods that have run for less are not evicted; default: the queue's",
+        default=None, description="who has run for less is not evicted; default: the queue's"
     )
     replicas: Replicas | None = Field(
         default=None,

@@ -19,7 +19,7 @@ from kantopt.search.fill import room_for
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import State, rooms
 from kantopt.verify.alike_jobs import first_alike
-from kantopt.verify.rules.quota import queue_limit
+from kantopt.verify.rules.quota import held_words, queue_limit
 
 NOT_EXAMINED = "not examined"
 """Said instead of a rule when no rule stands in the way."""
@@ -171,6 +171,7 @@ class Reasons:
             if podset.demand[r] and limit is not None and wanted > limit:
                 name = self.instance.resources[r]
                 amounts = f"{from_base(name, wanted)} of {from_base(name, limit)} {name}"
+                amounts += held_words(from_base(name, quota.held))
                 if used[r]:
                     amounts += f", {from_base(name, used[r])} of them in use with this plan"
                 return Rule.QUOTA, f"queue {owner.name} would need {amounts}{tail}"

@@ -115,10 +115,15 @@ def test_that_a_queue_may_reclaim_from_jobs_of_any_priority_is_noted() -> None:
     assert noted(found, "may reclaim").endswith("less important jobs only here: 1 (a)")
 
 
-def test_that_admitted_pods_which_wait_hold_no_quota_yet_is_noted() -> None:
+def test_a_job_whose_pods_wait_though_it_is_admitted_holds_its_quota() -> None:
     pods = [pod("p0", on="a", owner="Job/train"), pod("p1", owner="Job/train")]
-    found = read(*queues(), workload("w", "Job/train", ADMITTED), *pods)
-    assert noted(found, "Kueue has admitted").endswith("free so far: 1 (default/p1)")
+    others = [pod("q0", on="a", owner="Job/runs"), *(pod(r, owner="Job/asks") for r in "rs")]
+    kept = {"w": "Job/train", "v": "Job/runs"}
+    admitted = [workload(name, owner, ADMITTED) for name, owner in kept.items()]
+    found = read(*queues(), *admitted, workload("u", "Job/asks"), *pods, *others)
+    assert noted(found, "Kueue has admitted").endswith("hold their quota: 1 (default/p1)")
+    jobs = (*found.snapshot.jobs, *found.pending.jobs)
+    assert {item.name: item.quota_reserved for item in jobs} == {"w": True, "v": False, "u": False}
 
 
 def test_a_workload_is_known_by_the_name_of_what_was_submitted() -> None:

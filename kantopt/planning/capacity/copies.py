@@ -274,6 +274,7 @@ def _fresh(job: Job) -> Job:
         "uid": "",
         "pod_sets": podsets,
         "preemption_policy": "Never",
+        "quota_reserved": False,
         "daemon": False,
         "creation_time": None,
         "start_time": None,

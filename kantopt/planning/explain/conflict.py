@@ -17,7 +17,7 @@ from kantopt.schema.quantity import from_base
 from kantopt.search.explain.conflict import Found
 from kantopt.search.explain.places import Places
 from kantopt.search.explain.shortage import Shortage
-from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
+from kantopt.verify.rules.quota import cohorts, held_words, queue_limit, shared_limit, shared_use
 from kantopt.verify.step import Loads
 
 _MANY = 8
@@ -265,11 +265,11 @@ class Wording:
         if kind == "queue":
             limit = queue_limit(queue, quota) or 0
             subject, standing = f"queue {queue.name}", usage[q][r]
+            parts = held_words(from_base(name, quota.held))
             if quota.borrowing_limit:
-                own, more = (
-                    from_base(name, part) for part in (quota.nominal, quota.borrowing_limit)
-                )
-                parts = f": {own} of its own and {more} to borrow"
+                owned = quota.nominal + quota.held
+                own, more = (from_base(name, part) for part in (owned, quota.borrowing_limit))
+                parts += f": {own} of its own and {more} to borrow"
         else:
             members = cohorts(question)[queue.cohort, r]
             limit, standing = shared_limit(members), shared_use(members, usage)

@@ -28,14 +28,15 @@ class Trial:
 def alone(question: Question, name: str) -> Question:
     """Return the question without the other jobs of job lists, which are not asked about.
 
-    Budgets in percent count pending pods as well: where there are any, all jobs stay.
+    Those stay that hold quota. Budgets in percent count pending pods as well: where there are any,
+    all jobs stay.
     """
     if any(
         budget.disruptions_allowed is None for budget in question.snapshot.pod_disruption_budgets
     ):
         return question
-    own = [job for job in question.pending if job.full_name == name]
-    return replace(question, pending=tuple(own))
+    kept = [job for job in question.pending if job.quota_reserved or job.full_name == name]
+    return replace(question, pending=tuple(kept))
 
 
 class Trials:

@@ -15,7 +15,7 @@ from kantopt.schema.model import Limits, Rule
 from kantopt.schema.quantity import from_base
 from kantopt.search.explain.decide import Decision, decide, on_empty, victims
 from kantopt.search.reasons import NOT_EXAMINED, first_reason
-from kantopt.verify.rules.quota import queue_limit
+from kantopt.verify.rules.quota import held_words, queue_limit
 from kantopt.verify.step import Step
 
 
@@ -179,6 +179,7 @@ def _quota_aside(question: Instance, j: int) -> str:
         if limit is not None and asks > limit:
             name = question.resources[quota.resource]
             amounts = f"{from_base(name, asks)} of {from_base(name, limit)} {name}"
+            amounts += held_words(from_base(name, quota.held))
             return f", but never within the quota of queue {owner.name}: {amounts}"
     return ", its quota left aside"
 

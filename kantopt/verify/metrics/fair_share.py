@@ -50,7 +50,7 @@ def bound_fair_share(tier: Tier, instance: Instance, above: Mapping[Tier, int]) 
 
 def _most(instance: Instance) -> list[int]:
     """Most milli-GPU that each queue can have, whatever others have."""
-    most = [0] * len(instance.entitled)
+    most, reserved = ([0] * len(instance.entitled) for _ in range(2))
     by_resource = [[0] * len(instance.resources) for _ in most]
     for job in instance.jobs:
         if job.owner is None:
@@ -59,13 +59,14 @@ def _most(instance: Instance) -> list[int]:
             podset = instance.podsets[role.podsets[0]]
             running = sum(instance.podsets[s].count for s in role.podsets if s == role.running)
             pods = max(pods, running)
+            if job.queue is None:  # its quota is reserved
+                reserved[job.owner] += pods * podset.gpu_milli
+                continue
             most[job.owner] += pods * podset.gpu_milli
             for r, amount in enumerate(podset.demand):
                 by_resource[job.owner][r] += pods * amount
-    if not instance.on(Rule.QUOTA):
-        return most
     used = Loads.of(instance, instance.current).queue
-    for q, amounts in enumerate(by_resource):
+    for q, amounts in enumerate(by_resource if instance.on(Rule.QUOTA) else ()):
         limited = {}
         for quota in instance.queues[q].quotas if q < len(instance.queues) else ():
             limit = queue_limit(instance.queues[q], quota)
@@ -76,4 +77,4 @@ def _most(instance: Instance) -> list[int]:
             for r, (name, amount) in enumerate(zip(instance.resources, amounts, strict=True))
         )
         most[q] = min(most[q], within)
-    return most
+    return [sum(both) for both in zip(most, reserved, strict=True)]

@@ -16,8 +16,14 @@ Usage = Sequence[Sequence[int]]
 def queue_limit(queue: Queue, quota: Quota) -> int | None:
     """Most that a queue may use: its nominal quota and what it may borrow; ``None``: no limit."""
     if not queue.cohort:
-        return quota.nominal
-    return None if quota.borrowing_limit is None else quota.nominal + quota.borrowing_limit
+        return max(0, quota.nominal)
+    borrowing = quota.borrowing_limit
+    return None if borrowing is None else max(0, quota.nominal + borrowing)
+
+
+def held_words(amount: str | int) -> str:
+    """Say of what is counted without them how much jobs hold for which it is reserved."""
+    return f" beside {amount} that jobs hold" if amount else ""
 
 
 def cohorts(instance: Instance) -> dict[tuple[str, int], list[tuple[Queue, Quota]]]:
@@ -39,7 +45,7 @@ def shared_use(members: list[tuple[Queue, Quota]], usage: Usage) -> int:
 
 def shared_limit(members: list[tuple[Queue, Quota]]) -> int:
     """Return what a cohort shares: of each queue the nominal quota less what it never lends."""
-    return sum(quota.nominal - quota.guaranteed for _, quota in members)
+    return max(0, sum(quota.nominal - quota.guaranteed for _, quota in members))
 
 
 def check_quota(step: Step) -> Iterator[Violation]:
@@ -59,7 +65,8 @@ def check_quota(step: Step) -> Iterator[Violation]:
             used = after[queue.index][quota.resource]
             if limit is not None and used > limit and _comes(step, queue.index, quota.resource):
                 resource = instance.resources[quota.resource]
-                yield Violation(Rule.QUOTA, f"queue {queue.name}", f"{used} of {limit} {resource}")
+                text = f"{used} of {limit} {resource}{held_words(quota.held)}"
+                yield Violation(Rule.QUOTA, f"queue {queue.name}", text)
     for (cohort, r), members in cohorts(instance).items():
         used, limit = shared_use(members, after), shared_limit(members)
         if used > limit and any(

@@ -73,6 +73,11 @@ def queue(stated: Stated) -> Stated:
     return _queued(stated, [Queue(name="bench", resources=_quota(stated, 400))])
 
 
+def queue_reserved(stated: Stated) -> Stated:
+    """That queue, with quota reserved for all jobs of which pods wait."""
+    return each_job(queue(stated), lambda job: {"quota_reserved": bool(job.waiting)})
+
+
 def cohort(stated: Stated) -> Stated:
     """Two queues of one cohort; each alone has quota for twice what all jobs ask for."""
     borrowing = {"borrowing_limit": 1000, "lending_limit": 1000}

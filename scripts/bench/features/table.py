@@ -57,6 +57,12 @@ _SINGLE = (
         (_R.DISRUPTION,),
     ),
     Feature("queue", quotas.queue, "all jobs together stay below the quota", (_R.QUOTA,)),
+    Feature(
+        "queue-reserved",
+        quotas.queue_reserved,
+        "all jobs that wait hold quota, of which there is more than all of them need",
+        (_R.QUOTA,),
+    ),
     Feature("cohort", quotas.cohort, "all jobs together stay below either quota", (_R.QUOTA,)),
     Feature(
         "queue-min-runtime",

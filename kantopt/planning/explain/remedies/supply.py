@@ -39,9 +39,10 @@ def raise_quota(w: Workshop) -> Iterator[Ranked]:
             missing = max(missing, lent)
         if more and missing > 0:
             name = asked.resources[r]
-            value = from_base(name, quota.nominal + missing)
+            own = quota.nominal + quota.held
+            value = from_base(name, own + missing)
             edits.append(f"quota={quoted(owner.name)}:{quoted(name)}={value}")
-            parts.append(f"{name} from {from_base(name, quota.nominal)} to {value}")
+            parts.append(f"{name} from {from_base(name, own)} to {value}")
     if not edits:
         return
     text = f"raise the quota of queue {owner.name}: {', '.join(parts)}"

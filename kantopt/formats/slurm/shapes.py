@@ -15,7 +15,7 @@ MIB = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Like pods: one for each node of a job, or for each task where it asks for no nodes."""
+    """Like pods: one for each node of a job, or for each task or GPU where it asks for no nodes."""
 
     count: int
     least: int
@@ -42,7 +42,8 @@ def wanted(
 
     A job that says how many tasks it has and not on how many nodes they lie is split by tasks,
     which may share nodes; any other by nodes. GPUs of a job that names no number of nodes, and that
-    no node holds alone, lie on the fewest nodes that hold them in equal parts, rounded up.
+    no node holds alone, lie on the fewest nodes that hold them in equal parts, rounded up; where no
+    number of nodes does, anywhere: it is split by GPUs.
 
     Parameters
     ----------
@@ -69,10 +70,16 @@ def wanted(
     )
     split = free and tasks > 1 and not (whole or together or required or each_node)
     if split and not _tasks_per_node(record) and _divides(_gres(record, "TresPerJob"), tasks):
-        return _by_task(record, total, tasks, cpus)
+        each = max(record.number("CPUs/Task", 1), -(-cpus // tasks), 1)
+        return _split(record, total, tasks, each)
     if free and not _tasks_per_node(record):
         total_gres = times(_gres(record, "TresPerTask"), tasks) | _gres(record, "TresPerJob")
-        low = max(_fewest({"cpu": cpus * 1000} | total_gres, offers) or low, required)
+        fewest = _fewest({"cpu": cpus * 1000} | total_gres, offers)
+        gpus = _gres(record, "TresPerJob").get(GPU, 0)
+        uneven = not fewest and 1 < gpus <= sum(offer.get(GPU, 0) for offer in offers)
+        if uneven and not (whole or together or required or each_node):
+            return _split(record, total, gpus, -(-cpus // gpus))
+        low = max(fewest or low, required)
     per_node = -(-cpus // low)
     amounts = {name: n for name, n in share(total, low).items() if name != "cpu"}
     amounts |= share({k: n for k, n in total.items() if k == "memory"}, counted or low)
@@ -128,16 +135,16 @@ def _take_along(record: Record, amounts: Amounts) -> None:
         amounts["memory"] = memory
 
 
-def _by_task(record: Record, total: Amounts, tasks: int, cpus: int) -> Shape:
-    amounts = {name: amount for name, amount in share(total, tasks).items() if name != "cpu"}
-    amounts |= share(_gres(record, "TresPerJob"), tasks)
+def _split(record: Record, total: Amounts, parts: int, cpus: int) -> Shape:
+    """Split a job into parts that may share nodes, tasks or GPUs, each with so many CPUs."""
+    amounts = {name: amount for name, amount in share(total, parts).items() if name != "cpu"}
+    amounts |= share(_gres(record, "TresPerJob"), parts)
     amounts |= _gres(record, "TresPerTask")
-    each = max(record.number("CPUs/Task", 1), -(-cpus // tasks), 1)
-    amounts["cpu"] = 1000 * each
+    amounts["cpu"] = 1000 * cpus
     _take_along(record, amounts)
     if record.text("MinMemoryCPU"):
         amounts |= _memory(record, amounts["cpu"] // 1000)
-    return Shape(tasks, tasks, _present(amounts), apart=False)
+    return Shape(parts, parts, _present(amounts), apart=False)
 
 
 def held(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kantopt.api import plan
 from kantopt.formats.imported import Imported
 from kantopt.formats.slurm.cluster import import_slurm
 from kantopt.schema.files import parse_documents
@@ -120,6 +121,25 @@ def test_gpus_that_no_node_holds_alone_lie_on_the_fewest_nodes_in_equal_parts(
     assert bool(podset.pod_anti_affinity) == (count > 1)
     (podset,) = job_of(f"{fields} TresPerJob=gres:gpu:h100:{gpus}").pod_sets
     assert (podset.count, amounts(podset)["gres/gpu:h100"]) == (count, each)
+
+
+def test_gpus_that_unequal_nodes_hold_in_no_equal_parts_lie_anywhere() -> None:
+    # --gpus=12 --cpus-per-task=12, without --nodes
+    nodes = "".join(
+        f"NodeName=u{gpus}{k} CPUTot=32 RealMemory=64000 Gres=gpu:{gpus} Partitions=main\n"
+        for gpus in (4, 2)
+        for k in range(2)
+    )
+    fields = (
+        "NumNodes=1 NumCPUs=12 NumTasks=1 CPUs/Task=12 TresPerJob=gres:gpu:12 TRES=cpu=12,mem=24G"
+    )
+    text = f"{nodes}JobId=1 {WAITS} {fields}\n"
+    read = import_slurm(parse_documents(text.encode(), "dump.txt"))
+    (podset,) = read.pending.jobs[0].pod_sets
+    assert (podset.count, podset.min_count, bool(podset.pod_anti_affinity)) == (12, None, False)
+    assert amounts(podset) == {"cpu": 1, "memory": "2Gi", "nvidia.com/gpu": 1}
+    placed = plan(read.snapshot, read.pending, engine="fast").assignments
+    assert sorted(each.count for each in placed) == [2, 2, 4, 4]
 
 
 def test_gpus_of_a_job_that_names_its_nodes_lie_on_these() -> None:

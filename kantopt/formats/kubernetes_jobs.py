@@ -19,6 +19,8 @@ from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Assignment, Job, PodSet, TopologyRequest
 from kantopt.schema.stays import Cause, Fixed
 
+QUEUE_NAME = "kueue.x-k8s.io/queue-name"
+"""Label of what waits in a LocalQueue of Kueue's."""
 _DAEMONS = ("DaemonSet", "Node")
 """Kinds of owners whose pods belong to their nodes; static pods are owned by the node itself."""
 
@@ -222,7 +224,7 @@ class JobsReader:
                     name=name,
                     count=fields["count"],
                     min_count=fields["min"],
-                    labels=_common([member.pod.labels for member in members]),
+                    labels=_common([_labels(member.pod) for member in members]),
                     topology_request=self._request(fields["wish"], fields["count"], first),
                     preemptible=False if apart else None,
                     movable=False if fields["home"] and not stays else None,
@@ -311,6 +313,11 @@ def unused(name: str, taken: Iterable[str], others: Container[str] = ()) -> str:
         number += 1
         free = f"{name}-{number}"
     return free
+
+
+def _labels(pod: Pod) -> dict[str, str]:
+    """Labels of a pod, with that of its queue of Kueue's where only its Workload tells that."""
+    return {QUEUE_NAME: pod.local_queue, **pod.labels} if pod.local_queue else pod.labels
 
 
 def _common(labels: Sequence[dict[str, str]]) -> dict[str, str]:

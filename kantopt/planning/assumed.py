@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kantopt.planning.question import Question
 from kantopt.schema.certificate import Assumed
 from kantopt.schema.features import WORDS
+from kantopt.schema.hints import plural
 from kantopt.schema.history import History
 from kantopt.schema.model import Model, Rule
 from kantopt.schema.plan import Plan
@@ -24,7 +25,7 @@ def assumed(question: Question, model: Model, plan: Plan, history: History | Non
             *_not_modelled(plan),
             *_left_aside(plan),
             *question.notes,
-            *(_NOT_IN_A_DUMP if question.imported else ()),
+            *_not_in_a_dump(question),
             *(() if history is None else _between(history)),
             _TIME,
         ),
@@ -33,10 +34,18 @@ def assumed(question: Question, model: Model, plan: Plan, history: History | Non
 
 
 _TIME = "how long jobs run, and what is asked for next"
-_NOT_IN_A_DUMP = (
-    "what no dump shows: the scheduler's configuration (profiles, disabled plugins, extenders), "
-    "rules of other schedulers, admission",
-)
+_NOT_IN_A_DUMP = {
+    "kubernetes": "the scheduler's configuration (profiles, disabled plugins, extenders), rules of "
+    "other schedulers, admission",
+    "slurm": "limits of accounts and users, time limits and what backfill keeps free by them, "
+    "plugins that choose for their site",
+}
+"""What schedulers go by and no dump shows, by what it is a dump of."""
+
+
+def _not_in_a_dump(question: Question) -> Iterator[str]:
+    if question.read_as is not None and question.read_as.source in _NOT_IN_A_DUMP:
+        yield f"what no dump shows: {_NOT_IN_A_DUMP[question.read_as.source]}"
 
 
 def _not_modelled(plan: Plan) -> Iterator[str]:
@@ -58,10 +67,11 @@ def _between(history: History) -> Iterator[str]:
     yield "wishes of pods (preferences): each scheduler weighs them in its own way"
     yield "what came and went between the dumps, and the order in which things happened"
     if history.gone:
+        pods = plural(len(history.gone), "pod")
         yield (
-            f"when the room of {len(history.gone)} pods that did not run on came free: better "
-            "plans have it from the beginning"
+            f"when the room of {pods} that did not run on came free: better plans have it from the "
+            "beginning"
         )
     unknown = sum(fate.became in ("unknown", "disrupted") for fate in history.gone)
     if unknown:
-        yield f"who disrupted {unknown} pods: nothing is judged of that"
+        yield f"who disrupted {plural(unknown, 'pod')}: nothing is judged of that"

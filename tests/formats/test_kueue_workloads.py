@@ -35,6 +35,7 @@ def test_pods_of_a_job_use_the_quota_of_the_queue_that_their_workload_names() ->
     found = read(*queues(), workload("w", "Job/train", ADMITTED), *pods)
     (running,) = found.snapshot.jobs
     assert (running.name, running.queue_name, running.pod_sets[0].min_count) == ("w", "shared", 2)
+    assert running.pod_sets[0].labels == {"kueue.x-k8s.io/queue-name": "lq"}
     assert found.pending.jobs == ()
 
 

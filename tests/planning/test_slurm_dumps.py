@@ -235,3 +235,10 @@ def test_a_later_dump_of_another_system_is_refused() -> None:
     after = [RawDocument("pods.json", 0, {"apiVersion": "v1", "kind": "Pod"})]
     with pytest.raises(BadDataError, match="found a dump of Kubernetes, expected a later dump of"):
         became_of(question_of(before), before, after, Import(), load_model("mixed"))
+
+
+def test_a_certificate_about_slurm_names_what_a_dump_of_slurm_does_not_show() -> None:
+    certificate = certified(waits("7"), runs("7", "n1"))
+    (said,) = (text for text in certificate.assumed.left_out if "no dump shows" in text)
+    assert "limits of accounts" in said
+    assert "plugins, extenders" not in said

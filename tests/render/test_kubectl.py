@@ -301,3 +301,17 @@ def test_every_object_is_one_of_kubernetes() -> None:
             )
             assert parts.sanitize_for_serialization(model) == body
     assert seen > 10
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [({"kueue.x-k8s.io/queue-name": "lq"}, True), ({"kai.scheduler/queue": "q"}, False)],
+)
+def test_only_pods_of_kueue_are_said_to_be_sent_back_by_it(
+    labels: dict[str, str], told: bool
+) -> None:
+    victim = Job(
+        name="x", namespace="team-b", queue_name="q", pod_sets=(PodSet(count=1, labels=labels),)
+    )
+    text = render(plan([evict("team-b/x", "n1", VICTIM)], jobs=(victim,)), Asked(shell=True)).text
+    assert ("Queues: pods that Kueue manages" in text) is told

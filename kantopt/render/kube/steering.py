@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kantopt.render.kube.fates import Fates, controller
 from kantopt.render.shell import one_line
+from kantopt.schema.jobs import Job
 from kantopt.schema.plan import Eviction, Move, Plan
 
 STEERING: dict[str, tuple[str, str]] = {
@@ -58,6 +59,12 @@ def steering_lines(plan: Plan, fates: Fates) -> list[str]:
             "and stops if that is not where the plan has it."
         )
     named = {item.job for item in taken}
-    if any(job.queue_name for job in plan.jobs if job.full_name in named):
+    # Queues of other systems send nobody back.
+    if any(_by_kueue(job) for job in plan.jobs if job.full_name in named):
         lines.append(f"Queues: {KUEUE}.")
     return lines
+
+
+def _by_kueue(job: Job) -> bool:
+    """Whether the pods of a job wait in a queue of Kueue's, as the import labels them."""
+    return any(key.startswith("kueue.x-k8s.io/") for item in job.pod_sets for key in item.labels)

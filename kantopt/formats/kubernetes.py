@@ -146,7 +146,7 @@ class _Import:
         priorities = Priorities(objects)
         members = self._members({node.name for node in nodes}, volumes)
         kueue = KueueQueues(objects, [member.pod for member in members], notes)
-        members = [replace(m, pod=kueue.into(m.pod)) for m in members]
+        members = [replace(m, pod=kueue.into(m.pod, exists=m.exists)) for m in members]
         pods = with_rooms([member.pod for member in members], nodes, priorities, notes)
         members = [replace(m, pod=pod) for m, pod in zip(members, pods, strict=True)]
         members = with_reservations(members, objects, nodes, priorities, captured_at, notes)

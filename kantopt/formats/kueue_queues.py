@@ -7,7 +7,7 @@ what an inner one owns is a queue without jobs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kantopt.formats.kueue_flavors import Flavors, onto_nodes
 from kantopt.formats.kueue_workloads import GROUP
@@ -31,6 +31,8 @@ class _Rows:
     weight: str | int
     groups: tuple[dict[str, dict[str, Limits]], ...]
     """Groups of resources that are given one flavor together: limits by flavor and resource."""
+    preempts: bool = False
+    """Whether some of its Workloads may preempt others, of its own or of its cohort."""
 
     @property
     def pool(self) -> tuple[str, str]:
@@ -86,9 +88,17 @@ class KueueQueues:
         local = pod.local_queue
         return self.local.get((pod.namespace, local), local) if local else ""
 
-    def into(self, pod: Pod) -> Pod:
-        """Keep a pod that waits to the nodes of what its queue may give it, as Kueue will."""
+    def into(self, pod: Pod, *, exists: bool) -> Pod:
+        """Keep a pod that waits to the nodes of what its queue may give it, as Kueue will.
+
+        One that does not exist yet evicts nobody where Kueue preempts nobody for its queue: once it
+        exists, it is for kube-scheduler to do so.
+        """
         rows = None if pod.node else self._rows.get(self.of(pod))
+        if rows is not None and not (exists or rows.preempts):
+            text = "queues for which Kueue preempts nobody: who waits for it there evicts nobody"
+            self._notes.add(text, rows.name)
+            pod = replace(pod, preemption_policy="Never")
         if rows is not None and (lacks := self._uncovered(pod, rows)):
             what = f"{', '.join(lacks)} in {rows.name}"
             text = "pods whose queue has no quota of what they ask for are planned for all the same"
@@ -125,7 +135,10 @@ class KueueQueues:
         if spec.text("stopPolicy", "None") != "None":
             self._notes.add("queues that are stopped take jobs all the same here", name)
         cohort = self._root(spec.text("cohortName") or spec.text("cohort"), cohorts)
-        if cohort and spec.at("preemption").text("reclaimWithinCohort") == "Any":
+        preemption = spec.at("preemption")
+        own = preemption.text("withinClusterQueue", "Never")
+        others = preemption.text("reclaimWithinCohort", "Never")
+        if cohort and others == "Any":
             text = "queues that may reclaim what others borrow evict less important jobs only here"
             self._notes.add(text, name)
         weight = spec.at("fairSharing").amount("weight", "cpu")  # in thousandths, as those of cores
@@ -134,6 +147,7 @@ class KueueQueues:
             cohort,
             1 if weight is None else from_base("cpu", weight),
             tuple(_groups(spec)),
+            own != "Never" or bool(cohort and others != "Never"),
         )
 
     def _root(self, cohort: str, cohorts: Mapping[str, View]) -> str:

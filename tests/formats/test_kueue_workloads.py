@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.formats.cluster_objects import Object, job, node, noted, pod, read, thing
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
@@ -114,6 +116,32 @@ def test_that_a_queue_may_reclaim_from_jobs_of_any_priority_is_noted() -> None:
 
     found = read(*(queue(name, reclaimWithinCohort="Any") for name in "ac"), queue("b"))
     assert noted(found, "may reclaim").endswith("less important jobs only here: 1 (a)")
+
+
+@pytest.mark.parametrize(
+    ("preemption", "cohort", "policy"),
+    [
+        ({}, "all", "Never"),
+        ({"withinClusterQueue": "LowerPriority"}, "", None),
+        ({"reclaimWithinCohort": "LowerPriority"}, "all", None),
+        ({"reclaimWithinCohort": "LowerPriority"}, "", "Never"),
+    ],
+    ids=str,
+)
+def test_who_waits_for_kueue_evicts_nobody_where_its_queue_preempts_nobody(
+    preemption: dict[str, str], cohort: str, policy: str | None
+) -> None:
+    given = queues()
+    given[1]["spec"] |= {"preemption": preemption, "cohortName": cohort}
+    waits = workload("w", "Job/waits")
+    admitted, pods = (
+        workload("v", "Job/runs", ADMITTED),
+        [pod(f"p{i}", owner="Job/runs") for i in "01"],
+    )
+    found = read(*given, waits, admitted, *pods)
+    policies = {item.name: item.preemption_policy for item in found.pending.jobs}
+    assert policies == {"w": policy, "v": None}
+    assert any("preempts nobody" in note for note in found.notes) is (policy == "Never")
 
 
 def test_a_job_whose_pods_wait_though_it_is_admitted_holds_its_quota() -> None:

@@ -43,8 +43,8 @@ MAY_LOSE: dict[ExportName, set[str]] = {
     "kubernetes": {*NO_ROLES, *NO_QUEUES, *ANY_WISH},
     "koordinator": {*NO_ROLES, *NO_QUEUES, *ANY_WISH},
     # A Workload has no closeness of all roles, no minimum of 0 and, before there are pods, nobody
-    # to be left alone.
-    "kueue": {*ROLES, "minCount", "podSets.minCount", "podSets.preemptible"}
+    # to be left alone; one of which pods run has been admitted, and the others hold their quota.
+    "kueue": {*ROLES, "minCount", "podSets.minCount", "podSets.preemptible", "quotaReserved"}
     | {"topologyRequest.required", "topologyRequest.preferred"},
     # Levels are HyperNodes, whose labels and names are others.
     "volcano": {*ROLES, *ANY_WISH, "nodes.labels", "topology.name", "topology.nodeLabel"}
@@ -382,3 +382,16 @@ def test_a_reservation_is_written_for_the_owners_that_it_had() -> None:
     assert specs["kept"]["allocateOnce"] is True
     assert specs["kept"]["expires"] == "2026-09-02T02:00:00Z"
     assert not [note for note in notes.lines() if "reservation" in note.lower()]
+
+
+def test_a_job_that_holds_its_quota_is_a_workload_that_kueue_has_admitted() -> None:
+    rows = [{"name": "cpu", "nominalQuota": 3}]
+    base = snapshot_of(
+        nodes=[{"name": "n", "allocatable": {"cpu": 4, "pods": 10}}],
+        queues=[{"name": "q", "resources": rows}],
+    )
+    gang = JOB.pod_sets[0].model_copy(update={"min_count": 2})
+    job = JOB.model_copy(update={"queue_name": "q", "pod_sets": (gang,), "quota_reserved": True})
+    text, _ = EXPORTS["kueue"].write(base, [job])
+    _, pending = read("kueue", text, [])
+    assert [(waits.queue_name, waits.quota_reserved) for waits in pending.jobs] == [("q", True)]

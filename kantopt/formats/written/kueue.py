@@ -30,7 +30,8 @@ def _cluster(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Sequence[Data]:
             key, _, value = selector.partition("=")
             spec["nodeLabels"] = {key: value}
         made.append(thing(_VERSION, "ResourceFlavor", name, spec=spec))
-    made += [_queue(queue, flavors) for queue in snapshot.queues]
+    waiting = {job.queue_name for job in jobs if job.preemption_policy != "Never"}
+    made += [_queue(queue, flavors, queue.name in waiting) for queue in snapshot.queues]
     known = {queue.name for queue in snapshot.queues}
     ways = {(job.namespace, _local(job)): job.queue_name for job in jobs}
     for (namespace, local), name in sorted(ways.items()):
@@ -53,10 +54,14 @@ def _flavors(queues: Sequence[Queue]) -> dict[str | None, str]:
     return names
 
 
-def _queue(queue: Queue, names: Mapping[str | None, str]) -> Data:
+def _queue(queue: Queue, names: Mapping[str | None, str], preempts: bool) -> Data:
     spec: Data = {"namespaceSelector": {}, "fairSharing": {"weight": str(queue.weight)}}
     if queue.cohort:
         spec["cohortName"] = queue.cohort
+    if preempts:
+        spec["preemption"] = {"withinClusterQueue": "LowerPriority"}
+        if queue.cohort:
+            spec["preemption"]["reclaimWithinCohort"] = "LowerPriority"
     groups = [
         {
             "coveredResources": list(resources),
@@ -106,7 +111,8 @@ def _job(snapshot: ClusterSnapshot, job: Job) -> Words:
         return Words((), {item.name: Marks(labels=queue) for item in job.pod_sets})
     least = minima(job)
     placed = any(item.assignments for item in job.pod_sets)
-    has_pods = placed or any(item.pods for item in job.pod_sets)
+    admitted = placed or job.quota_reserved
+    has_pods = admitted or any(item.pods for item in job.pod_sets)
     # The group's own annotation is the minimum over all roles; a Workload has none.
     marks = Marks(
         labels={**queue, "kueue.x-k8s.io/podset": ""},
@@ -143,7 +149,7 @@ def _job(snapshot: ClusterSnapshot, job: Job) -> Words:
     if job.uid:
         owner = {"apiVersion": "batch/v1", "kind": "Job", "name": job.name, "uid": job.uid}
         workload["metadata"]["ownerReferences"] = [owner]
-    if placed:
+    if admitted:
         workload["status"] = {"admission": {"clusterQueue": job.queue_name}}
     return Words([workload], by_role, has_pods=has_pods)
 

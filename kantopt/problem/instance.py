@@ -63,6 +63,12 @@ class Instance:
         return nowhere(len(self.podsets))
 
     @cached_property
+    def bare(self) -> Placement:
+        """The placement of a cluster in which nothing runs but daemons: they are of their nodes."""
+        standing = (p.current if p.daemon and p.running else {} for p in self.podsets)
+        return Placement(tuple(standing))
+
+    @cached_property
     def offered(self) -> tuple[str, ...]:
         """Resources that documents name; the others stand for things that pods use."""
         return tuple(name for name in self.resources if not is_thing(name))

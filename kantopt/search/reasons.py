@@ -65,7 +65,7 @@ class Reasons:
         self.instance = instance
         self.domains = Domains(instance)
         self.now = State(instance, placement)
-        self.empty = State(instance, instance.nowhere)
+        self.empty = State(instance, instance.bare)
         self._known: dict[tuple[object, ...], Causes] = {}
         self._told: dict[tuple[int, int], tuple[str, str]] = {}
         """What was said of jobs whose pods nobody else looks at, by kind and pods placed."""

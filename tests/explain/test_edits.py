@@ -38,6 +38,24 @@ def test_nodes_like_another() -> None:
     ]
 
 
+DAEMON = job("d", pods(count=2, cpu=1, on=["a", "b"]), daemon=True)
+
+
+def test_nodes_like_another_bear_its_daemons() -> None:
+    question = asked([node("a", gpu=8), node("b", gpu=8)], [DAEMON])
+    question, _ = edited(question, model_of(question), ("add-nodes=b:2",))
+    [podset] = question.snapshot.jobs[0].pod_sets
+    assert podset.count == 4
+    places = [(place.node, place.count) for place in podset.assignments]
+    assert places == [("a", 1), ("b", 1), ("b-new-1", 1), ("b-new-2", 1)]
+
+
+def test_a_drained_node_keeps_its_daemons() -> None:
+    question = asked([node("a", gpu=8), node("b", gpu=8)], [DAEMON])
+    question, _ = edited(question, model_of(question), ("drain=a",))
+    assert question.snapshot.jobs[0].waiting == 0
+
+
 def test_a_drained_node_has_no_pods() -> None:
     question, _ = after("drain=a")
     assert question.snapshot.nodes[0].unschedulable

@@ -14,11 +14,14 @@ from kantopt.planning.question import Question
 from kantopt.report.blocks import Screen, render
 from kantopt.report.sweep import sweep_blocks
 from kantopt.schema.extends import load_model
+from kantopt.schema.jobs import Job
 from kantopt.schema.policies import load_policy
+from kantopt.schema.raw import RawDocument
 from kantopt.schema.simulation import Simulation
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.sweep import Sweep
 from kantopt.schema.trace import Trace
+from kantopt.schema.validation import validate
 from kantopt.simulate.asked import Asked
 from kantopt.simulate.figures import figures_of
 from kantopt.simulate.runs import How, simulate
@@ -124,6 +127,15 @@ def test_added_nodes_have_fresh_names_and_fill_leaves_of_their_own() -> None:
     assert (again.name, again.labels["rack"]) == ("n0-new-2", "r0-new-2")
     old = with_nodes(cluster, "n2", 2, "existing").nodes[3:]
     assert [node.labels["rack"] for node in old] == ["r1", "r1"]
+
+
+def test_added_nodes_bear_the_daemons_of_the_node_they_are_like() -> None:
+    podset = {"count": 1, "requests": {"cpu": 1}, "assignments": [{"node": "n0"}]}
+    daemon = validate(RawDocument("d", 0, {"name": "d", "daemon": True, "podSets": [podset]}), Job)
+    cluster = snapshot().model_copy(update={"jobs": (daemon,)})
+    added = with_nodes(cluster, "n0", 2, "new")
+    [podset] = added.jobs[0].pod_sets
+    assert [place.node for place in podset.assignments] == ["n0", "n0-new-1", "n0-new-2"]
 
 
 def test_a_load_moves_arrivals_and_nothing_else() -> None:

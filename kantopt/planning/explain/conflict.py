@@ -137,7 +137,7 @@ class Wording:
         question, may = self.question, freedom_of(self.question, self.found.rules)
 
         def gone(podset: PodSet) -> bool:
-            return self.empty or may.gives_way(podset.index, self.j)
+            return not podset.daemon if self.empty else may.gives_way(podset.index, self.j)
 
         return Shortage(question, self.j, self._wanted, gone)
 

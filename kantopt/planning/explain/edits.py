@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from kantopt.errors import UsageError
 from kantopt.planning.explain.patch import patched
 from kantopt.planning.explain.quoting import cut, masked, unquoted
-from kantopt.planning.fresh_nodes import fresh_nodes
+from kantopt.planning.fresh_nodes import fresh_nodes, with_daemons
 from kantopt.planning.question import Question
 from kantopt.schema.base import Toleration
 from kantopt.schema.jobs import Job, PodSet, TopologyRequest
@@ -140,7 +140,9 @@ def _add_nodes(text: str, rest: str, question: Question, model: Model) -> Edited
     name, value = _pair(text, rest)
     like = question.snapshot.nodes[_node(text, name, question)]
     added = fresh_nodes(question.snapshot.nodes, like, _number(text, value, least=1))
-    return _nodes(question, [*question.snapshot.nodes, *added]), model
+    question = _nodes(question, [*question.snapshot.nodes, *added])
+    running = with_daemons(question.snapshot.jobs, like, added)
+    return _jobs(question, running, question.pending), model
 
 
 def _cordon(question: Question, n: int, *, on: bool) -> Question:
@@ -158,7 +160,7 @@ def _close(text: str, rest: str, question: Question, model: Model) -> Edited:
 
 
 def _drain(text: str, rest: str, question: Question, model: Model) -> Edited:
-    """Cordon a node and take its pods off: they are pending then."""
+    """Cordon a node and take its pods off, but for daemons: they are pending then."""
     n = _node(text, rest, question)
     name = question.snapshot.nodes[n].name
     question = _cordon(question, n, on=True)
@@ -168,7 +170,9 @@ def _drain(text: str, rest: str, question: Question, model: Model) -> Edited:
         return podset.model_copy(update={"assignments": places})
 
     jobs = [
-        job.model_copy(update={"pod_sets": tuple(map(without, job.pod_sets))})
+        job
+        if job.daemon
+        else job.model_copy(update={"pod_sets": tuple(map(without, job.pod_sets))})
         for job in question.snapshot.jobs
     ]
     return _jobs(question, jobs, question.pending), model

@@ -105,7 +105,9 @@ def _blocked(
         # It may be that nothing but the balance of domains is missing, which pods of others make.
         beside = on_empty(question, j, deadline, spread=False)
         if beside.impossible:
-            text = f"NEVER on this hardware: {none} even if nothing else runs."
+            daemons = any(podset.daemon and podset.running for podset in question.podsets)
+            rest = "nothing else runs but daemons" if daemons else "nothing else runs"
+            text = f"NEVER on this hardware: {none} even if {rest}."
             if not question.nodes:
                 text = "NEVER on this hardware: the snapshot has no nodes."
             return Ladder(_verdict("NEVER", text, True, answers), Decision(), refused)

@@ -305,14 +305,14 @@ _TARGETS = 8
 
 
 def on_empty(question: Instance, j: int, deadline: Deadline, *, spread: bool = True) -> Decision:
-    """Decide whether a job could be placed if nothing else ran, quota left aside.
+    """Decide whether a job could be placed if nothing else ran but daemons, quota left aside.
 
     Its placement is that of the job alone; there is no plan that leads there. Pods that it has to
     be near need not run; without ``spread`` nor those that would balance domains.
     """
 
     def gone(podset: PodSet) -> bool:
-        return podset.job != j
+        return podset.job != j and not podset.daemon
 
     rules = [r for r in _OWN if question.on(r) and (spread or r is not Rule.SPREAD)]
     if countable(question, j):

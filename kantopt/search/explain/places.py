@@ -14,7 +14,7 @@ from kantopt.search.causes import FITS, Causes
 from kantopt.search.domains import Domains, used_domains
 from kantopt.search.fill import room_for
 from kantopt.search.shapes import Ints, Mask
-from kantopt.search.state import UNLIMITED, State, rooms
+from kantopt.search.state import UNLIMITED, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Survey:
     def __init__(self, question: Instance) -> None:
         self.question = question
         self.now = State(question)
-        self.empty = State(question, question.nowhere)
+        self.empty = State(question, question.bare)
         self.domains = Domains(question)
 
     def places(self, s: int, wanted: int) -> Places:
@@ -93,10 +93,9 @@ class Survey:
         question = self.question
         room = room_for(self.now, s, max(1, wanted))
         why: dict[tuple[Rule, str], list[int]] = {}
-        causes = Causes(self.now, s)
-        never = rooms(self.empty, self.empty.shape[s], 1) < 1
+        causes, bare = Causes(self.now, s), Causes(self.empty, s)
         for n in np.flatnonzero(causes.room_cause != FITS).tolist():
-            why.setdefault(self._cause(s, n, causes, never), []).append(n)
+            why.setdefault(self._cause(s, n, causes, bare), []).append(n)
         for n in np.flatnonzero((causes.room_cause == FITS) & (room == 0)).tolist():
             why.setdefault(self._neighbours(s, n), []).append(n)
         open_nodes: Mask = room > 0
@@ -134,8 +133,10 @@ class Survey:
             return None
         return Free(names[r], int(free.sum()), int(offered.sum()), int(free.max()))
 
-    def _cause(self, s: int, n: int, causes: Causes, never: Mask) -> tuple[Rule, str]:
-        cause = str(causes.room_cause[n])
+    def _cause(self, s: int, n: int, now: Causes, bare: Causes) -> tuple[Rule, str]:
+        """Say what keeps a pod off a node, first what would if nothing but daemons ran there."""
+        never = str(bare.room_cause[n])
+        cause = never or str(now.room_cause[n])
         match cause:
             case "cordoned":
                 return Rule.ELIGIBILITY, "node(s) were unschedulable"
@@ -161,7 +162,7 @@ class Survey:
             if cause.startswith(prefix):
                 return Rule.CAPACITY, words
         rule = Rule.CAPACITY if cause in self.question.resources else Rule.DEVICES
-        return rule, f"Insufficient {cause}" + (" even when empty" if never[n] else "")
+        return rule, f"Insufficient {cause}" + (" even when empty" if never else "")
 
     def _neighbours(self, s: int, n: int) -> tuple[Rule, str]:
         """A node with room that neighbours close, by themselves or by pods of the set's own."""

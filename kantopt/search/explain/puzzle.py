@@ -46,7 +46,7 @@ class Puzzle:
     question
         A question that is known to be impossible.
     empty
-        Ask about the empty cluster, where nothing else runs.
+        Ask about the empty cluster, where nothing else runs but daemons.
     """
 
     def __init__(self, question: Instance, j: int, deadline: Deadline, *, empty: bool) -> None:
@@ -129,7 +129,7 @@ class Puzzle:
         """Return which running pod sets of others may leave their nodes under some rules."""
         question, j = self.question, self.j
         if self.empty:
-            return lambda podset: podset.job != j
+            return lambda podset: podset.job != j and not podset.daemon
         return freedom_of(question, rules).may_leave_for(j)
 
 

@@ -26,7 +26,7 @@ def node_types(
     Nodes of a kind offer the same and are admitted alike. Where all pods of the job must share a
     domain, the node is one of the domain that has the most room for them now.
     """
-    empty, now = State(question, question.nowhere), State(question)
+    empty, now = State(question, question.bare), State(question)
     holds: Ints = np.zeros(empty.size, dtype=np.int64)
     room: Ints = np.zeros(empty.size, dtype=np.int64)
     for s, pods in wanted.items():

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from kantopt.planning.fresh_nodes import fresh_nodes
+from kantopt.planning.fresh_nodes import fresh_nodes, with_daemons
 from kantopt.schema.duration import duration_seconds
 from kantopt.schema.hints import plural
 from kantopt.schema.snapshot import ClusterSnapshot, Node
@@ -72,7 +72,7 @@ class Grid:
 
 
 def with_nodes(snapshot: ClusterSnapshot, like: str, count: int, leaves: Leaves) -> ClusterSnapshot:
-    """Return the cluster with empty copies of a node.
+    """Return the cluster with copies of a node, on which nothing runs but daemons.
 
     New leaves, domains of the finest level, have as many nodes as that of the node copied; what
     is left over makes a smaller one. The levels above are those of the node copied.
@@ -93,7 +93,8 @@ def with_nodes(snapshot: ClusterSnapshot, like: str, count: int, leaves: Leaves)
             node.model_copy(update={"labels": {**node.labels, levels[-1]: new[i // size]}})
             for i, node in enumerate(fresh)
         ]
-    return snapshot.model_copy(update={"nodes": (*snapshot.nodes, *fresh)})
+    jobs = tuple(with_daemons(snapshot.jobs, first, fresh))
+    return snapshot.model_copy(update={"nodes": (*snapshot.nodes, *fresh), "jobs": jobs})
 
 
 def faster(trace: Trace, factor: Fraction) -> Trace:

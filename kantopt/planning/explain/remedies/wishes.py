@@ -13,6 +13,7 @@ from kantopt.schema.hints import plural
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import from_base
 from kantopt.search.explain.counting import Counting, countable
+from kantopt.search.state import State
 
 _MOST_NODES = 64
 """Cordoned nodes that are looked at one by one, at most."""
@@ -152,16 +153,16 @@ def _with_pods(w: Workshop, pods: int, role: str, *, whole: bool) -> tuple[str, 
 
 
 def smaller_requests(w: Workshop) -> Iterator[Ranked]:
-    """Ask no more of a node than the largest offers, where none is large enough."""
+    """Ask no more of a node than the one with most beside its daemons, where none has enough."""
+    bare = State(w.asked, w.asked.bare)
     for places in w.places:
         podset = w.asked.podsets[places.podset]
         for r, amount in enumerate(podset.requests):
-            offers = [w.asked.nodes[n].capacity[r] for n in podset.allowed]
-            known = [offer for offer in offers if offer is not None]
-            if not amount or len(known) < len(offers) or not 0 < max(known, default=0) < amount:
+            offered = max((int(bare.free[r, n]) for n in podset.allowed), default=0)
+            if not 0 < offered < amount:
                 continue
             name = w.asked.resources[r]
-            value = from_base(name, max(known))
+            value = from_base(name, offered)
             text = f"ask for {value} {name} a pod instead of {from_base(name, amount)}"
             edit = f"set={quoted(w.job.name)}:{quoted(podset.name)}:{quoted(name)}={value}"
             yield from w.either("smaller-requests", text, "smaller pods", (edit,))

@@ -111,7 +111,12 @@ def _limited(instance: Instance, state: State, j: int) -> str:
     step = Step(instance, instance.current, state.placement())
     moved = sum(map(step.moved, instance.running_of(j)))
     if job.most_moves is not None and moved >= job.most_moves:
-        return f"{moved} of its job's pods {'moves' if moved == 1 else 'move'}, and no more may"
+        own = job.most_moves == job.max_moves
+        why = "maxMoves, of a Job its backoffLimit: --disturb backoff-limit"
+        why = why if own else "limit movesPerJob"
+        if not moved:
+            return f"none of its job's pods may move ({why})"
+        return f"{moved} of its job's pods {'moves' if moved == 1 else 'move'}, no more may ({why})"
     return ""
 
 

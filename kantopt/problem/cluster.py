@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from kantopt.schema.eligibility import LEAVING
+
 Amounts = tuple[int, ...]
 """Amount of each resource of the instance, in base units and in the instance's order."""
 
@@ -59,7 +61,8 @@ class Node:
     @property
     def usable(self) -> bool:
         """Whether pods may arrive, as far as that is for the node to say."""
-        return self.ready and not self.unschedulable and not self.drained
+        leaving = any(t.key in LEAVING and t.effect != "PreferNoSchedule" for t in self.taints)
+        return self.ready and not (self.unschedulable or self.drained or leaving)
 
     @property
     def holds(self) -> bool:

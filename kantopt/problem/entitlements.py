@@ -24,7 +24,7 @@ def entitlements(
 
     ``min(demand, floor(weight / weights x GPUs))``: demand is what the pods of its jobs ask for,
     running or not, ``weights`` the sum over queues with any demand, the GPUs those of nodes that
-    are ready and not cordoned.
+    can be used.
     """
     demand = [0] * len(documents)
     for podset in podsets:

@@ -84,6 +84,23 @@ def unwelcome(tolerations: Iterable[Toleration], node: Place) -> int:
 
 CORDONED = "node.kubernetes.io/unschedulable"
 NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+LEAVING = frozenset(
+    {
+        CORDONED,
+        *NOT_READY,
+        "node.kubernetes.io/disk-pressure",
+        "node.kubernetes.io/network-unavailable",
+        "node.kubernetes.io/out-of-service",
+        "node.kubernetes.io/pid-pressure",
+        "node.cloudprovider.kubernetes.io/shutdown",
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "ToBeDeletedByClusterAutoscaler",
+        "karpenter.sh/disrupted",
+        "karpenter.sh/disruption",
+        "karpenter.sh/unregistered",
+    }
+)
+"""Taints of nodes that nobody is to use now: they are on their way out, or not fit for pods yet."""
 _CORDON = Taint(key=CORDONED, effect="NoSchedule")
 _UNREADY = Taint(key=NOT_READY[0], effect="NoSchedule")
 

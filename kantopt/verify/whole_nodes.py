@@ -55,7 +55,7 @@ def _rest(instance: Instance, tier: Tier, *, evicts: bool) -> Rest | None:
     if any(not p.running or (evicts and p.index in evictable(instance)) for p in odd):
         return None
     elsewhere = {spot.node for podset in odd for spot in podset.current} - counts
-    elsewhere |= {n.index for n in nodes if n.usable and n.gpu_milli and n.index not in counts}
+    elsewhere |= {n for podset in odd for n in podset.allowed - counts if nodes[n].gpu_milli}
     free = -sum(podset.count * podset.gpu_milli for podset in odd) % unit
     if elsewhere or not free:
         return None

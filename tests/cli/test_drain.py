@@ -295,6 +295,7 @@ def test_a_limit_that_is_used_up_and_pods_in_the_way_are_said_of_what_stays(cli:
         and text.endswith("refuse it where there is room: n2")
         for text in said
     )
-    assert "stays on n1: default/sweep/main, 1 of its job's pods moves, and no more may" in said
+    why = "(maxMoves, of a Job its backoffLimit: --disturb backoff-limit)"
+    assert f"stays on n1: default/sweep/main, 1 of its job's pods moves, no more may {why}" in said
     only = plan_of(cli, "n1", "--max-moves", "1", "--disturb", "backoff-limit", code=3)["warnings"]
     assert any("no more pods may move (limit moves: 1)" in text for text in only)

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.model import Metric, Rule
 from kantopt.verify.metrics import bounds, measure
+from kantopt.verify.rules import check
 from tests.campaign import some
 from tests.generate import random_instance, without
 from tests.oracle import best
@@ -181,3 +183,15 @@ def test_one_overfull_device_leaves_the_others_their_room() -> None:
     devices = [{"class": "gpu", "count": 2, "capacity": {"gpu": 1}}]
     found = bound_at_best(question([node("a", devices=devices)], [full, wants]))
     assert found["unplaced[priority=0, milli-GPU]"] == (0, 0)
+
+
+def test_odd_pods_that_tolerate_a_cordon_leave_whole_nodes() -> None:
+    """Three of four GPUs in use on a node that counts are none once they are on a cordoned one."""
+    nodes = [node("a", gpu=4), node("b", gpu=4, unschedulable=True)]
+    odd = pods(gpu=3, on=["a"], tolerations=[{"operator": "Exists"}])
+    instance = question(nodes, [job("r", odd)], objectives=["fragmented_nodes", "stranded_gpus"])
+    tiers = tiers_of(instance)
+    moved = instance.current.replace({0: {Spot(1): 1}})
+    assert check(instance, moved) == []
+    values = measure(instance, moved, tiers)
+    assert all(bound <= v for bound, v in zip(bounds(instance, tiers, values), values, strict=True))

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from kantopt.clock import Deadline
+from kantopt.planning.ahead import in_the_way
 from kantopt.planning.executable import executable
 from kantopt.planning.first_come import first_come
 from kantopt.planning.leftovers import with_leftovers
@@ -170,7 +171,8 @@ def _filled(instance: Instance, placement: Placement, own: int, deadline: Deadli
 def _ahead(instance: Instance, j: int, others: list[Job], final: Placement) -> tuple[str, ...]:
     """Name who of the others is placed, no less important if there are such, and in its way.
 
-    In its way is who takes nodes that it may use, or its queue's quota; if nobody is, all are.
+    In its way is who takes what it lacks; if nobody does, who takes nodes that it may use, or has
+    its queue; if nobody does that, all are.
     """
     job = instance.jobs[j]
     usable = {n for podset in pending_podsets(instance, j) for n in podset.allowed}
@@ -184,7 +186,7 @@ def _ahead(instance: Instance, j: int, others: list[Job], final: Placement) -> t
     }
     found = [other for other in others if placed[other.index]]
     first = [other for other in found if other.priority >= job.priority] or found
-    near = [
+    near = in_the_way(instance, j, first, final) or [
         other
         for other in first
         if placed[other.index] & usable or (job.queue is not None and other.queue == job.queue)

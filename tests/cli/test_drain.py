@@ -299,3 +299,16 @@ def test_a_limit_that_is_used_up_and_pods_in_the_way_are_said_of_what_stays(cli:
     assert f"stays on n1: default/sweep/main, 1 of its job's pods moves, no more may {why}" in said
     only = plan_of(cli, "n1", "--max-moves", "1", "--disturb", "backoff-limit", code=3)["warnings"]
     assert any("no more pods may move (limit moves: 1)" in text for text in only)
+
+
+def test_pods_without_gpus_go_to_nodes_without_any(cli: Cli) -> None:
+    """Though a node with GPUs, all of them in use, is fuller."""
+    gpus = {name: {"kubernetes.io/hostname": name} for name in ("n1", "n2")}
+    dump_of(
+        *(node(name, labels) for name, labels in gpus.items()),
+        node("n3", **{"nvidia.com/gpu": "0"}),
+        pod("api-0", on="n1", owner="ReplicaSet/api"),
+        pod("llm-0", on="n2", owner="Job/llm", requests={"cpu": "6", "nvidia.com/gpu": "8"}),
+    )
+    done = cli("drain", "n1", "-f", "snap.yaml", "-o", "name")
+    assert done.out == "move default/api/main n1 n3 x1\n"

@@ -188,6 +188,7 @@ def test_the_quota_of_the_queue_limits_what_fits_and_is_said() -> None:
     found = count(asked)
     assert numbers(found) == [(3, 3, 0)] * 3
     assert found.quota_pods == 3
+    assert [level.jobs for level in found.levels] == [3]
     assert found.largest_gang == 3
     assert found.levels[0].largest_gang == 3
     assert [level.pods for level in found.levels] == [11]

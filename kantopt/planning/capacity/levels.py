@@ -84,9 +84,10 @@ def _row(
     copies: Copies, podset: str, level: str, names: list[str], room: list[int], admitted: int
 ) -> LevelRoom:
     each = copies.pods
+    most = admitted // each if each else 0
     order = sorted(range(len(room)), key=lambda d: (-room[d], d))
     fullest = (
-        DomainRoom(domain=names[d], pods=room[d], jobs=room[d] // each if each else None)
+        DomainRoom(domain=names[d], pods=room[d], jobs=min(room[d] // each, most) if each else None)
         for d in order
         if room[d]
     )
@@ -96,7 +97,7 @@ def _row(
         level=level,
         domains=len(names),
         pods=sum(room),
-        jobs=sum(pods // each for pods in room) if each else None,
+        jobs=min(sum(pods // each for pods in room), most) if each else None,
         histogram=tuple(Share(pods=k, domains=shares[k]) for k in sorted(shares)),
         largest_gang=min(max(room, default=0), admitted),
         fullest=tuple(fullest),

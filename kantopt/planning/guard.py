@@ -100,7 +100,10 @@ def guard(question: Question, plan: Plan, label: str) -> Guarded:
     done = [a for wave in plan.waves for a in wave.actions if a in steps.done]
     cut = tuple(_cut_steps(plan, prefix))
     today = canonical_digest(question.snapshot)
-    if not cut and not done and today == plan.metadata.snapshot.digest:
+    same = today == plan.metadata.snapshot.digest and _waiting(question, instance) == [
+        job for job in plan.jobs if job.waiting
+    ]
+    if not cut and not done and same:
         return Guarded(plan, plan, (), ())
     return Guarded(plan, _rest(question, instance, plan, prefix, cut, there), tuple(done), cut)
 
@@ -140,6 +143,16 @@ def _pending(question: Question, plan: Plan) -> Iterator[Job]:
         was_there = any(pod.uid for pod in pods) or (imported and bool(job.uid))
         if id(job) not in embedded or not was_there:
             yield job
+
+
+def _waiting(question: Question, instance: Instance) -> list[Job]:
+    """Return the jobs that have pods that wait today, of those that are asked about."""
+    documents = zip(instance.jobs, question.documents(instance), strict=True)
+    return [
+        document
+        for job, document in documents
+        if any(not instance.podsets[s].running for s in job.podsets)
+    ]
 
 
 def _cut_steps(plan: Plan, prefix: LegalPrefix) -> Iterator[CutStep]:

@@ -275,9 +275,27 @@ class _Attempt:
                 if self._instance.job_of(action.podset).name == job
                 and (action.kind == "evict" or not only_evictions)
             ]
+            if only_evictions and 1 < len(mine) <= SHORT:
+                mine = self._needless(mine, violation.subject) or mine
             # Nobody in particular: the last step goes first.
             return {action.id: cause for action in mine or self._all()[-1:]}
         return {}
+
+    def _needless(self, evictions: Sequence[Action], subject: str) -> list[Action]:
+        """Find the evictions of one job that have no purpose, where others of it are needed."""
+        kept, found = dict(self._kept), list[Action]()
+        for action in evictions:
+            before = self._kept
+            self._kept = {w: [a for a in ids if a is not action] for w, ids in before.items()}
+            violations, _ = replay(self._instance, self.waves())
+            if any(v.rule not in (Rule.PRIORITY, Rule.REQUIRED) for v in violations):
+                self._kept = before
+                continue
+            found.append(action)
+            if not any(v.rule == Rule.PRIORITY and v.subject == subject for v in violations):
+                break
+        self._kept = kept
+        return found
 
     def _all(self) -> list[Action]:
         return [action for _, actions in sorted(self._kept.items()) for action in actions]

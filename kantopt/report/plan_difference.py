@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kantopt.report.blocks import Block, Listing, Paragraph
 from kantopt.report.guarded import step_text
@@ -19,11 +19,13 @@ _Steps = dict[str, Counter[str]]
 def plan_difference(last: Plan, plan: Plan) -> SinceLastPlan:
     """Compare a plan with the one before it.
 
-    Steps are told apart by pod where its name is known, else by job, pod set and number. A pod, or
-    a pod set without names, that both plans act on in different ways is ``changed``; so is a job
-    that stays pending in both with other pods or for another reason.
+    Steps are told apart by pod where its name is known, whatever its pod set is called by now, else
+    by job, pod set and number. A pod, or a pod set without names, that both plans act on in
+    different ways is ``changed``; so is a job that stays pending in both with other pods or for
+    another reason.
     """
-    before, after = _steps(last), _steps(plan)
+    called = {pod: subject for subject, pod, _, _ in _all_steps(plan) if pod}
+    before, after = _steps(last, called), _steps(plan, called)
     new, gone, changed = [], [], []
     for subject in dict.fromkeys([*after, *before]):
         was, now = before.get(subject, Counter()), after.get(subject, Counter())
@@ -88,22 +90,29 @@ def _counted(difference: SinceLastPlan) -> str:
     return f"{new} to add, {changed} to change, {gone} to drop"
 
 
-def _steps(plan: Plan) -> _Steps:
+_Pod = tuple[str, str]
+"""Namespace and name."""
+
+
+def _steps(plan: Plan, called: Mapping[_Pod, str]) -> _Steps:
+    """Collect the steps of a plan; ``called`` are the subjects of pods that have a name."""
     steps: _Steps = {}
-    for subject, step, pods in _all_steps(plan):
-        steps.setdefault(subject, Counter())[step] += pods
+    for subject, pod, step, pods in _all_steps(plan):
+        known = called.get(pod, subject) if pod else subject
+        steps.setdefault(known, Counter())[step] += pods
     return steps
 
 
-def _all_steps(plan: Plan) -> Iterator[tuple[str, str, int]]:
+def _all_steps(plan: Plan) -> Iterator[tuple[str, _Pod | None, str, int]]:
     for item in actions_of(plan).values():
         subject, step = f"{item.job}/{item.pod_set}", step_text(item)
         for pod in item.pods:
-            yield f"{subject} {pod.name}", step, 1
+            yield f"{subject} {pod.name}", (item.job.partition("/")[0], pod.name), step, 1
         if item.count > len(item.pods):
-            yield subject, step, item.count - len(item.pods)
+            yield subject, None, step, item.count - len(item.pods)
     for left in plan.unplaced:
-        yield f"{left.job} pending", f"{plural(left.pods, 'pod')} ({left.rule})", 1
+        text = f"{plural(left.pods, 'pod')} ({left.rule})"
+        yield f"{left.job} pending", None, text, 1
 
 
 def _words(steps: Counter[str]) -> str:

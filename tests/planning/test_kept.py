@@ -16,11 +16,14 @@ from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Question
 from kantopt.problem.tiers import tiers_of
 from kantopt.report.plan_difference import plan_difference
+from kantopt.schema.jobs import PodRef
 from kantopt.schema.model import Model
 from kantopt.schema.plan import Plan
 from kantopt.verify.metrics import measure
 from kantopt.verify.rules import check
 from tests.questions import model, question
+from tests.render.plans import bind
+from tests.render.plans import make_plan as written
 
 MODEL = model("unplaced", "evictions", "moves", "fragmented_nodes")
 
@@ -152,3 +155,16 @@ def test_no_time_to_find_out_keeps_nothing_and_harms_nothing() -> None:
     first = planned(asked)
     instance = asked.instance(MODEL)
     assert still_legal(asked, instance, first, Deadline(0.0)) == instance.current
+
+
+def test_a_pod_whose_pod_set_is_numbered_anew_is_told_as_the_same() -> None:
+    pods = [PodRef(name=f"w-{i}") for i in range(2)]
+    first = bind("a/w", "n1", pods[0]), bind("a/w", "n2", pods[1])
+    again = (bind("a/w", "n3", pods[1]).model_copy(update={"pod_set": "main-2"}),)
+    same = (bind("a/w", "n2", pods[1]).model_copy(update={"pod_set": "main-2"}),)
+    told = plan_difference(written((), [first]), written((), [same]))
+    assert (told.new, told.gone, told.changed) == ((), ("a/w/main w-0: bind to n1",), ())
+    told = plan_difference(written((), [first]), written((), [again]))
+    assert [(each.subject, each.was, each.now) for each in told.changed] == [
+        ("a/w/main-2 w-1", "bind to n2", "bind to n3")
+    ]

@@ -106,3 +106,36 @@ def two_moves() -> tuple[Document, Document]:
     ]
     snapshot = {"kind": "ClusterSnapshot", "nodes": nodes, "jobs": running}
     return snapshot, {"kind": "JobList", "jobs": large}
+
+
+def two_for_two() -> tuple[Document, Document]:
+    """Two pods of one job fill a node each, which two pods of a more important job want."""
+    nodes = [{"name": name, "allocatable": {GPU: 8}} for name in "ab"]
+    places = [{"node": name, "pods": [{"name": f"low-{name}"}]} for name in "ab"]
+    runs = {"count": 2, "minCount": 0, "requests": {GPU: 8}, "assignments": places}
+    waits = {"count": 2, "minCount": 0, "requests": {GPU: 8}}
+    low = {"name": "low", "movable": False, "podSets": [runs]}
+    top = {"name": "top", "priority": 1000, "podSets": [waits]}
+    snapshot = {"kind": "ClusterSnapshot", "nodes": nodes, "jobs": [low]}
+    return snapshot, {"kind": "JobList", "jobs": [top]}
+
+
+def test_of_two_evictions_of_a_job_only_the_one_without_purpose_is_cut() -> None:
+    snapshot, jobs = two_for_two()
+    plan = placing_plan(snapshot, jobs)
+    assert (len(plan.evictions), len(plan.assignments)) == (2, 2)
+    snapshot["nodes"][1]["unschedulable"] = True
+    rest = guard(question_of(snapshot, jobs), plan, "plan")
+    assert {item.node for item in (*rest.plan.evictions, *rest.plan.assignments)} == {"a"}
+    assert {step.rule for step in rest.cut} == {"eligibility", "priority"}
+
+
+def test_a_job_that_waits_since_makes_another_plan_of_it_with_true_figures() -> None:
+    snapshot, jobs = two_for_two()
+    plan = placing_plan(snapshot, jobs)
+    more = {**jobs["jobs"][0], "name": "newer", "priority": 2000}
+    today = question_of(snapshot, {"kind": "JobList", "jobs": [*jobs["jobs"], more]})
+    rest = guard(today, plan, "plan")
+    assert (rest.cut, rest.done) == ((), ())
+    assert [left.job for left in rest.plan.unplaced] == ["default/newer"]
+    assert not judge_plan(replace(today, plan=rest.plan), rest.plan, None, "plan").findings

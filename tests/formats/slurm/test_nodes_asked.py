@@ -71,6 +71,31 @@ def test_what_a_plan_has_pinned_has_not_asked_for_that(comment: str, line_end: s
     assert jobs_of(line_end.join(fields) + "\n")["1"].pod_sets[0].node_affinity == ()
 
 
+@pytest.mark.parametrize(
+    ("reason", "mark", "waits"),
+    [
+        ("JobHeldAdmin", "kantopt:12ab:ReqNodeList=:1-2,2:99", True),
+        ("job_requeued_in_held_state", "kantopt:12ab:ReqNodeList=:1-2,2:99", True),
+        ("JobHeldUser", "kantopt:12ab:ReqNodeList=:1-2,2:99", False),
+        ("JobHeldAdmin", "kantopt:12ab:ReqNodeList=:1-2,2:0", False),
+        ("JobHeldAdmin", "ask Ada", False),
+    ],
+)
+def test_a_job_that_the_script_of_a_plan_holds_waits_as_it_did_before(
+    reason: str, mark: str, waits: bool
+) -> None:
+    """It is held until its turn, or since the script was killed: nobody else has decided that."""
+    job = (
+        "JobId=1 BatchFlag=1 Requeue=1 Partition=main JobState=PENDING Priority=0 NumNodes=2-2 "
+        f"NumTasks=2 NumCPUs=2 Reason={reason} ReqNodeList=n[1-2] AdminComment={mark}\n"
+    )
+    found = jobs_of(job)
+    assert ("1" in found) is waits
+    if waits:
+        (podset,) = found["1"].pod_sets
+        assert (podset.count, podset.min_count, only(found["1"])) == (2, 1, [()])
+
+
 def test_pods_of_one_job_have_different_names() -> None:
     many = "BatchFlag=1 Requeue=1 Partition=main NumNodes=2-3 NumTasks=2 NumCPUs=2"
     jobs = jobs_of(

@@ -108,17 +108,20 @@ CAPACITY = "storage-capacity-"
 """Of those that stand for room where volumes are made, in MiB, by class."""
 DISKS = "inline-disk-"
 """Of those that stand for a disk that not all pods of a node can share."""
+_HUNDREDTHS = "koordinator.sh/gpu"
 
 
 def gpu_milli(resource: str, amount: int) -> int:
     """Milli-GPU in an amount (base units) of a resource; 0 if it is not a GPU.
 
     Devices to be claimed are none, whatever their class is called: they may be of any sort, one
-    may count for several resources, and where nobody waits for them they are not counted.
+    may count for several resources, and where nobody waits for them they are not counted. Nor are
+    Koordinator's hundredths, which its nodes offer beside the GPUs themselves.
     """
     if resource == "gpu":
         return amount
-    return amount * 1000 if resource.endswith("/gpu") and not resource.startswith(CLAIMED) else 0
+    counts = resource.endswith("/gpu") and resource != _HUNDREDTHS
+    return amount * 1000 if counts and not resource.startswith(CLAIMED) else 0
 
 
 def to_base(resource: str, value: str | int, *, up: bool = True) -> int:

@@ -27,3 +27,10 @@ def test_a_node_too_small_is_short_of_what_it_lacks_when_empty() -> None:
     assert (
         told.pod_sets[0].message == "0/1 nodes are available: 1 Insufficient cpu even when empty."
     )
+
+
+def test_smaller_requests_are_those_of_nodes_that_have_all_else() -> None:
+    nodes = [node("n0", gpu=8, cpu=8), node("n1", cpu=16)]
+    daemon = job("d", pods(count=2, cpu=1, on=["n0", "n1"]), daemon=True)
+    told = explained(asked(nodes, [daemon, job("j", pods(gpu=4, cpu=9))]))
+    assert "set=default/j:main:cpu=7" in [remedy.edit for remedy in told.remedies]

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from kantopt.problem.build import build_instance
+from kantopt.schema.extends import load_model
 from tests.formats.cluster_objects import Object, job, node, pod, read
 
 GPU = "koordinator.sh/"
@@ -55,6 +57,13 @@ def test_pods_that_ask_for_part_of_a_gpu_are_left_alone_and_those_that_ask_for_w
         "m": ("gpu-shares",),
     }
     assert job(imported.pending.jobs, "whole").pod_sets[0].requests[f"{GPU}gpu-core"] == 200
+
+
+def test_hundredths_of_gpus_are_no_gpus_beside_those_that_they_are_of() -> None:
+    amounts = {f"{GPU}{name}": "800" for name in ("gpu", "gpu-core", "gpu-memory-ratio")}
+    imported = read(node("a", **amounts), pod("whole", requests={f"{GPU}gpu": "100"}))
+    instance = build_instance(imported.snapshot, imported.pending.jobs, load_model("mixed"))
+    assert instance.nodes[0].gpu_milli == 8000
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"gpu": 3}', '{"gpu": [7]}'])

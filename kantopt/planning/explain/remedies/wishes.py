@@ -153,12 +153,23 @@ def _with_pods(w: Workshop, pods: int, role: str, *, whole: bool) -> tuple[str, 
 
 
 def smaller_requests(w: Workshop) -> Iterator[Ranked]:
-    """Ask no more of a node than the one with most beside its daemons, where none has enough."""
+    """Ask no more of a node than the one with most beside its daemons, where none has enough.
+
+    Of the nodes that have, beside their daemons, all else that a pod asks for.
+    """
     bare = State(w.asked, w.asked.bare)
     for places in w.places:
         podset = w.asked.podsets[places.podset]
         for r, amount in enumerate(podset.requests):
-            offered = max((int(bare.free[r, n]) for n in podset.allowed), default=0)
+            rest = [k for k, least in enumerate(podset.requests) if least and k != r]
+            offered = max(
+                (
+                    int(bare.free[r, n])
+                    for n in podset.allowed
+                    if all(bare.free[k, n] >= podset.requests[k] for k in rest)
+                ),
+                default=0,
+            )
             if not 0 < offered < amount:
                 continue
             name = w.asked.resources[r]

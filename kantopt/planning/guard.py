@@ -89,7 +89,10 @@ def guard(question: Question, plan: Plan, label: str) -> Guarded:
     known = {job.full_name for job in question.jobs}
     model = resolve_model(plan.model, label)
     required = tuple(name for name in model.required if name in known)
-    update = {"required": required, "last_plan": ()}  # what was before the plan is long gone
+    nodes = {node.name for node in question.snapshot.nodes}
+    drain = tuple(name for name in model.drain if name in nodes)  # others are away, as was wanted
+    # What was before the plan is long gone.
+    update = {"required": required, "last_plan": (), "drain": drain}
     instance = question.instance(model.model_copy(update=update))
     there = StillThere(question, plan)
     steps = steps_today(instance, plan, there)

@@ -168,3 +168,13 @@ def test_nodes_of_a_slurm_job_that_runs_are_those_that_it_was_bound_to(cli: Cli)
     code, said = today(cli, dump(runs("7", "n[2-3]", 2), 200))
     assert (code, said["b2"]) == (12, "done")
     assert said["b1"] == "cut gone: task 7:0 is gone; 7:n3 of its job came to n3 since"
+
+
+@pytest.mark.usefixtures("files")
+def test_a_drained_node_may_be_gone_once_the_plan_was_carried_out(cli: Cli) -> None:
+    moved = owned("db-0", "StatefulSet", "b", uid="two")
+    drain = ("drain", "a", "-f", "dump", "--engine", "fast")
+    planned(cli, listed(node("a"), node("b"), owned("db-0", "StatefulSet", "a")), *drain)
+    assert today(cli, listed(node("b"), moved)) == (0, {"m1": "done"})
+    assert cli("verify", "--against", "today", "plan.json", "-O", "rest.json").code == 0
+    assert cli("verify", "today", "rest.json").code == 0

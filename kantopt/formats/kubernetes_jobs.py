@@ -302,7 +302,7 @@ class JobsReader:
 
 def _causes(pods: Iterable[Pod]) -> tuple[Cause | Fixed, ...]:
     """Return why pods that run are left where they are."""
-    return tuple(sorted({pod.homebound for pod in pods if pod.node and pod.homebound}))
+    return tuple(sorted({cause for pod in pods if pod.node for cause in pod.homebound}))
 
 
 def unused(name: str, taken: Iterable[str], others: Container[str] = ()) -> str:

@@ -68,7 +68,7 @@ class Pod:
     """What speaks against disturbing it, as far as itself tells."""
     pinned: str
     """What keeps it from being evicted or moved, once all is known."""
-    homebound: Cause | Fixed | None
+    homebound: tuple[Cause | Fixed, ...]
     """What keeps it from being moved; it may be evicted with others where ``pinned`` is empty."""
     group_name: str
     workload: WorkloadRef | None
@@ -177,7 +177,7 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
         restarts=spec.text("restartPolicy"),
         stays=(stays := causes_of(pod)),
         pinned=next(iter(stays), ""),
-        homebound=next(iter(stays), None),
+        homebound=stays,
         group_name=spec.at("schedulingGroup").text("podGroupName"),
         workload=_workload(spec.at("workloadRef")),
         shape={

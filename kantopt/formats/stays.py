@@ -53,15 +53,15 @@ class Stays:
         self._counts: Counter[Cause | Fixed] = Counter()
 
     def settle(self, pod: Pod) -> Pod:
-        """Return a pod with the cause that keeps it, if one does; counts those that run."""
+        """Return a pod with the causes that keep it; those that run are counted under the first."""
         causes = [cause for cause in (*pod.stays, *self._more(pod)) if cause not in self._lifted]
         if not causes:
-            return replace(pod, pinned="", homebound=None)
+            return replace(pod, pinned="", homebound=())
         if pod.node:
             self._counts[causes[0]] += 1
         # A member of a group may be evicted: with all of it, where evicting takes all of it.
         only_moves = causes == ["group"]
-        return replace(pod, pinned="" if only_moves else causes[0], homebound=causes[0])
+        return replace(pod, pinned="" if only_moves else causes[0], homebound=tuple(causes))
 
     def _more(self, pod: Pod) -> list[Cause]:
         """Causes that are not the pod's alone; consent covers all but a wish to be left alone."""

@@ -146,7 +146,7 @@ def _cause(podset: PodSet) -> str:
     for name in podset.stays:
         option = "--assume" if name in FEATURES else "--disturb" if name in CAUSES else ""
         words.append(_WORDS[name] + (f" ({option} {name})" if option else ""))
-    return f": {' or '.join(words)}" if words else ""
+    return f": {' and '.join(words)}" if words else ""
 
 
 def _why_together(instance: Instance, j: int) -> str:

@@ -312,3 +312,15 @@ def test_pods_without_gpus_go_to_nodes_without_any(cli: Cli) -> None:
     )
     done = cli("drain", "n1", "-f", "snap.yaml", "-o", "name")
     assert done.out == "move default/api/main n1 n3 x1\n"
+
+
+def test_all_that_keeps_a_pod_is_named_at_once(cli: Cli) -> None:
+    critical = {"namespace": "kube-system", "priority": 2_000_000_000}
+    dump_of(node("n1"), node("n2"), pod("dns-0", on="n1", **critical))
+    said = plan_of(cli, "n1", code=3)["warnings"]
+    why = (
+        "of kube-system without a budget (--disturb kube-system) and "
+        "of system-critical priority (--disturb system-critical)"
+    )
+    assert f"stays on n1: kube-system/app/main, not movable: {why}" in said
+    plan_of(cli, "n1", "--disturb", "kube-system", "--disturb", "system-critical")

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from kantopt.planning.beside import Beside, beside
 from tests.explain.helpers import asked, explained
 from tests.verify.world import Document, job, node, pods
 
@@ -71,3 +76,19 @@ def test_who_waits_for_reserved_room_waits_for_the_reservation_and_not_for_its_o
     told = explained(asked(nodes, [owner, room, job("j", pods(gpu=4))]))
     ends = {remedy.message: remedy.cost for remedy in told.remedies if remedy.kind == "end"}
     assert ends == {"wait for default/room to end": "time, or 1 reservation deleted"}
+
+
+def test_of_a_job_that_never_fits_only_what_remedies_change_is_planned_with_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    planned: list[int] = []
+
+    def counted(*given: Any) -> Beside:
+        planned.append(1)
+        return beside(*given)
+
+    monkeypatch.setattr("kantopt.planning.explain.together.beside", counted)
+    waits = job("j", pods(nodeSelector={"kubernetes.io/hostname": "c"}))
+    told = explained(asked([node("a"), node("b")], [waits, job("other")]), "default/j")
+    assert told.verdict.status == "NEVER"
+    assert len(planned) == sum(bool(remedy.edit) for remedy in told.remedies) > 0

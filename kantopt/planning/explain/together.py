@@ -67,12 +67,13 @@ class Together:
         """Plan for all that waits with the change that a remedy makes."""
         if not self.unasked.others:
             return remedy
-        found = self.found
-        if remedy.edit and not self._deadline.over():
+        if not remedy.edit:
+            found = self.found
+        elif self._deadline.over():
+            found = self.unasked
+        else:
             question, model = edited(self.question, self.model, (remedy.edit,))
             found = self._ask(question.instance(model))
-        elif remedy.edit:
-            found = self.unasked
         word = "open" if found.placed is None else "placed" if found.placed else "waits"
         return remedy.model_copy(update={"together": word, "behind": found.ahead})
 

@@ -360,9 +360,10 @@ def test_a_copy_fits_where_explain_has_a_place_for_the_job(block: int) -> None:
     for seed in range(block, 16, 2):
         snapshot, jobs, model = random_documents(seed)
         limits = model.limits.model_copy(update={"evictions": 0})
-        model = model.model_copy(update={"limits": limits})
-        asked = Question("test.yaml", snapshot, jobs.jobs, model, None, ())
+        model = model.model_copy(update={"limits": limits, "required": ()})
         for wanted in jobs.jobs[:2]:
+            # Alone: that others wait as well is no matter of capacity.
+            asked = Question("test.yaml", snapshot, (wanted,), model, None, ())
             name = f"{wanted.namespace}/{wanted.name}"
             *_, told = explain(asked, model, name, Deadline.within(20))
             now, some_moves, _ = count(asked, wanted=wanted, moves=limits.moves, model=model).rooms

@@ -37,8 +37,10 @@ class Planner:
     notes: list[str] = field(default_factory=list)
     news: list[Placement] = field(default_factory=list)
 
-    def desk(self, instance: Instance, start: Placement | None = None, **more: Any) -> Desk:
-        deadline = Deadline.within(60.0, deterministic="work" in more)
+    def desk(
+        self, instance: Instance, start: Placement | None = None, seconds: float = 60.0, **more: Any
+    ) -> Desk:
+        deadline = Deadline.within(seconds, deterministic="work" in more)
         line = Line(
             self.found.append,
             self.bounds.append,
@@ -186,7 +188,8 @@ def test_what_is_left_after_a_fault_is_searched_as_a_whole(
         return whole(desk, deadline)
 
     monkeypatch.setattr("kantopt.search.techniques.cp_sat.whole", fails_in_parts)
-    desk = planner.desk(instance, instance.current)
+    # Others try for a third of that what the parts have not done.
+    desk = planner.desk(instance, instance.current, seconds=10.0)
     search(desk)
     assert desk.incumbent.values == BEST
     assert desk.incumbent.optimal

@@ -56,6 +56,7 @@ SlurmdParameters=config_overrides
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=100000,bf_interval=1
 ReturnToService=2
 SlurmdTimeout=0
+MessageTimeout=3
 KillWait=1
 {nodes}
 PartitionName=main Nodes=ALL Default=YES PriorityTier=10 MaxTime=INFINITE

@@ -80,7 +80,7 @@ def test_what_is_not_planned_would_have_changed_nothing(monkeypatch: pytest.Monk
     how = policy(placement={"planner": planner}, restartTime="5s")
 
     def histories() -> list[History]:
-        worlds = (drawn(seed)[0] for seed in range(5))
+        worlds = (drawn(seed)[0] for seed in range(3))
         return [Simulator(each, how, verify_every=1).run() for each in worlds]
 
     def but_plans(histories: list[History]) -> list[History]:

@@ -79,4 +79,7 @@ def test_reasons_are_those_of_jobs_looked_at_one_by_one(seed: int) -> None:
 
 
 def test_some_random_questions_have_twins() -> None:
-    assert sum(len(set(first_alike(q))) < len(q.jobs) for q in map(with_twins, SEEDS)) > 20
+    assert (
+        sum(len(set(first_alike(q))) < len(q.jobs) for q in map(with_twins, SEEDS))
+        > len(SEEDS) // 2
+    )

@@ -91,9 +91,9 @@ class Deadline:
 
     @classmethod
     def within(cls, seconds: float, *, deterministic: bool = False) -> Self:
-        """Return a deadline that counts from now; what :attr:`asked` for does not tell the hour.
+        """Return a deadline some seconds from now, which are what is :attr:`asked` for.
 
-        That of a command counts from the start of its process.
+        So the work that is counted from them is the same at any hour.
         """
         return cls(elapsed() + seconds, deterministic, whole=seconds)
 

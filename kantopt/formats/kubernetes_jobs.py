@@ -11,7 +11,7 @@ from kantopt.formats.kubernetes_queues import Queues
 from kantopt.formats.kubernetes_topology import HOSTNAME, Levels, with_hostname
 from kantopt.formats.objects import Notes
 from kantopt.formats.pod_groups import Gang, PodGroups, Wish
-from kantopt.formats.pods import Pod
+from kantopt.formats.pods import QUEUE_NAME, Pod
 from kantopt.formats.priorities import Priorities
 from kantopt.formats.restarts import Restarts
 from kantopt.formats.runtime import last_checkpoint, min_runtime
@@ -19,8 +19,6 @@ from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Assignment, Job, PodSet, TopologyRequest
 from kantopt.schema.stays import Cause, Fixed
 
-QUEUE_NAME = "kueue.x-k8s.io/queue-name"
-"""Label of what waits in a LocalQueue of Kueue's."""
 _DAEMONS = ("DaemonSet", "Node")
 """Kinds of owners whose pods belong to their nodes; static pods are owned by the node itself."""
 

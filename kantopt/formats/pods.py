@@ -31,6 +31,9 @@ from kantopt.schema.quantity import from_base
 from kantopt.schema.reservation import Reservation
 from kantopt.schema.stays import Cause, Fixed
 
+QUEUE_NAME = "kueue.x-k8s.io/queue-name"
+"""Label of what waits in a LocalQueue of Kueue's."""
+
 
 @dataclass(frozen=True, slots=True)
 class WorkloadRef:
@@ -173,7 +176,7 @@ def read_pod(pod: View, namespaces: Namespaces, notes: Notes, *, sidecar_ports: 
         created=metadata.time("creationTimestamp"),
         started=status.time("startTime"),
         terminating="deletionTimestamp" in metadata,
-        local_queue=labels.get("kueue.x-k8s.io/queue-name", ""),
+        local_queue=labels.get(QUEUE_NAME, ""),
         restarts=spec.text("restartPolicy"),
         stays=(stays := causes_of(pod)),
         pinned=next(iter(stays), ""),

@@ -11,7 +11,7 @@ from kantopt.formats.kubernetes_nodes import bounded
 from kantopt.formats.kueue_workloads import has_finished, owners_of
 from kantopt.formats.namespaces import Namespaces
 from kantopt.formats.objects import Notes, Objects
-from kantopt.formats.pods import Pod, read_pod
+from kantopt.formats.pods import QUEUE_NAME, Pod, read_pod
 from kantopt.formats.view import View
 
 VOLCANO_JOBS = "batch.volcano.sh"
@@ -69,7 +69,7 @@ def _workloads(
         queue = spec.text("queueName")
         references = metadata.list("ownerReferences")
         owner = min(((o.text("uid"), o.text("name")) for o in references), default=("", ""))
-        labels = {"kueue.x-k8s.io/queue-name": queue} if queue else {}
+        labels = {QUEUE_NAME: queue} if queue else {}
         for item in spec.list("podSets"):
             ref = GangRef(Dialect.KUEUE, namespace, name, item.text("name", "main"))
             count = item.integer("count", 0)

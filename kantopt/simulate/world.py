@@ -167,14 +167,18 @@ def _ms(text: str) -> int:
 
 
 def _plain(job: docs.Job) -> docs.Job:
-    """Return a job none of whose pods has a place, as a job list has it."""
+    """Return a job none of whose pods has a place, as a job list has it.
+
+    It holds no quota yet: that would be for all of the time, before it comes and after its end.
+    """
     podsets = tuple(
         podset.model_copy(update={"assignments": ()}) if podset.assignments else podset
         for podset in job.pod_sets
     )
     given = sorted(job.model_fields_set & docs.Job.model_fields.keys())
     values = {name: getattr(job, name) for name in given}
-    return docs.Job.model_construct(**{**values, "pod_sets": podsets})
+    values |= {"pod_sets": podsets, "quota_reserved": False}
+    return docs.Job.model_construct(**values)
 
 
 def _gpus(instance: Instance, j: int) -> tuple[int, int]:

@@ -306,3 +306,16 @@ def test_rounds_keep_to_their_hours() -> None:
     course = trace(job("a", 36_000, 86_400, 2), job("b", 36_000, 86_400, 2))
     history = simulated(snapshot(8, 8), course, how)
     assert next(each.end // 1000 for each in history.stays) == 22 * 3600 + 2
+
+
+def test_a_job_that_holds_its_quota_does_so_while_it_runs() -> None:
+    """Beyond that nobody would ever have the quota of one that has ended."""
+    queues = [{"name": "q", "resources": [{"name": GPU, "nominalQuota": 2}]}]
+    course = trace(
+        job("held", 0, 100, 2, queueName="q", quotaReserved=True),
+        job("next", 10, 100, 2, queueName="q"),
+    )
+    assert starts(simulated(snapshot(8, queues=queues), course, policy())) == {
+        "held": 0,
+        "next": 100,
+    }

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from kantopt.formats.kubernetes_jobs import unused
+from kantopt.formats.pods import QUEUE_NAME
 from kantopt.formats.written.gangs import is_gang, label_of, labels_of, minima, wish_of
 from kantopt.formats.written.plain import Data, thing
 from kantopt.formats.written.pods import Marks, template
@@ -14,7 +15,6 @@ from kantopt.schema.jobs import Job, PodSet, TopologyRequest
 from kantopt.schema.snapshot import ClusterSnapshot, Queue
 
 _VERSION = "kueue.x-k8s.io/v1beta2"
-_QUEUE = "kueue.x-k8s.io/queue-name"
 _FLAVOR = "default-flavor"
 
 
@@ -101,12 +101,13 @@ def _groups(
 def _local(job: Job) -> str:
     """Return the LocalQueue of a job: the one that its pods name, else one called as its queue."""
     return next(
-        (item.labels[_QUEUE] for item in job.pod_sets if item.labels.get(_QUEUE)), job.queue_name
+        (item.labels[QUEUE_NAME] for item in job.pod_sets if item.labels.get(QUEUE_NAME)),
+        job.queue_name,
     )
 
 
 def _job(snapshot: ClusterSnapshot, job: Job) -> Words:
-    queue = {_QUEUE: _local(job)} if job.queue_name else {}
+    queue = {QUEUE_NAME: _local(job)} if job.queue_name else {}
     if not is_gang(job):
         return Words((), {item.name: Marks(labels=queue) for item in job.pod_sets})
     least = minima(job)

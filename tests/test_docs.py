@@ -32,8 +32,9 @@ OTHERS = (
     "kantopt/last-checkpoint-time",
     "kantopt/hold",
     "kantopt/cordoned-by",
+    "kantopt/gpus",
 )
-"""Names with a slash that are no paths: an API version, annotations, a scheduling gate."""
+"""Names with a slash that are no paths: an API version, annotations, a label, a scheduling gate."""
 
 
 def lines_of(document: Path) -> Iterator[str]:

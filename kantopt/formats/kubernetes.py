@@ -38,6 +38,7 @@ from kantopt.formats.units import Units
 from kantopt.formats.unstarted import unstarted
 from kantopt.formats.view import View
 from kantopt.formats.volumes import Volumes
+from kantopt.formats.whole_gpus import WholeGpus
 from kantopt.schema.base import API_VERSION
 from kantopt.schema.hints import unoffered
 from kantopt.schema.jobs import Job, JobList
@@ -140,16 +141,18 @@ class _Import:
         volumes = Volumes(objects, nodes)
         nodes = volumes.stock.onto(nodes)
         nodes = [self._devices.onto(node) for node in self._attachments.onto(nodes)]
-        nodes = SharedGpus(objects, notes).onto(nodes)
+        gpus = WholeGpus(nodes, notes)
+        nodes = SharedGpus(objects, notes).onto(gpus.onto(nodes))
         budgets = [read_budget(view, notes) for view in objects.of("policy", "PodDisruptionBudget")]
         kept = [budget for budget in budgets if budget is not None]
         priorities = Priorities(objects)
         members = self._members({node.name for node in nodes}, volumes)
         kueue = KueueQueues(objects, [member.pod for member in members], notes)
         members = [replace(m, pod=kueue.into(m.pod, exists=m.exists)) for m in members]
+        members = [replace(m, pod=gpus.into(m.pod)) for m in members]
         pods = with_rooms([member.pod for member in members], nodes, priorities, notes)
         members = [replace(m, pod=pod) for m, pod in zip(members, pods, strict=True)]
-        members = with_reservations(members, objects, nodes, priorities, captured_at, notes)
+        members = with_reservations(members, objects, nodes, gpus, priorities, captured_at, notes)
         stays = Stays(kept, priorities, captured_at, self._disturb)
         members = [replace(m, pod=stays.settle(m.pod)) for m in members]
         restarts = Restarts(objects, self._disturb)

@@ -23,9 +23,9 @@ from kantopt.formats.pod_neighbours import (
     read_wishes,
 )
 from kantopt.formats.pod_requests import pod_requests
-from kantopt.formats.shared_gpus import asks_for_part
 from kantopt.formats.view import Key, View
 from kantopt.schema.features import Feature
+from kantopt.schema.hundredths import asks_for_part
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.quantity import from_base
 from kantopt.schema.reservation import Reservation

@@ -20,6 +20,7 @@ from kantopt.formats.priorities import Priorities
 from kantopt.formats.reservation_owners import admits, is_owner, read_owners, wants_one
 from kantopt.formats.runtime import duration_seconds
 from kantopt.formats.view import View
+from kantopt.formats.whole_gpus import WholeGpus
 from kantopt.schema.eligibility import affinity_matches, barriers, tolerates
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.reservation import Reservation
@@ -58,6 +59,7 @@ def with_reservations(
     members: Sequence[Member],
     objects: Objects,
     nodes: Iterable[Node],
+    gpus: WholeGpus,
     priorities: Priorities,
     now: str | None,
     notes: Notes,
@@ -72,6 +74,8 @@ def with_reservations(
         All objects of the input.
     nodes
         The nodes of the input.
+    gpus
+        What tells GPUs by one name.
     priorities
         What tells how important pods are: the most important owner comes first.
     now
@@ -83,7 +87,7 @@ def with_reservations(
     if not views and not any(wants_one(member.pod) for member in members):
         return list(members)
     by_name = {node.name: node for node in nodes}
-    rooms = [room for view in views if (room := _room(view, by_name, now, notes)) is not None]
+    rooms = [room for view in views if (room := _room(view, by_name, gpus, now, notes)) is not None]
     free = {
         room.node.name: {r: to_base(r, n) for r, n in room.node.allocatable.items()}
         for room in rooms
@@ -98,7 +102,9 @@ def with_reservations(
     return [*found, *(Member(_holder(room, notes), None) for room in rooms if _holds(room))]
 
 
-def _room(view: View, nodes: Mapping[str, Node], now: str | None, notes: Notes) -> _Room | None:
+def _room(
+    view: View, nodes: Mapping[str, Node], gpus: WholeGpus, now: str | None, notes: Notes
+) -> _Room | None:
     name, spec, status = view.at("metadata").name(), view.at("spec"), view.at("status")
     phase, at = status.choice("phase", _PHASES, ""), status.text("nodeName")
     if phase in ("Succeeded", "Failed"):
@@ -115,7 +121,7 @@ def _room(view: View, nodes: Mapping[str, Node], now: str | None, notes: Notes) 
         total = status.amounts("allocatable")
         if not total:
             total = requests_of(read_pod(_named(view, spec.at("template")), _NOBODY, Notes()))
-        used = status.amounts("allocated")
+        total, used = gpus.beside(total), gpus.beside(status.amounts("allocated"))
         left = {r: max(0, n - used.get(r, 0)) for r, n in total.items() if r in node.allocatable}
         for resource in sorted({*total} - {*node.allocatable}):
             text = f"reservations of {resource}, which their nodes do not offer, hold none of it"

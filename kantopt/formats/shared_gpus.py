@@ -7,29 +7,18 @@ that ask for parts are left alone, and no GPU that such a pod has a part of is a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pod_requests import pod_requests
 from kantopt.formats.view import View
+from kantopt.schema.hundredths import HUNDREDTHS, asks_for_part, is_gpu, touched_gpus
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.snapshot import Node
 
 ALLOCATED = "scheduling.koordinator.sh/device-allocated"
 """Annotation in which its scheduler says which GPUs a pod has."""
-_OF_EACH = tuple(f"koordinator.sh/{name}" for name in ("gpu", "gpu-core", "gpu-memory-ratio"))
-"""Resources of which each GPU has a hundred."""
-_SIZES = ("koordinator.sh/gpu-memory", "koordinator.sh/gpu.shared")
-"""Resources that tell of no pod whether it asks for whole GPUs."""
-_WHOLE = 100
-_GPUS = "nvidia.com/gpu"
-
-
-def asks_for_part(requests: Mapping[str, int]) -> bool:
-    """Whether a pod that asks for these amounts wants, or may want, a part of a GPU."""
-    parts = any(requests.get(name, 0) % _WHOLE for name in _OF_EACH)
-    return parts or any(requests.get(name, 0) for name in _SIZES)
 
 
 class SharedGpus:
@@ -46,10 +35,10 @@ class SharedGpus:
                 continue
             metadata = view.at("metadata")
             given = self._given.setdefault(at, {})
-            for name in _OF_EACH:
+            for name in HUNDREDTHS:
                 given[name] = given.get(name, 0) + requests.get(name, 0)
             # Who does not say which GPUs it has shares them with nobody, as far as this knows.
-            most = max(-(-requests.get(name, 0) // _WHOLE) for name in _OF_EACH) or 1
+            most = touched_gpus(requests) or 1
             unknown = [f"{metadata.text('uid')}/{i}" for i in range(most)]
             self._gpus.setdefault(at, set()).update(_minors(metadata) or unknown)
 
@@ -64,10 +53,10 @@ class SharedGpus:
         text = "GPUs of which pods have parts are not offered to others"
         self._notes.add(text, node.name, taken)
         offered = {**node.allocatable}
-        for name in (_GPUS, *_OF_EACH):
-            if name in offered:
+        for name in node.allocatable:
+            if name in HUNDREDTHS or is_gpu(name):
                 held = self._given[node.name].get(name, 0)
-                each = 1 if name == _GPUS else _WHOLE
+                each = 100 if name in HUNDREDTHS else 1
                 free = to_base(name, offered[name]) - max(0, each * taken - held)
                 offered[name] = from_base(name, max(0, free))
         return node.model_copy(update={"allocatable": offered})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kantopt.schema.hundredths import as_asked
 from kantopt.schema.jobs import PodSet
 from kantopt.schema.quantity import CLAIMED
 
@@ -21,7 +22,7 @@ def requests_of(pod_set: PodSet) -> dict[str, str]:
     """Return what each pod of a set requests, as quantities."""
     return {
         resource: str(amount)
-        for resource, amount in sorted(pod_set.requests.items())
+        for resource, amount in sorted(as_asked(pod_set.requests).items())
         if is_requested(resource)
     }
 

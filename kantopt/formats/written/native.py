@@ -10,6 +10,7 @@ from kantopt.formats.written.gangs import is_gang, label_of, minima
 from kantopt.formats.written.plain import Data, identity, thing
 from kantopt.formats.written.pods import Marks
 from kantopt.formats.written.system import System, Words
+from kantopt.schema.hundredths import as_asked
 from kantopt.schema.jobs import Job, PodSet
 from kantopt.schema.reservation import Reservation
 from kantopt.schema.snapshot import ClusterSnapshot
@@ -60,7 +61,7 @@ def _reservation(job: Job, role: PodSet, node: str) -> Data:
     made["metadata"] |= identity(ref.uid, ref.resource_version)
     if job.creation_time:
         made["metadata"]["creationTimestamp"] = job.creation_time
-    amounts = {name: str(n) for name, n in role.requests.items() if name != "pods"}
+    amounts = {name: str(n) for name, n in as_asked(role.requests).items() if name != "pods"}
     box = {"name": "main", "image": "pause", "resources": {"requests": amounts}}
     template = {"metadata": {"namespace": job.namespace}, "spec": {"containers": [box]}}
     told = job.reservation or Reservation()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kantopt.schema.hundredths import BY_KOORDINATOR, is_gpu
 from kantopt.schema.snapshot import ClusterSnapshot, Node, PodDisruptionBudget, PriorityClass
 
 Data = dict[str, Any]
@@ -37,6 +38,11 @@ def _node(node: Node) -> Data:
     labels = dict(node.labels)
     if node.hostname_from_name:
         labels.setdefault(HOSTNAME, node.name)
+    offered = {"pods": _MANY} | node.allocatable
+    key, value = BY_KOORDINATOR
+    if labels.get(key) == value:
+        del labels[key]
+        offered = {name: n for name, n in offered.items() if not is_gpu(name)}
     made = thing("v1", "Node", node.name)
     made["metadata"] |= {**identity(node.uid, node.resource_version), "labels": labels}
     made["spec"] = {}
@@ -47,7 +53,7 @@ def _node(node: Node) -> Data:
     if node.unschedulable:
         made["spec"]["unschedulable"] = True
     made["status"] = {
-        "allocatable": {name: str(n) for name, n in ({"pods": _MANY} | node.allocatable).items()},
+        "allocatable": {name: str(n) for name, n in offered.items()},
         "conditions": [{"type": "Ready", "status": "True" if node.ready else "False"}],
     }
     return made

@@ -9,6 +9,7 @@ from kantopt.formats.pod_neighbours import PREFERRED, REQUIRED
 from kantopt.formats.written.plain import Data, identity, thing
 from kantopt.schema.base import Part
 from kantopt.schema.duration import duration_seconds
+from kantopt.schema.hundredths import as_asked
 from kantopt.schema.jobs import (
     Job,
     PodAffinityTerm,
@@ -32,7 +33,8 @@ class Marks:
 
 def template(job: Job, pod_set: PodSet, marks: Marks) -> Data:
     """Return what all pods of a role have in common, without a name."""
-    requests = {name: str(n) for name, n in pod_set.requests.items() if name != "pods"}
+    asked = as_asked(pod_set.requests)
+    requests = {name: str(n) for name, n in asked.items() if name != "pods"}
     box: Data = {"name": "main", "image": "pause", "resources": {"requests": requests}}
     if pod_set.host_ports:
         box["ports"] = [

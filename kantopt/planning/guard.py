@@ -49,13 +49,15 @@ def plan_and_cluster(
 ) -> tuple[Question, Plan]:
     """Read a plan, and the cluster that other files show as a question to judge it by.
 
+    Jobs of lists that are in the cluster by now count as it shows them.
+
     Raises
     ------
     UsageError, MissingInputError, BadDataError
         If a file cannot be read, a document cannot be used, or there is not one plan and one
         cluster.
     """
-    question = question_of(load_raw([*against, *paths]), how)
+    question = question_of(load_raw([*against, *paths]), replace(how, since=True))
     if question.plan is None:
         raise BadDataError([Problem(paths[0], "", "no plan", "one Plan among the files")])
     return question, question.plan

@@ -52,6 +52,8 @@ class Import:
     """Names of what is not modelled and taken for granted: of Kubernetes objects or not."""
     heard: Callable[[Question], None] | None = field(default=None, compare=False)
     """Who is told at once what was read: what follows may be refused in words about it."""
+    since: bool = False
+    """Jobs of lists may have come to the cluster meanwhile: they count as it shows them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,8 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         pending += read.pending.jobs
     # A document that cannot be used is there all the same: it is not missed as well.
     problems = problems or _single(raws, pairs, snapshots)
-    problems = problems or list(_repeated([*_jobs_of(pairs), *imported]))
+    listed = _jobs_of((raw, doc) for raw, doc in pairs if not (how.since and _is_cluster(doc)))
+    problems = problems or list(_repeated([*listed, *([] if how.since else imported)]))
     if problems:
         raise BadDataError(problems)
     plan = next((doc for _, doc in pairs if isinstance(doc, Plan)), None)
@@ -168,7 +171,11 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
     # What is doubtful comes first: of many notes only the first are told in a line.
     doubtful = doubts(snapshot, lists, None if read is None else read.pending.jobs)
     notes = (*doubtful, *notes)
-    pending += replicated(job for listed in lists for job in listed.jobs)
+    waiting = replicated(job for each in lists for job in each.jobs)
+    if how.since:
+        there = {job.full_name for job in (*snapshot.jobs, *pending)}
+        waiting = tuple(job for job in waiting if job.full_name not in there)
+    pending += waiting
     if plan is not None:
         known = {(job.namespace, job.name) for job in (*snapshot.jobs, *pending)}
         # One that ran when the plan was made and is gone since is no pending job.
@@ -331,6 +338,10 @@ def _jobs_of(pairs: Iterable[tuple[RawDocument, Part]]) -> Iterator[tuple[str, S
     for raw, doc in pairs:
         if isinstance(doc, ClusterSnapshot | JobList) and doc.jobs:
             yield raw.label, doc.jobs
+
+
+def _is_cluster(document: Part) -> bool:
+    return isinstance(document, ClusterSnapshot)
 
 
 def _repeated(listed: Sequence[tuple[str, Sequence[Job]]]) -> Iterator[Problem]:

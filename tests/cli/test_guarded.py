@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import SNAPSHOT, Cli
+from tests.cli.conftest import JOBS, SNAPSHOT, Cli
 
 PLAN = ("plan", "snap.yaml", "jobs.yaml", "--engine", "fast")
 
@@ -72,6 +72,21 @@ def test_an_eviction_whose_pod_is_gone_is_done(cli: Cli) -> None:
     text = "LEGAL: the other 2 steps can still be taken, 1 step has been taken."
     assert done.out.startswith(text)
     assert cli("verify", "today.yaml", "rest.json").code == 0
+
+
+def test_a_job_of_the_list_that_runs_by_now_counts_as_the_cluster_shows_it(cli: Cli) -> None:
+    today("    - {node: gpu-001, count: 1, pods: [{name: b-0, uid: u0}]}\n", "")
+    nodes = sorted(b["node"] for b in json.loads(Path("plan.json").read_text())["assignments"])
+    assert nodes == ["gpu-001", "gpu-002"]
+    _, _, job = JOBS.partition("jobs:\n")
+    places = ", ".join(f"{{node: {node}, count: 1}}" for node in nodes)
+    running = job.replace("8}}", f"8}}, assignments: [{places}]}}")
+    text = Path("today.yaml").read_text().replace("count: 2\n", "count: 1\n")
+    budgets = "podDisruptionBudgets:"
+    Path("today.yaml").write_text(text.replace(budgets, f"{running}{budgets}"))
+    done = cli("verify", "--against", "today.yaml", "plan.json", "jobs.yaml")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("DONE: 3 steps, all taken already.\n")
 
 
 @pytest.mark.parametrize(

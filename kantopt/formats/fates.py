@@ -66,6 +66,7 @@ def became(
     owners: Owners,
     events: Events,
     others: list[View],
+    anew: str,
 ) -> Verdict | None:
     """Say what became of a pod that ran in the first dump; ``None``: it runs on.
 
@@ -79,6 +80,8 @@ def became(
         What the dumps say of whoever may be behind it.
     others
         Pods of the same root owner that came since.
+    anew
+        The name of one of them that was made in its place; none: there are fewer than are gone.
     """
     if now is not None:
         status = now.at("status")
@@ -108,9 +111,8 @@ def became(
         return why_gone[0], f"{gone}; {why_gone[1]}"
     if now is None and "deletionTimestamp" in before.at("metadata"):
         return "unknown", "gone; it was terminating before"
+    if anew:
+        return "disrupted", f"{gone}; its owner has {anew} since"
     if others:
-        names = [other.at("metadata").text("name") for other in others]
-        own = before.at("metadata").text("name")
-        name = own if own in names else names[0]  # a StatefulSet makes it anew under its name
-        return "disrupted", f"{gone}; its owner has {name} since"
+        return "unknown", f"{gone}; its owner has made fewer pods since than are gone"
     return "unknown", gone if now is None else f"{gone}: a controller, a person or a scheduler"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from kantopt.formats.fates import Events, became
 from kantopt.formats.objects import ended
@@ -26,6 +26,7 @@ class Dumps:
         self.after = [item for item in later if isinstance(item, dict)]
         self.first = _pods(self.before)
         self.later = _pods(self.after)
+        self._names = {key[:2] for key in self.first}
         self.nodes_before, self.nodes = _nodes(self.before), _nodes(self.after)
         self.owners = Owners(self.before, self.after)
         self._events = Events([*self.before, *self.after])
@@ -50,25 +51,40 @@ class Dumps:
             name for name, uid in self.nodes_before.items() if self.nodes.get(name) == uid
         )
         fates = {}
+        named: set[Key] = set()
+        """Pods that stand for one that is gone."""
         for key, pod in self.first.items():
             node = pod.at("spec").text("nodeName")
             if not node or ended(pod):
                 continue
             root = self.roots[key]
+            others = self._new.get((key[0], *root), []) if root[0] else []
+            anew = next(self._standing_for(key, others, named), None)
             said = became(
                 pod,
                 self.later.get(key),
                 nodes=same,
                 owners=self.owners,
                 events=self._events,
-                others=[self.later[other] for other in self._new.get((key[0], *root), ())]
-                if root[0]
-                else [],
+                others=[self.later[other] for other in others],
+                anew="" if anew is None else anew[1],
             )
             if said is not None:
+                if anew is not None and said[0] == "disrupted":
+                    named.add(anew)
                 name = f"{key[0]}/{key[1]}"
                 fates[key] = Fate(pod=name, uid=key[2], node=node, became=said[0], evidence=said[1])
         return fates
+
+    def _standing_for(
+        self, gone: Key, others: Iterable[Key], named: Collection[Key]
+    ) -> Iterator[Key]:
+        """Yield who of its owner's new pods may be a pod made anew, under its own name first.
+
+        Under the name of another pod that other one was made anew, as those of StatefulSets are.
+        """
+        alike = [other for other in others if other[:2] == gone[:2]]
+        yield from alike or (o for o in others if o not in named and o[:2] not in self._names)
 
     def victims(self, unjudged: frozenset[Key] = frozenset()) -> dict[Key, Key | None]:
         """Return the preempted pods that a more important pod may have made way for itself by.

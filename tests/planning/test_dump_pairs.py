@@ -105,3 +105,28 @@ def test_a_pod_made_anew_under_its_name_is_the_one_that_its_owner_has_since() ->
     assert isinstance(found, Between)
     said = {fate.pod: fate.evidence for fate in found.history.gone}
     assert said == {f"default/db-{i}": f"gone; its owner has db-{i} since" for i in range(2)}
+
+
+def test_no_pod_stands_for_two_that_are_gone() -> None:
+    """Each is named once; of an owner that has made fewer, the rest have none yet."""
+    names = ("web-a", "web-b", "web-c")
+    old = [pod(name, on="a", owner="ReplicaSet/web") for name in names]
+    new = [pod(name, on="a", owner="ReplicaSet/web") for name in ("web-x", "web-y")]
+    first, after = raws_of([node("a"), *old]), raws_of([node("a"), *new])
+    found = became_of(question_of(first), first, after, Import(), load_model("mixed"))
+    assert isinstance(found, Between)
+    assert [(fate.became, fate.evidence) for fate in found.history.gone] == [
+        ("disrupted", "gone; its owner has web-x since"),
+        ("disrupted", "gone; its owner has web-y since"),
+        ("unknown", "gone; its owner has made fewer pods since than are gone"),
+    ]
+
+
+def test_a_name_that_is_there_again_stands_for_no_other_pod() -> None:
+    old = [pod(f"db-{i}", on="a", owner="StatefulSet/db") for i in range(2)]
+    anew = pod("db-1", on="a", owner="StatefulSet/db", metadata={"uid": "new"})
+    first, after = raws_of([node("a"), *old]), raws_of([node("a"), anew])
+    found = became_of(question_of(first), first, after, Import(), load_model("mixed"))
+    assert isinstance(found, Between)
+    said = {fate.pod: fate.became for fate in found.history.gone}
+    assert said == {"default/db-0": "unknown", "default/db-1": "disrupted"}

@@ -154,6 +154,30 @@ def test_jobs_that_came_since_and_wait_blame_nobody() -> None:
     assert certificate.verdict == "OPTIMAL"
 
 
+def test_what_the_script_of_a_plan_holds_waits_in_either_dump() -> None:
+    mark = "AdminComment=kantopt:12ab:ReqNodeList=:1,1:99"
+    held = waits("9", more=f"ReqNodeList=n3 {mark}").replace(
+        "Reason=Resources", "Reason=JobHeldAdmin"
+    )
+    held = held.replace("Priority=5", "Priority=0")
+    full = "".join(runs(f"{k}", f"n{k}") for k in range(1, 5))
+    # It came since, and waits for a node that would be free if job 1 were not there.
+    found = certified(R, R + held.replace(f"SubmitTime={START}", f"SubmitTime={START + 150}"))
+    assert found.history is not None
+    assert found.history.waiting == ("ml/9",)
+    assert found.verdict == "OPTIMAL"
+    # It waited before, held, and waits still: there is room for it now that job 1 is gone.
+    released = waits("9")
+    later = full.replace(R, "")
+    for first, then in ((held, held), (held, released), (released, held)):
+        found = certified(full + first, later + then)
+        assert (found.verdict, found.history and found.history.waiting) == ("BETTER", ())
+    # Held by somebody else it does not wait: nobody is to give it nodes.
+    other = held.replace(mark, "")
+    found = certified(full + other, later + other)
+    assert (found.verdict, found.history and found.history.waiting) == ("OPTIMAL", ())
+
+
 def test_a_job_that_started_is_judged_by_the_nodes_that_it_has() -> None:
     gang = "Switches=1@00:01:00"
     first = runs("1", "n[1-2]", 2) + waits("2", 2, more=gang)

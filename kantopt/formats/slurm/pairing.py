@@ -17,6 +17,7 @@ from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.identity import id_of, owner_of, tasks_of, uid_of
 from kantopt.formats.slurm.nodes import is_gone
 from kantopt.formats.slurm.partitions import partitions_of
+from kantopt.formats.slurm.pins import unpinned
 from kantopt.formats.slurm.policy import Policy, Standing
 from kantopt.formats.slurm.records import Record
 from kantopt.formats.slurm.states import State, held, state_of
@@ -247,7 +248,7 @@ class Attempt:
 def attempts_of(records: Records) -> dict[str, Attempt]:
     """Return the jobs of a dump by id, tasks of arrays each by themselves."""
     found = {}
-    for record in records.of("JobId"):
+    for record in map(unpinned, records.of("JobId")):
         state = state_of(record)
         tasks = tasks_of(record)
         for task in [None] if tasks is None else tasks:

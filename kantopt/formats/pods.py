@@ -83,6 +83,8 @@ class Pod:
     """Name of the pods that go together with it, if any do."""
     ends_others: bool = False
     """Whether those, or some of them, end with it and are not all made anew together."""
+    ends_job: bool = False
+    """Whether they all end with it for good."""
     local_queue: str = ""
     """Queue of Kueue's, by its label or its Workload."""
     kueue_workload: str = ""

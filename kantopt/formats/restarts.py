@@ -50,6 +50,11 @@ class Restarts:
             left = [self._left(uid, pods) for kind, uid in owners if kind == "Job"]
             moves = min((n for n in left if n is not None), default=None)
             self._counts["backoff-limit"] += moves is not None and moves < movable
+        if "group" not in self._lifted and any(pod.ends_job and pod.node for pod in pods):
+            moves = 0  # whoever is gone takes the job along
+        bare = movable and not any(pod.ref.owner_kind for pod in pods)
+        if "no-controller" not in self._lifted and bare:
+            moves = 0  # such pods may consent to be evicted, but nobody makes them anew
         one_by_one = not any(pod.unit for pod in pods)  # else all of them are made anew at once
         slow = one_by_one and any(
             kind == "StatefulSet" and self._ordered(uid) for kind, uid in owners

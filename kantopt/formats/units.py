@@ -36,7 +36,7 @@ class Units:
         if name and (pod.namespace, name) not in self._apart:
             return replace(pod, unit=f"{name}-{pod.labels.get(f'{_LWS}/group-index', '0')}")
         if _TRAINING.fullmatch(pod.owner_kind) and pod.restarts == "Never":
-            return replace(pod, unit=pod.owner_name, ends_others=True)
+            return replace(pod, unit=pod.owner_name, ends_others=True, ends_job=True)
         called = pod.labels.get("volcano.sh/job-name", "")
         job = self._volcano.get((pod.namespace, called))
         if called and job is None and pod.node:
@@ -46,8 +46,9 @@ class Units:
             return pod
         action = _on_eviction(job, pod.annotations.get("volcano.sh/task-spec", ""))
         if action in _OF_ALL or action in _OF_SOME:
-            ends = action != "RestartJob" or _last_try(job)
-            return replace(pod, unit=called, ends_others=ends)
+            ends = action in _OF_ALL and (action != "RestartJob" or _last_try(job))
+            some = action in _OF_SOME
+            return replace(pod, unit=called, ends_others=ends or some, ends_job=ends)
         return pod
 
 

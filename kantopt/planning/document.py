@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from kantopt.planning.failing import bears_of
 from kantopt.planning.goals import goal_rows
 from kantopt.planning.identity import (
     budget_refs,
@@ -32,6 +33,7 @@ from kantopt.schema.explanation import Steps
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.left import NotModelled
 from kantopt.schema.model import Model
+from kantopt.verify.ending import for_good
 from kantopt.verify.preemptors import Preemptors, preemptors_of
 from kantopt.verify.step import Step, Violation
 from kantopt.version import __version__
@@ -125,13 +127,14 @@ def documented_actions(
     """Write the actions of some waves down, with the names of the pods they act on."""
     asked = without_leftovers(placement, waves)
     preemptors = preemptors_of(Step(instance, instance.current, asked))
+    over = for_good(instance, asked, bears_of(question, instance))
     pods = _Pods(question, instance, named)
     assignments, evictions, moves = [], [], []
     for action in (action for wave in waves for action in wave.actions):
         if action.kind == "bind":
             assignments.append(_binding(instance, action, pods))
         elif action.kind == "evict":
-            evictions.append(_eviction(instance, action, pods, preemptors))
+            evictions.append(_eviction(instance, action, pods, preemptors, over))
         else:
             moves.append(_move(instance, action, pods))
     return tuple(assignments), tuple(evictions), tuple(moves)
@@ -262,7 +265,11 @@ def _binding(instance: Instance, action: Action, pods: _Pods) -> docs.Binding:
 
 
 def _eviction(
-    instance: Instance, action: Action, pods: _Pods, preemptors: Preemptors
+    instance: Instance,
+    action: Action,
+    pods: _Pods,
+    preemptors: Preemptors,
+    over: frozenset[int],
 ) -> docs.Eviction:
     source, job = _spot(action.source), instance.job_of(action.podset)
     beneficiary = preemptors.of(action.podset, source)
@@ -276,6 +283,7 @@ def _eviction(
         pods=pods.take(action),
         priority=job.priority,
         for_job=None if beneficiary is None else beneficiary.name,
+        for_good=job.index in over,
         budgets=_budgets(instance, action.podset),
     )
 

@@ -6,27 +6,30 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kantopt.planning.claims import claim, compared, listed
+from kantopt.planning.failing import bears_of
 from kantopt.planning.goals import goal_rows
+from kantopt.planning.question import Question
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.memory import copied_bytes
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.plan import Eviction, Move, Plan, Standing
+from kantopt.verify.ending import for_good
 from kantopt.verify.metrics import bound_of, bounds, measure
 from kantopt.verify.preemptors import preemptors_of
 from kantopt.verify.step import Step, Violation
 
 
 def false_figures(
-    instance: Instance, plan: Plan, final: Placement, asked: Placement
+    question: Question, instance: Instance, plan: Plan, final: Placement, asked: Placement
 ) -> list[Standing]:
     """Find what a plan says wrongly of the cluster: values, victims, what stays unplaced.
 
     Parameters
     ----------
-    instance
-        The question under the plan's own model.
+    question, instance
+        The question, and under the plan's own model.
     final
         The placement that the plan ends with.
     asked
@@ -36,7 +39,7 @@ def false_figures(
         *_tiers(instance, plan, asked),
         *_goals(instance, plan, final),
         *_unplaced(instance, plan, final),
-        *_victims(instance, plan, asked),
+        *_victims(question, instance, plan, asked),
         *_cascade(instance, plan),
     ]
 
@@ -107,8 +110,11 @@ def _unplaced(instance: Instance, plan: Plan, final: Placement) -> Iterator[Stan
         yield from compared(f"unplaced {name}", one, other)
 
 
-def _victims(instance: Instance, plan: Plan, final: Placement) -> Iterator[Standing]:
+def _victims(
+    question: Question, instance: Instance, plan: Plan, final: Placement
+) -> Iterator[Standing]:
     step = Step(instance, instance.current, final)
+    over = for_good(instance, final, bears_of(question, instance))
     preemptors = preemptors_of(step)
     items: tuple[Eviction | Move, ...] = (*plan.evictions, *plan.moves)
     for item in items:
@@ -127,6 +133,7 @@ def _victims(instance: Instance, plan: Plan, final: Placement) -> Iterator[Stand
                 yield from compared(f"{item.id} memoryBytes", item.memory_bytes, memory)
             continue
         yield from compared(f"{item.id} priority", item.priority, job.priority)
+        yield from compared(f"{item.id} forGood", item.for_good, job.index in over)
         spot = Spot(instance.node_index[item.node], item.devices)
         other = preemptors.of(podset.index, spot)
         if item.for_job != (None if other is None else other.name):

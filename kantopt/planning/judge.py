@@ -176,7 +176,7 @@ def judge_plan(
             notes.append(f"{violation}, as the plan says")
         else:
             findings.append(_standing(violation))
-    findings += false_figures(own_instance, plan, final, asked_for)
+    findings += false_figures(question, own_instance, plan, final, asked_for)
     findings += false_names(question, plan)
     unchecked = tuple(unchecked_claims(own_instance, plan))
     spared = _spared(instance, asked_for) if sparing else ()

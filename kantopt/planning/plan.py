@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from kantopt.clock import Deadline
 from kantopt.planning.ended import not_examined
 from kantopt.planning.executable import executable
-from kantopt.planning.failing import failing_jobs
+from kantopt.planning.failing import bears_of, failing_jobs
 from kantopt.planning.leftovers import with_leftovers
 from kantopt.planning.news import Tell
 from kantopt.planning.options import Options
@@ -88,6 +88,7 @@ def make_plan(
     required = tuple(dict.fromkeys((*model.required, *options.require)))
     instance = question.instance(model.model_copy(update={"required": required}))
     run = Run(instance, tiers_of(instance), options, deadline, tell, solver)
+    run.bears = bears_of(question, instance)
     run.warnings += [*question.notes, *runs_already(instance)]
     run.look_at_least_once()
     if run.deadline.over():

@@ -84,6 +84,8 @@ class Run:
         self.solver = solver
         self.last: Placement | None = None
         """Where what is left of an earlier plan leads."""
+        self.bears: dict[str, int] = {}
+        """How many pods of some jobs may end before nobody makes them anew."""
         self.warnings: list[str] = []
         self.strategy = ""
         self.ortools_version = ""
@@ -347,13 +349,11 @@ class Run:
         return starved_words(self.solver_cpu)
 
     def _cascade(self, placement: Placement) -> Cascade | None:
-        """Replay the plan with its victims in the queue, if it has any."""
-        from kantopt.search.cascade import cascade, evicts
+        """Replay the plan with its victims in the queue, if it has any that are made anew."""
+        from kantopt.search.cascade import cascade
 
-        if not evicts(self.instance, placement):
-            return None
-        found = cascade(self.instance, placement, self.deadline)
-        self.cut = self.cut or self.deadline.cuts()
+        found = cascade(self.instance, placement, self.deadline, self.bears)
+        self.cut = self.cut or (found is not None and self.deadline.cuts())
         return found
 
     def _strategy(self) -> str:

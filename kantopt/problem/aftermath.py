@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from kantopt.problem.cluster import Spot
@@ -12,14 +12,15 @@ from kantopt.problem.placement import Placement
 from kantopt.schema.model import Limits
 
 
-def after_plan(instance: Instance, placement: Placement) -> Instance:
+def after_plan(instance: Instance, placement: Placement, over: Collection[int] = ()) -> Instance:
     """Return the question about the victims of a plan: what else it placed runs.
 
-    Victims are jobs that lost pods; they wait for all they have lost and had not got yet. Other
-    pods that wait are left out: they had their turn in the plan. Budgets have less left. Nothing is
-    required, and pods are not moved, as no scheduler would move them.
+    Victims are jobs that lost pods; they wait for all they have lost and had not got yet, but those
+    of ``over``, which nobody makes anew. Other pods that wait are left out: they had their turn in
+    the plan. Budgets have less left. Nothing is required, and pods are not moved, as no scheduler
+    would move them.
     """
-    return _question(_After(instance, placement), Limits(moves=0))
+    return _question(_After(instance, placement, over=over), Limits(moves=0))
 
 
 def leftover_question(instance: Instance, placement: Placement) -> tuple[Instance, dict[int, int]]:
@@ -87,10 +88,18 @@ def _question(build: _After, limits: Limits) -> Instance:
 class _After:
     """Numbers jobs, their roles and pod sets anew; who has no pods any more has no number.
 
-    Pods of victims wait; with ``others`` those of all other jobs do.
+    Pods of victims wait, but not of those that are ``over``; with ``others`` those of all other
+    jobs do.
     """
 
-    def __init__(self, instance: Instance, placement: Placement, *, others: bool = False) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        placement: Placement,
+        *,
+        others: bool = False,
+        over: Collection[int] = (),
+    ) -> None:
         self.instance = instance
         self.pending_of: dict[int, int] = {}
         """Pending pod sets as they were, by what they are now."""
@@ -104,7 +113,7 @@ class _After:
         """Pod sets that the pods of one are in now: of a role, all of it."""
         for job in instance.jobs:
             victim = any(map(self.lost, job.podsets))
-            waits = victim is not others
+            waits = victim is not others and job.index not in over
             if waits or any(placement.podsets[s] for s in job.podsets):
                 self._add(job, waits=waits)
 

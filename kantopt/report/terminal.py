@@ -215,13 +215,19 @@ def _victims(evictions: Sequence[Eviction]) -> Iterator[Table]:
         )
 
 
-def _again(evictions: Sequence[Eviction]) -> str:
+def _again(evictions: Sequence[Eviction]) -> Iterator[str]:
     """Say that who is evicted waits afterwards: such pods are not among those that are pending."""
-    pods = sum(item.count for item in evictions)
-    jobs = list(dict.fromkeys(item.job for item in evictions))
-    of = f" of {len(jobs)} jobs" if len(jobs) > 1 else ""
-    waits = f"{plural(pods, 'evicted pod')}{of} {'waits' if pods == 1 else 'wait'} again"
-    return f"{waits}: {listed(jobs, 2)}" if pods else ""
+    for gone, (one, more) in (False, ("waits again", "wait again")), (True, _FOR_GOOD):
+        items = [item for item in evictions if item.for_good is gone]
+        pods = sum(item.count for item in items)
+        jobs = list(dict.fromkeys(item.job for item in items))
+        of = f" of {len(jobs)} jobs" if len(jobs) > 1 else ""
+        if pods:
+            does = one if pods == 1 else more
+            yield f"{plural(pods, 'evicted pod')}{of} {does}: {listed(jobs, 2)}"
+
+
+_FOR_GOOD = "is gone for good", "are gone for good"
 
 
 def _cascade(plan: Plan, wide: bool) -> Iterator[Block]:
@@ -260,7 +266,7 @@ def pending_table(
         if most is not None and len(unplaced) > most + 1:
             reason, apart = _SHORT_OF.sub("", reason), ""
         groups.setdefault((item.priority, reason, apart), []).append(item)
-    below = [_again(evictions)]
+    below = [*_again(evictions)]
     shown = list(groups.items())
     rest: list[Unplaced] = []
     if most is not None and len(shown) > most + 1:

@@ -207,6 +207,10 @@ class Eviction(PodsOnNode):
     for_job: str | None = Field(
         default=None, alias="for", description="newly placed job that the victim gives way to"
     )
+    for_good: bool = Field(
+        default=False,
+        description="nobody makes its pods anew: it has no controller, or its job ends with them",
+    )
     budgets: tuple[str, ...] = Field(default=(), description="disruption budgets that it uses")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kantopt.clock import Deadline
@@ -10,6 +11,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.search.construct import construct
 from kantopt.search.strategy import Strategy
+from kantopt.verify.ending import evicted, for_good
 from kantopt.verify.preemptors import preemptors_of
 from kantopt.verify.step import Step
 
@@ -54,20 +56,41 @@ class Cascade:
         return sum(1 for each in self.rounds if each.evicted)
 
 
-def cascade(instance: Instance, placement: Placement, deadline: Deadline) -> Cascade:
+def cascade(
+    instance: Instance, placement: Placement, deadline: Deadline, bears: Mapping[str, int]
+) -> Cascade | None:
     """Queue the victims of a plan again and place them as a scheduler would, round by round.
 
     Each round is a legal plan, found by the fast path with preemption and without moves: it shows
     that victims can push others out, not that every scheduler would do so, or none.
+
+    Parameters
+    ----------
+    instance, placement
+        The question, and where the plan leads.
+    deadline
+        When to stop.
+    bears
+        How many pods of some jobs may go before nobody makes them anew, by the jobs' names.
+
+    Returns
+    -------
+    Cascade | None
+        ``None`` if the plan has no victims that are queued again.
     """
     rounds: list[Round] = []
     while evicts(instance, placement):
-        if len(rounds) == MOST_ROUNDS or deadline.cuts():
+        if rounds and (len(rounds) == MOST_ROUNDS or deadline.cuts()):
             return Cascade(tuple(rounds), complete=False)
-        instance = after_plan(instance, placement)
+        over = for_good(instance, placement, bears)
+        if all(job.index in over for job in instance.jobs if evicted(instance, placement, job)):
+            break
+        if deadline.cuts():
+            return Cascade((), complete=False)
+        instance = after_plan(instance, placement, over)
         placement = construct(instance, deadline, Strategy.BEST_FIT)
         rounds.append(_round(Step(instance, instance.current, placement)))
-    return Cascade(tuple(rounds), complete=not deadline.cuts())
+    return Cascade(tuple(rounds), complete=not deadline.cuts()) if rounds else None
 
 
 def evicts(instance: Instance, placement: Placement) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli
-from tests.formats.cluster_objects import Object, node, pod
+from tests.formats.cluster_objects import Object, node, pod, thing
 
 
 def job(limit: int, failed: int) -> Object:
@@ -53,3 +53,77 @@ def test_evictions_beyond_the_backoff_limit_of_a_job_are_told(
         assert ("the Job fails" in told) == bool(said)
     other = cli("plan", "dump.json", "-o", "json", "--disturb", "backoff-limit")
     assert "the Job fails" not in other.out
+
+
+CONSENT = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}
+
+
+def volcano(action: str) -> Object:
+    policies = [{"event": "PodEvicted", "action": action}]
+    found = thing("batch.volcano.sh/v1alpha1", "Job", "v", policies=policies)
+    return {**found, "status": {"state": {"phase": "Running"}}}
+
+
+def of_volcano(name: str) -> Object:
+    found = pod(name, on="a", owner="Job/v", labels={"volcano.sh/job-name": "v"})
+    found["metadata"]["ownerReferences"][0]["apiVersion"] = "batch.volcano.sh/v1alpha1"
+    return found
+
+
+@pytest.mark.parametrize(
+    ("victims", "pods", "why"),
+    [
+        ([pod("bare", on="a", owner="", annotations=CONSENT)], 1, "without a controller anew"),
+        (
+            [job(0, 0), pod("sweep-0", on="a", owner="Job/sweep")],
+            1,
+            "Job bears none: the Job fails",
+        ),
+        (
+            [volcano("TerminateJob"), of_volcano("v-0"), of_volcano("v-1")],
+            2,
+            "its job bears none: the job ends",
+        ),
+        ([volcano("RestartJob"), of_volcano("v-0"), of_volcano("v-1")], 2, ""),
+        ([volcano("RestartTask"), of_volcano("v-0"), of_volcano("v-1")], 2, ""),
+        ([job(1, 0), pod("sweep-0", on="a", owner="Job/sweep")], 1, ""),
+        ([pod("web-0", on="a")], 1, ""),
+    ],
+)
+@pytest.mark.usefixtures("files")
+def test_victims_that_nobody_makes_anew_do_not_wait_again(
+    cli: Cli, victims: list[Object], pods: int, why: str
+) -> None:
+    big = pod("big", owner="ReplicaSet/big", requests={"cpu": "2"}, priority=9)
+    dump = {"apiVersion": "v1", "kind": "List", "items": [node("a", cpu="2"), *victims, big]}
+    Path("dump.json").write_text(json.dumps(dump).replace('"uid": "Job/', '"uid": "Job-'))
+    asked = ("plan", "dump.json", "--engine", "fast")
+    done = cli(*asked, "-O", "plan.json")
+    plan = json.loads(Path("plan.json").read_text())
+    assert [item.get("forGood", False) for item in plan["evictions"]] == [bool(why)]
+    assert ("cascade" in plan) is not bool(why)
+    again = "evicted pod waits again" if pods == 1 else "evicted pods wait again"
+    gone = "evicted pod is gone for good" if pods == 1 else "evicted pods are gone for good"
+    assert f"{pods} {gone if why else again}: default/" in done.out
+    assert (gone in done.out) is bool(why)
+    assert ("Queued again" in done.out) is not bool(why)
+    assert why in done.out
+    assert cli("verify", "dump.json", "plan.json").code == 0
+    script = cli("render", "plan.json", "--to", "kubectl", "--shell", "--evict-anyway").out
+    assert ("gone for good" in script) is bool(why)
+    plan["evictions"][0]["forGood"] = not why
+    Path("plan.json").write_text(json.dumps(plan))
+    assert "e1 forGood" in cli("verify", "dump.json", "plan.json", "-o", "name").out
+
+
+@pytest.mark.usefixtures("files")
+def test_a_bare_pod_that_may_be_evicted_is_not_moved(cli: Cli) -> None:
+    bare = pod("bare", on="a", owner="", annotations=CONSENT)
+    stays = pod("stays", on="b", owner="", requests={"cpu": "4"})
+    dump = {"apiVersion": "v1", "kind": "List", "items": [node("a"), node("b"), bare, stays]}
+    Path("dump.json").write_text(json.dumps(dump))
+    clear = ("defrag", "dump.json", "--goal", "empty-nodes", "--engine", "fast", "-o", "json")
+    assert json.loads(cli(*clear).out)["summary"]["movedPods"] == 0
+    forced = json.loads(cli(*clear, "--disturb", "no-controller").out)
+    assert forced["summary"]["movedPods"] == 1
+    assert any("nobody makes pods without a controller anew" in text for text in forced["warnings"])

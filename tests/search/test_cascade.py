@@ -31,7 +31,9 @@ def tied(name: str, to: str, priority: int) -> Document:
 def follow(instance: Instance, deadline: Deadline = FOREVER, **where: Any) -> Cascade:
     placement = put(instance, where)
     assert check(instance, placement) == []
-    return cascade(instance, placement, deadline)
+    found = cascade(instance, placement, deadline, {})
+    assert found is not None
+    return found
 
 
 def test_a_victim_that_finds_no_lesser_one_pushes_nobody_out() -> None:
@@ -76,7 +78,7 @@ def test_it_goes_on_for_as_long_as_somebody_is_pushed_out() -> None:
 
 def test_without_victims_there_is_nothing_to_follow() -> None:
     instance = question(NODES, [running("low", "a", 1), tied("top", "b", 9)])
-    assert follow(instance, low=["a"], top=["b"]) == Cascade((), complete=True)
+    assert cascade(instance, put(instance, {"low": ["a"], "top": ["b"]}), FOREVER, {}) is None
 
 
 def test_what_time_cuts_short_is_not_complete() -> None:
@@ -117,7 +119,9 @@ def test_the_question_that_comes_after_a_plan_is_sound() -> None:
         }
         standing = {v.rule for v in check_standing(instance)}
         assert {v.rule for v in check_standing(after)} <= standing, seed
-        assert cascade(instance, placement, FOREVER).complete
+        found = cascade(instance, placement, FOREVER, {})
+        assert found is None or found.complete
+        assert (found is None) == (not waiting)
     assert seen >= 5
 
 
@@ -141,3 +145,19 @@ def test_a_role_of_which_no_pod_runs_is_nobody_to_push_out() -> None:
     assert [(need.job, need.roles) for need in after.topology_needs] == [(elastic.index, (0,))]
     assert [after.podsets[s].role for s in elastic.podsets] == [0]
     assert follow(instance, low=[], top=["a"]).rounds[0].returned == 1
+
+
+def test_victims_that_nobody_makes_anew_push_nobody_out() -> None:
+    jobs = [running("least", "a", 1), running("low", "b", 2), tied("top", "b", 9)]
+    instance = question(NODES[:2], [*jobs])
+    placement = put(instance, {"low": [], "top": ["b"]})
+    assert cascade(instance, placement, FOREVER, {"default/low": 0}) is None
+    found = cascade(instance, placement, FOREVER, {"default/low": 1})
+    assert found is not None
+    assert [[pushed.job for pushed in each.evicted] for each in found.rounds] == [
+        ["default/least"],
+        [],
+    ]
+    found = cascade(instance, placement, FOREVER, {"default/least": 0})
+    assert found is not None
+    assert len(found.rounds) == 1

@@ -236,16 +236,16 @@ def _listed(verb: str, apart: str, items: Sequence[Eviction | Move]) -> Iterator
     pods = [(item, pod) for item in items for pod in item.pods]
     if not pods:
         return
-    gone = sum(not controller(pod) for _, pod in pods)
+    gone = sum(_is_over(*pair) for pair in pods)
     said = f"; {gone} of them for good" if gone and len(pods) > 1 else ""
     yield f"{verb} {plural(len(pods), 'pod')}{apart}{said}:"
-    pods.sort(key=lambda pair: bool(controller(pair[1])))
+    pods.sort(key=lambda pair: not _is_over(*pair))
     if len(pods) <= _NAMED:
         yield from (
             f"- {namespace_of(item.job)}/{pod.name} {_way(item, pod)}" for item, pod in pods
         )
         return
-    jobs = Counter((item.job, _fate(pod)) for item, pod in pods)
+    jobs = Counter((item.job, _fate(item, pod)) for item, pod in pods)
     for (job, fate), count in list(jobs.items())[:_NAMED]:
         yield f"- {count} of {job}, {fate}"
     rest = list(jobs.values())[_NAMED:]
@@ -255,11 +255,18 @@ def _listed(verb: str, apart: str, items: Sequence[Eviction | Move]) -> Iterator
 
 def _way(item: Eviction | Move, pod: PodRef) -> str:
     if isinstance(item, Move):
-        return f"from {item.from_node}, planned on {item.to_node}, {_fate(pod)}"
+        return f"from {item.from_node}, planned on {item.to_node}, {_fate(item, pod)}"
     heir = f" for {item.for_job}" if item.for_job else ""
-    return f"from {item.node}{heir}, {_fate(pod)}"
+    return f"from {item.node}{heir}, {_fate(item, pod)}"
 
 
-def _fate(pod: PodRef) -> str:
+def _is_over(item: Eviction | Move, pod: PodRef) -> bool:
+    """Whether nobody makes a pod anew."""
+    return not controller(pod) or (isinstance(item, Eviction) and item.for_good)
+
+
+def _fate(item: Eviction | Move, pod: PodRef) -> str:
     kind = controller(pod)
-    return f"of a {kind}" if kind else "no controller: gone for good"
+    if not kind:
+        return "no controller: gone for good"
+    return f"of a {kind} that ends: gone for good" if _is_over(item, pod) else f"of a {kind}"

@@ -11,7 +11,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.search.construct import construct
 from kantopt.search.strategy import Strategy
-from kantopt.verify.ending import evicted, for_good
+from kantopt.verify.ending import ended, evicted, for_good
 from kantopt.verify.preemptors import preemptors_of
 from kantopt.verify.step import Step
 
@@ -79,11 +79,16 @@ def cascade(
         ``None`` if the plan has no victims that are queued again.
     """
     rounds: list[Round] = []
+    left = dict(bears)
     while evicts(instance, placement):
         if rounds and (len(rounds) == MOST_ROUNDS or deadline.cuts()):
             return Cascade(tuple(rounds), complete=False)
-        over = for_good(instance, placement, bears)
+        over = for_good(instance, placement, left)
+        for job in instance.jobs:
+            if job.name in left:
+                left[job.name] -= ended(instance, placement, job)
         if all(job.index in over for job in instance.jobs if evicted(instance, placement, job)):
+            rounds += [Round(0, 0, ())] * bool(rounds)  # nobody is left who would wait again
             break
         if deadline.cuts():
             return Cascade((), complete=False)

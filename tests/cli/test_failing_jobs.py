@@ -117,6 +117,23 @@ def test_victims_that_nobody_makes_anew_do_not_wait_again(
 
 
 @pytest.mark.usefixtures("files")
+def test_whom_victims_would_push_out_for_good_ends_the_cascade(cli: Cli) -> None:
+    victim = pod("web-0", on="b", requests={"cpu": "2"}, priority=5)
+    last = pod("sweep-0", on="a", owner="Job/sweep", requests={"cpu": "2"})
+    big = pod("big", owner="ReplicaSet/big", requests={"cpu": "4"}, priority=9)
+    nodes = [node("a", cpu="2"), node("b", cpu="4")]
+    dump = {"apiVersion": "v1", "kind": "List", "items": [*nodes, job(0, 0), victim, last, big]}
+    Path("dump.json").write_text(json.dumps(dump))
+    model = "apiVersion: kantopt/v1alpha1\nkind: Model\nmetadata: {name: still}\nextends: mixed\n"
+    Path("still.yaml").write_text(f"{model}limits: {{moves: 0}}\n")
+    asked = ("plan", "dump.json", "still.yaml", "--engine", "fast")
+    assert cli(*asked, "-O", "plan.json", "-q").code == 0
+    plan = json.loads(Path("plan.json").read_text())
+    assert [len(each.get("evicted", ())) for each in plan["cascade"]["rounds"]] == [1, 0]
+    assert cli("verify", "dump.json", "plan.json").code == 0
+
+
+@pytest.mark.usefixtures("files")
 def test_a_bare_pod_that_may_be_evicted_is_not_moved(cli: Cli) -> None:
     bare = pod("bare", on="a", owner="", annotations=CONSENT)
     stays = pod("stays", on="b", owner="", requests={"cpu": "4"})

@@ -28,10 +28,15 @@ def tied(name: str, to: str, priority: int) -> Document:
     return job(name, pods(cpu=2, nodeAffinity=affinity), priority=priority)
 
 
-def follow(instance: Instance, deadline: Deadline = FOREVER, **where: Any) -> Cascade:
+def follow(
+    instance: Instance,
+    deadline: Deadline = FOREVER,
+    bears: dict[str, int] | None = None,
+    **where: Any,
+) -> Cascade:
     placement = put(instance, where)
     assert check(instance, placement) == []
-    found = cascade(instance, placement, deadline, {})
+    found = cascade(instance, placement, deadline, bears or {})
     assert found is not None
     return found
 
@@ -74,6 +79,25 @@ def test_it_goes_on_for_as_long_as_somebody_is_pushed_out() -> None:
         [],
     ]
     assert found.depth == 2
+
+
+def test_what_earlier_rounds_ended_of_a_job_counts_in_later_ones() -> None:
+    """The plan takes one pod of many, and mid, which may only go to b, another one."""
+    tie = {"nodeSelector": {"kubernetes.io/hostname": "b"}}
+    jobs = [
+        running("mid", "c", 5, **tie),
+        job("many", pods(cpu=2, count=2, minCount=0, on=["a", "b"]), priority=3),
+        tied("top", "a", 9),
+        tied("peak", "c", 9),
+    ]
+    instance = question(NODES, jobs)
+    for most, waiting in ((0, [0, 0]), (1, [1, 0]), (2, [1, 2])):
+        found = follow(
+            instance, bears={"default/many": most}, mid=[], many=["b"], top=["a"], peak=["c"]
+        )
+        assert found.rounds[0].evicted == (Pushed("default/many", 3, 1, "default/mid"),)
+        assert [each.waiting for each in found.rounds] == waiting
+        assert found.complete
 
 
 def test_without_victims_there_is_nothing_to_follow() -> None:
@@ -160,4 +184,4 @@ def test_victims_that_nobody_makes_anew_push_nobody_out() -> None:
     ]
     found = cascade(instance, placement, FOREVER, {"default/least": 0})
     assert found is not None
-    assert len(found.rounds) == 1
+    assert [len(each.evicted) for each in found.rounds] == [1, 0]

@@ -92,10 +92,10 @@ class KueueQueues:
         """Keep a pod that waits to the nodes of what its queue may give it, as Kueue will.
 
         One that does not exist yet evicts nobody where Kueue preempts nobody for its queue: once it
-        exists, it is for kube-scheduler to do so.
+        exists, it is for kube-scheduler to do so, and its pods come as soon as it has its quota.
         """
         rows = None if pod.node else self._rows.get(self.of(pod))
-        if rows is not None and not (exists or rows.preempts):
+        if rows is not None and not (exists or pod.quota_reserved or rows.preempts):
             text = "queues for which Kueue preempts nobody: who waits for it there evicts nobody"
             self._notes.add(text, rows.name)
             pod = replace(pod, preemption_policy="Never")
@@ -119,7 +119,8 @@ class KueueQueues:
         return [r for r, amount in pod.shape["requests"].items() if amount and r not in covered]
 
     def _choice(self, pod: Pod, group: Mapping[str, object]) -> list[str]:
-        return [name for name in group if self._flavors.get(name).suits(pod)]
+        given = [name for name in group if name in pod.kueue_flavors]
+        return given or [name for name in group if self._flavors.get(name).suits(pod)]
 
     def _undecided(self, pods: Sequence[Pod]) -> Iterator[tuple[tuple[str, str], str]]:
         """Yield pools and resources of which some pod may be given one of several flavors."""

@@ -5,16 +5,27 @@ Kueue looks at the queue that a Job names, not at its pods; what was submitted o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, replace
 
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pods import Pod
 from kantopt.formats.view import View
 
 GROUP = "kueue.x-k8s.io"
-_BETWEEN = (("batch", "Job"), ("jobset.x-k8s.io", "JobSet"), ("ray.io", "RayCluster"))
+BETWEEN = (("batch", "Job"), ("jobset.x-k8s.io", "JobSet"), ("ray.io", "RayCluster"))
 """What stands between pods and what was submitted: a JobSet has Jobs, a RayJob a cluster."""
+_OWNS_PODS = (
+    "Job",
+    "Pod",
+    "RayCluster",
+    "PyTorchJob",
+    "MPIJob",
+    "TFJob",
+    "XGBoostJob",
+    "PaddleJob",
+)
+"""Kinds of what is submitted whose pods name it as their owner, or are it."""
 
 
 class KueueWorkloads:
@@ -37,7 +48,7 @@ class KueueWorkloads:
                 self._by_owner |= dict.fromkeys(owners_of(view), view)
         self._above: dict[str, list[str]] = {}
         if self._by_owner:
-            for kind in _BETWEEN:
+            for kind in BETWEEN:
                 for view in objects.of(*kind):
                     self._above[view.at("metadata").text("uid")] = list(owners_of(view))
 
@@ -62,9 +73,12 @@ class KueueWorkloads:
         )
 
     def stands_for(self, pod: Pod) -> bool:
-        """Whether a pod that Kueue alone holds back waits as its Workload, or that of its group."""
+        """Whether a pod that Kueue alone holds back waits as its Workload, or that of its group.
+
+        So it does as well while the Workload has its quota and waits for an admission check.
+        """
         gates, view = pod.ref.scheduling_gates, self._by_owner.get(pod.ref.uid)
-        return bool(gates and view and waits(view)) and all(
+        return bool(gates and view and is_open(view)) and all(
             gate.startswith(f"{GROUP}/") for gate in gates
         )
 
@@ -83,6 +97,27 @@ class KueueWorkloads:
         return next((view for view in found if view is not None), None)
 
 
+def may_run_unseen(workload: View, between: Container[str]) -> bool:
+    """Whether a Workload may have pods that are not found by their owners, or in another cluster.
+
+    Parameters
+    ----------
+    workload
+        One that Kueue has admitted and of which no pods were found.
+    between
+        Uids of those of whom something in the input stands between them and their pods.
+    """
+    status = workload.at("status")
+    ready = any(
+        item.text("type") == "PodsReady" and item.text("status") == "True"
+        for item in status.list("conditions")
+    )
+    owners = workload.at("metadata").list("ownerReferences")
+    return bool(ready or status.text("clusterName")) or not all(
+        owner.text("kind") in _OWNS_PODS or owner.text("uid") in between for owner in owners
+    )
+
+
 def owners_of(view: View) -> Iterator[str]:
     """Yield the uids of all owners of an object."""
     for owner in view.at("metadata").list("ownerReferences"):
@@ -90,10 +125,41 @@ def owners_of(view: View) -> Iterator[str]:
             yield owner.text("uid")
 
 
-def waits(workload: View) -> bool:
-    """Whether a Workload waits for Kueue to admit it."""
-    stopped = workload.at("spec").raw.get("active") is False
-    return not (stopped or has_finished(workload) or "admission" in workload.at("status"))
+def is_open(workload: View) -> bool:
+    """Whether a Workload wants room, now or once Kueue admits it."""
+    return workload.at("spec").raw.get("active") is not False and not has_finished(workload)
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What Kueue has given one pod set of a Workload."""
+
+    count: int
+    flavors: tuple[str, ...] = ()
+
+
+def admitted(workload: View) -> dict[str, Admitted]:
+    """Return what Kueue has given each pod set, without the pods that have ended already."""
+    status = workload.at("status")
+    ended = {
+        item.text("name", "main"): item.integer("count", 0) or 0
+        for item in status.list("reclaimablePods")
+    }
+    counts = {
+        item.text("name", "main"): item.integer("count", 0) or 0
+        for item in workload.at("spec").list("podSets")
+    }
+    given = {
+        item.text("name", "main"): item for item in status.at("admission").list("podSetAssignments")
+    }
+    found = {}
+    for name, asked in counts.items():
+        own = given.get(name)
+        count = None if own is None else own.integer("count", 0)
+        flavors = () if own is None else tuple(sorted({*own.words("flavors").values()}))
+        most = asked if count is None else count
+        found[name] = Admitted(max(0, most - ended.get(name, 0)), flavors)
+    return found
 
 
 def has_finished(workload: View) -> bool:

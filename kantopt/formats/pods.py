@@ -91,6 +91,8 @@ class Pod:
     """Name of the Workload of Kueue's to which its owners lead."""
     quota_reserved: bool = False
     """Whether Kueue has admitted that Workload: it holds its quota though the pod waits."""
+    kueue_flavors: tuple[str, ...] = ()
+    """Flavors that Kueue has given it, where no pod has their nodes' labels yet."""
     submitted: str = ""
     """Uid of the object for which that Workload was made."""
     kueue_role: str = ""

@@ -8,7 +8,13 @@ from dataclasses import replace
 from kantopt.formats.gangs import Dialect, GangRef, gang_of
 from kantopt.formats.kubernetes_jobs import Member
 from kantopt.formats.kubernetes_nodes import bounded
-from kantopt.formats.kueue_workloads import has_finished, owners_of
+from kantopt.formats.kueue_workloads import (
+    BETWEEN,
+    admitted,
+    has_finished,
+    may_run_unseen,
+    owners_of,
+)
 from kantopt.formats.namespaces import Namespaces
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pods import QUEUE_NAME, Pod, read_pod
@@ -41,13 +47,14 @@ def unstarted(
 def _workloads(
     objects: Objects, pods: Sequence[Pod], namespaces: Namespaces, notes: Notes
 ) -> Iterator[Member]:
-    """Kueue's Workloads that wait for admission: suspended jobs."""
+    """Kueue's Workloads that wait for admission, suspended jobs, or have none of their pods yet."""
     # Pods that terminate are of a Workload that waits again, but hold what it was admitted for.
     staying = [pod for pod in pods if not pod.terminating]
     groups = {(ref.namespace, ref.name) for ref in map(gang_of, staying) if ref is not None}
     owners = {uid for pod in staying for uid in (pod.owner_uid, pod.ref.uid) if uid}
     going = (gang_of(pod) for pod in pods if pod.terminating)
     leaving = {(ref.namespace, ref.name) for ref in going if ref is not None}
+    between = {uid for kind in BETWEEN for view in objects.of(*kind) for uid in owners_of(view)}
     for view in objects.of(Dialect.KUEUE, "Workload"):
         metadata, spec, status = view.at("metadata"), view.at("spec"), view.at("status")
         namespace, name = view.key
@@ -58,10 +65,12 @@ def _workloads(
         stopped = spec.raw.get("active") is False
         if has_finished(view) or has_pods:
             continue
-        if "admission" in status:
-            if (namespace, name) not in leaving:
-                text = "Workloads that hold quota and have no pods here: it counts as free"
-                notes.add(text, f"{namespace}/{name}")
+        given = admitted(view) if "admission" in status else {}
+        if given and (namespace, name) in leaving:
+            continue
+        if given and may_run_unseen(view, between):
+            text = "Workloads that hold quota and whose pods are not found here: it counts as free"
+            notes.add(text, f"{namespace}/{name}")
             continue
         if stopped:
             notes.add("Workloads that are stopped are left out", f"{namespace}/{name}")
@@ -70,10 +79,17 @@ def _workloads(
         references = metadata.list("ownerReferences")
         owner = min(((o.text("uid"), o.text("name")) for o in references), default=("", ""))
         labels = {QUEUE_NAME: queue} if queue else {}
+        if given:
+            text = "Workloads that hold their quota and have none of their pods yet"
+            notes.add(f"{text}: these are planned for", f"{namespace}/{name}")
         for item in spec.list("podSets"):
             ref = GangRef(Dialect.KUEUE, namespace, name, item.text("name", "main"))
-            count = item.integer("count", 0)
-            yield from _member(view, item, ref, name, count, labels, owner, namespaces, notes)
+            own = given.get(ref.role)
+            count = item.integer("count", 0) if own is None else own.count
+            for made in _member(view, item, ref, name, count, labels, owner, namespaces, notes):
+                flavors = () if own is None else own.flavors
+                pod = replace(made.pod, quota_reserved=bool(given), kueue_flavors=flavors)
+                yield replace(made, pod=pod)
 
 
 def _volcano(

@@ -25,11 +25,16 @@ def owned(made: Object, uid: str, *owners: str) -> Object:
     return made
 
 
-def workload(name: str, owner: str, status: Object | None = None, **spec: Any) -> Object:
+def podset() -> Object:
     container = {"name": "c", "resources": {"requests": {"cpu": "1"}}}
-    podset = {"name": "main", "count": 2, "template": {"spec": {"containers": [container]}}}
-    made = thing(KUEUE, "Workload", name, **{"queueName": "lq", "podSets": [podset], **spec})
-    return owned({**made, "status": status or {}}, f"uid-{name}", owner)
+    return {"name": "main", "count": 2, "template": {"spec": {"containers": [container]}}}
+
+
+def workload(name: str, owner: str, status: Object | None = None, **spec: Any) -> Object:
+    made = thing(KUEUE, "Workload", name, **{"queueName": "lq", "podSets": [podset()], **spec})
+    made = owned({**made, "status": status or {}}, f"uid-{name}", owner)
+    made["metadata"]["ownerReferences"][0]["kind"] = "Job"
+    return made
 
 
 def test_pods_of_a_job_use_the_quota_of_the_queue_that_their_workload_names() -> None:
@@ -94,18 +99,78 @@ def test_a_gated_pod_that_is_a_workload_of_its_own_counts_once() -> None:
     assert read(*objects).held_back == {"default/app": 1}
 
 
-def test_quota_that_is_held_without_pods_is_noted() -> None:
+def test_a_job_that_is_admitted_and_has_no_pods_yet_holds_its_quota_and_waits_for_room() -> None:
     finished = {**ADMITTED, "conditions": [{"type": "Finished", "status": "True"}]}
     going = pod("g", on="a", owner="Job/g", metadata={"deletionTimestamp": "2026-01-01"})
+    given = {"name": "main", "count": 2, "flavors": {"cpu": "f"}}
+    part = {"admission": {"podSetAssignments": [given]}}
+    ended = {**ADMITTED, "reclaimablePods": [{"name": "main", "count": 2}]}
     found = read(
         *queues(),
         workload("held", "Job/held", ADMITTED),
+        workload("part", "Job/part", part, podSets=[{**podset(), "count": 4, "minCount": 1}]),
+        workload("done", "Job/done", ended),
         workload("ended", "Job/ended", finished),
         workload("stopping", "Job/g", ADMITTED),
+        workload("asks", "Job/asks"),
         going,
     )
-    assert noted(found, "hold quota").endswith("counts as free: 1 (default/held)")
-    assert found.pending.jobs == ()
+    noted(found, "none of their pods yet: these are planned for: 3 (default/held, ...)")
+    waits = {
+        item.name: (item.quota_reserved, item.preemption_policy, role.count, role.min_count)
+        for item in found.pending.jobs
+        for role in item.pod_sets
+    }
+    assert waits == {
+        "held": (True, None, 2, 2),
+        "part": (True, None, 2, 1),
+        "asks": (False, "Never", 2, 2),
+    }
+
+
+def test_who_waits_for_an_admission_check_holds_its_quota_and_its_gated_pods_count_once() -> None:
+    gated = pod("p", owner="ReplicaSet/app", schedulingGates=[{"name": "kueue.x-k8s.io/admission"}])
+    found = read(*queues(), workload("w", "uid-p", ADMITTED), gated)
+    assert [(waits.name, waits.quota_reserved) for waits in found.pending.jobs] == [("w", True)]
+    assert not found.held_back
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "free"),
+    [
+        ("Job", {}, False),
+        ("JobSet", {}, True),
+        ("AppWrapper", {}, True),
+        ("Job", {"clusterName": "east"}, True),
+        ("Job", {"conditions": [{"type": "PodsReady", "status": "True"}]}, True),
+    ],
+)
+def test_quota_whose_pods_may_run_unseen_counts_as_free_and_is_noted(
+    kind: str, status: Object, free: bool
+) -> None:
+    held = workload("w", "owner", {**ADMITTED, **status})
+    held["metadata"]["ownerReferences"][0]["kind"] = kind
+    found = read(*queues(), held)
+    assert (found.pending.jobs == ()) is free
+    assert any("counts as free: 1 (default/w)" in note for note in found.notes) is free
+    if kind == "JobSet":  # its Jobs are there, and none of them has pods
+        between = owned(thing("batch/v1", "Job", "j"), "j", "owner")
+        assert [waits.name for waits in read(*queues(), between, held).pending.jobs] == ["w"]
+
+
+def test_who_is_admitted_keeps_to_the_flavor_that_it_was_given() -> None:
+    given = queues()
+    quota = {"name": "cpu", "nominalQuota": "4"}
+    flavors = [{"name": name, "resources": [quota]} for name in "fg"]
+    given[1]["spec"]["resourceGroups"] = [{"flavors": flavors}]
+    kinds = [thing(KUEUE, "ResourceFlavor", name, "", nodeLabels={"kind": name}) for name in "fg"]
+    one = {"podSetAssignments": [{"name": "main", "count": 2, "flavors": {"cpu": "g"}}]}
+    found = read(*given, *kinds, workload("w", "Job/w", {"admission": one}))
+    assert found.pending.jobs[0].pod_sets[0].node_selector == {"kind": "g"}
+    assert [row.full_name for row in found.snapshot.queues[0].resources] == [
+        "cpu [kind=f]",
+        "cpu [kind=g]",
+    ]
 
 
 def test_that_a_queue_may_reclaim_from_jobs_of_any_priority_is_noted() -> None:

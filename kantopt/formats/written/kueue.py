@@ -113,7 +113,7 @@ def _job(snapshot: ClusterSnapshot, job: Job) -> Words:
     least = minima(job)
     placed = any(item.assignments for item in job.pod_sets)
     admitted = placed or job.quota_reserved
-    has_pods = admitted or any(item.pods for item in job.pod_sets)
+    has_pods = placed or any(item.pods for item in job.pod_sets)
     # The group's own annotation is the minimum over all roles; a Workload has none.
     marks = Marks(
         labels={**queue, "kueue.x-k8s.io/podset": ""},

@@ -200,6 +200,7 @@ class _Import:
             left_out=self._left_out,
             aside=tuple(self._left_aside(priorities)),
             held_back=self._held_back,
+            evicts=kueue.evictable(running, waiting),
         )
 
     def check_patterns(self) -> None:

@@ -10,10 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kantopt.formats.kueue_flavors import Flavors, onto_nodes
+from kantopt.formats.kueue_preemption import (
+    NOBODY,
+    Lender,
+    Preemption,
+    evictable,
+    read_preemption,
+)
 from kantopt.formats.kueue_workloads import GROUP
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pods import Pod
 from kantopt.formats.view import View
+from kantopt.schema.jobs import Job
 from kantopt.schema.quantity import from_base
 from kantopt.schema.snapshot import Queue, QueueResource
 
@@ -31,8 +39,8 @@ class _Rows:
     weight: str | int
     groups: tuple[dict[str, dict[str, Limits]], ...]
     """Groups of resources that are given one flavor together: limits by flavor and resource."""
-    preempts: bool = False
-    """Whether some of its Workloads may preempt others, of its own or of its cohort."""
+    preemption: Preemption = NOBODY
+    """Whom Kueue evicts for its jobs."""
 
     @property
     def pool(self) -> tuple[str, str]:
@@ -71,6 +79,7 @@ class KueueQueues:
         }
         self._flavors = Flavors(objects, notes)
         cohorts = {view.at("metadata").name(): view for view in objects.of(GROUP, "Cohort")}
+        self._flat = not cohorts
         queues = [self._queue(view, cohorts) for view in objects.of(GROUP, "ClusterQueue")]
         self._rows = {rows.name: rows for rows in queues}
         names = {*self._rows}
@@ -95,7 +104,8 @@ class KueueQueues:
         exists, it is for kube-scheduler to do so, and its pods come as soon as it has its quota.
         """
         rows = None if pod.node else self._rows.get(self.of(pod))
-        if rows is not None and not (exists or pod.quota_reserved or rows.preempts):
+        preempts = rows is not None and (rows.preemption.own or rows.preemption.others)
+        if rows is not None and not (exists or pod.quota_reserved or preempts):
             text = "queues for which Kueue preempts nobody: who waits for it there evicts nobody"
             self._notes.add(text, rows.name)
             pod = replace(pod, preemption_policy="Never")
@@ -112,6 +122,13 @@ class KueueQueues:
                     text = "pods that several flavors of their queue suit, or none, take any"
                     self._notes.add(text, pod.full_name)
         return pod
+
+    def evictable(
+        self, running: Sequence[Job], waiting: Sequence[Job]
+    ) -> dict[str, dict[str, int]]:
+        """Say for each job that waits for Kueue of which queues it evicts jobs."""
+        lenders = {name: _lender(rows) for name, rows in self._rows.items()}
+        return evictable(lenders, running, waiting, flat=self._flat)
 
     def _uncovered(self, pod: Pod, rows: _Rows) -> list[str]:
         """Resources, but pods, that a pod asks for and its queue has no quota of."""
@@ -136,19 +153,13 @@ class KueueQueues:
         if spec.text("stopPolicy", "None") != "None":
             self._notes.add("queues that are stopped take jobs all the same here", name)
         cohort = self._root(spec.text("cohortName") or spec.text("cohort"), cohorts)
-        preemption = spec.at("preemption")
-        own = preemption.text("withinClusterQueue", "Never")
-        others = preemption.text("reclaimWithinCohort", "Never")
-        if cohort and others == "Any":
-            text = "queues that may reclaim what others borrow evict less important jobs only here"
-            self._notes.add(text, name)
         weight = spec.at("fairSharing").amount("weight", "cpu")  # in thousandths, as those of cores
         return _Rows(
             name or "?",
             cohort,
             1 if weight is None else from_base("cpu", weight),
             tuple(_groups(spec)),
-            own != "Never" or bool(cohort and others != "Never"),
+            read_preemption(view, cohort, self._notes),
         )
 
     def _root(self, cohort: str, cohorts: Mapping[str, View]) -> str:
@@ -216,6 +227,13 @@ class KueueQueues:
             # A flavor without limit leaves the sum without limit.
             total = (total[0] + nominal, _sum(total[1], borrow), _sum(total[2], lend))
         yield _row(resource or "?", total, None)
+
+
+def _lender(rows: _Rows) -> Lender:
+    limits = rows.by_resource()
+    nominal = {name: sum(own for own, _, _ in each.values()) for name, each in limits.items()}
+    blurred = frozenset(name for name, each in limits.items() if len(each) > 1)
+    return Lender(rows.name, rows.cohort, rows.preemption, nominal, blurred)
 
 
 def _parent(cohort: View) -> str:

@@ -276,6 +276,8 @@ def _reading(
     for _ in range(AGAIN):
         pair = dumps.pair(given, settled=settled)
         question = question_of([*native, RawDocument(file, 0, pair.data)], how)
+        # Who was evicted was so, whomever Kueue would have chosen: priorities alone judge it.
+        question = replace(question, evicts={})
         reading = Reading(question, pair)
         instance = question.instance(model)
         missing = reading.missing(instance) | reading.left_alone(instance)

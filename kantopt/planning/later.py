@@ -181,7 +181,7 @@ def since(question: Question, later: Question) -> Question | Since:
         nodes_added=tuple(sorted(since_then - nodes)),
         nodes_removed=tuple(sorted(nodes - since_then)),
     )
-    return Since(replace(question, snapshot=snapshot), later, history)
+    return Since(replace(question, snapshot=snapshot, evicts={}), later, history)
 
 
 def _pods(job: Job) -> list[tuple[str, str, str]]:

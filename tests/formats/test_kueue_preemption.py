@@ -1,0 +1,169 @@
+"""No plan evicts whom Kueue evicts for none of those that wait, by what ClusterQueues say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kantopt.clock import Deadline
+from kantopt.planning.options import Options
+from kantopt.planning.plan import make_plan
+from kantopt.planning.question import Import, Question, question_of
+from kantopt.schema.extends import load_model
+from kantopt.schema.raw import RawDocument
+from tests.formats.cluster_objects import Object, node, pod, read, thing
+
+KUEUE = "kueue.x-k8s.io/v1beta2"
+GPU = "nvidia.com/gpu"
+LOWER = "LowerPriority"
+
+
+def queue(name: str, nominal: int, cohort: str = "all", **preemption: Any) -> list[Object]:
+    """A ClusterQueue with a LocalQueue of its name."""
+    quota = {"name": GPU, "nominalQuota": nominal}
+    groups = [{"coveredResources": [GPU], "flavors": [{"name": "f", "resources": [quota]}]}]
+    spec = {"cohortName": cohort, "resourceGroups": groups, "preemption": preemption}
+    made = thing(KUEUE, "ClusterQueue", name, "", **spec)
+    return [made, thing(KUEUE, "LocalQueue", name, clusterQueue=name)]
+
+
+def runs(name: str, to: str, gpus: int, priority: int = 0, on: str = "a") -> Object:
+    labels = {"kueue.x-k8s.io/queue-name": to} if to else {}
+    asks = {GPU: str(gpus)}
+    return pod(name, on=on, owner=f"Job/{name}", labels=labels, requests=asks, priority=priority)
+
+
+def waits(name: str, to: str, gpus: int, priority: int = 9) -> Object:
+    box = {"name": "c", "resources": {"requests": {GPU: str(gpus)}}}
+    roles = [{"name": "main", "count": 1, "template": {"spec": {"containers": [box]}}}]
+    return thing(KUEUE, "Workload", name, podSets=roles, queueName=to, priority=priority)
+
+
+def asked(*items: Object | list[Object], jobs: Object | None = None) -> Question:
+    found = [each for item in items for each in (item if isinstance(item, list) else [item])]
+    dump = {"apiVersion": "v1", "kind": "List", "items": [node("a"), *found]}
+    listed = [] if jobs is None else [RawDocument("jobs.yaml", 0, jobs)]
+    return question_of([RawDocument("dump.json", 0, dump), *listed], Import())
+
+
+def evicted(*items: Object | list[Object], jobs: Object | None = None) -> set[str]:
+    """Names of the jobs that a plan evicts."""
+    options = Options(engine="fast", workers=1)
+    question = asked(*items, jobs=jobs)
+    plan = make_plan(question, load_model("mixed"), options, Deadline.within(30)).plan
+    return {item.job.removeprefix("default/") for item in plan.evictions}
+
+
+MINE, OTHER = runs("mine", "a", 4), runs("other", "b", 4)
+
+
+@pytest.mark.parametrize(
+    ("preemption", "expected"),
+    [
+        ({"withinClusterQueue": LOWER}, {"mine"}),
+        ({"withinClusterQueue": "LowerOrNewerEqualPriority"}, {"mine"}),
+        ({"reclaimWithinCohort": LOWER}, {"other"}),
+        ({"reclaimWithinCohort": "Any"}, {"other"}),
+        ({}, set()),
+    ],
+    ids=str,
+)
+def test_who_waits_evicts_jobs_of_its_own_queue_or_of_others_as_its_queue_says(
+    preemption: dict[str, str], expected: set[str]
+) -> None:
+    queues = [*queue("a", 6, **preemption), *queue("b", 2)]
+    assert evicted(queues, MINE, OTHER, waits("w", "a", 2)) == expected
+
+
+def test_of_other_queues_only_those_go_that_have_borrowed_what_is_asked_for() -> None:
+    preemption = {"reclaimWithinCohort": LOWER}
+    queues = [*queue("a", 4, **preemption), *queue("b", 4), *queue("c", 0)]
+    borrower = runs("third", "c", 4)
+    assert evicted(queues, OTHER, borrower, waits("w", "a", 4)) == {"third"}
+    apart = [*queue("a", 4, **preemption), *queue("b", 4), *queue("c", 0, "elsewhere")]
+    assert evicted(apart, OTHER, borrower, waits("w", "a", 4)) == set()
+
+
+def test_who_asks_for_more_than_its_queue_owns_evicts_others_only_where_it_may_borrow_then() -> (
+    None
+):
+    def found(priority: int = 0, status: Object | None = None, **more: Any) -> set[str]:
+        mine = queue("a", 1, reclaimWithinCohort=LOWER, **more)
+        mine[0]["status"] = status or {}
+        other = runs("other", "b", 8, priority)
+        return evicted(mine, queue("b", 7), other, waits("w", "a", 2))
+
+    assert found() == set()
+    assert found(borrowWithinCohort={"policy": "Never"}) == set()
+    assert found(borrowWithinCohort={"policy": LOWER}) == {"other"}
+    below = {"policy": LOWER, "maxPriorityThreshold": 3}
+    assert found(3, borrowWithinCohort=below) == {"other"}
+    assert found(4, borrowWithinCohort=below) == set()
+    assert found(status={"fairSharing": {"weightedShare": 0}}) == {"other"}
+
+
+def test_pods_in_no_queue_and_pods_that_exist_are_for_kube_scheduler() -> None:
+    preemption = {"withinClusterQueue": LOWER}
+    queues = [*queue("a", 8, **preemption), *queue("b", 8)]
+    service = runs("service", "", 8)
+    assert evicted(queues, service, waits("w", "a", 4)) == {"service"}
+    other = runs("other", "b", 8)
+    assert evicted(queues, other, waits("w", "a", 4)) == set()
+    assert evicted(queues, other, runs("x", "", 4, 9, on="")) == {"other"}
+
+
+def test_who_stays_is_named() -> None:
+    queues = [*queue("a", 4, withinClusterQueue=LOWER), *queue("b", 4, withinClusterQueue=LOWER)]
+    notes = str(asked(queues, MINE, OTHER, waits("w", "a", 4)).notes)
+    assert "for none of those that wait are not evicted: 1 (default/other)" in notes
+    by_pods = asked(queues, MINE, OTHER, waits("w", "a", 4), runs("x", "", 4, 9, on="")).notes
+    assert "for jobs for which Kueue would not: 1 (default/other)" in str(by_pods)
+
+
+def test_the_most_important_that_waits_has_its_victims_and_others_none_that_it_would_take() -> None:
+    queues = [*queue("a", 4, withinClusterQueue=LOWER), *queue("b", 4, withinClusterQueue=LOWER)]
+    items = [*queues, MINE, OTHER, waits("w", "a", 4), waits("v", "b", 4, 8)]
+    assert evicted(*items) == {"mine"}
+    notes = str(asked(*items).notes)
+    assert "evict nobody beside these: 1 (default/v)" in notes
+    assert "are not evicted: 1 (default/other)" in notes
+    important = runs("other", "b", 4, 9)  # whom the first would not take in any case
+    assert evicted(queues, MINE, important, waits("w", "a", 4), waits("v", "b", 4, 10)) == {"other"}
+    less = runs("mine", "a", 4, 8)
+    assert evicted(queues, less, OTHER, waits("w", "a", 4), waits("v", "b", 4, 8)) == {"mine"}
+
+
+def test_jobs_of_other_documents_evict_by_priority() -> None:
+    queues = [*queue("a", 4, withinClusterQueue=LOWER), *queue("b", 4)]
+    roles = [{"name": "main", "count": 1, "requests": {GPU: 4}}]
+    more = {"apiVersion": "kantopt/v1alpha1", "kind": "JobList"}
+    listed = {**more, "jobs": [{"name": "x", "priority": 5, "podSets": roles}]}
+    items = (queues, runs("other", "b", 8), waits("w", "a", 4))
+    assert evicted(*items) == set()
+    assert evicted(*items, jobs=listed) == {"other"}
+
+
+def test_who_is_spared_follows_from_those_who_are_asked_about() -> None:
+    queues = [*queue("a", 4, withinClusterQueue=LOWER), *queue("b", 4, withinClusterQueue=LOWER)]
+    question = asked(queues, MINE, OTHER, waits("w", "a", 4), waits("v", "b", 4))
+
+    def free(*names: str) -> set[str]:
+        instance = question.instance(load_model("mixed").model_copy(update={"pending": names}))
+        return {
+            instance.job_of(item.index).name.removeprefix("default/")
+            for item in instance.podsets
+            if item.running and item.preemptible
+        }
+
+    assert free("w", "v") in ({"mine"}, {"other"})
+    assert (free("w"), free("v")) == ({"mine"}, {"other"})
+    kept = replace(question, pending=tuple(i for i in question.pending if i.name == "v"))
+    assert kept.instance(load_model("mixed")).podsets[0].preemptible is False
+
+
+def test_what_is_read_tells_the_queues_whose_jobs_may_go() -> None:
+    queues = [*queue("a", 6, withinClusterQueue=LOWER, reclaimWithinCohort=LOWER), *queue("b", 2)]
+    evicts = read(node("a"), *queues, MINE, OTHER, waits("w", "a", 2)).evicts
+    assert {name: {*told} for name, told in evicts.items()} == {"default/w": {"a", "b"}}

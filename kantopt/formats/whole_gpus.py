@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kantopt.formats.nominated import Amounts, requests_of
+from kantopt.formats.nominated import Amounts
 from kantopt.formats.objects import Notes
 from kantopt.formats.pods import Pod
 from kantopt.schema.base import Expression
@@ -74,7 +74,8 @@ class WholeGpus:
 
     def into(self, pod: Pod) -> Pod:
         """Return a pod that asks by the maker's name as well, or keeps to where that is offered."""
-        asks = requests_of(pod)
+        # Amounts in bytes or thousandths are none of these; one that is too large is refused later.
+        asks = {name: n for name, n in pod.shape["requests"].items() if isinstance(n, int)}
         if self._name and (count := whole_gpus(asks)) and self._name not in asks:
             requests = {**pod.shape["requests"], self._name: from_base(self._name, count)}
             return pod.shaped(requests=dict(sorted(requests.items())))

@@ -204,8 +204,10 @@ def test_suspended_kueue_workloads_wait_without_any_pod() -> None:
     waiting = thing("kueue.x-k8s.io/v1beta2", "Workload", "w", podSets=[podset], priority=5)
     admitted = thing("kueue.x-k8s.io/v1beta2", "Workload", "v", podSets=[podset])
     admitted["status"] = {"admission": {"clusterQueue": "q"}}
-    jobs = read(waiting, admitted).pending.jobs
-    assert [(item.name, item.priority) for item in jobs] == [("w", 5)]
+    finished = thing("kueue.x-k8s.io/v1beta2", "Workload", "u", podSets=[podset])
+    finished["status"] = {"conditions": [{"type": "Finished", "status": "True"}]}
+    jobs = read(waiting, admitted, finished).pending.jobs
+    assert [(item.name, item.priority) for item in jobs] == [("w", 5), ("v", 0)]
     assert jobs[0].pod_sets[0].count == 3
     assert jobs[0].pod_sets[0].requests["cpu"] == 2
 

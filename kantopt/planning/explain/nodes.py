@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from kantopt.problem.instance import Instance
 from kantopt.schema.explanation import Exclusion, NodesOfPodSet
 from kantopt.schema.quantity import from_base
@@ -22,10 +24,17 @@ def _free(places: Places) -> str:
     )
 
 
-def histogram(instance: Instance, places: Places) -> NodesOfPodSet:
-    """Write down where the pods of a pod set could go; the counts add up to all nodes."""
+def histogram(
+    instance: Instance, places: Places, here: Collection[int] = frozenset()
+) -> NodesOfPodSet:
+    """Write down where the pods of a pod set could go; the counts add up to all nodes.
+
+    ``here``: nodes where they run, which are available to them if they were not there.
+    """
     total = len(instance.nodes)
     available = len(places.available)
+    own = len(set(here).intersection(places.available))
+    where = ", where it runs" if own == available else f", it runs on {own} of them"
     parts = [f"{len(reason.nodes)} {reason.text}" for reason in places.reasons]
     room = ""
     if available and places.wanted > 1:
@@ -38,7 +47,7 @@ def histogram(instance: Instance, places: Places) -> NodesOfPodSet:
         available=available,
         room=places.room,
         free=_free(places),
-        message=f"{available}/{total} nodes are available{room}{reasons}",
+        message=f"{available}/{total} nodes are available{where if own else ''}{room}{reasons}",
         exclusions=tuple(
             Exclusion(
                 reason=reason.text,

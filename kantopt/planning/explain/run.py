@@ -139,8 +139,9 @@ def _runs(
     yield told
     question = alone(together.question, told.job)
     document = question.documents(instance)[instance.job_index[told.job]]
-    for parts in Whereabouts(question, instance.model, told.job, deadline).elsewhere():
-        message = runs_message(document, parts)
+    whereabouts = Whereabouts(question, instance.model, told.job, deadline)
+    for parts in whereabouts.elsewhere():
+        message = runs_message(document, parts, sure=whereabouts.sure)
         verdict = told.verdict.model_copy(update={"message": message})
         told = told.model_copy(update={"elsewhere": parts, "verdict": verdict})
         yield told

@@ -49,6 +49,8 @@ class Whereabouts:
         self.wanted = wanted_pods(asked, self.j)
         self.tiers = tuple(t for t in tiers_of(self.instance) if t.metric not in _DISTURBING)
         self.now = measure(self.instance, self.instance.current, self.tiers)
+        self.sure = False
+        """Whether there is no other place if none is found."""
 
     def elsewhere(self) -> Iterator[tuple[Elsewhere, ...]]:
         """Yield what is known of each pod set, more each time."""
@@ -61,10 +63,11 @@ class Whereabouts:
             told[s] = Elsewhere(
                 pod_set=podset.name,
                 places=tuple(self._named(podset.current)),
-                nodes=histogram(self.asked, places),
+                nodes=histogram(self.asked, places, {spot.node for spot in podset.current}),
                 pins=tuple(self._pins(podset)),
             )
         yield tuple(told.values())
+        self.sure = True
         for s, places in looks.items():
             if s in told:
                 found = tuple(self._alternatives(s, places))
@@ -117,8 +120,10 @@ class Whereabouts:
         others = [n for n in places.available if n not in here]
         tries = [{n} for n in others] if single else [set(others)]
         rows: dict[tuple[int, ...], list[tuple[Placement, list[str]]]] = {}
+        self.sure = self.sure and len(tries) <= 4 * _MOST
         for nodes in tries[: 4 * _MOST]:
             if self.deadline.over() or not nodes:
+                self.sure = self.sure and not nodes
                 break
             placement = self._placed(nodes)
             if placement is not None:
@@ -138,6 +143,7 @@ class Whereabouts:
         narrowed = replace(self.asked, podsets=podsets)
         decision = decide_still(narrowed, self.j, self.deadline)
         if decision.placement is None or not is_placed(narrowed, self.j, decision.placement):
+            self.sure = self.sure and decision.impossible
             return None
         changes: dict[int, Spots] = {}
         for role, other in zip(self.job.roles, self.without.jobs[self.j].roles, strict=True):
@@ -184,8 +190,11 @@ def standing(job: Job) -> str:
     return "its pod runs" if total == 1 else f"all its {total} pods run"
 
 
-def runs_message(job: Job, elsewhere: tuple[Elsewhere, ...]) -> str:
-    """Say in one sentence where a job runs and whether anything speaks for another place."""
+def runs_message(job: Job, elsewhere: tuple[Elsewhere, ...], *, sure: bool) -> str:
+    """Say in one sentence where a job runs and whether anything speaks for another place.
+
+    ``sure``: where no other place was found there is none.
+    """
     total = sum(podset.count for podset in job.pod_sets)
     pods = standing(job)
     better = [item for part in elsewhere for item in part.alternatives if item.verdict == "better"]
@@ -198,7 +207,12 @@ def runs_message(job: Job, elsewhere: tuple[Elsewhere, ...]) -> str:
         return f"RUNS: {pods}; on {where} {first.objective} would be lower, not counting the move."
     if tried:
         return f"RUNS: {pods}; none of the other places that were measured is better."
-    return f"RUNS: {pods}; no other nodes have room for {'it' if total == 1 else 'all of them'}."
+    whom = "it" if total == 1 else "all of them"
+    if not sure:
+        return (
+            f"RUNS: {pods}; whether other nodes have room for {whom} was not decided in the time."
+        )
+    return f"RUNS: {pods}; no other nodes have room for {whom}."
 
 
 _HOLDING = (Rule.PINNED.value, Rule.DISRUPTION.value, Rule.LIMITS.value)

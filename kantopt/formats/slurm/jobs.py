@@ -146,9 +146,10 @@ class JobsReader:
         return self._wanted(record, whole=self.is_whole(record)).count
 
     def _wanted(self, record: Record, *, whole: bool) -> Shape:
-        limited = self._around.partitions.limits_nodes(record)
-        together = limited or self._around.memory.takes_all(record)
-        return wanted(record, whole=whole, together=together, offers=self._offers(record))
+        memory = self._around.memory
+        together = self._around.partitions.limits_nodes(record) or memory.takes_all(record)
+        by_node, offers = memory.by_node(record), self._offers(record)
+        return wanted(record, whole=whole, together=together, by_node=by_node, offers=offers)
 
     def _podsets(self, piece: Piece, standing: Standing) -> list[PodSet]:
         record = piece.record

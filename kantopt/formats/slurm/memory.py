@@ -53,6 +53,11 @@ class Memory:
             return False
         return len({offer.get("memory", 0) for offer in self.offers(record).values()}) > 1
 
+    def by_node(self, record: Record) -> bool:
+        """Whether a job has so much memory on each of its nodes, or all, whatever it does there."""
+        named = record.memory("MinMemoryCPU") or record.text("MemPerTres")
+        return self._counts and not named and bool(record.text("MinMemoryNode"))
+
     def counted(self, amounts: Amounts, *, alone: bool = False) -> Amounts:
         """Return of what a job asks for or holds what others lack then.
 

@@ -36,14 +36,20 @@ def is_of_user(record: Record) -> bool:
 
 
 def wanted(
-    record: Record, *, whole: bool, together: bool = False, offers: Sequence[Amounts] = ()
+    record: Record,
+    *,
+    whole: bool,
+    together: bool = False,
+    by_node: bool = False,
+    offers: Sequence[Amounts] = (),
 ) -> Shape:
     """Return what a job that waits asks for.
 
     A job that says how many tasks it has and not on how many nodes they lie is split by tasks,
     which may share nodes; any other by nodes. GPUs of a job that names no number of nodes, and that
     no node holds alone, lie on the fewest nodes that hold them in equal parts, rounded up; where no
-    number of nodes does, anywhere: it is split by GPUs.
+    number of nodes does, anywhere: it is split by GPUs. Tasks that share the memory of each node
+    lie on the fewest nodes as well; where no number of nodes does, each has that to itself.
 
     Parameters
     ----------
@@ -54,6 +60,8 @@ def wanted(
     together
         Whether its tasks are on the fewest nodes: it takes all memory of these, or may not have
         a node for each task.
+    by_node
+        Whether it has so much memory on each of its nodes, however many tasks lie there.
     offers
         What each node of its partitions offers.
     """
@@ -68,13 +76,17 @@ def wanted(
     each_node = _gres(record, "TresPerNode") | times(
         _gres(record, "TresPerSocket"), _sockets(record)
     )
+    total_gres = times(_gres(record, "TresPerTask"), tasks) | _gres(record, "TresPerJob")
+    fewest = _fewest({"cpu": cpus * 1000} | total_gres, offers) if free else 0
     split = free and tasks > 1 and not (whole or together or required or each_node)
     if split and not _tasks_per_node(record) and _divides(_gres(record, "TresPerJob"), tasks):
         each = max(record.number("CPUs/Task", 1), -(-cpus // tasks), 1)
-        return _split(record, total, tasks, each)
+        if not by_node:
+            return _split(record, total, tasks, each)
+        if not fewest:
+            memory = share({k: n for k, n in total.items() if k == "memory"}, counted or 1)
+            return _split(record, total | times(memory, tasks), tasks, each)
     if free and not _tasks_per_node(record):
-        total_gres = times(_gres(record, "TresPerTask"), tasks) | _gres(record, "TresPerJob")
-        fewest = _fewest({"cpu": cpus * 1000} | total_gres, offers)
         gpus = _gres(record, "TresPerJob").get(GPU, 0)
         uneven = not fewest and 1 < gpus <= sum(offer.get(GPU, 0) for offer in offers)
         if uneven and not (whole or together or required or each_node):

@@ -41,6 +41,20 @@ def amounts(podset: PodSet) -> dict[str, str | int]:
             "--ntasks=4 --gpus-per-task=2",
             "NumNodes=1 NumCPUs=4 NumTasks=4 CPUs/Task=1 TRES=cpu=4,mem=8G,node=1 "
             "MinCPUsNode=1 MinMemoryNode=0 TresPerTask=gres:gpu:2",
+            1,  # all memory of each node, so the fewest nodes
+            {"cpu": 4, "memory": "8Gi", "nvidia.com/gpu": 8},
+        ),
+        (
+            "--ntasks=4 --cpus-per-task=2 --mem=5000",
+            "NumNodes=2 NumCPUs=8 NumTasks=4 CPUs/Task=2 TRES=cpu=8,mem=5000M,node=1 "
+            "MinCPUsNode=2 MinMemoryNode=5000M",
+            1,
+            {"cpu": 8, "memory": "5000Mi"},
+        ),
+        (
+            "--ntasks=4 --gpus-per-task=2 --mem-per-cpu=2G",
+            "NumNodes=1 NumCPUs=4 NumTasks=4 CPUs/Task=1 TRES=cpu=4,mem=8G,node=1 "
+            "MinCPUsNode=1 MinMemoryCPU=2G TresPerTask=gres:gpu:2",
             4,
             {"cpu": 1, "memory": "2Gi", "nvidia.com/gpu": 2},
         ),

@@ -70,6 +70,19 @@ def test_tasks_that_take_all_memory_are_together_on_the_fewest_nodes() -> None:
     assert places(imported(wants)) == {"1": ["g1"]}
 
 
+def test_tasks_share_the_memory_that_is_named_for_a_node() -> None:
+    fields = "NumNodes=1 NumTasks={} NumCPUs={} CPUs/Task=32 MinMemoryNode=100000M"
+    tres = "TRES=cpu=32,mem=100000M,node=1"
+    several = f"JobId=1 {PENDING} {fields.format(3, 96)} {tres}"
+    assert places(imported(several)) == {"1": ["g1", "m1", "m2"]}
+    read = imported(several)
+    assert [p.requests["memory"] for p in read.pending.jobs[0].pod_sets] == ["100000Mi"]
+    # No number of nodes holds them in equal parts: each has the memory to itself.
+    uneven = f"JobId=1 {PENDING} {fields.format(4, 128)} {tres}"
+    assert places(imported(uneven)) == {"1": ["g1", "m1", "m2"]}  # two on g1
+    assert places(imported(uneven.replace("100000M", "257000M"))) == {}
+
+
 def test_a_job_for_whole_nodes_that_names_no_memory_fits_the_smallest() -> None:
     whole = PENDING.replace("OverSubscribe=OK", "OverSubscribe=NO")
     wants = f"JobId=1 {whole} NumNodes=3-3 NumCPUs=3 NumTasks=3 {ALL.format(3)}"

@@ -6,9 +6,11 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from kantopt.formats.objects import Notes
 from kantopt.formats.slurm.names import FEATURE, PARTITION, RESERVATION
+from kantopt.formats.slurm.records import Record
 from kantopt.schema.base import Expression
-from kantopt.schema.jobs import NodeSelectorTerm
+from kantopt.schema.jobs import NodeSelectorTerm, PreferredNodes
 
 NAME = "metadata.name"
 
@@ -128,3 +130,47 @@ def _operand(tokens: Iterator[str]) -> set[frozenset[str]] | None:
     if token == "(":
         return _expression(tokens, nested=True)
     return None if not token or token in "&,|)" else {frozenset({token})}
+
+
+def instead_of(features: Alternatives | None, record: Record) -> Alternatives | None:
+    """Return what a job may have where ``--prefer`` allows more than its constraint.
+
+    Slurm looks for nodes of what it prefers first, whatever its constraint says, and only then for
+    nodes of the constraint. ``None`` if it allows no more.
+    """
+    instead = read_constraint(record.text("Prefer"))
+    if features is None or instead in (None, ((),)):
+        return None
+    either = {frozenset(each) for each in (*features, *instead)}
+    least = {each for each in either if not any(other < each for other in either)}
+    if least <= {frozenset(each) for each in features}:
+        return None
+    return tuple(sorted(tuple(sorted(each)) for each in least))
+
+
+def preferred(record: Record, notes: Notes) -> tuple[PreferredNodes, ...]:
+    """Read ``--prefer`` as wishes: each alternative is worth the same.
+
+    Parameters
+    ----------
+    record
+        The job.
+    notes
+        Where to count what cannot be expressed.
+    """
+    alternatives = read_constraint(record.text("Prefer"))
+    if alternatives is None:
+        notes.add("preferred constraints that cannot be expressed are left out", record.name)
+        return ()
+    return tuple(
+        PreferredNodes(
+            weight=100,
+            preference=NodeSelectorTerm(
+                match_expressions=tuple(
+                    Expression(key=f"{FEATURE}{name}", operator="Exists") for name in each
+                )
+            ),
+        )
+        for each in alternatives
+        if each
+    )

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field, replace
 from kantopt.formats.objects import Notes
 from kantopt.formats.slurm import names
 from kantopt.formats.slurm.closeness import closeness
-from kantopt.formats.slurm.eligible import Eligible, read_constraint, restricted
+from kantopt.formats.slurm.eligible import (
+    Eligible,
+    instead_of,
+    preferred,
+    read_constraint,
+    restricted,
+)
 from kantopt.formats.slurm.identity import id_of, owner_of, uid_of, user_of
 from kantopt.formats.slurm.memory import Memory
 from kantopt.formats.slurm.partitions import Partitions, partitions_of
@@ -24,11 +30,9 @@ from kantopt.schema.gangs import GPU
 from kantopt.schema.jobs import (
     Assignment,
     Job,
-    NodeSelectorTerm,
     PodAntiAffinityTerm,
     PodRef,
     PodSet,
-    PreferredNodes,
     TopologyRequest,
 )
 from kantopt.schema.quantity import from_base
@@ -293,7 +297,7 @@ class JobsReader:
             requests={key: from_base(key, amount) for key, amount in sorted(requests.items())},
             node_selector=eligible.selector(),
             node_affinity=eligible.terms(),
-            preferred_node_affinity=_preferred(record, around.notes),
+            preferred_node_affinity=preferred(record, around.notes),
             tolerations=around.reservations.tolerated(reserved, user_of(record), owner_of(record)),
             topology_request=request,
             pod_anti_affinity=tuple(away),
@@ -336,6 +340,12 @@ class JobsReader:
         features = read_constraint(record.text("Features"))
         if features is None or record.text("Contiguous") == "1":
             beyond.append("constraints")
+        wider = instead_of(features, record)
+        if wider and not lone and piece.state == "pending" and not piece.chosen:
+            text = "--prefer of jobs on several nodes: only nodes of their constraint, not of that"
+            around.notes.add(text, piece.id)
+        else:
+            features = wider or features
         if record.text("Licenses"):
             beyond.append("licenses")
         partitions = around.partitions.open_to(record)
@@ -377,23 +387,3 @@ def _labels(record: Record) -> dict[str, str]:
         names.QOS: record.text("QOS"),
     }
     return {key: value for key, value in found.items() if value}
-
-
-def _preferred(record: Record, notes: Notes) -> tuple[PreferredNodes, ...]:
-    """Read ``--prefer``: each alternative is worth the same."""
-    alternatives = read_constraint(record.text("Prefer"))
-    if alternatives is None:
-        notes.add("preferred constraints that cannot be expressed are left out", record.name)
-        return ()
-    return tuple(
-        PreferredNodes(
-            weight=100,
-            preference=NodeSelectorTerm(
-                match_expressions=tuple(
-                    Expression(key=f"{names.FEATURE}{name}", operator="Exists") for name in each
-                )
-            ),
-        )
-        for each in alternatives
-        if each
-    )

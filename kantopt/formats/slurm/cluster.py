@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
@@ -108,8 +108,6 @@ class _Import:
             notes.add(
                 "partitions that let jobs share CPUs (OverSubscribe): all count in full", name
             )
-        for name in partitions.capped:
-            notes.add("limits of partitions on CPUs of a node (MaxCPUsPerNode) are left out", name)
         reservations = Reservations(records.of("ReservationName"), moment, notes)
         closed = reservations.held
         nodes = [
@@ -137,7 +135,11 @@ class _Import:
             )
             if taken
         )
-        nodes = [_with_shares(node, shares) for node in nodes]
+        caps = {
+            name: partitions.caps(name, offers.get("cpu", 0) // 1000)
+            for name, offers in offered.items()
+        }
+        nodes = [_with_shares(node, shares, caps[node.name]) for node in nodes]
         tiers, ranked = _ranks(policy, pieces)
         topology = levels.topology
         if chosen:
@@ -317,8 +319,8 @@ def _left_aside(reader: JobsReader, groups: Iterable[tuple[Piece, ...]]) -> Iter
         yield Aside(job.priority or 0, sum(podset.count for podset in job.pod_sets))
 
 
-def _with_shares(node: Node, shares: Sequence[str]) -> Node:
-    amounts = {**node.allocatable, **dict.fromkeys(shares, names.SHARES)}
+def _with_shares(node: Node, shares: Sequence[str], caps: Mapping[str, int]) -> Node:
+    amounts = {**node.allocatable, **dict.fromkeys(shares, names.SHARES), **caps}
     return node.model_copy(update={"allocatable": dict(sorted(amounts.items()))})
 
 

@@ -131,8 +131,12 @@ def _partitions(nodes: Sequence[Node], jobs: Sequence[Job]) -> Iterator[str]:
                 members.setdefault(name, [])
     for name, hosts in sorted(members.items()):
         mode = "REQUEUE" if open_.get(name) else "OFF"
+        most = max(
+            (n.allocatable.get(f"{names.CAPPED}{name}", 0) for n in nodes), key=int, default=0
+        )
         yield (
             f"PartitionName={name}\n"
+            f"   MaxCPUsPerNode={most or 'UNLIMITED'}\n"
             f"   GraceTime={grace.get(name, 0)} Nodes={compress_hostlist(hosts) or '(null)'}\n"
             f"   PriorityTier={tiers.get(name, 0) + 1} PreemptMode={mode} State=UP\n\n"
         )

@@ -144,7 +144,7 @@ def _held(podsets: Sequence[PodSet]) -> Iterator[str]:
 
 
 def _amounts(podset: PodSet) -> dict[str, int]:
-    return {k: to_base(k, v) for k, v in podset.requests.items() if k not in names.SHARED}
+    return {k: to_base(k, v) for k, v in podset.requests.items() if not names.is_counted(k)}
 
 
 def _shared(podset: PodSet) -> str:

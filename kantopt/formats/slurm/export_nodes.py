@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from kantopt.formats.slurm.names import FEATURE, PARTITION, RESERVATION, SHARED
+from kantopt.formats.slurm.names import FEATURE, PARTITION, RESERVATION, is_counted
 from kantopt.formats.slurm.topology import BLOCK
 from kantopt.formats.slurm.tres import types_of
 from kantopt.schema.gangs import GPU
@@ -18,7 +18,8 @@ MIB = 2**20
 
 def node_text(node: Node) -> str:
     """Write a node."""
-    amounts = {k: to_base(k, v, up=False) for k, v in node.allocatable.items() if k not in SHARED}
+    offered = node.allocatable.items()
+    amounts = {k: to_base(k, v, up=False) for k, v in offered if not is_counted(k)}
     features = ",".join(marks(node.labels, FEATURE)) or "(null)"
     state = "IDLE" + ("+DRAIN" if node.unschedulable else "") if node.ready else "DOWN"
     if not node.ready and node.unschedulable:

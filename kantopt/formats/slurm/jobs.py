@@ -265,6 +265,11 @@ class JobsReader:
         requests = dict(shape.amounts)
         for name in around.shares:
             requests[name] = names.SHARES if self._takes_whole(record, name) else 1
+        cpus, whole = -(-shape.amounts.get("cpu", 0) // 1000), self.is_whole(record)
+        requests |= around.partitions.capped(record, cpus, whole=whole)
+        if around.partitions.is_capped(record):
+            text = "MaxCPUsPerNode of partitions is left out of jobs for several partitions"
+            around.notes.add(text, piece.id)
         role = piece.id if "+" in piece.id else "main"
         if number:
             role = f"{role}-nodes" if only and not hosts else f"{role}-{number + 1}"

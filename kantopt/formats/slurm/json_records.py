@@ -81,6 +81,7 @@ _PARTITION: Names = {
     "PriorityTier": ("priority_tier",),
     "PreemptMode": ("preemption_mode",),
     "GraceTime": ("preemption_grace_time", "grace_time"),
+    "MaxCPUsPerNode": ("maximum_cpus_per_node", "max_cpus_per_node"),
     "State": ("state",),
     "Nodes": ("nodes",),
 }
@@ -229,6 +230,7 @@ def _partition(item: dict[str, Any], file: str, problems: list[Problem]) -> Iter
         fields["Nodes"] = at("nodes", "configured")
         most = item.get("maximums", {}) if isinstance(item.get("maximums"), dict) else {}
         fields["MaxNodes"] = _plain(most.get("nodes"))
+        fields["MaxCPUsPerNode"] = _plain(most.get("cpus_per_node"))
         fields["GraceTime"] = at("grace_time")
         fields["OverSubscribe"] = _oversubscribe(most)
         fields["PriorityTier"] = at("priority", "tier")

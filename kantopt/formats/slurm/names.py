@@ -20,9 +20,16 @@ WHOLE_NODE = "slurm/node-share"
 """Resource of which a node has :data:`SHARES`: who takes it whole shares the node with nobody."""
 ALL_MEMORY = "slurm/memory-share"
 """Resource of which a node has :data:`SHARES`: who takes it whole has the node's memory alone."""
+CAPPED = "slurm/cpus-of-"
+"""Begins the resource of which a node has the CPUs that a partition's jobs may have of it."""
 SHARED = (WHOLE_NODE, ALL_MEMORY)
 SHARES = 1024
 HOSTNAME = "kubernetes.io/hostname"
 CHOSEN = "Chosen"
 """Mark of the record of a job that has got its nodes since an earlier snapshot: it counts as one
 that waits, for the shares of nodes that it holds."""
+
+
+def is_counted(resource: str) -> bool:
+    """Whether a resource is nothing that nodes have, but a rule on who shares them."""
+    return resource in SHARED or resource.startswith(CAPPED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kantopt.formats.slurm.names import CAPPED
 from kantopt.formats.slurm.records import Record
 
 
@@ -45,8 +46,28 @@ class Partitions:
         )
         """Partitions in which several jobs may be given the same CPUs."""
 
-        self.capped = sorted(r.name for r in partitions if r.number("MaxCPUsPerNode"))
-        """Partitions whose jobs may have some of the CPUs of a node only."""
+        self._most = {r.name: most for r in partitions if (most := r.number("MaxCPUsPerNode"))}
+
+    def caps(self, host: str, cpus: int) -> dict[str, int]:
+        """Return of how many of its CPUs a node lets the jobs of some partitions have, each."""
+        names = (name for name in self.of(host) if name in self._most)
+        return {f"{CAPPED}{name}": min(cpus, self._most[name]) for name in names}
+
+    def capped(self, job: Record, cpus: int, *, whole: bool) -> dict[str, int]:
+        """Return what CPUs of a job count as of these; it is in one partition.
+
+        One for whole nodes gets as many as its partition lets it have.
+        """
+        found = {}
+        for name in self.open_to(job):
+            if most := self._most.get(name, 0):
+                found[f"{CAPPED}{name}"] = min(cpus, most) if whole else cpus
+        return found if len(self.open_to(job)) == 1 else {}
+
+    def is_capped(self, job: Record) -> bool:
+        """Whether a job of several partitions may start in one that caps CPUs of a node."""
+        names = self.open_to(job)
+        return len(names) > 1 and not self._most.keys().isdisjoint(names)
 
     def of(self, host: str) -> Sequence[str]:
         """Return the partitions that a node is in."""

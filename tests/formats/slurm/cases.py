@@ -100,7 +100,7 @@ def clusters(draw: Any) -> str:
     for name in ("main", "urgent"):
         tier = draw(st.integers(1, 3))
         text += f"PartitionName={name}\n   PriorityTier={tier} PreemptMode={mode} State=UP\n"
-        text += f"   GraceTime={grace}\n\n"
+        text += f"   GraceTime={grace} MaxCPUsPerNode={_pick(draw, ['UNLIMITED', '16'])}\n\n"
     for number in range(1, draw(st.integers(1, 7)) + 1):
         kind = draw(st.integers(0, 3))
         head = f"JobId={number} JobName=run it"

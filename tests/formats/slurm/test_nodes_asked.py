@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kantopt.api import plan
 from kantopt.formats.slurm.cluster import import_slurm
 from kantopt.schema.files import parse_documents
 from kantopt.schema.jobs import Job
@@ -148,8 +149,33 @@ def test_all_nodes_of_a_job_are_in_one_partition() -> None:
     assert any("the largest of their partitions" in note for note in read.notes)
 
 
-def test_limits_of_partitions_on_cpus_of_a_node_are_noted() -> None:
-    parts = "PartitionName=main Nodes=n[1-4] State=UP MaxCPUsPerNode={}\n"
-    for most, told in (("16", True), ("UNLIMITED", False)):
-        read = import_slurm(parse_documents((NODES + parts.format(most)).encode(), "dump.txt"))
-        assert any("(MaxCPUsPerNode)" in note for note in read.notes) is told
+CAPPED = (
+    "PartitionName=half Nodes=n[1-4] State=UP MaxCPUsPerNode=16\n"
+    "PartitionName=main Nodes=n[1-4] State=UP MaxCPUsPerNode=UNLIMITED\n"
+)
+
+
+def capped(where: str, cpus: int, on: str = "n1", more: str = "") -> bool:
+    """Whether a job has a place beside one that holds 10 CPUs of n1 in partition half."""
+    holds = (
+        "JobId=1 JobState=RUNNING Requeue=0 Partition=half OverSubscribe=OK NumNodes=1 NumCPUs=10 "
+        "NumTasks=1 NodeList=n1\n  Nodes=n1 CPU_IDs=0-9 Mem=1 GRES=\n"
+    )
+    asked = f"NumNodes=1-1 NumCPUs={cpus} NumTasks=1 CPUs/Task={cpus} ReqNodeList={on} {more}"
+    nodes = NODES.replace("CPUTot=8", "CPUTot=64")
+    text = f"{nodes}{CAPPED}{holds}JobId=2 {WAITS} Partition={where} {asked}\n"
+    read = import_slurm(parse_documents(text.encode(), "dump.txt"))
+    noted = [note for note in read.notes if "MaxCPUsPerNode" in note]
+    assert len(noted) == ("," in where)
+    return bool(plan(read.snapshot, read.pending, engine="fast").assignments)
+
+
+def test_jobs_of_a_partition_have_no_more_cpus_of_a_node_than_it_lets_them() -> None:
+    assert capped("half", 6)
+    assert not capped("half", 7)
+    assert capped("half", 16, "n2")
+    assert not capped("half", 17, "n2")
+    assert capped("main", 17)
+    assert capped("half,main", 17)
+    # Whole nodes it gives all the same, though not all of their CPUs.
+    assert capped("half", 1, "n2", "OverSubscribe=NO")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kantopt.clock import Deadline
 from kantopt.errors import BadDataError, UsageError
 from kantopt.planning.beside import Beside
 from kantopt.planning.explain import verdict as verdicts
-from kantopt.planning.explain.running import Whereabouts, runs_message
 from kantopt.planning.explain.together import beside_others
 from kantopt.problem.focus import focused
 from kantopt.report.explanation import explanation_blocks
@@ -126,27 +124,6 @@ def test_a_job_over_the_limits_of_the_model() -> None:
 
 def test_a_job_that_runs() -> None:
     assert verdict([job("j", pods(gpu=8, on=["n0"]))]).verdict.status == "RUNS"
-
-
-def test_nodes_of_a_job_that_runs_are_told_from_others_that_have_room() -> None:
-    nodes = [node(name, gpu=8) for name in "abc"]
-    others = [job("r", pods(gpu=1, on=["c"]))]
-    told = verdict([*others, job("j", pods(count=2, gpu=8, on=["a", "b"]))], nodes)
-    assert told.elsewhere[0].nodes.message == (
-        f"2/3 nodes are available, where it runs, with room for 2 of 2 pods: 1 Insufficient {GPU}."
-    )
-    assert told.verdict.message.endswith("; no other nodes have room for all of them.")
-    [more] = verdict([*others, job("j", pods(gpu=7, on=["a"]))], nodes).elsewhere
-    assert more.nodes.message == "3/3 nodes are available, it runs on 1 of them."
-
-
-def test_without_time_nothing_is_said_of_other_nodes_of_a_job_that_runs() -> None:
-    question = asked([node(name, gpu=8) for name in "ab"], [job("j", pods(gpu=8, on=["a"]))])
-    whereabouts = Whereabouts(question, model_of(question), "default/j", Deadline(0.0))
-    *_, parts = whereabouts.elsewhere()
-    [document] = question.snapshot.jobs
-    message = runs_message(document, parts, sure=whereabouts.sure)
-    assert message.endswith("; whether other nodes have room for it was not decided in the time.")
 
 
 def test_the_counts_of_nodes_add_up() -> None:

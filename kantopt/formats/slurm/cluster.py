@@ -11,6 +11,7 @@ from kantopt.errors import Problem, UsageError
 from kantopt.formats.imported import Aside, Imported, reporting
 from kantopt.formats.objects import Notes
 from kantopt.formats.slurm import names
+from kantopt.formats.slurm.defaults import with_defaults
 from kantopt.formats.slurm.gather import Records
 from kantopt.formats.slurm.identity import MOST_TASKS, owner_of, tasks_of
 from kantopt.formats.slurm.jobs import (
@@ -213,7 +214,11 @@ class _Import:
         """Group what holds nodes or waits for them: components of one job are together."""
         groups: dict[tuple[str, str, bool], list[Piece]] = {}
         running: dict[str, int] = {}
-        records = [unpinned(record) for record in self._records.of("JobId")]
+        config = next(iter(self._records.of("Config")), None)
+        records = [
+            with_defaults(unpinned(record), partitions, config, self._notes)
+            for record in self._records.of("JobId")
+        ]
         states = {id(record): state_of(record) for record in records}
         for record in records:
             has_nodes = states[id(record)] == "running" or record.text(names.CHOSEN)

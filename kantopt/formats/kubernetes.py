@@ -236,6 +236,7 @@ class _Import:
                 self._notes.add(text, f"{pod.full_name} on {pod.node}")
             elif not pod.node and pod.terminating:
                 self._notes.add("pending pods that are being deleted are left out", pod.full_name)
+                self._left_out[pod.full_name] = "is being deleted, and left out"
             elif not (pod.node or self._gated) and self._workloads.stands_for(pod):
                 continue
             elif not pod.node and pod.ref.scheduling_gates and not self._gated:

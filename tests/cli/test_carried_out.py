@@ -171,6 +171,14 @@ def test_nodes_of_a_slurm_job_that_runs_are_those_that_it_was_bound_to(cli: Cli)
 
 
 @pytest.mark.usefixtures("files")
+def test_a_pod_that_waits_and_is_being_deleted_is_not_said_to_be_gone(cli: Cli) -> None:
+    planned(cli, listed(node("a"), owned("db-0", "StatefulSet", "")))
+    going = owned("db-0", "StatefulSet", "", deletionTimestamp="2026-09-01T03:00:00Z")
+    code, said = today(cli, listed(node("a"), going))
+    assert (code, said["b1"]) == (12, "cut gone: pod db-0 is being deleted, and left out")
+
+
+@pytest.mark.usefixtures("files")
 def test_a_drained_node_may_be_gone_once_the_plan_was_carried_out(cli: Cli) -> None:
     moved = owned("db-0", "StatefulSet", "b", uid="two")
     drain = ("drain", "a", "-f", "dump", "--engine", "fast")

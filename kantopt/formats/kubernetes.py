@@ -293,6 +293,9 @@ class _Import:
                 for other in {other for member in chosen for other in self._names(member.pod)}:
                     self._known_as.setdefault(other, set()).add(f"{namespace}/{name}")
                 (running if any(member.pod.node for member in chosen) else waiting).append(job)
+            else:
+                pods = (member.pod.full_name for member in chosen)
+                self._left_out |= dict.fromkeys((*pods, f"{namespace}/{name}"), FOR_OTHERS)
         return running, waiting
 
     def _chosen(self, name: str, group: Sequence[Member]) -> list[Member]:
@@ -352,6 +355,7 @@ class _Import:
                     self._notes.add(text, job.full_name, podset.count)
 
 
+FOR_OTHERS = "lacks pods that must start with it, and is left out"
 BY_GATES = "is held back by scheduling gates and left out: it counts with --gated"
 """Why a pod or a job is left out."""
 

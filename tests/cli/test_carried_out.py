@@ -179,6 +179,19 @@ def test_a_pod_that_waits_and_is_being_deleted_is_not_said_to_be_gone(cli: Cli) 
 
 
 @pytest.mark.usefixtures("files")
+def test_pods_whose_gang_lacks_others_are_not_said_to_be_gone(cli: Cli) -> None:
+    group = thing("scheduling.x-k8s.io/v1alpha1", "PodGroup", "w", minMember=2)
+    mine = {"labels": {"scheduling.x-k8s.io/pod-group": "w"}}
+    pods = [pod(f"w-{i}", owner="Job/w", **mine) for i in range(2)]  # type: ignore[arg-type]
+    planned(cli, listed(node("a"), group, *pods))
+    code, said = today(cli, listed(node("a"), group, pods[0]))
+    lacks = "cut gone: pod w-0 lacks pods that must start with it, and is left out"
+    assert (code, said["b1"]) == (12, lacks)
+    told = cli("explain", "today", "w-0")
+    assert "default/w-0 lacks pods that must start with it, and is left out" in told.err
+
+
+@pytest.mark.usefixtures("files")
 def test_a_drained_node_may_be_gone_once_the_plan_was_carried_out(cli: Cli) -> None:
     moved = owned("db-0", "StatefulSet", "b", uid="two")
     drain = ("drain", "a", "-f", "dump", "--engine", "fast")

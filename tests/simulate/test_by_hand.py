@@ -109,6 +109,23 @@ def test_jobs_of_the_snapshot_stay_until_the_trace_ends_them() -> None:
     assert starts(simulated(cluster, ending, policy())) == {"a": 30}
 
 
+def test_what_daemons_hold_no_job_is_given() -> None:
+    daemon = {
+        "name": "agent",
+        "daemon": True,
+        "podSets": [{"count": 1, "requests": {GPU: 2}, "assignments": [{"node": "n0"}]}],
+    }
+    cluster = snapshot(8, jobs=[daemon])
+    course = trace(job("large", 0, 10, 7), job("fits", 1, 10, 6))
+    history = simulated(cluster, course, policy(queueing={"backfill": "none"}))
+    assert starts(history) == {"large": None, "fits": 1}
+    assert "9 of 8 nvidia.com/gpu" in history.jobs[0].refused
+    # Unless they end.
+    ending = trace(*course.jobs, endings=[{"job": "agent", "after": "5s"}])
+    history = simulated(cluster, ending, policy(queueing={"backfill": "none"}))
+    assert starts(history) == {"large": 5, "fits": 15}
+
+
 def test_an_elastic_gang_starts_with_its_minimum_and_grows_when_there_is_room() -> None:
     course = trace(job("a", 0, 30, 4), job("b", 10, 100, 2, pods=4, minCount=2))
     history = simulated(snapshot(8), course, policy())

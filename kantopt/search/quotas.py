@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from kantopt.problem.cluster import Amounts, Queue, Quota
 from kantopt.problem.instance import Instance
 from kantopt.schema.model import Rule
+from kantopt.search.shapes import Ints
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit, shared_use
 from kantopt.verify.step import standing_loads
 
@@ -16,6 +19,8 @@ class Quotas:
 
     def __init__(self, instance: Instance) -> None:
         self.usage = [[0] * len(instance.resources) for _ in instance.queues]
+        self.at_other_times: Ints | None = None
+        """What is used beyond ``usage`` at times at which more has to be allowed as well."""
         self._came = [[0] * len(instance.resources) for _ in instance.queues]
         self._queues = instance.queues
         self._on = instance.on(Rule.QUOTA) and bool(instance.queues)
@@ -72,6 +77,9 @@ class Quotas:
         """Whether a queue may use that much more; ``back``: again, for pods that were there."""
         if queue is None or not self._on:
             return True
+        later = self.at_other_times
+        if later is not None and not self._always_allows(queue, extra, later):
+            return False
         used = self.usage
         owner = self._queues[queue]
         for quota in owner.quotas:
@@ -90,6 +98,28 @@ class Quotas:
                 shared = shared_use(members, used) - before + after
                 limit = self._most_shared[owner.cohort, r][back and not self._shares(members)]
                 if after > before and shared > limit:
+                    return False
+        return True
+
+    def _always_allows(self, queue: int, extra: Sequence[int], beyond: Ints) -> bool:
+        """Whether a queue may use that much more at all of some times, by the same limits."""
+        used: Ints = np.array(self.usage, dtype=np.int64) + beyond
+        owner = self._queues[queue]
+        for quota in owner.quotas:
+            r = quota.resource
+            own, more = used[:, queue, r], extra[r]
+            most = self._most[queue][r]
+            if more and most is not None and (own + more > most[False]).any():
+                return False
+            if more and owner.cohort:
+                members = self._cohorts[owner.cohort, r]
+                kept = np.array([each.guaranteed for _, each in members])
+                lent = used[:, [each.index for each, _ in members], r] - kept
+                before = np.maximum(0, own - quota.guaranteed)
+                after = np.maximum(0, own + more - quota.guaranteed)
+                shared = np.maximum(0, lent).sum(axis=1) - before + after
+                limit = self._most_shared[owner.cohort, r][False]
+                if ((after > before) & (shared > limit)).any():
                     return False
         return True
 

@@ -48,6 +48,7 @@ class Profile:
         )
         self._free = state.free[None].copy()
         self._devices = state.devices[None].copy()
+        self._lends = any(queue.cohort for queue in state.instance.queues)
         usage = np.array(state.quotas.usage, dtype=np.int64)
         self._usage: Ints = usage.reshape(1, len(state.instance.queues), shape[1])
         self._total: Ints = state.left.sum(axis=1)[None]
@@ -149,16 +150,20 @@ class Profile:
         devices = self._devices[rows].min(axis=0) - state.devices
         nodes = np.flatnonzero(free.any(axis=0) | devices.any(axis=(0, 2))).tolist()
         usage = state.quotas.usage
-        before: list[list[int]] = self._usage[rows].max(axis=0).tolist()
+        # Where nobody lends, the most of each counts; a cohort has to lend enough at each time.
+        uses = self._usage[rows] if self._lends else self._usage[rows].max(axis=0)[None]
+        before = uses[0]
         self._shift(free, devices, nodes, 1)
-        state.quotas.usage = [list(row) for row in before]
+        state.quotas.usage = before.tolist()
+        state.quotas.at_other_times = uses[1:] - before if len(uses) > 1 else None
         try:
             yield
         finally:
             self._shift(free, devices, nodes, -1)
             # Who has come meanwhile stays, and uses what he asks for.
             state.quotas.usage, after = usage, state.quotas.usage
-            for row, was, now in zip(usage, before, after, strict=True):
+            state.quotas.at_other_times = None
+            for row, was, now in zip(usage, before.tolist(), after, strict=True):
                 row[:] = [r + b - a for r, a, b in zip(row, was, now, strict=True)]
 
     def _shift(self, free: Ints, devices: Ints, nodes: list[int], sign: int) -> None:

@@ -16,8 +16,8 @@ from kantopt.simulate.simulator import Simulator
 from kantopt.simulate.world import World, build_world
 from tests.campaign import some
 from tests.simulate.backfill_reference import Asked, Kind, start_times
+from tests.simulate.worlds import GPU, job, policy, simulated, snapshot, trace, world
 from tests.simulate.worlds import drawn as drawn_world
-from tests.simulate.worlds import job, policy, simulated, snapshot, trace, world
 
 KINDS: tuple[Kind, ...] = ("none", "best-effort", "easy", "conservative")
 
@@ -174,6 +174,25 @@ def test_pods_above_the_minimum_do_not_come_where_somebody_has_a_reservation() -
     assert [each.started for each in history.jobs] == [0, 0, 0, 100_000]
     grown = [(stay.begin, stay.gpus) for stay in history.stays if stay.job == 2]
     assert grown == [(0, 1000), (110_000, 2000)]
+
+
+def test_a_cohort_lends_one_after_the_other_what_it_has_once() -> None:
+    quotas = {"q": 0, "lends": 4}
+    queues = [
+        {"name": name, "cohort": "c", "resources": [{"name": GPU, "nominalQuota": quota}]}
+        for name, quota in quotas.items()
+    ]
+    course = trace(
+        job("first", 0, 10, 3, queueName="lends"),
+        job("head", 1, 10, 3, queueName="q"),  # once the first has ended
+        job("small", 2, 30, 1, queueName="lends"),  # 4 of 4 are in use, first beside one, then both
+        job("next", 3, 30, 1, queueName="lends"),
+    )
+    for kind in ("easy", "conservative"):
+        history = simulated(
+            snapshot(16, queues=queues), course, policy(queueing={"backfill": kind})
+        )
+        assert [each.started for each in history.jobs] == [0, 10_000, 2000, 20_000]
 
 
 def test_a_node_that_fails_takes_reservations_with_it_and_others_pass() -> None:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from kantopt.clock import Deadline, Stop
+from kantopt.errors import UsageError
 from kantopt.planning.defrag import Wish, asked, defragment
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.schema.duration import duration_seconds
 from kantopt.schema.extends import load_model
-from kantopt.schema.model import Limits
+from kantopt.schema.model import Limits, Model
 from kantopt.schema.policy import Defragmentation, Planner
 from kantopt.search.schedule import load
 from kantopt.simulate.carried import Deeds, carry_out, deeds_of
@@ -46,7 +47,7 @@ class Cycles:
     ) -> None:
         self._floor, self._calendar, self._moments = floor, calendar, moments
         self._planner = planner
-        self._model = load_model(planner.model)
+        self._model = _model(planner.model, "placement.planner")
         limits = self._model.limits
         self._only_binds = limits.evictions == 0 and limits.moves == 0
         self._options = Options(engine=planner.engine, seed=seed)
@@ -108,7 +109,7 @@ class Rounds:
         seed: int,
     ) -> None:
         self._floor, self._calendar, self._moments, self._how = floor, calendar, moments, how
-        self._model = load_model(how.model)
+        self._model = _model(how.model, "defragmentation")
         self._options = Options(engine=how.engine, seed=seed)
         _get_ready(how.engine)
         self._limit = duration_seconds(how.time_limit) * SECOND
@@ -147,6 +148,23 @@ class Rounds:
         carry_out(self._floor, self.course.waves.pop(0))
         if self.course.waves:
             self._calendar.add(Event(self._floor.now + self._wave_time, Kind.WAVE, 0))
+
+
+def _model(name: str, where: str) -> Model:
+    """Load a model whose plans are carried out as soon as they are made.
+
+    Raises
+    ------
+    UsageError
+        If it has windows: nobody here waits for them.
+    """
+    model = load_model(name)
+    if model.schedule.windows:
+        raise UsageError(
+            f"{where}.model: found {name} with schedule.windows, expected a model without: "
+            "plans are carried out at once; the hours of a defragmentation are its window"
+        )
+    return model
 
 
 def _get_ready(engine: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -291,4 +292,17 @@ def test_victims_are_less_important_and_quotas_hold_whatever_happens() -> None:
 )
 def test_what_does_not_go_together_is_refused(more: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
+        Simulator(world(snapshot(8), trace()), policy(**more))
+
+
+@pytest.mark.parametrize("part", ["placement", "defragmentation"])
+def test_a_model_whose_plans_wait_for_windows_is_refused(part: str, tmp_path: Path) -> None:
+    model = tmp_path / "nightly.yaml"
+    model.write_text(
+        "apiVersion: kantopt/v1alpha1\nkind: Model\nmetadata: {name: nightly}\nextends: defrag\n"
+        "schedule: {windows: [{cron: 0 22 * * *, duration: 8h}]}\n"
+    )
+    asked = {"model": str(model)}
+    more = {"placement": {"planner": asked}} if part == "placement" else {part: asked}
+    with pytest.raises(UsageError, match="with schedule"):
         Simulator(world(snapshot(8), trace()), policy(**more))

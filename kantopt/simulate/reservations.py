@@ -51,7 +51,8 @@ class Reservations:
     none starts if there are places that are free now, and stay so for as long as it says. When
     somebody has ended early, reservations are moved forward one after the other, in the order of
     the queue, while the others stay; none is ever moved back, unless its order has changed, nodes
-    have failed, or somebody runs for longer than he said. Then all behind are made anew.
+    have failed, are repaired that somebody before it needs, or somebody runs for longer than he
+    said. Then all behind are made anew.
 
     Whoever has run for as long as he said is taken to end at the next moment, again and again. A
     job that has no place even when all that runs has ended, as when nodes have failed, has no
@@ -365,7 +366,9 @@ class Reservations:
                 self._running[j] = known = self._now(floor, j)
                 profile.give(known.pods, known.end, NEVER)
         profile.advance(now)
-        anew = bool(down - self._down)
+        # Once nodes are repaired, who had no place stands before those who were promised one since.
+        repaired = bool(self._down - down)
+        anew = bool(down - self._down) or (repaired and None in self._kept.values())
         self._late, self._growing = False, None
         self._freed = self._freed or down != self._down
         self._down = down

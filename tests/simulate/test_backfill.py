@@ -209,6 +209,18 @@ def test_a_node_that_fails_takes_reservations_with_it_and_others_pass() -> None:
     assert started["default/both"] == 510_000
 
 
+def test_who_had_no_place_while_a_node_was_down_is_first_again_once_it_is_repaired() -> None:
+    course = trace(
+        job("runs", 0, 20, 8),
+        job("first", 1, 10, 8, pods=2),
+        job("second", 2, 30, 8),
+        outages=[{"node": "n1", "at": "0s", "lasts": "10s"}],
+    )
+    for kind in ("easy", "conservative"):
+        history = simulated(snapshot(8, 8), course, policy(queueing={"backfill": kind}))
+        assert [each.started for each in history.jobs] == [0, 20_000, 30_000]
+
+
 def test_places_that_were_reserved_are_looked_at_again_for_those_who_must_be_near_others() -> None:
     near = [{"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"x": "y"}}}]
     anchor = job("anchor", 0, 100, 1)

@@ -19,6 +19,7 @@ from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Assignment, Job, PodSet, TopologyRequest
 from kantopt.schema.stays import Cause, Fixed
 
+_PREEMPTIBLE = "quota.scheduling.koordinator.sh/preemptible"
 _DAEMONS = ("DaemonSet", "Node")
 """Kinds of owners whose pods belong to their nodes; static pods are owned by the node itself."""
 
@@ -145,7 +146,9 @@ class JobsReader:
         return self._priorities.of_all(gang, pods)
 
     def _lasts(self, ref: GangRef | None, gang: Gang, pod: Pod, priority: int) -> bool:
-        """Whether KAI takes no room from a pod: it is not preemptible."""
+        """Whether KAI or Koordinator takes no room from a pod: it is not preemptible."""
+        if pod.labels.get(_PREEMPTIBLE) == "false":
+            return True
         by_kai = ref is not None and ref.dialect is Dialect.KAI
         if not by_kai and pod.scheduler != "kai-scheduler":
             return False

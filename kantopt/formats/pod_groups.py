@@ -16,6 +16,7 @@ from kantopt.formats.kubernetes_nodes import bounded
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pods import POLICIES, Pod
 from kantopt.formats.view import View
+from kantopt.schema.quantity import whole_number
 
 Wish = dict[str, str | int]
 """Fields of a topology request, levels as the source names them."""
@@ -148,7 +149,7 @@ class PodGroups:
             role_min=minima,
             wish=wish,
             role_wish=role_wish,
-            priority=spec.integer("priority"),
+            priority=_boosted(workload),
         )
 
     def _together(self, ref: GangRef, sets: dict[str, View]) -> tuple[Wish, dict[str, Wish]]:
@@ -170,6 +171,16 @@ class PodGroups:
             for name, wish in wishes.items()
         }
         return whole, rest
+
+
+def _boosted(workload: View) -> int | None:
+    """Return what a Workload counts as: its priority, and what somebody has added to it since."""
+    priority = workload.at("spec").integer("priority")
+    boost = workload.at("metadata").words("annotations").get("kueue.x-k8s.io/priority-boost", "")
+    added = whole_number(boost)
+    if priority is None or added is None:
+        return priority
+    return min(max(priority + added, -(2**31)), 2**31 - 1)
 
 
 def kueue_wish(request: View) -> Wish:

@@ -228,3 +228,10 @@ def test_a_workload_is_known_by_the_name_of_what_was_submitted() -> None:
     assert read(*objects).known_as["default/train"] == {"default/w"}
     asked = read(*objects, workload("u", "other"), pending=["default/train"])
     assert [waits.name for waits in asked.pending.jobs] == ["w"]
+
+
+@pytest.mark.parametrize(("boost", "priority"), [("-60", 40), ("5", 105), ("", 100), ("x", 100)])
+def test_what_is_added_to_the_priority_of_a_workload_counts(boost: str, priority: int) -> None:
+    boosted = workload("w", "Job/w", priority=100)
+    boosted["metadata"]["annotations"] = {"kueue.x-k8s.io/priority-boost": boost}
+    assert [waits.priority for waits in read(*queues(), boosted).pending.jobs] == [priority]

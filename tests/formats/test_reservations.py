@@ -327,3 +327,12 @@ def test_a_request_to_bind_that_failed_decides_nothing() -> None:
     assert [item.name for item in imported.pending.jobs] == ["p"]
     imported = read(node("a"), owner("p"), bind_request("p", "gone"))
     assert "(default/p on gone)" in noted(imported, "nodes that are not in the input")
+
+
+@pytest.mark.parametrize(("told", "preemptible"), [("false", False), ("true", True), ("", True)])
+def test_pods_that_koordinator_never_preempts_are_neither_evicted_nor_moved(
+    told: str, preemptible: bool
+) -> None:
+    labels = {"quota.scheduling.koordinator.sh/preemptible": told} if told else {}
+    (found,) = read(node("a"), pod("p", on="a", labels=labels)).snapshot.jobs
+    assert (found.preemptible, found.movable) == (preemptible, preemptible)

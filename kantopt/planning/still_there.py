@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from kantopt.planning.actions import nodes_of, unknown_in
@@ -10,7 +10,7 @@ from kantopt.planning.question import Question
 from kantopt.planning.successors import Seen, Successors, pods_of
 from kantopt.problem.instance import Instance
 from kantopt.schema.actions import PlanAction, in_waves
-from kantopt.schema.jobs import PodRef
+from kantopt.schema.jobs import Job, PodRef
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
 
@@ -41,6 +41,7 @@ class StillThere:
             if seen.ref is not None
         }
         self._successors = Successors(question, plan)
+        self._called = _called_today(plan.jobs, question.jobs)
         self._ends: dict[tuple[str, str], str] = {}
         """Nodes where the plan's moves take pods in the end."""
         for _, item in in_waves(plan):
@@ -80,9 +81,13 @@ class StillThere:
             if (seen := self._pods.get((_namespace(item), pod.name))) is not None
         }
         if len(names) != 1 or len(item.pods) < item.count:
-            return item
+            return item.model_copy(update=self._called_today(item))
         job, pod_set = names.pop()
         return item.model_copy(update={"job": job, "pod_set": pod_set})
+
+    def _called_today(self, item: PlanAction) -> dict[str, str]:
+        """Return what the only pod set of a step's job is called today."""
+        return {"pod_set": self._called.get(item.job, item.pod_set)}
 
     def _why_not_pod(self, item: PlanAction, pod: PodRef) -> Missing | None:
         namespace = _namespace(item)
@@ -142,7 +147,8 @@ class StillThere:
             and not _is_another(seen, pod)
             for pod in others
         )
-        return not there and self._successors.claim(item, others)
+        called = item.model_copy(update=self._called_today(item))
+        return not there and self._successors.claim(called, others)
 
     def _has_left(self, item: Eviction, pod: PodRef) -> bool:
         seen = self._pods.get((_namespace(item), pod.name))
@@ -166,6 +172,22 @@ class StillThere:
         for pod in item.pods:
             seen = self._pods.get((_namespace(item), pod.name))
             yield pod if seen is None or seen.ref is None else seen.ref
+
+
+def _called_today(then: Iterable[Job], now: Iterable[Job]) -> dict[str, str]:
+    """Return what the pod sets of jobs with one of them are called today, if otherwise than then.
+
+    Lists of jobs have names for them that nobody tells the controller that makes the pods.
+    """
+    before = {job.full_name: job for job in then}
+    return {
+        job.full_name: job.pod_sets[0].name
+        for job in now
+        if len(job.pod_sets) == 1
+        and (was := before.get(job.full_name)) is not None
+        and len(was.pod_sets) == 1
+        and was.pod_sets[0].name != job.pod_sets[0].name
+    }
 
 
 def _is_another(seen: Seen, pod: PodRef) -> bool:

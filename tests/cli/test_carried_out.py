@@ -191,6 +191,24 @@ def test_pods_whose_gang_lacks_others_are_not_said_to_be_gone(cli: Cli) -> None:
     assert "default/w-0 lacks pods that must start with it, and is left out" in told.err
 
 
+@pytest.mark.parametrize(("place", "states"), [("b", ["done", "done"]), ("", ["done", "legal"])])
+def test_pods_of_a_listed_job_are_known_whatever_the_list_calls_its_only_pod_set(
+    files: Path, cli: Cli, place: str, states: list[str]
+) -> None:
+    jobs = (files / "jobs.yaml").read_text().replace("team-a", "default").replace("12", "1")
+    (files / "jobs.yaml").write_text(jobs)
+    (files / "dump").write_text(listed(node("a"), node("b")))
+    asked = ("plan", "dump", "jobs.yaml", "--engine", "fast", "-O", "plan.json", "-q")
+    assert cli(*asked).code == 0
+    gpus = {"cpu": "1", "nvidia.com/gpu": "8"}
+    pods = [
+        pod(f"llm-8-{i}", on=on, owner="Job/llm-8", requests=gpus)
+        for i, on in enumerate(("a", place))
+    ]
+    code, said = today(cli, listed(node("a"), node("b"), *pods))
+    assert (code, [said["b1"], said["b2"]]) == (0, states)
+
+
 @pytest.mark.usefixtures("files")
 def test_a_drained_node_may_be_gone_once_the_plan_was_carried_out(cli: Cli) -> None:
     moved = owned("db-0", "StatefulSet", "b", uid="two")

@@ -28,6 +28,8 @@ from kantopt.simulate.world import build_world
 
 GPUS_PER_NODE = 8
 WIDTH, HEIGHT = 640, 320
+PROCESSES = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+"""The simulation's own, and those of its planner that have ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class Cost:
     events: int
     seconds: float
     """In user mode."""
+    mebibytes: int
+    """The most that a process had."""
 
     @property
     def micros(self) -> float:
@@ -49,7 +53,7 @@ def main() -> None:
     """Print a line per number of jobs, and draw them."""
     asked = _arguments()
     gc.set_threshold(70_000)  # as in kantopt/__main__.py
-    print(f"{'jobs':>8} {'events':>8} {'user s':>8} {'us/event':>9}")
+    print(f"{'jobs':>8} {'events':>8} {'user s':>8} {'us/event':>9} {'MiB':>6}")
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for jobs in map(int, asked.jobs.split(",")):
@@ -58,7 +62,8 @@ def main() -> None:
             cost = measured(trace, asked.policy)
             found.append(cost)
             print(
-                f"{cost.jobs:>8} {cost.events:>8} {cost.seconds:>8.2f} {cost.micros:>9.0f}",
+                f"{cost.jobs:>8} {cost.events:>8} {cost.seconds:>8.2f} {cost.micros:>9.0f}"
+                f" {cost.mebibytes:>6}",
                 flush=True,
             )
     if asked.output_file:
@@ -101,11 +106,13 @@ def measured(trace: Path, policy: str) -> Cost:
     simulator = Simulator(world, how)
     began = _user_seconds()
     history = simulator.run()
-    return Cost(len(history.jobs), history.events, _user_seconds() - began)
+    seconds = _user_seconds() - began
+    most = max(resource.getrusage(who).ru_maxrss for who in PROCESSES) // 1024
+    return Cost(len(history.jobs), history.events, seconds, most)
 
 
 def _user_seconds() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    return sum(resource.getrusage(who).ru_utime for who in PROCESSES)
 
 
 def plot(title: str, costs: list[Cost]) -> str:

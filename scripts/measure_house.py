@@ -18,7 +18,7 @@ ASKED = ROOT / "instances" / "golden" / "victims-and-moves-that-free-a-node.yaml
 FORKS = re.compile(r"os\.fork\(|\.Process\(")
 CUTS = re.compile(r"\.less\(|\.share\(|deadline\.at_(least|most)\(")
 TIMED = re.compile(r"\b(deadline|Deadline)\b")
-_PATIENCE_SECONDS = 60
+_PATIENCE_SECONDS = 120
 _TRACED = '''
 import sys, traceback
 from pathlib import Path
@@ -88,7 +88,7 @@ def way_to_cp_sat() -> list[str]:
     """
     with tempfile.TemporaryDirectory(prefix="kantopt-house-") as folder:
         # Told to do without the quick bounds, CP-SAT has to prove it.
-        asked = ["plan", str(ASKED), "--engine", "exact", "--time-limit", "10s", "-o", "name"]
+        asked = ["plan", str(ASKED), "--engine", "exact", "--time-limit", "60s", "-o", "name"]
         for name in ("relaxation", "cutting-stock", "bin-completion", "domains"):
             asked += ["--without", name]
         subprocess.run(

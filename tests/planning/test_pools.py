@@ -56,7 +56,7 @@ def test_a_plan_for_two_pools_is_proved_optimal_and_true_in_what_it_says() -> No
         violations, final = replay(result.instance, waves)
         assert (problems, violations) == ([], [])
         asked_for = without_leftovers(final, waves)
-        assert false_figures(result.instance, plan, final, asked_for) == []
+        assert false_figures(asked, result.instance, plan, final, asked_for) == []
         assert false_names(asked, plan) == []
 
 

@@ -47,6 +47,6 @@ def test_the_command_asks_and_tells(
         return documents, {"selector": named["selector"]}
 
     monkeypatch.setattr(explanations, "asked", few)
-    code = main(["explanations", "--nodes", "64", "--seeds", "1", "--limits", "10s"])
+    code = main(["explanations", "--nodes", "64", "--seeds", "1", "--limits", "30s"])
     assert code == 0
     assert "NEVER" in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -19,6 +20,14 @@ GPU = "nvidia.com/gpu"
 CELLS = 12
 LONG = 120
 """Seconds after which a program hangs."""
+
+
+@pytest.fixture(autouse=True)
+def _one_at_a_time(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let nobody look for a cluster while another process that runs tests has one."""
+    with (tmp_path_factory.getbasetemp().parent / "ray.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture

@@ -126,8 +126,8 @@ def documented_actions(
 ) -> tuple[tuple[docs.Binding, ...], tuple[docs.Eviction, ...], tuple[docs.Move, ...]]:
     """Write the actions of some waves down, with the names of the pods they act on."""
     asked = without_leftovers(placement, waves)
-    preemptors = preemptors_of(Step(instance, instance.current, asked))
-    over = for_good(instance, asked, bears_of(question, instance))
+    step = Step(instance, instance.current, asked)
+    preemptors, over = preemptors_of(step), for_good(step, bears_of(question, instance))
     pods = _Pods(question, instance, named)
     assignments, evictions, moves = [], [], []
     for action in (action for wave in waves for action in wave.actions):

@@ -9,6 +9,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.schema.jobs import Job, PodRef
 from kantopt.verify.ending import ended
+from kantopt.verify.step import Step
 
 
 def bears_of(question: Question, instance: Instance) -> dict[str, int]:
@@ -32,10 +33,10 @@ def failing_jobs(question: Question, instance: Instance, final: Placement) -> It
 
     What they bear keeps moves from them, not evictions, which a scheduler does not ask about.
     """
-    bears = bears_of(question, instance)
+    bears, step = bears_of(question, instance), Step(instance, instance.current, final)
     for job, document in zip(instance.jobs, question.documents(instance), strict=True):
         most = bears.get(job.name)
-        gone = 0 if most is None else ended(instance, final, job)
+        gone = 0 if most is None else ended(step, job)
         if most is None or gone <= most:
             continue
         kinds = _kinds(document)

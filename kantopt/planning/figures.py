@@ -114,8 +114,7 @@ def _victims(
     question: Question, instance: Instance, plan: Plan, final: Placement
 ) -> Iterator[Standing]:
     step = Step(instance, instance.current, final)
-    over = for_good(instance, final, bears_of(question, instance))
-    preemptors = preemptors_of(step)
+    preemptors, over = preemptors_of(step), for_good(step, bears_of(question, instance))
     items: tuple[Eviction | Move, ...] = (*plan.evictions, *plan.moves)
     for item in items:
         job = instance.jobs[instance.job_index[item.job]]

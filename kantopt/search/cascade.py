@@ -79,22 +79,23 @@ def cascade(
         ``None`` if the plan has no victims that are queued again.
     """
     rounds: list[Round] = []
-    left = dict(bears)
+    left, step = dict(bears), Step(instance, instance.current, placement)
     while evicts(instance, placement):
         if rounds and (len(rounds) == MOST_ROUNDS or deadline.cuts()):
             return Cascade(tuple(rounds), complete=False)
-        over = for_good(instance, placement, left)
+        over = for_good(step, left)
         for job in instance.jobs:
             if job.name in left:
-                left[job.name] -= ended(instance, placement, job)
-        if all(job.index in over for job in instance.jobs if evicted(instance, placement, job)):
+                left[job.name] -= ended(step, job)
+        if all(job.index in over for job in instance.jobs if evicted(step, job)):
             rounds += [Round(0, 0, ())] * bool(rounds)  # nobody is left who would wait again
             break
         if deadline.cuts():
             return Cascade((), complete=False)
         instance = after_plan(instance, placement, over)
         placement = construct(instance, deadline, Strategy.BEST_FIT)
-        rounds.append(_round(Step(instance, instance.current, placement)))
+        step = Step(instance, instance.current, placement)
+        rounds.append(_round(step))
     return Cascade(tuple(rounds), complete=not deadline.cuts()) if rounds else None
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kantopt.clock import Deadline
 from kantopt.problem.aftermath import after_plan
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.search.cascade import Cascade, Pushed, Round, cascade
 from kantopt.verify.rules import check, check_standing
+from kantopt.verify.step import Step
 from tests.generate import random_instance
 from tests.oracle import best
 from tests.search.helpers import FOREVER
@@ -185,3 +188,26 @@ def test_victims_that_nobody_makes_anew_push_nobody_out() -> None:
     found = cascade(instance, placement, FOREVER, {"default/least": 0})
     assert found is not None
     assert [len(each.evicted) for each in found.rounds] == [1, 0]
+
+
+def test_pods_that_go_are_looked_for_once_however_many_jobs_bear_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    look, looks = Step._more, []
+
+    def counted(step: Step, fewer: Placement, more: Placement) -> Any:
+        looks.append(step)
+        return look(step, fewer, more)
+
+    monkeypatch.setattr(Step, "_more", counted)
+    found = []
+    for count in (2, 12):
+        names = [f"n{i}" for i in range(count)]
+        jobs = [running(f"low-{name}", name, 1) for name in names]
+        instance = question([node(name, cpu=2) for name in names], [*jobs, tied("top", "n0", 9)])
+        looks.clear()
+        bears = {f"default/low-{name}": 6 for name in names}
+        placement = put(instance, {"low-n0": [], "top": ["n0"]})
+        assert cascade(instance, placement, FOREVER, bears) is not None
+        found.append(len(looks))
+    assert found[0] == found[1]

@@ -115,7 +115,8 @@ def run_trial(drawn: Drawn) -> Trial:
 
 
 def _faults(drawn: Drawn, ended: Ended, phase: Phase, plan: Plan | None) -> Iterator[str]:
-    expected = 0 if phase == "finished" else _CODES[drawn.way]
+    unknown = plan is not None and plan.solver.status == "UNKNOWN"  # reading took all the time
+    expected = _CODES[drawn.way] if phase != "finished" else 3 if unknown else 0
     if ended.exit_code != expected:
         yield f"exit code {ended.exit_code} of {expected}"
     if plan is None:

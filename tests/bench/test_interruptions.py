@@ -12,7 +12,9 @@ import pytest
 
 from kantopt.errors import BadDataError
 from kantopt.report.blocks import Paragraph, Screen, render
-from scripts.bench import interruptions
+from kantopt.schema.dump import dump_yaml
+from kantopt.schema.extends import load_model
+from scripts.bench import gangs, interruptions
 from scripts.bench.command import main
 from scripts.bench.drawn import Drawn, draw
 from scripts.bench.interrupted import Ended, Moment, run_interrupted
@@ -102,6 +104,19 @@ def test_a_memory_limit_counts_where_it_ended_the_search() -> None:
     trial = run_trial(replace(draw(9), memory_mib=100, limit_seconds=60.0))
     assert trial.phase in interruptions.SEARCHING
     assert trial.faults == ""
+
+
+def test_a_run_that_had_no_time_to_look_ends_with_3() -> None:
+    def write(folder: Path) -> tuple[Path, ...]:
+        made = gangs.kant(1024, 0.85, 1, None)
+        model = folder / "model.json"
+        model.write_text(dump_yaml(load_model("mixed")))
+        return (*made.write(folder), model)
+
+    asked = replace(draw(2).asked, write=write)
+    never = Moment("search", 60.0)
+    trial = run_trial(replace(draw(2), asked=asked, limit_seconds=0.01, moment=never))
+    assert (trial.status, trial.exit_code, trial.faults) == ("UNKNOWN", 3, "")
 
 
 def test_a_moment_that_never_comes_interrupts_nothing(tmp_path: Path) -> None:

@@ -37,6 +37,11 @@ _INLINE = {
 """What tells volumes without a claim apart."""
 
 
+def driver_of(provisioner: str) -> str:
+    """Name the CSI driver that makes the volumes of a provisioner."""
+    return _MIGRATED.get(provisioner, provisioner)
+
+
 def resource_of(driver: str) -> str:
     """Name the resource that a node's room for volumes of a driver is."""
     return VOLUMES + driver
@@ -134,4 +139,4 @@ class _Drivers:
         provisioner = "" if found is None else found.text("provisioner")
         if not provisioner:
             return None
-        return _MIGRATED.get(provisioner, provisioner), f"claim {'/'.join(claim.key)}"
+        return driver_of(provisioner), f"claim {'/'.join(claim.key)}"

@@ -11,6 +11,7 @@ from kantopt.formats.pods import Pod
 from kantopt.formats.stock import joined
 from kantopt.formats.storage_capacity import StorageCapacities
 from kantopt.formats.view import View
+from kantopt.formats.volume_topology import VolumeTopology
 from kantopt.formats.waiting_claims import (
     CHOSEN,
     NOWHERE,
@@ -54,6 +55,7 @@ class Volumes:
         ]
         self._free = FreeVolumes(self._waiting, self._volumes, nodes, static)
         self._capacities = StorageCapacities(objects, self._waiting, nodes)
+        self._topology = VolumeTopology(objects, nodes)
         self._disks = InlineDisks(objects)
         self.stock = joined((self._free.stock, self._capacities.stock, self._disks.stock))
 
@@ -150,6 +152,10 @@ class Volumes:
         if node:
             field = Expression(key="metadata.name", operator="In", values=(node,))
             return [(NodeSelectorTerm(match_fields=(field,)),), *lists]
+        waiting = self._waiting.get(key)
+        shared = waiting is not None and len(waiting.users) > 1
+        if shared and not self._topology.everywhere(provisioner, lists):
+            raise UnexplainedError  # the first of its pods settles where the others may go
         if not lists or not self._free.suits(key):
             return lists
         # There as well, or where a volume is that nobody else could take.

@@ -210,6 +210,35 @@ def test_a_volume_serves_where_none_can_be_made(objects: list[Object], where: st
     assert open_nodes(*nodes(), made, claim("c"), user("p", "c"), *objects) == where
 
 
+def csi_node(name: str, *keys: str) -> Object:
+    drivers = [{"name": "x.csi", "nodeID": name, "topologyKeys": list(keys)}]
+    head = {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": name}}
+    return {**head, "spec": {"drivers": drivers}}
+
+
+@pytest.mark.parametrize(
+    ("keys", "zones", "where"),
+    [
+        ([], "", "a b c"),
+        ([ZONE], "", "left out"),
+        ([ZONE], "z1", "a b"),
+        ([HOST], "z1", "left out"),
+        ([HOST], "z2", "c"),
+        ([], "z1 z2", "left out"),
+        (None, "", "left out"),
+        (None, "z2", "c"),
+    ],
+)
+def test_pods_that_share_a_claim_go_where_its_volume_will_be_whoever_is_first(
+    keys: list[str] | None, zones: str, where: str
+) -> None:
+    told = [] if keys is None else [csi_node(name, *keys) for name in "abc"]
+    topology = [{"matchLabelExpressions": [{"key": ZONE, "values": zones.split()}]}]
+    made = storage_class("x.csi", **({"allowedTopologies": topology} if zones else {}))
+    users = [user("p-0", "c"), user("p-1", "c")]
+    assert open_nodes(*nodes(), made, claim("c"), *told, *users) == where
+
+
 def test_where_volumes_can_be_made_anywhere_free_ones_do_not_matter() -> None:
     objects = [storage_class("x.csi"), claim("c"), user("p", "c"), volume("v", HOST, "a")]
     assert open_nodes(*nodes(), *objects) == "a b c"

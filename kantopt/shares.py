@@ -13,10 +13,12 @@ WRITING_PLAN = 0.06
 """Seconds that writing takes of the smallest plan, and leaving."""
 FEW_ACTIONS, WRITING_ACTION = 200, 0.0005
 """Pods that a small plan binds, evicts or moves; seconds for each more."""
-NAMING_A_VICTIM, NAMING_VICTIMS = 0.01, 3.0
+NAMING_A_VICTIM, NAMING_VICTIMS = 0.02, 5.0
 """Judgings of a plan that take as long as to say for whom a victim goes, and many victims."""
 ENDING = 0.6
 """For order, names and writing, at most."""
+SAYING_WHY = 0.15
+"""Seconds in which is said why jobs stay pending, though the time be up: mostly all of them."""
 CASCADE = 0.05
 """For what victims would do next and for what fills their room, at most."""
 LEAST = 0.15

@@ -23,7 +23,7 @@ from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.problem.wanted import holding_to
 from kantopt.processor import CpuUse, starved_words
 from kantopt.schema import plan as docs
-from kantopt.schema.model import Metric, Rule
+from kantopt.schema.model import Rule
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.engine.technique import Tally, Technique
 from kantopt.search.portfolio import run_portfolio
@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 # What is needed only once there is a first plan is loaded then: in a short run the solver has its
 # task the earlier.
 
-SLOTS = 8
-"""Judgings to keep time for where slots are counted: many moves then wait for each other."""
+JUDGINGS = 8
+"""Times that judging a plan takes, to keep for its order and for writing it."""
 SMALL = 0.02
 """Seconds that judging one plan of a small question takes at most."""
 KEPT = "last-plan"
@@ -118,7 +118,6 @@ class Run:
 
     def _ending(self, found: Placement | None = None) -> float:
         """Return seconds for order, names and writing: of a plan found, else for all that wait."""
-        judgings = SLOTS if any(t.metric is Metric.FRAGMENT_RATE for t in self.tiers) else 5.0
         if found is None:
             pods = sum(podset.count for podset in self.instance.podsets if not podset.running)
             victims = pods if self.instance.model.limits.evictions != 0 else 0
@@ -126,7 +125,7 @@ class Run:
             steps = difference(self.instance, found)
             victims = sum(step.pods for step in (*steps.evictions, *steps.moves))
             pods = victims + sum(step.pods for step in steps.binds)
-        judgings += min(shares.NAMING_VICTIMS, shares.NAMING_A_VICTIM * victims)
+        judgings = JUDGINGS + min(shares.NAMING_VICTIMS, shares.NAMING_A_VICTIM * victims)
         writing = shares.WRITING_PLAN + shares.WRITING_ACTION * max(0, pods - shares.FEW_ACTIONS)
         return judgings * self.judging + writing
 
@@ -300,6 +299,7 @@ class Run:
         cut = self.cut and not proved
         ended = what_ended(self.deadline, end, open_and_cut=cut, examined=examined)
         told = (*ended, *self.starved(proved=proved), *self.warnings)
+        until = self.ordering.at_least(shares.SAYING_WHY) if examined else None
         return Answer(
             placement=final,
             waves=waves,
@@ -316,7 +316,7 @@ class Run:
                 ortools_version=self.ortools_version,
                 techniques=self._uses(),
             ),
-            unplaced=left_pending(self.instance, final, lambda j: self._why(final, j, examined)),
+            unplaced=left_pending(self.instance, final, lambda j: self._why(final, j, until)),
             standing=self.standing,
             warnings=(*told, *drain_words(self.asked, final)),
             cascade=follows,
@@ -384,12 +384,11 @@ class Run:
             if (use := uses.get(each.name)) is not None
         )
 
-    def _why(self, placement: Placement, j: int, examined: bool) -> tuple[str, str]:
-        """Say what keeps a job pending, as long as there is time to look."""
+    def _why(self, placement: Placement, j: int, until: Deadline | None) -> tuple[str, str]:
+        """Say what keeps a job pending, as long as there is time to look; without one, never."""
         from kantopt.search.reasons import first_reason
 
-        late = self.ordering.over() and not self.deadline.deterministic
-        if examined and not late:
+        if until is not None and (until.deterministic or not until.over()):
             return first_reason(self.instance, placement, j)
         self.cut = True
         return "not examined", TOO_LATE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 
@@ -28,11 +28,17 @@ _OF_PLACES = (Rule.TOPOLOGY, Rule.SLICES, Rule.ANTI_AFFINITY, Rule.SPREAD, Rule.
 
 
 class Elsewhere:
-    """Finds other places for pods that arrived, all else being as it is after a step."""
+    """Finds other places for pods that arrived, all else being as it is after a step.
 
-    def __init__(self, step: Step) -> None:
+    Where some nodes bear fewer pods than after another step, ``fuller`` is what was found for that
+    one, and these nodes: only there can be more room.
+    """
+
+    def __init__(self, step: Step, fuller: tuple[Elsewhere, Collection[int]] | None = None) -> None:
         self.step = step
-        self._free: dict[int, bool] = {}
+        self._fuller = fuller
+        self._roomy: dict[tuple[object, ...], tuple[int, ...]] = {}
+        """Found out once for all pods that ask the same of a node."""
 
     def place(
         self, pods: Sequence[tuple[int, Spot]], back: Pods, tried: int = MOST_TRIED
@@ -52,22 +58,27 @@ class Elsewhere:
         tried
             Ways that are judged, at most.
         """
-        if not 0 < len(pods) <= MOST_PODS or not all(self._somewhere(s) for s, _ in pods):
+        if not 0 < len(pods) <= MOST_PODS or not all(self.roomy(s) for s, _ in pods):
             return None
-        ways = _Ways(self.step, pods, back)
+        ways = _Ways(self.step, pods, back, {s: self.roomy(s) for s, _ in pods})
         for spots in islice(ways.all(), tried) if ways.roomy() else ():
             placement = ways.judged(spots)
             if placement is not None:
                 return placement
         return None
 
-    def _somewhere(self, s: int) -> bool:
-        """Whether any node has room for one more pod of a pod set, as things are."""
-        if s not in self._free:
-            nodes = range(len(self.step.instance.nodes))
+    def roomy(self, s: int) -> tuple[int, ...]:
+        """Return the nodes that have room for one more pod of a pod set, as things are."""
+        podset = self.step.instance.podsets[s]
+        asked = (podset.requests, podset.devices, podset.allowed)
+        if asked not in self._roomy:
+            nodes: Iterable[int] = range(len(self.step.instance.nodes))
+            if self._fuller is not None:
+                other, freed = self._fuller
+                nodes = sorted({*other.roomy(s), *freed})
             spots = free_spots(self.step.instance, self.step.loads, s, nodes)
-            self._free[s] = next(spots, None) is not None
-        return self._free[s]
+            self._roomy[asked] = tuple(spot.node for spot in spots)
+        return self._roomy[asked]
 
 
 def free_spots(instance: Instance, loads: Loads, s: int, nodes: Iterable[int]) -> Iterator[Spot]:
@@ -102,10 +113,19 @@ def free_spots(instance: Instance, loads: Loads, s: int, nodes: Iterable[int]) -
 class _Ways:
     """Ways to place some pods elsewhere."""
 
-    def __init__(self, step: Step, pods: Sequence[tuple[int, Spot]], back: Pods) -> None:
+    def __init__(
+        self,
+        step: Step,
+        pods: Sequence[tuple[int, Spot]],
+        back: Pods,
+        roomy: dict[int, tuple[int, ...]],
+    ) -> None:
         self.step, self.back = step, back
         self.instance = step.instance
         self.pods = sorted(pods)
+        left = {old.node for _, old in pods}
+        self._nodes = {s: sorted(left.union(nodes)) for s, nodes in roomy.items()}
+        """Nodes that may have room for a pod set: others are full though the pods are gone."""
         leaving = {at: -k for at, k in Counter(self.pods).items()}
         self.base = _changed(_changed(step.after, leaving), back)
         self._steps = 0
@@ -133,7 +153,7 @@ class _Ways:
             self._steps = MOST_STEPS * len(self.pods)
             yield from self._from(0, nodes)
 
-    def _regions(self) -> Iterator[Sequence[int]]:
+    def _regions(self) -> Iterator[Container[int]]:
         jobs = {self.instance.podsets[s].job for s, _ in self.pods}
         levels = {
             need.required
@@ -142,11 +162,11 @@ class _Ways:
         }
         for level in sorted(levels):
             for domain in self.instance.topology.domains[level]:
-                yield sorted(domain.nodes)
+                yield frozenset(domain.nodes)
         if not levels:
             yield range(len(self.instance.nodes))
 
-    def _from(self, i: int, nodes: Sequence[int], first: int = 0) -> Iterator[tuple[Spot, ...]]:
+    def _from(self, i: int, region: Container[int], first: int = 0) -> Iterator[tuple[Spot, ...]]:
         """Spots for the pods from the ``i``-th on; of pods that are alike the later ones go later.
 
         Otherwise all orders of a gang's pods would be gone through where one of them has no room.
@@ -157,16 +177,16 @@ class _Ways:
         s, old = self.pods[i]
         alike = i + 1 < len(self.pods) and self.pods[i + 1][0] == s
         tried = 0
-        for at in range(first, len(nodes)):
+        nodes = (n for n in self._nodes[s] if n >= first and n in region)
+        for spot in free_spots(self.instance, self.loads, s, nodes):
             if tried == MOST_NODES or self._steps == 0:
                 return
-            spot = next(free_spots(self.instance, self.loads, s, (nodes[at],)), None)
-            if spot is None or spot == old:
+            if spot == old:
                 continue
             tried += 1
             self._steps -= 1
             self.loads.add(s, spot, 1)
-            for rest in self._from(i + 1, nodes, at if alike else 0):
+            for rest in self._from(i + 1, region, spot.node if alike else 0):
                 yield (spot, *rest)
             self.loads.add(s, spot, -1)
 

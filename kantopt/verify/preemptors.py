@@ -67,7 +67,7 @@ class Preemptors:
         self._elsewhere = Elsewhere(step)
         self._tried = 0
         self._most = MOST_TRIED * MANY // max(MANY, len(step.instance.nodes))
-        self._rooms: dict[int, int] = {}
+        self._rooms: dict[tuple[object, ...], int] = {}
         self._now: dict[int, bool] = {}
         self._remaining: dict[int, tuple[Loads, Pods]] = {}
 
@@ -208,22 +208,26 @@ class Preemptors:
         """Whether there is room for so many pods now that some are gone; by resources of nodes."""
         nodes = {spot.node for _, spot, _ in freed}
         for s, wanted in Counter(s for s, _ in pods).items():
-            if s not in self._rooms:
+            podset = self.step.instance.podsets[s]
+            asked = (podset.requests, podset.allowed, podset.count)
+            if asked not in self._rooms:
                 every = range(len(self.step.instance.nodes))
-                self._rooms[s] = sum(_holds(self.step.loads, s, n) for n in every)
+                self._rooms[asked] = sum(_holds(self.step.loads, s, n) for n in every)
             more = sum(
                 _holds(self._loads, s, n) - _holds(self.step.loads, s, n) for n in sorted(nodes)
             )
-            if self._rooms[s] + more < wanted:
+            if self._rooms[asked] + more < wanted:
                 return False
         return True
 
     def _place_without(self, other: Job, pods: list[tuple[int, Spot]]) -> bool:
         """Whether some pods would find another place if a job had none."""
-        without = self.step.after.replace({s: {} for s, _, _ in self._bound(other)})
+        bound = self._bound(other)
+        without = self.step.after.replace({s: {} for s, _, _ in bound})
         step = Step(self.step.instance, self.step.before, without)
         step.loads = self.step.loads.between(self.step.after, without)
-        return Elsewhere(step).place(pods, {}, EACH) is not None
+        fuller = self._elsewhere, {spot.node for _, spot, _ in bound}
+        return Elsewhere(step, fuller).place(pods, {}, EACH) is not None
 
     def _has_place(self, room: _Room, job: Job, back: Pods) -> bool:
         """Whether what a job has in the room would find another place."""

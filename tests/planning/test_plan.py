@@ -286,6 +286,18 @@ def test_the_words_of_a_deterministic_plan_do_not_depend_on_the_processor(
     assert not any("CPU" in text for text in plan.warnings)
 
 
+def test_why_jobs_wait_is_said_even_if_to_order_what_is_done_took_longer_than_was_kept_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    instance = question([node("a", 1)], [], [job("z", 2)]).instance(model(*PODS_FIRST))
+    for more, rule in ((0.5, "capacity"), (0.0, "not examined")):
+        monkeypatch.setattr("kantopt.shares.SAYING_WHY", more)
+        run = Run(instance, tiers_of(instance), Options(), soon(60.0), lambda _: None, None)
+        run.deadline = soon(0.0)
+        answer = run.answer(instance.current, (), examined=True)
+        assert [left.rule for left in answer.unplaced] == [rule]
+
+
 def test_a_solver_that_is_given_no_processor_counts_as_waiting() -> None:
     """Stopped, it has work and does none of it."""
     process = SolverProcess()

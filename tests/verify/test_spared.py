@@ -233,3 +233,26 @@ def test_the_larger_a_question_the_fewer_looks(monkeypatch: pytest.MonkeyPatch) 
     assert [each.job.name for each in could_be_spared(made)] == ["default/v"]
     monkeypatch.setattr(spared, "MOST_WORK", len(instance.podsets) - 1)
     assert list(could_be_spared(made)) == []
+
+
+def test_full_nodes_are_asked_for_other_places_once_for_all_pods_that_ask_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With fifty victims each on a node of its own, not fifty times for each of them."""
+    names = [f"n{i:02}" for i in range(50)]
+    jobs = [running(f"r{name}", name) for name in names]
+    jobs += [pending(f"p{name}", priority=100 + i % 2) for i, name in enumerate(names)]
+    gone: dict[str, Any] = {f"r{name}": [] for name in names}
+    there = {f"p{name}": [name] for name in names}
+    made = step(question([node(name) for name in names], jobs), **gone, **there)
+    asked = 0
+
+    def counting(instance: Instance, loads: Any, s: int, nodes: Any) -> Any:
+        nonlocal asked
+        nodes = list(nodes)
+        asked += len(nodes)
+        return free_spots(instance, loads, s, nodes)
+
+    monkeypatch.setattr("kantopt.verify.elsewhere.free_spots", counting)
+    assert len(named(made)) == 50
+    assert asked < 50 * 20

@@ -35,6 +35,7 @@ def construct(
     seed: int = 0,
     preempt: bool = True,
     relocate: bool = False,
+    only_required: bool = False,
     in_order: bool = False,
     least_priority: int | None = None,
     start: Placement | None = None,
@@ -69,7 +70,8 @@ def construct(
         order = [j for j in order if not _is_whole(instance, start, j)]
     if least_priority is not None:
         order = [j for j in order if instance.jobs[j].priority >= least_priority]
-    how = _How(strategy, preempt, relocate, instance.current if start is None else start)
+    begin = instance.current if start is None else start
+    how = _How(strategy, preempt, relocate, begin, only_required)
     placement = _legal_run(instance, deadline, how, order)
     lacking = missing_jobs(instance, placement)
     if lacking and not deadline.cuts():
@@ -86,6 +88,7 @@ class _How:
     preempt: bool
     relocate: bool
     start: Placement
+    only_required: bool
 
 
 def _is_whole(instance: Instance, placement: Placement, j: int) -> bool:
@@ -161,6 +164,7 @@ class _Run:
         self.instance = instance
         self.deadline = deadline
         self._begin = how.start
+        self._only_required = how.only_required
         self.state = State(instance)
         trims = how.strategy is Strategy.REVERSE_TRIM
         self.placer = placer_of(self.state, how.strategy, deadline.cuts)
@@ -225,6 +229,7 @@ class _Run:
 
     def _clear_for(self, jobs: Sequence[int]) -> None:
         """Place jobs for which some pods must move and lesser ones must go."""
+        jobs = [j for j in jobs if self._may_disturb(j)]
         if jobs and self.relocate and isinstance(self.preemption, Preemption):
             self._relocation.look_everywhere()
             for j in clear_for(self.preemption, jobs, self._fits_with_moves):
@@ -280,7 +285,12 @@ class _Run:
             self._hopeless.add(key)
         return False
 
+    def _may_disturb(self, j: int) -> bool:
+        return not self._only_required or j in self.instance.required
+
     def _make_room(self, j: int) -> bool:
+        if not self._may_disturb(j):
+            return False
         mark = self.state.mark()
         if self._may_relocate(j) and self._relocation.make_room(j):
             if self.preemption is None or self.preemption.kept.holds():

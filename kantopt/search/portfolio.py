@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from kantopt.clock import Deadline, elapsed
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric
 from kantopt.search.cascade import evicts
 from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
@@ -16,6 +18,7 @@ from kantopt.search.schedule import EXCHANGE, RELOCATION, REVERSE_TRIM, RUIN_AND
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from kantopt.shares import RECREATE, STRATEGIES
 
+_HARM = (Metric.EVICTIONS, Metric.DISRUPTION_COST, Metric.LOST_GPU_SECONDS, Metric.MOVES)
 _MOST_TRIMMED = 100_000
 """Pod sets times nodes up to which victims are also looked for as queue managers do."""
 
@@ -36,10 +39,17 @@ def run_portfolio(
     if all(podset.running for podset in instance.podsets):
         return made
     start, most = elapsed(), deadline.remaining() * STRATEGIES
-    relocate = tally.may(RELOCATION)
+    relocate, only_required = tally.may(RELOCATION), _harm_first(tiers)
     for strategy in chosen:
         began = elapsed()
-        placement = construct(instance, deadline, strategy, seed=seed, relocate=relocate)
+        placement = construct(
+            instance,
+            deadline,
+            strategy,
+            seed=seed,
+            relocate=relocate,
+            only_required=only_required,
+        )
         if best.offer(placement, strategy.value):
             made = strategy
         if best.optimal:
@@ -63,6 +73,12 @@ def run_portfolio(
         placement = recreate(instance, best.placement, tiers, ending, seed=seed)
         best.offer(placement, RUIN_AND_RECREATE.name)
     return made
+
+
+def _harm_first(tiers: Sequence[Tier]) -> bool:
+    """Whether a model rather leaves a job pending than it evicts a pod or moves one."""
+    ranks = [tier.metric for tier in tiers if tier.metric in (Metric.UNPLACED, *_HARM)]
+    return bool(ranks) and ranks[0] is not Metric.UNPLACED
 
 
 def _worth_trimming(instance: Instance, placement: Placement) -> bool:

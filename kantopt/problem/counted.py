@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from kantopt.problem.chosen import has_label
 from kantopt.problem.cluster import Node
 from kantopt.problem.instance import Instance
+from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.restricted import ANY_GPU
 from kantopt.problem.tiers import Tier
 
@@ -25,7 +24,7 @@ def counted_domains(instance: Instance, tier: Tier) -> frozenset[int]:
     return frozenset(d for d in found if d is not None)
 
 
-@lru_cache(maxsize=64)
+@kept_with_instance(most=64)
 def counted_nodes(instance: Instance, selector: str = "", offers: str = "") -> frozenset[int]:
     """Return the nodes that are ready and not cordoned, have a label and offer a class.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -51,6 +52,11 @@ class Instance:
     evens: tuple[Even, ...] = ()
     entitled: tuple[int, ...] = ()
     """Milli-GPU that each queue is entitled to, where the model asks for fair shares."""
+
+    @cached_property
+    def results(self) -> dict[Callable[..., object], dict[tuple[Hashable, ...], object]]:
+        """What functions have worked out and keep here; see :mod:`kantopt.problem.kept`."""
+        return {}
 
     @cached_property
     def current(self) -> Placement:

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet
+from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.mix import Shape
 from kantopt.problem.precedence import Precedence
 from kantopt.problem.restricted import PER_UNIT, restricted
@@ -260,7 +261,7 @@ def _of_priority(
     yield from surplus
 
 
-@lru_cache(maxsize=64)
+@kept_with_instance(most=64)
 def _jobs(instance: Instance, priority: int | None) -> list[Job]:
     """Jobs of a priority, or all."""
     return [job for job in instance.jobs if priority in (None, job.priority)]

@@ -158,6 +158,7 @@ def is_price(value: str | int) -> bool:
     return micro.denominator == 1 and micro < 2**62
 
 
+@lru_cache(maxsize=1024)
 def micro_units(value: str | int) -> int:
     """Return a price in millionths, rounded down: exact if it :func:`is_price`."""
     return (parse_quantity(value) * 10**6).__floor__()

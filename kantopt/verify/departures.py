@@ -230,6 +230,7 @@ def _leaving(instance: Instance, tier: Tier) -> tuple[int, tuple[int, ...]]:
     return leaving(instance, groups_of(instance, tier))
 
 
+@lru_cache(maxsize=16)
 def groups_of(instance: Instance, tier: Tier) -> tuple[int | None, ...]:
     """Return the group of each node that a tier counts; ``None`` for the others.
 

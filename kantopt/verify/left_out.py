@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
+from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.verify.alike_jobs import alike_jobs
@@ -164,7 +165,7 @@ def _has_gangs(instance: Instance) -> bool:
     return any(job.is_gang and sum(role.count for role in job.roles) > 1 for job in instance.jobs)
 
 
-@lru_cache(maxsize=256)
+@kept_with_instance(most=256)
 def _fewest(
     instance: Instance,
     tier: Tier,

@@ -9,6 +9,7 @@ from functools import lru_cache
 from kantopt.problem.cluster import Amounts, Node
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import DeviceNeed, Job, PodSet, TopologyNeed
+from kantopt.problem.kept import kept_with_instance
 from kantopt.schema.model import Rule
 from kantopt.verify.rules.quota import cohorts, queue_limit, shared_limit
 from kantopt.verify.rules.topology import domains_used
@@ -66,7 +67,7 @@ def alike_nodes(instance: Instance) -> list[int]:
     ]
 
 
-@lru_cache(maxsize=1024)
+@kept_with_instance(most=1024)
 def _regions(
     instance: Instance, allowed: frozenset[int] | None, level: int | None
 ) -> list[Counter[int]]:
@@ -83,7 +84,7 @@ def _regions(
     ]
 
 
-@lru_cache(maxsize=4096)
+@kept_with_instance(most=4096)
 def _rooms(
     instance: Instance, requests: Amounts, devices: tuple[DeviceNeed, ...], most: int
 ) -> dict[int, int]:
@@ -99,7 +100,7 @@ def _rooms(
     }
 
 
-@lru_cache(maxsize=200_000)
+@kept_with_instance(most=200_000)
 def most_pods(instance: Instance, j: int, role: int) -> int:
     """Most pods of a role that any legal plan could have placed; never too small.
 
@@ -123,7 +124,7 @@ def most_pods(instance: Instance, j: int, role: int) -> int:
     return min(best, podset.count, _quota_room(instance, job, podset))
 
 
-@lru_cache(maxsize=4096)
+@kept_with_instance(most=4096)
 def _best_region(
     instance: Instance,
     requests: Amounts,

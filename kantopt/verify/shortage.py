@@ -10,6 +10,7 @@ from math import gcd
 
 from kantopt.problem.cluster import Amounts
 from kantopt.problem.instance import Instance
+from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.verify.alike_jobs import alike_jobs
@@ -137,7 +138,7 @@ def _offers(instance: Instance) -> tuple[int | None, ...]:
     return tuple(offers)
 
 
-@lru_cache(maxsize=256)
+@kept_with_instance(most=256)
 def _kinds(tier: Tier, instance: Instance) -> tuple[_Kind, ...]:
     """List what a tier cannot do without, by job and role."""
     found: list[_Kind] = []
@@ -153,7 +154,7 @@ def _kinds(tier: Tier, instance: Instance) -> tuple[_Kind, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=256)
+@kept_with_instance(most=256)
 def _items(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> tuple[tuple[Item, int], ...]:
     """Items of a tier and their number, without those that a tier above counts as well."""
     others = {
@@ -180,7 +181,7 @@ def _items(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> tuple[tupl
     return tuple(counts.items())
 
 
-@lru_cache(maxsize=4096)
+@kept_with_instance(most=4096)
 def _priced(
     tier: Tier, instance: Instance, held: tuple[Tier, ...], multipliers: Amounts
 ) -> _Priced:
@@ -198,7 +199,7 @@ def _priced(
     )
 
 
-@lru_cache(maxsize=256)
+@kept_with_instance(most=256)
 def _mixtures(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> tuple[Amounts, ...]:
     """Multipliers worth trying: each scarce resource alone, and any two of them mixed."""
     offers = _offers(instance)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import gcd
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet, Role
+from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Rule
 from kantopt.schema.quantity import gpu_milli
@@ -143,7 +143,7 @@ def cuts(instance: Instance) -> list[Cut]:
     return sorted(found, key=lambda cut: (cut.device_class or "", cut.resource))
 
 
-@lru_cache(maxsize=64)
+@kept_with_instance(most=64)
 def stock_of(instance: Instance, tiers: tuple[Tier, ...], cut: Cut) -> Stock | None:
     """Return the rooms and pods of some tiers of ``unplaced``, that in question last.
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
+from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.tiers import Tier
 from kantopt.verify.metrics.unplaced import core, gpus_beside, missing_core
 from kantopt.verify.step import Step
 
 
-@lru_cache(maxsize=256)
+@kept_with_instance(most=256)
 def running_part(instance: Instance, tier: Tier) -> tuple[Job, ...]:
     """Jobs that a tier counts as if only what runs now were wanted, and no more of it a minimum."""
     found = []

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import lru_cache
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import TopologyNeed
+from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.verify.fewest import fewest_domains
@@ -15,7 +15,7 @@ from kantopt.verify.rules.topology import domains_used
 from kantopt.verify.step import Step
 
 
-@lru_cache(maxsize=100_000)
+@kept_with_instance(most=100_000)
 def fewest_for_need(instance: Instance, need: TopologyNeed) -> int:
     """Fewest domains of the preferred level that hold the need's least members, cluster empty."""
     if need.preferred is None:

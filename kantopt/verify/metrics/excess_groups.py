@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import lru_cache
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
+from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.verify.fewest import fewest_domains
 from kantopt.verify.step import Step
 
 
-@lru_cache(maxsize=100_000)
+@kept_with_instance(most=100_000)
 def fewest_groups(instance: Instance, job: Job, level: int) -> int:
     """Fewest domains of a level that hold a gang's least members on an empty cluster."""
     regions = [domain.nodes for domain in instance.topology.domains[level]]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from kantopt.problem.cluster import Node
@@ -14,7 +15,7 @@ from kantopt.problem.mix import Shape
 from kantopt.problem.tiers import Tier
 from kantopt.schema.quantity import gpu_milli
 from kantopt.verify.room import alike_nodes
-from kantopt.verify.step import Step
+from kantopt.verify.step import Loads, Step, standing_loads
 from kantopt.verify.whole_nodes import rest_of
 
 
@@ -154,18 +155,30 @@ class _Many:
 def measure_stranded_gpus(tier: Tier, step: Step) -> int:
     """Free GPUs of nodes that count, unusable for the job mix, summed over it by weight."""
     instance, loads = step.instance, step.loads
-    nodes, alike = instance.nodes, alike_nodes(instance)
-    states: dict[tuple[object, ...], list[int]] = {}  # most nodes hold what many others hold
-    for n in counted(instance, tier):
-        if nodes[n].gpu_milli:
-            held = (tuple(loads.node[n]), *map(tuple, loads.device[n]))
-            states.setdefault((alike[n], held), []).append(n)
-    stranding = Stranding(instance.resources, tier.mix)
-    return sum(
-        len(same) * stranding.on(nodes[n], loads.node[n], loads.device[n])
-        for same in states.values()
-        for n in same[:1]
-    )
+    standing, now = standing_loads(instance), _stranded_now(instance, tier)
+    changed = [n for n in now if loads.node[n] is not standing.node[n]]
+    total = sum(now.values()) - sum(now[n] for n in changed)
+    return total + sum(_stranded(instance, tier, loads, changed).values())
+
+
+@lru_cache(maxsize=4)
+def _stranded_now(instance: Instance, tier: Tier) -> dict[int, int]:
+    """What is stranded on each node with GPUs that counts, beside the pods that run."""
+    nodes = [n for n in counted(instance, tier) if instance.nodes[n].gpu_milli]
+    return _stranded(instance, tier, standing_loads(instance), nodes)
+
+
+def _stranded(instance: Instance, tier: Tier, loads: Loads, nodes: Iterable[int]) -> dict[int, int]:
+    """What is stranded on each of some nodes."""
+    alike, stranding = alike_nodes(instance), Stranding(instance.resources, tier.mix)
+    states: dict[tuple[object, ...], int] = {}  # most nodes hold what many others hold
+    found = {}
+    for n in nodes:
+        state = (alike[n], tuple(loads.node[n]), *map(tuple, loads.device[n]))
+        if state not in states:
+            states[state] = stranding.on(instance.nodes[n], loads.node[n], loads.device[n])
+        found[n] = states[state]
+    return found
 
 
 def bound_stranded_gpus(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:

@@ -10,6 +10,7 @@ from math import gcd
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job
+from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.schema.quantity import gpu_milli
@@ -74,7 +75,7 @@ def missing(tier: Tier, step: Step, job: Job) -> int:
     )
 
 
-@lru_cache(maxsize=256)
+@kept_with_instance(most=256)
 def _concerned(tier: Tier, instance: Instance) -> list[Job]:
     """Jobs that a tier counts and that have pods of any weight in it."""
     jobs = counted(tier, instance)
@@ -83,7 +84,7 @@ def _concerned(tier: Tier, instance: Instance) -> list[Job]:
     return [job for job in jobs if any(role_weights(tier, instance, job))]
 
 
-@lru_cache(maxsize=256)
+@kept_with_instance(most=256)
 def _kinds(tier: Tier, instance: Instance) -> list[tuple[Job, int]]:
     """Return one of each kind of the jobs that a tier concerns, and their number."""
     concerned = {job.index for job in _concerned(tier, instance)}
@@ -99,7 +100,7 @@ class _Jobs:
     rest: tuple[Job, ...]
 
 
-@lru_cache(maxsize=256)
+@kept_with_instance(most=256)
 def _jobs(tier: Tier, instance: Instance) -> _Jobs:
     plain: list[tuple[int, int, int]] = []
     rest: list[Job] = []
@@ -112,7 +113,7 @@ def _jobs(tier: Tier, instance: Instance) -> _Jobs:
     return _Jobs(tuple(plain), tuple(rest))
 
 
-@lru_cache(maxsize=256)
+@kept_with_instance(most=256)
 def _cores(tier: Tier, instance: Instance) -> list[int]:
     """Weight of what each job that a tier counts cannot do without, the heaviest first."""
     cores = ((core(tier, instance, job), number) for job, number in _kinds(tier, instance))
@@ -159,7 +160,7 @@ def bound_unplaced(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
     return max(least, sum(_cores(tier, instance)) - gpus_beside(tier, instance, above))
 
 
-@lru_cache(maxsize=256)
+@kept_with_instance(most=256)
 def _hopeless(tier: Tier, instance: Instance) -> int:
     """What there is not even room for on an empty cluster."""
     hopeless = 0

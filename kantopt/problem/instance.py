@@ -58,6 +58,10 @@ class Instance:
         """What functions have worked out and keep here; see :mod:`kantopt.problem.kept`."""
         return {}
 
+    def __getstate__(self) -> dict[str, object]:
+        # Another process works out for itself what it needs.
+        return {name: value for name, value in self.__dict__.items() if name != "results"}
+
     @cached_property
     def current(self) -> Placement:
         """The placement of the snapshot."""

@@ -25,14 +25,13 @@ def kept_with_instance(most: int) -> Callable[[Callable[_P, _R]], Callable[_P, _
     """
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
-        # Arguments are hashable and passed by position; one is called ``instance``.
+        # Arguments are hashable; the one called ``instance`` is passed by position.
         at = function.__code__.co_varnames.index("instance")
 
         @wraps(function)
         def once(*arguments: _P.args, **named: _P.kwargs) -> _R:
-            assert not named
             results = cast("Instance", arguments[at]).results.setdefault(function, {})
-            key = (*arguments[:at], *arguments[at + 1 :])
+            key = (*arguments[:at], *arguments[at + 1 :], *named.items())
             if key not in results:
                 if len(results) >= most:
                     results.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import weakref
 from typing import Any
 
@@ -28,6 +29,7 @@ def test_results_are_worked_out_once_and_go_with_their_question() -> None:
     assert looked("x", other, 1) is not looked("x", one, 1)
     assert looked("y", one) is not looked("x", one, 1)
     assert asked == [("x", 1), ("x", 1), ("y", 0)]
+    assert "results" not in vars(pickle.loads(pickle.dumps(one)))
     looked("z", one)  # more than are kept
     looked("x", one, 1)
     assert asked[3:] == [("z", 0), ("x", 1)]

@@ -44,7 +44,8 @@ class Packing(Rooms):
         self.least = [group.least for group in groups]
         self.placed = [0] * self.count
         self.guards = Guards(scope)
-        self.changed = [sum(pods for _, pods in homes) for homes in self.homes_at]
+        away = [sum(pods for _, pods in homes) for homes in self.homes_at]
+        self.changed: Ints = np.array(away, dtype=np.int64)
         """Per node, by how many pods it differs from the snapshot."""
         self.journal: list[tuple[int, int, int]] = []
         self.taste = 1.0

@@ -14,7 +14,7 @@ RELATED = 0.5
 
 def restore_nodes(packing: Packing, rng: random.Random) -> list[int]:
     """Give one to four nodes their pods of the snapshot back; return whose pods lost a place."""
-    changed = [n for n, pods in enumerate(packing.changed) if pods]
+    changed: list[int] = packing.changed.nonzero()[0].tolist()
     if not changed:
         return loosen_slack(packing, rng)
     most = min(len(changed), rng.choice(SIZES))

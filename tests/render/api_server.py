@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from tests.render.api_cluster import Cluster, Object, RefusedError
 from tests.render.api_openapi import TYPE, openapi
+from tests.render.kubectls import MINOR
 
 Fault = Literal["drop", "drop-after", "429", "409"] | None
 Meddler = Callable[[Cluster, str, str], Fault]
@@ -46,7 +47,8 @@ def _list_of(version: str, kinds: str) -> Object:
 _CLAIMS = "/api/v1/persistentvolumeclaims"
 _CORE = "Pod Node Namespace PersistentVolumeClaim/pvc PersistentVolume/pv"
 _DISCOVERY: dict[str, Object] = {
-    "/version": {"major": "1", "minor": "33", "gitVersion": "v1.33.0"},
+    "/version": dict(zip(("major", "minor"), MINOR.split("."), strict=True))
+    | {"gitVersion": f"v{MINOR}.0"},
     "/api": {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []},
     "/apis": {
         "kind": "APIGroupList",

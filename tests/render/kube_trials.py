@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
@@ -21,6 +20,7 @@ from kantopt.schema.plan import Binding, Eviction, Move, Plan
 from tests.render.api_cluster import Cluster, RefusedError
 from tests.render.api_server import Fault, no_meddling, serving
 from tests.render.kube_worlds import drawn
+from tests.render.kubectls import quick_kubectl
 
 FAULTS = (
     "none",
@@ -87,7 +87,7 @@ def run_script(
 def _environment(config: Path, patience: int, more: dict[str, str]) -> dict[str, str]:
     home = {"KUBECONFIG": str(config), "HOME": str(config.parent)}
     limits = {name: str(int(QUICK[name]) * patience) for name in _LIMITS}
-    return {"PATH": os.environ["PATH"], **home, **QUICK, **limits, **more}
+    return {**quick_kubectl(config.parent), **home, **QUICK, **limits, **more}
 
 
 class Meddler:

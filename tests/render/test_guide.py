@@ -15,6 +15,7 @@ from kantopt.render.kube.steering import OTHERS, STEERING
 from tests.render.api_server import serving
 from tests.render.kube_trials import QUICK
 from tests.render.kube_worlds import cluster, node, pod
+from tests.render.kubectls import quick_kubectl
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 GUIDE = (ROOT / "docs" / "with-kubernetes.md").read_text(encoding="utf-8")
@@ -30,11 +31,13 @@ def test_the_commands_of_the_guide_carry_a_plan_out(tmp_path: Path) -> None:
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m kantopt "$@"\n')
     command.chmod(0o755)
+    kubectl = quick_kubectl(tmp_path)
     with serving(made, tmp_path) as config:
         environment = {
             **os.environ,
             **QUICK,
-            "PATH": f"{command.parent}:{os.environ['PATH']}",
+            **kubectl,
+            "PATH": f"{command.parent}:{kubectl['PATH']}",
             "PYTHONPATH": str(ROOT),
             "KUBECONFIG": str(config),
             "HOME": str(tmp_path),

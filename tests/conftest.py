@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -10,6 +11,11 @@ from hypothesis import settings
 ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
+
+# Many tests start Python, which without bytecode compiles all of the package each time: half of
+# what such a process takes. Images of containers ask for none to be kept; the tests keep theirs.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # No test asserts speed: an example that takes long on a busy machine is no fault.
 settings.register_profile("untimed", deadline=None)

@@ -67,7 +67,7 @@ class Volumes:
         other is mounted nowhere.
         """
         lists: list[Terms] = []
-        exclusive: set[str] = set()
+        exclusive = self._exclusive(pod, view)
         try:
             if self._disks.unexplained(view):
                 raise UnexplainedError
@@ -76,8 +76,6 @@ class Volumes:
                     name = volume.at("persistentVolumeClaim").text("claimName")
                     claim = self._claim(pod, name)
                     lists += self._reach(claim, zones=True)
-                    if "ReadWriteOncePod" in claim.at("spec").strings("accessModes"):
-                        exclusive.add(f"{pod.namespace}/{name}")
                 elif "ephemeral" in volume:
                     name = f"{pod.ref.name}-{volume.text('name')}"
                     claim = self._claim(pod, name)
@@ -86,15 +84,27 @@ class Volumes:
                         lists.append(NOWHERE)
                     lists += self._reach(claim, zones=False)
         except UnexplainedError:
-            pod = self.stock.into(pod) if pod.node else pod
+            if pod.node:  # what it takes from others is told, whatever else is not
+                pod = self.stock.into(pod).shaped(exclusive_claims=exclusive)
             return pod.shaped(not_modelled=tuple(sorted({*pod.shape["not_modelled"], "claims"})))
         pod = self.stock.into(pod)
         if not (lists or exclusive or "claims" in pod.shape["not_modelled"]):
             return pod
         return pod.shaped(
             volume_node_affinity=tuple(dict.fromkeys(lists)),
-            exclusive_claims=tuple(sorted(exclusive)),
+            exclusive_claims=exclusive,
             not_modelled=tuple(name for name in pod.shape["not_modelled"] if name != "claims"),
+        )
+
+    def _exclusive(self, pod: Pod, view: View) -> tuple[str, ...]:
+        """Names of a pod's claims that one pod may use at a time."""
+        volumes = view.at("spec").list("volumes")
+        names = {volume.at("persistentVolumeClaim").text("claimName") for volume in volumes}
+        claims = {name: self._claims.get((pod.namespace, name)) for name in names}
+        return tuple(
+            f"{pod.namespace}/{name}"
+            for name, claim in sorted(claims.items())
+            if claim is not None and "ReadWriteOncePod" in claim.at("spec").strings("accessModes")
         )
 
     def _claim(self, pod: Pod, name: str) -> View:

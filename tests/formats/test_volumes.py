@@ -148,6 +148,16 @@ def test_of_two_pods_with_a_claim_for_one_pod_one_is_bound_anywhere() -> None:
     assert _plan(*dump, _user("r", on="a")).plan.assignments == ()
 
 
+def test_a_claim_for_one_pod_is_in_use_though_its_user_has_a_volume_that_is_not_explained() -> None:
+    claim = _claim(volume="pv", accessModes=["ReadWriteOncePod"])
+    volumes = [{"name": n, "persistentVolumeClaim": {"claimName": n}} for n in ("data", "gone")]
+    runs = pod("r", on="a", volumes=volumes)
+    dump = [*_nodes(), claim, _volume("pv"), _user("p"), runs]
+
+    assert _plan(*dump).plan.assignments == ()
+    assert _plan(*dump[:-1]).plan.assignments != ()
+
+
 def test_a_pod_with_an_ephemeral_volume_stays_unless_told() -> None:
     owners = [{"uid": "u-p", "kind": "Pod", "name": "p"}]
     claim = _claim("p-v", volume="pv", metadata={"ownerReferences": owners})

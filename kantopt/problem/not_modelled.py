@@ -32,7 +32,12 @@ def not_placed(job: Job, assumed: Collection[Feature]) -> tuple[PodSet, ...]:
 
 def why_not_placed(job: Job, assumed: Collection[Feature]) -> str:
     """Say why nobody places a job's pending pods; empty if somebody does."""
-    asked = {f for podset in not_placed(job, assumed) for f in podset.not_modelled} - set(assumed)
+    return why_left_alone(not_placed(job, assumed), assumed)
+
+
+def why_left_alone(podsets: Iterable[PodSet], assumed: Collection[Feature]) -> str:
+    """Say what pods of a job ask for that is neither modelled nor assumed; empty if nothing."""
+    asked = {f for podset in podsets for f in podset.not_modelled} - set(assumed)
     if not asked:
         return ""
     names = [feature for feature in FEATURES if feature in asked]

@@ -31,3 +31,21 @@ def test_without_time_nothing_is_said_of_other_nodes_of_a_job_that_runs() -> Non
     [document] = question.snapshot.jobs
     message = runs_message(document, parts, sure=whereabouts.sure)
     assert message.endswith("; whether other nodes have room for it was not decided in the time.")
+
+
+def test_pods_that_are_left_alone_have_no_other_place_and_it_is_said_why() -> None:
+    alone = {"notModelled": ["resource-claims"]}
+    told = told_of([job("j", pods(gpu=8, on=["a"], **alone))])
+    assert told.elsewhere == ()
+    assert told.verdict.message == (
+        "RUNS: its pod runs, and may not move: it has pods with resource claims, which is not "
+        "modelled; --assume resource-claims plans them all the same."
+    )
+
+
+def test_of_a_job_that_runs_pods_that_are_left_alone_keep_their_room() -> None:
+    alone = {"notModelled": ["claims"]}
+    mixed = [pods("x", gpu=8, on=["a"], **alone), pods("y", gpu=8, on=["b"])]
+    told = told_of([job("j", *mixed)])
+    assert [part.pod_set for part in told.elsewhere] == ["y"]
+    assert [other.places for other in told.elsewhere[0].alternatives] == [("c",)]

@@ -141,7 +141,8 @@ def _runs(
     document = question.documents(instance)[instance.job_index[told.job]]
     whereabouts = Whereabouts(question, instance.model, told.job, deadline)
     for parts in whereabouts.elsewhere():
-        message = runs_message(document, parts, sure=whereabouts.sure)
+        assumed = instance.model.assume
+        message = runs_message(document, parts, sure=whereabouts.sure, assumed=assumed)
         verdict = told.verdict.model_copy(update={"message": message})
         told = told.model_copy(update={"elsewhere": parts, "verdict": verdict})
         yield told

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from kantopt.clock import Deadline
@@ -12,9 +12,11 @@ from kantopt.planning.words import amount_of, unit_of
 from kantopt.problem.chosen import as_pending
 from kantopt.problem.focus import focused, is_placed, limited, wanted_pods
 from kantopt.problem.job import PodSet
+from kantopt.problem.not_modelled import is_left_alone, why_left_alone
 from kantopt.problem.placement import Placement, Spots
 from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.explanation import Alternative, Elsewhere, Pin
+from kantopt.schema.features import Feature
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Metric, Model, Rule
@@ -38,10 +40,11 @@ class Whereabouts:
         self.job = self.instance.jobs[self.instance.job_index[name]]
         self.deadline = deadline
         jobs = question.snapshot.jobs
-        vacated = tuple(as_pending(job) if job.full_name == name else job for job in jobs)
+        assumed = self.instance.model.assume
+        vacated = tuple(_vacated(job, assumed) if job.full_name == name else job for job in jobs)
         snapshot = question.snapshot.model_copy(update={"jobs": vacated})
         self.without = replace(question, snapshot=snapshot).instance(model)
-        """The same numbers, with the job pending."""
+        """The same numbers, with the job pending but for pods that are left alone."""
         self.j = self.without.job_index[name]
         asked = limited(focused(self.without, self.j), evictions=0, moves=0)
         self.asked = asked
@@ -173,6 +176,19 @@ class Whereabouts:
         )
 
 
+def _vacated(job: Job, assumed: Collection[Feature]) -> Job:
+    """Return a job as if none of its pods ran that may be placed at all."""
+    other = {podset.name: podset for podset in as_pending(job).pod_sets}
+    return job.model_copy(
+        update={
+            "pod_sets": tuple(
+                podset if is_left_alone(podset, assumed) else other[podset.name]
+                for podset in job.pod_sets
+            )
+        }
+    )
+
+
 def _pin(rule: Rule, subject: str, message: str) -> Pin:
     return Pin(rule=rule.value, subject=subject, message=message)
 
@@ -190,13 +206,22 @@ def standing(job: Job) -> str:
     return "its pod runs" if total == 1 else f"all its {total} pods run"
 
 
-def runs_message(job: Job, elsewhere: tuple[Elsewhere, ...], *, sure: bool) -> str:
+def runs_message(
+    job: Job,
+    elsewhere: tuple[Elsewhere, ...],
+    *,
+    sure: bool,
+    assumed: Collection[Feature] = (),
+) -> str:
     """Say in one sentence where a job runs and whether anything speaks for another place.
 
-    ``sure``: where no other place was found there is none.
+    ``sure``: where no other place was found there is none. ``assumed``: what pods may ask for
+    though it is not modelled; all that ask for other such things are left alone.
     """
     total = sum(podset.count for podset in job.pod_sets)
     pods = standing(job)
+    if not elsewhere and (why := why_left_alone(job.pod_sets, assumed)):
+        return f"RUNS: {pods}, and may not move: {why}."
     better = [item for part in elsewhere for item in part.alternatives if item.verdict == "better"]
     tried = sum(len(part.alternatives) for part in elsewhere)
     if all(any(pin.rule in _HOLDING for pin in part.pins) for part in elsewhere):

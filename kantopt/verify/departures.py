@@ -1,4 +1,7 @@
-"""How many pods can leave their places? Arithmetic from limits, pins and the tiers above."""
+"""How many pods can leave their places? Arithmetic from limits, pins and the tiers above.
+
+And what they can take of the others.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +49,45 @@ def may_move(instance: Instance, podset: PodSet) -> bool:
 def may_leave(instance: Instance, podset: PodSet) -> bool:
     """Whether pods of a running pod set may be evicted or moved at all."""
     return podset.index in evictable(instance) or may_move(instance, podset)
+
+
+@lru_cache(maxsize=4)
+def _reached(instance: Instance) -> tuple[frozenset[int], ...]:
+    """Return by resource the nodes on which some plan could let pods arrive that ask for it."""
+    if not instance.on(Rule.ELIGIBILITY):
+        return (frozenset(range(len(instance.nodes))),) * len(instance.resources)
+    admitted: list[set[frozenset[int]]] = [set() for _ in instance.resources]
+    for podset in instance.podsets:
+        if not podset.running or may_move(instance, podset):
+            for r, amount in enumerate(podset.demand):
+                if amount:
+                    admitted[r].add(podset.allowed)
+    return tuple(frozenset[int]().union(*each) for each in admitted)
+
+
+def most_held(
+    instance: Instance, n: int, capacity: Sequence[int | None], taken: Sequence[int]
+) -> tuple[int | None, ...]:
+    """Return the most that pods can hold of a node, or of a device there, by resource.
+
+    That is what it offers, or what is taken of it now, for what is overcommitted may stay so. Where
+    nobody can arrive who asks for it, it is no more than is taken. ``None``: without limit.
+    """
+    rows = zip(capacity, taken, _reached(instance), strict=True)
+    return tuple(
+        limit if limit is None else max(limit, now) if n in nodes else now
+        for limit, now, nodes in rows
+    )
+
+
+@lru_cache(maxsize=4)
+def most_on_nodes(instance: Instance) -> tuple[tuple[int | None, ...], ...]:
+    """Return the most that pods can hold of each node, its devices left aside."""
+    standing = Loads.of(instance, instance.current).node
+    return tuple(
+        most_held(instance, node.index, node.capacity, standing[node.index])
+        for node in instance.nodes
+    )
 
 
 def most_moves(instance: Instance, above: Mapping[Tier, int]) -> int:
@@ -130,7 +172,6 @@ def to_hold(instance: Instance) -> tuple[tuple[int, tuple[int, ...]], ...]:
         for podset in instance.podsets
         if podset.running and not podset.daemon and podset.index not in evictable(instance)
     ]
-    standing = Loads.of(instance, instance.current).node
     found = []
     for r in range(len(instance.resources)):
         sizes = Counter[int]()
@@ -138,10 +179,10 @@ def to_hold(instance: Instance) -> tuple[tuple[int, tuple[int, ...]], ...]:
             sizes[podset.requests[r]] += podset.count
         if not any(sizes) or any(node.capacity[r] is None for node in instance.nodes):
             continue
-        offers = [max(node.capacity[r] or 0, standing[node.index][r]) for node in instance.nodes]
+        rooms = [node[r] or 0 for node in most_on_nodes(instance)]
         for step in {1, *(size for size, _ in sizes.most_common(MOST_STEPS) if size)}:
             wanted = sum(size // step * count for size, count in sizes.items())
-            found.append((wanted, tuple(offer // step for offer in offers)))
+            found.append((wanted, tuple(room // step for room in rooms)))
     return tuple(found)
 
 

@@ -10,11 +10,12 @@ from math import gcd
 
 from kantopt.problem.cluster import Amounts
 from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job, PodSet
 from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.verify.alike_jobs import alike_jobs
-from kantopt.verify.step import Loads
+from kantopt.verify.departures import evictable, most_on_nodes
 from kantopt.verify.weight import weight
 
 MIXTURES = 16
@@ -95,7 +96,8 @@ def shortage(
     """Least weight that stays unplaced in a tier, by one price of all resources together.
 
     All nodes are taken as one. What is placed costs no more than the cluster offers; what the
-    tiers above count is placed but for their values, of which the dearest are left out.
+    tiers above count is placed but for their values, of which the dearest are left out, and of all
+    others stay the pods that nobody may evict.
 
     Parameters
     ----------
@@ -105,10 +107,12 @@ def shortage(
         What a unit of each resource costs; any integers from 0 on make a valid bound.
     """
     room = taken = 0
-    for m, offer in zip(multipliers, _offers(instance), strict=True):
+    stay = _beside(tier, instance, held)
+    for m, offer, amount in zip(multipliers, _offers(instance), stay, strict=True):
         if m and offer is None:
             return 0  # there is as much of it as anybody wants
         room += m * (offer or 0)
+        taken += m * amount
     for i, (other, value) in enumerate(zip(held, values, strict=True)):
         priced = _priced(other, instance, held[:i], multipliers)
         taken += priced.price - priced.most_freed(value)
@@ -122,20 +126,43 @@ def _holds(tier: Tier) -> bool:
 
 @lru_cache(maxsize=4)
 def _offers(instance: Instance) -> tuple[int | None, ...]:
-    """What all nodes together offer of each resource; ``None`` if one has no limit.
+    """What pods can hold of all nodes together of each resource; ``None`` if one has no limit."""
+    return tuple(
+        None if None in each else sum(amount or 0 for amount in each)
+        for each in zip(*most_on_nodes(instance), strict=True)
+    )
 
-    What is overcommitted now may stay so.
+
+@lru_cache(maxsize=4)
+def _staying(instance: Instance) -> tuple[tuple[Job, PodSet, bool, Amounts], ...]:
+    """Sum up what running pods ask for that no plan evicts, by what tiers tell apart of them.
+
+    With a job and pod set of each kind, and whether a tier that is about them counts them.
     """
-    standing = Loads.of(instance, instance.current).node
-    offers: list[int | None] = []
-    for r in range(len(instance.resources)):
-        limits = [node.capacity[r] for node in instance.nodes]
-        offers.append(
-            None
-            if any(limit is None for limit in limits)
-            else sum(max(limit or 0, standing[n][r]) for n, limit in enumerate(limits))
-        )
-    return tuple(offers)
+    found: dict[tuple[object, ...], tuple[Job, PodSet, bool, Amounts]] = {}
+    for podset in instance.podsets:
+        if podset.running and podset.index not in evictable(instance):
+            job = instance.job_of(podset.index)
+            role = job.roles[podset.role]
+            first = instance.podsets[role.podsets[0]]
+            needed = not job.min_count and job.needed(role) > 0
+            key = needed, job.priority, job.may_preempt, first.gpu_milli
+            *_, sums = found.get(key, (job, first, needed, (0,) * len(podset.requests)))
+            more = zip(sums, podset.requests, strict=True)
+            found[key] = job, first, needed, tuple(a + podset.count * b for a, b in more)
+    return tuple(found.values())
+
+
+@kept_with_instance(most=256)
+def _beside(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> Amounts:
+    """What those of them ask for whom neither the tier counts nor one that is held."""
+    found = [0] * len(instance.resources)
+    for job, podset, needed, sums in _staying(instance):
+        tiers = (other for other in (*held, tier) if other.concerns(job))
+        if not (needed and any(weight(other, podset) for other in tiers)):
+            for r, amount in enumerate(sums):
+                found[r] += amount
+    return tuple(found)
 
 
 @kept_with_instance(most=256)
@@ -203,7 +230,7 @@ def _priced(
 def _mixtures(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> tuple[Amounts, ...]:
     """Multipliers worth trying: each scarce resource alone, and any two of them mixed."""
     offers = _offers(instance)
-    wanted = [0] * len(offers)
+    wanted = list(_beside(tier, instance, held))
     for i, other in enumerate((*held, tier)):
         for item, count in _items(other, instance, held[:i]):
             for r, ask in enumerate(item.asks):

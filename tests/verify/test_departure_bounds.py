@@ -124,3 +124,14 @@ def test_what_fills_no_nodes_now_may_with_more_or_less(
 
 def test_a_pod_that_waits_may_change_one_more() -> None:
     assert found("fragmented_nodes", 0, job("j", pods(gpu=1))) == (2, 2)
+
+
+def test_nodes_where_nobody_may_arrive_hold_nothing_of_what_must_stay() -> None:
+    nodes = [node("a"), node("b"), node("shut", cpu=9, unschedulable=True)]
+    jobs = [job(name, pods(cpu=3, on=[name])) for name in "ab"]
+    for more, left in (({}, 2), ({"unschedulable": False}, 1)):
+        asked = [*nodes[:2], {**nodes[2], **more}]
+        instance = question(asked, jobs, objectives=["nodes_in_use", "moves"])
+        value, _ = best(instance)
+        assert value is not None
+        assert (bounds(instance, tiers_of(instance), value)[0], value[0]) == (left, left)

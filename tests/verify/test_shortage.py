@@ -102,3 +102,26 @@ def test_any_multipliers_make_a_valid_bound() -> None:
                     prices,
                 )
                 assert found <= value[i], (seed, tiers[i].name, prices)
+
+
+def test_room_of_those_whom_nobody_may_evict_is_not_offered_to_others() -> None:
+    """Neither that of other priorities nor of gangs that count by all their roles together."""
+    gang = job("gang", pods(count=2, cpu=1, on=["n", "n"]), minCount=1, priority=1)
+    waits = [single("a", 4, 0, priority=9), single("b", 4, 0, priority=9)]
+    for other in (job("r", pods(cpu=2, on=["n"]), priority=1), gang):
+        asked = [other, *waits]
+        for limits, bound in (({"evictions": 0}, 1), (None, 0)):
+            instance = question([node("n", cpu=9)], asked, objectives=[BY_PODS], limits=limits)
+            value, _ = best(instance)
+            assert value is not None
+            assert (bound_shortage(tiers_of(instance)[0], instance, {}), value[0]) == (bound,) * 2
+
+
+def test_nodes_where_nobody_may_arrive_offer_what_is_taken_of_them() -> None:
+    """One that is cordoned, unless somebody who waits or may move is let in all the same."""
+    nodes = [node("n", cpu=5), node("shut", cpu=9, unschedulable=True)]
+    tolerates = {"tolerations": [{"key": "node.kubernetes.io/unschedulable"}]}
+    there = job("there", pods(cpu=1, on=["shut"]))
+    waits = [single(name, 5, 0, priority=9) for name in "ab"]
+    for guest, bound in ((pods(cpu=1, on=["n"]), 1), (pods(cpu=4, on=["shut"], **tolerates), 0)):
+        assert least(nodes, [there, job("guest", guest), *waits]) == bound

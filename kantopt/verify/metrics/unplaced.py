@@ -15,7 +15,7 @@ from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric, Rule
 from kantopt.schema.quantity import gpu_milli
 from kantopt.verify.alike_jobs import alike_jobs
-from kantopt.verify.departures import evictable
+from kantopt.verify.departures import evictable, most_held, most_on_nodes
 from kantopt.verify.left_out import least_left_out
 from kantopt.verify.room import most_pods
 from kantopt.verify.shortage import bound_shortage
@@ -291,23 +291,19 @@ def _most_gpus(instance: Instance) -> int:
 
 @lru_cache(maxsize=4)
 def most_gpus(instance: Instance) -> tuple[int, ...]:
-    """Most milli-GPU that pods can hold on each node: of each resource and device what it offers.
-
-    What is overcommitted now may stay so, resource by resource and device by device, hence offers
-    what is taken of it.
-    """
+    """Most milli-GPU that pods can hold on each node, resource by resource, device by device."""
     standing = Loads.of(instance, instance.current)
     found = []
     for node in instance.nodes:
-        most = 0
-        offers = [(node.capacity, standing.node[node.index])]
-        offers += [
-            (device.capacity, taken)
-            for device, taken in zip(node.devices, standing.device[node.index], strict=True)
+        n, most = node.index, 0
+        held = [(most_on_nodes(instance)[n], standing.node[n])]
+        held += [
+            (most_held(instance, n, device.capacity, taken), taken)
+            for device, taken in zip(node.devices, standing.device[n], strict=True)
         ]
-        for capacity, load in offers:
-            for name, limit, used in zip(instance.resources, capacity, load, strict=True):
-                most += gpu_milli(name, max(limit or 0, used))
+        for amounts, load in held:
+            for name, amount, used in zip(instance.resources, amounts, load, strict=True):
+                most += gpu_milli(name, used if amount is None else amount)
         found.append(most)
     return tuple(found)
 

@@ -15,6 +15,8 @@ from kantopt.search.shapes import Ints, Mask
 LONGEST = 4
 """Most pods that a chain ejects."""
 _TRIES = 8
+_MOST_VICTIMS = 4
+"""Most pods that leave one node for another."""
 
 Path = tuple[tuple[int, int], ...]
 """Node and group of each pod ejected, in order."""
@@ -166,24 +168,23 @@ def _loss(packing: Packing, slot: int, shift: float) -> tuple[int, bool, float]:
 def _several(packing: Packing, g: int, lesser: Mask) -> list[tuple[int, int]]:
     """Return two to four pods on one node that count less and together make room, or none."""
     best: tuple[tuple[int, int], list[tuple[int, int]]] | None = None
-    ask = packing.ask[g]
-    allowed = packing.allowed[g]
-    for n, slots in enumerate(packing.slot):
-        if (allowed is not None and not allowed[n]) or packing.fixed_place[g]:
-            continue
+    if packing.fixed_place[g]:
+        return []
+    ask = packing.request[g]
+    for n in packing.cleared(g, lesser, _MOST_VICTIMS).tolist():
         able = sorted(
-            (i for i in slots if lesser[i]),
+            (i for i in packing.slot[n] if lesser[i]),
             key=lambda i: (-packing.leaving[i].placing, packing.size[i], i),
         )
-        lack = ask - packing.free[:, n]
+        lack = [want - have for want, have in zip(ask, packing.free[:, n].tolist(), strict=True)]
         taken: list[tuple[int, int]] = []
         for i in able:
             spare = packing.placed[i] - packing.least[i]
             for _ in range(min(spare, packing.on[i][n])):
-                if len(taken) < 4 and (lack > 0).any():
+                if len(taken) < _MOST_VICTIMS and max(lack) > 0:
                     taken.append((n, i))
-                    lack = lack - packing.ask[i]
-        if taken and not (lack > 0).any():
+                    lack = [most - one for most, one in zip(lack, packing.request[i], strict=True)]
+        if taken and max(lack) <= 0:
             # The fewest of the most important of them decide.
             worst = min(packing.leaving[i].placing for _, i in taken)
             rank = (-worst, sum(packing.leaving[i].placing == worst for _, i in taken))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -123,13 +123,10 @@ class Packing(Rooms):
                 for i, (one, after) in enumerate(zip(self._first, self._after, strict=True))
                 if _less(one, mine) or (after is not None and _less(after, mine))
             )
-        found = [
-            i
-            for i in self._lesser[key]
-            if (self._after[i] is None or _less(self.leaving[i], mine))
-            and self.placed[i] > self.least[i]
-            and (self.placed[i] > self.running[i] or self._may_evict(g, i))
+        less = [
+            i for i in self._lesser[key] if self._after[i] is None or _less(self.leaving[i], mine)
         ]
+        found = list(self._giving_way(g, less))
         if not found:
             return None
         mask = np.zeros(self.count + 1, dtype=np.bool_)
@@ -155,28 +152,32 @@ class Packing(Rooms):
     def alike(self, g: int) -> Mask:
         """Groups of which a pod may give way to one of group ``g`` that counts as much."""
         mine = self.coming[g]
-        found = [
+        equal = (
             i
             for i, other in enumerate(self.leaving)
-            if (other.placing, other.value) == (mine.placing, mine.value)
-            and i != g
-            and self.placed[i] > self.least[i]
-            and (self.placed[i] > self.running[i] or self._may_evict(g, i))
-        ]
+            if (other.placing, other.value) == (mine.placing, mine.value) and i != g
+        )
         mask = np.zeros(self.count + 1, dtype=np.bool_)
-        mask[found] = True
+        mask[list(self._giving_way(g, equal))] = True
         return mask
 
-    def _may_evict(self, g: int, i: int) -> bool:
-        if self.leaving[i].evicting < self.coming[g].placing:
-            return False
-        if not (self.guards.none or self.guards.lets_go(i)):
-            return False
-        instance, groups = self.scope.instance, self.scope.groups
-        if not instance.strict:
-            return True
-        new = self.placed[g] >= self.running[g]
-        return new and instance.may_evict_for(groups[g].job, groups[i].job)
+    def _giving_way(self, g: int, groups: Iterable[int]) -> Iterator[int]:
+        """Those of some groups of which a pod may be left out for one of group ``g``."""
+        placed, least, running = self.placed, self.least, self.running
+        new, mine = placed[g] >= running[g], self.coming[g].placing
+        instance, of = self.scope.instance, self.scope.groups
+        job, strict = of[g].job, instance.strict
+        for i in groups:
+            if placed[i] <= least[i]:
+                continue
+            if placed[i] <= running[i]:  # one that runs is evicted
+                if self.leaving[i].evicting < mine:
+                    continue
+                if strict and not (new and instance.may_evict_for(job, of[i].job)):
+                    continue
+                if not (self.guards.none or self.guards.lets_go(i)):
+                    continue
+            yield i
 
     def _start_key(self, base: Sequence[int]) -> None:
         """Begin with nothing of the groups placed, from the key of the search's start."""

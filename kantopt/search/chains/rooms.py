@@ -232,3 +232,25 @@ class Rooms:
         if self._slot_admits is not None:
             row &= self._slot_admits[self._class[g]]
         return np.asarray(row, dtype=np.bool_)
+
+    def cleared(self, g: int, leaving: Mask, most: int) -> Ints:
+        """Nodes that may have room for a pod of a group once pods of others leave.
+
+        Others have room for none, whatever leaves.
+
+        Parameters
+        ----------
+        g
+            The group.
+        leaving
+            Groups of which pods leave.
+        most
+            Pods that leave at most.
+        """
+        gone = np.where(leaving[self.group_at], self._taken[:, self.group_at], 0)
+        room = self.free + most * gone.reshape(self.resources, self.nodes, self.width).sum(2)
+        mask = (room >= self._block[g]).all(axis=0)
+        allowed = self.allowed[g]
+        if allowed is not None:
+            mask &= allowed
+        return np.flatnonzero(mask)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from time import process_time
 from typing import TYPE_CHECKING, Literal
 
 from kantopt import shares
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 JUDGINGS = 8
 """Times that judging a plan takes, to keep for its order and for writing it."""
 SMALL = 0.02
-"""Seconds that judging one plan of a small question takes at most."""
+"""Seconds of a processor that judging a plan of a small question takes, however busy that is."""
 KEPT = "last-plan"
 """Who found what is taken over from the plan of the run before."""
 REMEMBERED = 6
@@ -76,7 +77,7 @@ class Run:
         self.asked = instance
         self.infeasible = any(never_placed(instance, instance.jobs[j]) for j in instance.required)
         """A required job provably has no place; the rest is planned as if it were not required."""
-        self.instance = _not_required(instance) if self.infeasible else instance
+        self.instance = replace(instance, required=frozenset()) if self.infeasible else instance
         self.tiers = tiers
         self.options = options
         self.deadline = deadline
@@ -93,12 +94,13 @@ class Run:
         """The clock or a signal has ended something before its time."""
         self.solver_cpu = CpuUse()
         """What processes of exact searches have used."""
-        began = elapsed()
+        began, worked = elapsed(), process_time()
         placement, by = start or (instance.current, "nobody")
         self.incumbent = self.begin(placement, by, Tally(options.without))
         self.standing = tuple(check_standing(instance))
         self.judging = elapsed() - began
         """Seconds that judging a plan takes."""
+        self.small = process_time() - worked <= SMALL
         self.reserve = min(self._ending(), shares.ENDING * self.deadline.remaining())
         """Seconds to keep for ordering, verifying and writing."""
         self.search_end: Deadline | None = None
@@ -146,7 +148,7 @@ class Run:
 
     def look_at_least_once(self) -> None:
         """Put the deadline off where reading took nearly all the time and the question is small."""
-        if self.judging > SMALL:
+        if not self.small:
             return
         if self.deadline.over() and not self.deadline.stop.wished():
             self.warnings.append(f"reading took all the time: the search had {shares.LEAST} s more")
@@ -161,7 +163,7 @@ class Run:
         """
         self.last = last
         self.asked = holding_to(self.asked, last)
-        self.instance = _not_required(self.asked) if self.infeasible else self.asked
+        self.instance = replace(self.asked, required=frozenset()) if self.infeasible else self.asked
         self.tiers = tiers_of(self.instance)
         incumbent = self.begin(self.instance.current, "nobody", self.incumbent.tally)
         self.incumbent = incumbent
@@ -255,7 +257,7 @@ class Run:
     def give_up_required(self) -> None:
         """Go on from the best plan as if nothing were required: a required job has no place."""
         self.infeasible = True
-        self.instance = _not_required(self.instance)
+        self.instance = replace(self.instance, required=frozenset())
         before = self.incumbent
         self.incumbent = self.begin(before.placement, before.best.by, before.tally)
 
@@ -392,8 +394,3 @@ class Run:
             return first_reason(self.instance, placement, j)
         self.cut = True
         return "not examined", TOO_LATE
-
-
-def _not_required(instance: Instance) -> Instance:
-    """Return the question without required jobs."""
-    return replace(instance, required=frozenset())

@@ -91,29 +91,6 @@ def test_a_required_job_without_room_is_proved_infeasible_and_a_plan_still_comes
     assert any("provably has no place" in warning for warning in result.plan.warnings)
 
 
-def test_no_time_at_all_is_still_enough_for_a_look_at_a_small_question(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("kantopt.planning.run.SMALL", 60.0)  # whatever else the machine does
-    monkeypatch.setattr("kantopt.shares.LEAST", 30.0)
-    asked = question([node("a", 4)], [], [job("j", 2)])
-    result = make_plan(asked, model(*PODS_FIRST), Options(), Deadline(0.0))
-    assert result.plan.summary.placed_pods == 1
-    assert "reading took all the time: the search had 30.0 s more" in result.plan.warnings
-
-
-def test_of_a_large_question_no_time_at_all_means_the_null_plan_which_says_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("kantopt.planning.run.SMALL", 0.0)  # as if judging took its time
-    asked = question([node("a", 4)], [], [job("j", 2)])
-    result = make_plan(asked, model(*PODS_FIRST), Options(), Deadline(0.0))
-    assert result.plan.solver.status == "UNKNOWN"
-    assert not result.plan.summary.changes
-    assert result.plan.unplaced[0].rule == "not examined"
-    assert {tier.status for tier in result.plan.objectives} == {"UNKNOWN"}
-
-
 def test_the_time_limit_ends_the_search_and_bounds_stay_below_values() -> None:
     result = planned(hard_question(), model(*PODS_FIRST), seconds=4.0)
     assert any("the time limit ended the search" in text for text in result.plan.warnings)

@@ -26,6 +26,7 @@ from kantopt.schema.base import API_VERSION, Metadata
 from kantopt.schema.hints import one_of, perhaps
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.prices import Price, PriceList, PriorityVictims
+from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent
 from kantopt.search.portfolio import run_portfolio
 from kantopt.search.sequence import sequence
@@ -154,15 +155,24 @@ _LISTED = 8
 
 
 def _price(rows: list[_Row], options: Options, deadline: Deadline) -> None:
-    """Find a plan for each domain fast."""
+    """Find a plan for each domain fast: a first one of each, then better ones in some of the time.
+
+    Of many domains of a large cluster each has less of it than any plan takes.
+    """
     ending = deadline.share(PRICES_FIRST)
+    strategies = options.strategies or _STRATEGIES
+    rows = [row for row in rows if not row.impossible]
+    for row in rows:
+        if deadline.cuts():
+            return
+        placement = construct(
+            row.incumbent.searched, deadline, strategies[0], seed=options.seed, relocate=True
+        )
+        row.incumbent.offer(placement, strategies[0].value)
     for i, row in enumerate(rows):
-        if row.impossible:
-            continue
         if ending.cuts():
             return
         share = ending.share(1 / (len(rows) - i))
-        strategies = options.strategies or _STRATEGIES
         run_portfolio(row.incumbent, share, strategies, seed=options.seed)
 
 

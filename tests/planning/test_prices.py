@@ -134,6 +134,17 @@ def test_unknown_places_are_refused(place: str) -> None:
         priced(place)
 
 
+def test_every_domain_has_a_price_though_each_has_less_than_its_share_of_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of many domains each had none where all of them together had enough."""
+    with_time = {price.domain: price.status for price in priced(engine="fast").prices}
+    monkeypatch.setattr("kantopt.planning.prices.PRICES_FIRST", 0.0)
+    found = {price.domain: price.status for price in priced(engine="fast").prices}
+    assert found == with_time
+    assert "FEASIBLE" in found.values()
+
+
 def test_without_time_every_domain_is_open() -> None:
     stop = Stop()
     stop.signal = 2

@@ -98,3 +98,22 @@ def test_pins_hold_nobody_where_the_model_switches_them_off(rules: dict[str, str
     decision = decide(focused(asked, j), j, FOREVER)
     assert decision.impossible is not bool(rules)
     assert (decision.placement is not None) is bool(rules)
+
+
+@pytest.mark.parametrize("guest", [False, True])
+def test_what_is_free_where_nobody_may_go_makes_no_room_by_moves(
+    guest: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless one who may go there makes room; of pods to evict where none may be there is none."""
+    shut = world.node("shut", cpu=8, unschedulable=True)
+    lets = [{"key": "node.kubernetes.io/unschedulable"}] if guest else []
+    there = world.job("there", world.pods(cpu=4, on=["a"], tolerations=lets), priority=1)
+    asked = world.question(
+        [world.node("a"), shut], [there, world.job("urgent", world.pods(cpu=4), priority=2)]
+    )
+    j = asked.job_index["default/urgent"]
+    question = limited(focused(asked, j), evictions=0, moves=None)
+    rules = [rule for rule in Rule if question.on(rule)]
+    assert Counting(question, j).too_much(rules) is not guest
+    monkeypatch.setattr("kantopt.search.explain.decide.is_small", lambda *_, **__: False)
+    assert decide(question, j, FOREVER).impossible is not guest

@@ -192,6 +192,9 @@ class CountedPuzzle(Puzzle):
         bound = {subject[1] for rule, subject in groups if rule is Rule.CAPACITY}
         gang = any(rule in (Rule.GANG, Rule.REQUIRED) for rule, _ in groups)
         whole = gang and bound.issuperset(np.unique(classes).tolist()) and not self.empty
+        shut = {subject[1] for rule, subject in groups if rule is Rule.ELIGIBILITY}
+        if not shut.issuperset(classes[~self.counting.admitted].tolist()):
+            rules = [rule for rule in rules if rule is not Rule.ELIGIBILITY]
         return whole and self.counting.too_much(rules, question)
 
     def _fits(

@@ -170,8 +170,9 @@ class Counting:
     def too_much(self, rules: Collection[Rule], question: Instance | None = None) -> bool:
         """Whether the job asks for more than is free in sum and held by pods that may be evicted.
 
-        Moves bring no more: what a pod leaves on one node it takes on another. ``question``: where
-        others may be evicted, if not in the one asked about.
+        Moves bring no more: what a pod leaves on one node it takes on another. Nodes do not count
+        where neither it nor anybody who could move may go. ``question``: where others may be
+        evicted, if not in the one asked about.
         """
         question = question or self.question
         if Rule.CAPACITY not in rules or not question.on(Rule.CAPACITY):
@@ -182,11 +183,18 @@ class Counting:
                 continue
             use: Ints = np.zeros(self.size, dtype=np.int64)
             np.add.at(use, self._nodes[stays], self._uses[r][stays])
-            free = int(np.maximum(self._capacity[r] - use, 0).sum())
+            reached = self._everywhere
+            if Rule.ELIGIBILITY in rules:
+                reached = self.admitted.copy()
+                goers = (p for p in question.podsets if may.moves[p.index] and p.requests[r])
+                reached[list(frozenset().union(*{p.allowed for p in goers}))] = True
+            free = int(np.maximum(self._capacity[r] - use, 0)[reached].sum())
             held = sum(
-                podset.count * podset.requests[r]
+                there * podset.requests[r]
                 for podset in question.podsets
                 if may.gives_way(podset.index, self.j)
+                for spot, there in podset.current.items()
+                if reached[spot.node]
             )
             if free + held < pods * amount:
                 return True

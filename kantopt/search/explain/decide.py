@@ -242,7 +242,7 @@ def _impossible_at_best(question: Instance, j: int, deadline: Deadline) -> bool:
     gone = freedom_of(question).may_leave_for(j)
     if countable(question, j):
         counting = Counting(question, j)
-        return not counting.fits(rules, gone) or counting.too_much(rules)
+        return not counting.fits(rules, gone) or counting.too_much(_on(question))
     return reach(condensed(question, j, gone).instance, 0, rules, deadline).impossible
 
 

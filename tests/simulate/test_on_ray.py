@@ -47,8 +47,10 @@ def cluster(
         made.shutdown()
 
 
-def files(folder: Path) -> list[str]:
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Write a cluster and three traces that take about a second each to simulate."""
+    folder = tmp_path_factory.mktemp("asked")
     version = {"apiVersion": "kantopt/v1alpha1"}
     nodes = [{"name": f"n{i}", "allocatable": {GPU: 8}} for i in range(8)]
     cluster = {**version, "kind": "ClusterSnapshot", "nodes": nodes}
@@ -79,10 +81,17 @@ def command(paths: list[str], *more: str) -> list[str]:
     return [sys.executable, "-m", "kantopt", "simulate", *asked]
 
 
-def test_a_node_that_is_killed_half_way_costs_no_byte(cluster: Any, tmp_path: Path) -> None:
-    paths = files(tmp_path)
-    here = subprocess.run(command(paths), capture_output=True, text=True, timeout=LONG)
-    assert here.returncode == 0, here.stderr
+@pytest.fixture(scope="module")
+def here(paths: list[str]) -> str:
+    """What is printed without any Ray."""
+    done = subprocess.run(command(paths), capture_output=True, text=True, timeout=LONG)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_node_that_is_killed_half_way_costs_no_byte(
+    cluster: Any, paths: list[str], here: str
+) -> None:
     victim = cluster.add_node(num_cpus=1, object_store_memory=80 * 2**20)
     cluster.wait_for_nodes()
     asked = command(paths, "--ray", cluster.address)
@@ -100,7 +109,7 @@ def test_a_node_that_is_killed_half_way_costs_no_byte(cluster: Any, tmp_path: Pa
         rest, text = there.stderr.read(), there.stdout.read()
         assert there.wait(LONG) == 0, rest
     assert rest.count(": done (") == CELLS - 2
-    assert text == here.stdout
+    assert text == here
     assert not json.loads(text).get("failed")
 
 
@@ -133,18 +142,18 @@ def shutdown():
 """A Ray that dies when it is shut down, as 2.60 now and then does once a node was lost."""
 
 
-def test_a_ray_that_dies_at_its_end_costs_no_answer(tmp_path: Path) -> None:
-    paths = files(tmp_path)
+def test_a_ray_that_dies_at_its_end_costs_no_answer(
+    tmp_path: Path, paths: list[str], here: str
+) -> None:
     (tmp_path / "ray").mkdir()
     (tmp_path / "ray" / "__init__.py").write_text(CRASHING, encoding="utf-8")
     raised = "class RayError(Exception): ...\n"
     (tmp_path / "ray" / "exceptions.py").write_text(raised, encoding="utf-8")
-    here = subprocess.run(command(paths), capture_output=True, text=True, timeout=LONG)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
     asked = command(paths, "--ray", "auto")
     done = subprocess.run(asked, capture_output=True, text=True, timeout=LONG, env=environment)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == here.stdout
+    assert done.stdout == here
 
 
 @pytest.mark.parametrize(
@@ -155,9 +164,8 @@ def test_a_ray_that_dies_at_its_end_costs_no_answer(tmp_path: Path) -> None:
     ],
 )
 def test_a_cluster_that_is_not_there_is_said_at_once(
-    tmp_path: Path, address: str, message: str
+    tmp_path: Path, paths: list[str], address: str, message: str
 ) -> None:
-    paths = files(tmp_path)
     environment = {name: text for name, text in os.environ.items() if name != "RAY_ADDRESS"}
     environment["RAY_TMPDIR"] = str(tmp_path)
     asked = command(paths, "--ray", address)

@@ -216,7 +216,7 @@ def test_killed_at_any_moment_and_resumed_it_gives_the_same_bytes(
     jobs = "".join(
         f"- {{name: j{i}, arrival: {7 * i}s, duration: {30 + 13 * i % 90}s, "
         f"podSets: [{{count: 1, requests: {{nvidia.com/gpu: {1 + i % 8}}}}}]}}\n"
-        for i in range(400)
+        for i in range(250)
     )
     head = TRACE.split("- {name: a", 1)[0]
     (files / "long.yaml").write_text(head + jobs)

@@ -23,6 +23,7 @@ from kantopt.schema.jobs import Job
 from kantopt.verify.metrics import measure
 from kantopt.verify.replay import replay
 from kantopt.verify.waves.groups import apply
+from tests.campaign import some
 from tests.generate import random_documents
 from tests.questions import question
 
@@ -90,7 +91,7 @@ def test_pods_that_must_not_meet_change_places_where_they_mind_the_same() -> Non
     assert [bind.job for bind in planned(asked, "fast").plan.assignments] == ["default/old"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=len(some(range(60))))
 @given(
     seed=st.integers(0, 10_000),
     copies=st.lists(st.sampled_from(HOURS), min_size=3, max_size=12),

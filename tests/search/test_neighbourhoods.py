@@ -82,7 +82,7 @@ def test_gangs_devices_and_all_rules_are_left_in_order(model: str) -> None:
     from kantopt.schema.extends import load_model
 
     better = 0
-    for seed in range(3):
+    for seed in some(range(3)):
         instance = hard_question(seed, nodes=6, pods=6).instance(load_model(model))
         start = construct(instance, Deadline(None), Strategy.BEST_FIT)
         better += len(list(steps(instance, start, 5, seed)))

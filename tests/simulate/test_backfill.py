@@ -65,7 +65,7 @@ def log_starts(size: int, jobs: list[Asked], asked: Policy) -> list[int]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("factor", [0.0, 4.0])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", some(range(1, 3)))
 def test_logs_of_hundreds_of_jobs_start_as_the_definitions_say(
     kind: Kind, seed: int, factor: float
 ) -> None:

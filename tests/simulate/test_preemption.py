@@ -14,6 +14,7 @@ from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.search.state import Change
 from kantopt.simulate.history import History
 from kantopt.simulate.simulator import Simulator
+from tests.campaign import some
 from tests.simulate.worlds import GPU, drawn, job, policy, simulated, snapshot, trace, world
 
 
@@ -259,7 +260,7 @@ def test_of_those_who_passed_the_least_important_goes_first(
 
 def test_victims_are_less_important_and_quotas_hold_whatever_happens() -> None:
     evictions = 0
-    for seed in range(120):
+    for seed in some(range(120)):
         cluster, _ = drawn(seed)
         rng = random.Random(seed)
         backfill = rng.choice(("none", "best-effort", "easy", "conservative"))

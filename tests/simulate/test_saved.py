@@ -10,6 +10,7 @@ import pytest
 from kantopt.simulate.history import History
 from kantopt.simulate.saved import history_data, history_of, saved, take_up
 from kantopt.simulate.simulator import Simulator
+from tests.campaign import some
 from tests.simulate.worlds import drawn
 
 
@@ -29,7 +30,7 @@ def broken_off(seed: int, *, planned: bool) -> tuple[History, History]:
 
 
 @pytest.mark.parametrize("planned", [False, True])
-@pytest.mark.parametrize("block", range(3))
+@pytest.mark.parametrize("block", some(range(3)))
 def test_taken_up_at_any_moment_it_comes_to_the_same_end(block: int, planned: bool) -> None:
     few = 3 if planned else 16
     for seed in range(block * few, (block + 1) * few):

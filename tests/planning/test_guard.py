@@ -70,6 +70,7 @@ def cases() -> list[tuple[int, int]]:
     return [(seed, number) for seed in SEEDS if planned(seed)[2] for number in range(CHANGES)]
 
 
+@cache
 def guarded(seed: int, number: int) -> tuple[Question, Plan, Guarded]:
     """A changed cluster, the plan and what is left of it."""
     snapshot, jobs, plan = planned(seed)

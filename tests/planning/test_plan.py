@@ -138,7 +138,7 @@ def test_deterministic_runs_give_the_same_bytes_with_a_tier_left_open(
         deadline = Deadline.within(1_000.0, deterministic=True)
         return make_plan(hard_question(), model(*PODS_FIRST), options, deadline)
 
-    monkeypatch.setattr(messages, "WORK_PER_SECOND", 0.002)
+    monkeypatch.setattr(messages, "WORK_PER_SECOND", 0.001)
     first, second = once(), once()
     assert first.plan.solver.status == "FEASIBLE"
     assert first.plan.solver.reproducible

@@ -19,6 +19,7 @@ from kantopt.errors import BadDataError
 from kantopt.schema.files import parse_documents
 from kantopt.schema.yaml_block import read_block_yaml
 from kantopt.schema.yaml_text import parse_yaml
+from tests.campaign import some
 from tests.yaml_scalars import KEYS, SCALARS
 
 ROOT = Path(__file__).parents[2]
@@ -273,7 +274,7 @@ OBJECTS = st.dictionaries(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=len(some(range(300))))
 @given(OBJECTS)
 def test_what_kubectl_would_write_is_read_fast(data: dict[str, Any]) -> None:
     assert read_block_yaml(as_yaml(data)) == [data]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kantopt.formats.claim_users import ClaimUsers
 from kantopt.formats.disks import InlineDisks
 from kantopt.formats.free_volumes import FreeVolumes, affinity_of
 from kantopt.formats.objects import Objects
@@ -56,6 +57,7 @@ class Volumes:
         self._free = FreeVolumes(self._waiting, self._volumes, nodes, static)
         self._capacities = StorageCapacities(objects, self._waiting, nodes)
         self._topology = VolumeTopology(objects, nodes)
+        self._users = ClaimUsers(objects)
         self._disks = InlineDisks(objects)
         self.stock = joined((self._free.stock, self._capacities.stock, self._disks.stock))
 
@@ -76,6 +78,7 @@ class Volumes:
                     name = volume.at("persistentVolumeClaim").text("claimName")
                     claim = self._claim(pod, name)
                     lists += self._reach(claim, zones=True)
+                    lists += self._users.beside(view, claim)
                 elif "ephemeral" in volume:
                     name = f"{pod.ref.name}-{volume.text('name')}"
                     claim = self._claim(pod, name)

@@ -148,6 +148,48 @@ def test_of_two_pods_with_a_claim_for_one_pod_one_is_bound_anywhere() -> None:
     assert _plan(*dump, _user("r", on="a")).plan.assignments == ()
 
 
+@pytest.mark.parametrize(
+    ("modes", "users", "nodes"),
+    [
+        (["ReadWriteOnce"], ["b"], "b"),
+        (["ReadWriteOnce"], ["a", "b"], "a b"),
+        (["ReadWriteOnce"], [""], "a b c"),
+        (["ReadWriteOnce", "ReadWriteMany"], ["b"], "a b c"),
+        (["ReadOnlyMany"], ["b"], "a b c"),
+    ],
+)
+def test_a_pod_goes_where_its_claim_for_one_node_is_in_use(
+    modes: list[str], users: list[str], nodes: str
+) -> None:
+    others = [_user(f"q-{i}", on=name) for i, name in enumerate(users)]
+    claim = _claim(volume="pv", accessModes=modes)
+    assert " ".join(_open(claim, _volume("pv"), *others, _user("p"))) == nodes
+
+
+def test_who_is_being_deleted_ties_nobody_to_its_node() -> None:
+    claim, leaves = _claim(volume="pv"), {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+    dump = [claim, _volume("pv"), _user("q", on="b", metadata=leaves), _user("p")]
+    assert _open(*dump) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("other", "moves"),
+    [("a", 0), ("", 0), ("b", 1), (None, 1)],
+    ids=["beside", "waits", "far", "-"],
+)
+def test_a_pod_does_not_move_away_from_others_with_its_claim_for_one_node(
+    other: str | None, moves: int
+) -> None:
+    claim = _claim(volume="pv")
+    nodes = [node("a", cpu="4"), node("b", cpu="2")]
+    big = pod("big", requests={"cpu": "4"}, owner="Job/big", nodeSelector={"n": "a"})
+    nodes[0]["metadata"]["labels"]["n"] = "a"
+    users = [_user("p", on="a")]
+    users += [] if other is None else [_user("q", on=other, owner="ReplicaSet/other")]
+    plan = _plan(*nodes, claim, _volume("pv"), *users, big).plan
+    assert sum(move.count for move in plan.moves) == moves
+
+
 def test_a_claim_for_one_pod_is_in_use_though_its_user_has_a_volume_that_is_not_explained() -> None:
     claim = _claim(volume="pv", accessModes=["ReadWriteOncePod"])
     volumes = [{"name": n, "persistentVolumeClaim": {"claimName": n}} for n in ("data", "gone")]

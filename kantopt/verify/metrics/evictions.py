@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import Tier
+from kantopt.schema.model import Metric, Rule
 from kantopt.verify.left_out import least_left_out
-from kantopt.verify.metrics.unplaced import bound_unplaced, core
+from kantopt.verify.metrics.unplaced import bound_unplaced, core, most_gpus_of_all
+from kantopt.verify.required_room import least_for_required
 from kantopt.verify.step import Step
 
 
@@ -31,10 +34,11 @@ def measure_evictions(tier: Tier, step: Step) -> int:
 
 
 def bound_evictions(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
-    """Evictions that it takes to leave out as much as the tiers above must and no more jobs.
+    """Evictions that it takes to leave out what the tiers above must, or to place required jobs.
 
-    See :mod:`kantopt.verify.left_out`; each priority by itself, and where some of its jobs are
-    counted apart these by themselves.
+    As much as they must and no more jobs, see :mod:`kantopt.verify.left_out`: each priority by
+    itself, and where some of its jobs are counted apart these by themselves. GPUs that required
+    jobs lack, see :mod:`kantopt.verify.required_room`.
     """
     what = "pods" if tier.counts_pods else "cost"
 
@@ -42,4 +46,24 @@ def bound_evictions(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -
         return least_left_out(instance, above, priority, what, bound_unplaced, core, preempts)
 
     priorities = instance.priorities if tier.priority is None else (tier.priority,)
-    return sum(max(fewest(p, None), fewest(p, True) + fewest(p, False)) for p in priorities)
+    least = sum(max(fewest(p, None), fewest(p, True) + fewest(p, False)) for p in priorities)
+    return max(least, least_for_required(tier, instance, above, _lacking(instance)))
+
+
+@lru_cache(maxsize=4)
+def _lacking(instance: Instance) -> int:
+    """Milli-GPU that others must give up, so that required jobs have what they cannot do without.
+
+    Each GPU that nobody may hold, and each that one of them holds now, is none of theirs.
+    """
+    most = most_gpus_of_all(instance)
+    if most is None or not instance.required or not instance.on(Rule.REQUIRED):
+        return 0
+    gpus = Tier(Metric.UNPLACED, "milli-GPU")
+    wanted = sum(core(gpus, instance, instance.jobs[j]) for j in instance.required)
+    held = sum(
+        podset.count * podset.gpu_milli
+        for podset in instance.podsets
+        if podset.running and podset.job not in instance.required
+    )
+    return wanted + held - most

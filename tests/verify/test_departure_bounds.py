@@ -135,3 +135,23 @@ def test_nodes_where_nobody_may_arrive_hold_nothing_of_what_must_stay() -> None:
         value, _ = best(instance)
         assert value is not None
         assert (bounds(instance, tiers_of(instance), value)[0], value[0]) == (left, left)
+
+
+@pytest.mark.parametrize(
+    ("what", "stay"),
+    [
+        ({"job": {"maxMoves": 0}}, 2),
+        ({"job": {"maxMoves": 1}}, 1),
+        ({"set": {"nodeSelector": {"disk": "here"}}}, 2),
+        ({}, 0),
+    ],
+)
+def test_pods_that_nothing_lets_go_stay_on_nodes_to_be_emptied(what: Document, stay: int) -> None:
+    """Their job lets no more of them move, or no other node admits them."""
+    nodes = [node("a", labels={"disk": "here"}), node("b")]
+    there = pods(count=2, on=["a", "a"], minCount=0, **what.get("set", {}))
+    jobs = [job("r", there, **what.get("job", {}))]
+    instance = question(nodes, jobs, objectives=["undrained", "moves"], drain=["a"])
+    value, _ = best(instance)
+    assert value is not None
+    assert (bounds(instance, tiers_of(instance), value)[0], value[0]) == (stay, stay)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from kantopt.problem.instance import Instance
+from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
-from kantopt.verify.departures import may_leave, most_evictions, most_moves
+from kantopt.schema.model import Rule
+from kantopt.verify.departures import evictable, may_move, most_evictions, most_moves
 from kantopt.verify.step import Step
 
 
@@ -23,12 +26,27 @@ def measure_undrained(tier: Tier, step: Step) -> int:
 
 
 def bound_undrained(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
-    """Pods there that can neither move nor be evicted, and those beyond what limits let go."""
+    """Pods there that nothing lets go: pins, limits, or that no other node admits them."""
     there = {
         podset.index: sum(k for x, k in podset.current.items() if x.node in instance.drained)
         for podset in instance.podsets
-        if not podset.daemon
+        if podset.running and not podset.daemon
     }
-    stay = sum(k for s, k in there.items() if not may_leave(instance, instance.podsets[s]))
     left = most_moves(instance, above) + most_evictions(instance, above)
-    return max(stay, sum(there.values()) - left)
+    stay: Counter[int] = Counter()
+    go: Counter[int] = Counter()
+    for s, pods in there.items():
+        podset = instance.podsets[s]
+        if s not in evictable(instance):
+            fixed = not may_move(instance, podset) or not _admitted(instance, podset)
+            (stay if fixed else go)[podset.job] += pods
+    if instance.on(Rule.LIMITS):
+        for j, pods in go.items():
+            most = instance.jobs[j].most_moves
+            stay[j] += 0 if most is None else max(0, pods - most)
+    return max(stay.total(), sum(there.values()) - left)
+
+
+def _admitted(instance: Instance, podset: PodSet) -> bool:
+    """Whether any node that is not to be emptied admits the pods."""
+    return not instance.on(Rule.ELIGIBILITY) or not podset.allowed <= instance.drained

@@ -23,7 +23,7 @@ from kantopt.search.known import Bound
 from kantopt.search.schedule import search
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check
-from tests.agreement.test_encoding import admits
+from tests.agreement.test_encoding import Encodings
 from tests.campaign import some
 from tests.drafts import GPU
 from tests.generate import random_documents, random_instance
@@ -187,12 +187,13 @@ def test_checker_and_encoding_agree_on_every_limit() -> None:
     for seed in range(SEEDS):
         rng = random.Random(seed)
         instance = with_goals(seed, tight(rng))
+        encodings = Encodings(instance)
         for _ in range(4):
             placement = random_placement(rng, instance)
             faults = check(instance, placement, (Rule.LIMITS,))
             kinds = {re.sub(r"(job|namespace|node) \S+: ", r"\1 ", f.subject) for f in faults}
             broken.update(kinds)
-            assert admits(instance, placement, [Rule.LIMITS]) == (not faults), f"seed {seed}"
+            assert encodings.admit(placement, Rule.LIMITS) == (not faults), f"seed {seed}"
     assert broken.pop("job moves at once") >= 1  # few of these jobs restart as a whole
     kinds = {"moves", "evictions", "job moves", "namespace moves"}
     assert broken.keys() == kinds | {"node arrivals", "node departures"}

@@ -53,15 +53,18 @@ def own_use() -> CpuUse:
 
 
 def starved_words(other: CpuUse) -> tuple[str, ...]:
-    """Say so if this process and another together were starved; to be asked if time ran out.
+    """Say so if this process and another were starved; to be asked if time ran out.
+
+    Together, or this one: of another with several threads it is only known that one had work, so
+    that it hides how long this one waited.
 
     Parameters
     ----------
     other
         What the other has used, the solver or whoever works for this process.
     """
-    used = own_use() + other
-    return (str(used),) if used.starved else ()
+    own = own_use()
+    return tuple(str(used) for used in (own + other, own) if used.starved)[:1]
 
 
 def busy_use(process: int | None, wall_seconds: float) -> CpuUse:

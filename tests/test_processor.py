@@ -37,6 +37,14 @@ def test_words_are_said_of_both_together(monkeypatch: pytest.MonkeyPatch) -> Non
     assert words.startswith("starved of CPU: ran 3.0 s and waited 4.0 s")
 
 
+def test_another_with_several_threads_does_not_hide_that_this_one_waited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("kantopt.processor.own_use", lambda: CpuUse(3.0, 4.0))
+    (words,) = starved_words(CpuUse(9.0, 1.0))
+    assert words.startswith("starved of CPU: ran 3.0 s and waited 4.0 s")
+
+
 @pytest.mark.skipif(
     not Path("/proc/self/schedstat").exists(), reason="the system does not tell who waited"
 )

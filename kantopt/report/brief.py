@@ -17,6 +17,8 @@ _HEADS = 3
 """Notes of several that are told by how they begin."""
 _HEAD = 72
 """Characters of a note that are told; it ends with a whole word, so that names stay whole."""
+_OF_A_JOB = re.compile(r"job \S+: ")
+"""How warnings begin of which a large plan has many: one for each job that ends for good."""
 _EXAMPLE = re.compile(r"(?<=: )(\d+) [(].*[)]$")
 """How notes of an import end: how often, and an example, which a head is without."""
 
@@ -49,8 +51,22 @@ def warnings_blocks(
     """
     warnings = [text for text in warnings if UNOFFERED not in text]
     if warnings:
-        texts = tuple(warnings) if wide else notes_in_a_line(warnings, notes)
+        texts = tuple(warnings) if wide else _first_jobs(notes_in_a_line(warnings, notes))
         yield Listing("WARNINGS", texts, "warn")
+
+
+def _first_jobs(texts: Sequence[str]) -> tuple[str, ...]:
+    """Tell what there is to say of the first jobs, and of how many more; one too many as well."""
+    about = [i for i, text in enumerate(texts) if _OF_A_JOB.match(text)]
+    left = set(about[MOST:])
+    if len(left) <= 1:
+        return tuple(texts)
+    line = f"and {len(left)} more such jobs (all with -o wide)"
+    return tuple(
+        line if i == min(left) else text
+        for i, text in enumerate(texts)
+        if i not in left or i == min(left)
+    )
 
 
 def notes_in_a_line(warnings: Sequence[str], notes: Collection[str]) -> tuple[str, ...]:

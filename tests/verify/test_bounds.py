@@ -167,6 +167,15 @@ def test_a_metric_without_arithmetic_has_the_bound_0() -> None:
         assert bounds(instance, tiers, [9] * len(tiers)) == (0,) * len(tiers)
 
 
+def test_a_pod_that_runs_without_its_devices_takes_nothing_of_what_nodes_offer() -> None:
+    share = [{"class": "gpu", "requests": {"gpu": "600m"}}]
+    stays = job("r", pods(devices=share, on=["a"]), movable=False, priority=50)
+    zones = [{"class": "gpu", "capacity": {"gpu": 1}}]
+    nodes = [node("a", gpu=2), node("b", devices=zones)]
+    found = bound_at_best(question(nodes, [stays, job("j", pods(gpu=2))]))
+    assert found["unplaced[priority=0, milli-GPU]"] == (0, 0)
+
+
 def test_one_overcommitted_gpu_resource_leaves_the_other_its_room() -> None:
     """Two pods stand on the one nvidia GPU; the amd GPU is free all the same."""
     gpus = {"nvidia.com/gpu": 1, "amd.com/gpu": 1}

@@ -291,8 +291,15 @@ def _most_gpus(instance: Instance) -> int:
 
 @lru_cache(maxsize=4)
 def most_gpus(instance: Instance) -> tuple[int, ...]:
-    """Most milli-GPU that pods can hold on each node, resource by resource, device by device."""
+    """Most milli-GPU that pods can hold on each node, resource by resource, device by device.
+
+    Pods that run without the devices that they ask for hold what no node offers, and may stay so.
+    """
     standing = Loads.of(instance, instance.current)
+    asked = [0] * len(instance.nodes)
+    for podset in instance.podsets:
+        for spot, pods in podset.current.items():
+            asked[spot.node] += pods * podset.gpu_milli
     found = []
     for node in instance.nodes:
         n, most = node.index, 0
@@ -304,7 +311,8 @@ def most_gpus(instance: Instance) -> tuple[int, ...]:
         for amounts, load in held:
             for name, amount, used in zip(instance.resources, amounts, load, strict=True):
                 most += gpu_milli(name, used if amount is None else amount)
-        found.append(most)
+                asked[n] -= gpu_milli(name, used)
+        found.append(most + max(0, asked[n]))
     return tuple(found)
 
 

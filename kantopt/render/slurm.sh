@@ -177,17 +177,18 @@ check_line() {
 
 add_ours() {
   where "$@"
-  [ "$now" != 'done' ] || ours="$ours,$3"
+  case $2/$now in start/done|return/done|evict/to-do|leave/to-do) ours="$ours,$3" ;; esac
 }
 
-# Others that have started on the nodes since the snapshot, and nodes that take nobody.
+# Others that have started on the nodes since the snapshot, in the same second too, and nodes that
+# take nobody.
 check_nodes() {
   [ -n "$wanted" ] || return 0
   [ -n "$taken" ] || say "When the snapshot was taken is not known: nobody looks who started since."
   others=$(squeue --noheader --all --array --states=R,CF,S --nodelist="$wanted" \
     --format='%i|%S' 2>&1) || stop "squeue: $others"
   while IFS='|' read -r other since; do
-    if [ -z "$other" ] || [ -z "$taken" ] || [ "$since" -le "$taken" ]; then continue; fi
+    if [ -z "$other" ] || [ -z "$taken" ] || [ "$since" -lt "$taken" ]; then continue; fi
     case "$ours," in
       *",$other,"*) ;;
       *) complain "job $other has started on the nodes since the snapshot" ;;
@@ -416,7 +417,7 @@ fi
 
 bad='' wanted='' ours='' started=''
 look
-each all 'start return' add_ours
+each all 'evict leave start return' add_ours
 each all 'evict leave start return' check_line
 check_nodes
 [ -z "$bad" ] || refuse "the plan is stale:$bad"

@@ -94,6 +94,7 @@ def dump(slurm: Slurm, name: str) -> Path:
 def script(slurm: Slurm, *options: str) -> Path:
     """Take a snapshot, plan, with more options if need be, and render; return the script."""
     folder = slurm.folder
+    time.sleep(1.0 - time.time() % 1.0)  # what runs has started in a second before that of the dump
     inputs = [str(dump(slurm, "snapshot") / name) for name in SNAPSHOT]
     plan, path = str(folder / "plan.json"), folder / "plan.sh"
     kantopt("plan", *inputs, "-q", "-o", "json", "-O", plan, *options)

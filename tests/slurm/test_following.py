@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import signal
+from datetime import datetime
 
 from tests.slurm.cluster import GPUS, Slurm
 from tests.slurm.story import (
@@ -72,6 +74,9 @@ def test_a_job_that_started_meanwhile_makes_a_plan_stale(slurm: Slurm) -> None:
     path = script(slurm, "--engine", "fast")
     other = submit(slurm, "other", 1, "--partition=urgent", "--nodelist=n2")
     slurm.await_state("RUNNING", other)
+    started = datetime.fromisoformat(slurm.job(other)["StartTime"]).astimezone()
+    in_that_second = f"taken={started.timestamp():.0f}"
+    path.write_text(re.sub(r"^taken=.*$", in_that_second, path.read_text(), flags=re.MULTILINE))
     before = state_of(slurm, story)
     done = follow(slurm, path)
     assert done.returncode == 3

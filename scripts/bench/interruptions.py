@@ -117,7 +117,9 @@ def run_trial(drawn: Drawn) -> Trial:
 def _faults(drawn: Drawn, ended: Ended, phase: Phase, plan: Plan | None) -> Iterator[str]:
     unknown = plan is not None and plan.solver.status == "UNKNOWN"  # reading took all the time
     expected = _CODES[drawn.way] if phase != "finished" else 3 if unknown else 0
-    if ended.exit_code != expected:
+    # Who comes to the end by himself while the signal is on its way has not been interrupted.
+    over = plan is not None and (plan.solver.status == "OPTIMAL" or _late(drawn, ended))
+    if ended.exit_code != expected and not (over and ended.exit_code == 0):
         yield f"exit code {ended.exit_code} of {expected}"
     if plan is None:
         yield "no plan"
@@ -142,8 +144,13 @@ def _faults(drawn: Drawn, ended: Ended, phase: Phase, plan: Plan | None) -> Iter
 def _matters(drawn: Drawn, ended: Ended, phase: Phase) -> bool:
     """Whether the plan should tell of it: not when all was over but the writing, nor of the death
     of a solver that had nothing to do yet."""
-    late = (ended.at_seconds or 0.0) > drawn.limit_seconds - _LAST_SECONDS
-    return not late and (phase in SEARCHING if drawn.way == "kill" else phase != "finished")
+    searched = phase in SEARCHING if drawn.way == "kill" else phase != "finished"
+    return searched and not _late(drawn, ended)
+
+
+def _late(drawn: Drawn, ended: Ended) -> bool:
+    """Whether it came when the time was nearly up."""
+    return (ended.at_seconds or 0.0) > drawn.limit_seconds - _LAST_SECONDS
 
 
 def run_trials(numbers: Sequence[int], parallel: int, tell: Callable[[Trial], None]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kantopt.cli.endings import run
 from kantopt.errors import BadDataError
 from kantopt.report.blocks import Paragraph, Screen, render
 from kantopt.schema.dump import dump_yaml
@@ -26,6 +27,7 @@ from scripts.bench.interruptions import (
     to_cells,
     trial_blocks,
 )
+from scripts.bench.measure import read_plan
 from scripts.bench.table import append_line, begin_lines
 
 TRIAL = Trial(
@@ -98,6 +100,28 @@ def test_what_is_not_as_documented_is_a_fault(monkeypatch: pytest.MonkeyPatch) -
     for said in ("exit code 1 of 130", "no plan", "Traceback", "1 processes left", "9.0 of 5 sec"):
         assert said in faults
     assert "400 of 120 MiB" in run_trial(small(1, memory_mib=120)).faults
+
+
+def test_a_run_that_was_over_when_the_signal_came_has_no_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def read_open(path: Path) -> tuple[Any, str]:
+        plan, note = read_plan(path)
+        assert plan is not None
+        solver = plan.solver.model_copy(update={"status": "FEASIBLE"})
+        return plan.model_copy(update={"solver": solver}), note
+
+    def ended_at(seconds: float) -> str:
+        def ended(arguments: list[str], *_: object) -> Ended:
+            assert run(["plan", *arguments, "-q"]) == 0
+            return Ended("search", seconds, 0.01, 0, 90, 110, (), left=0)
+
+        monkeypatch.setattr(interruptions, "run_interrupted", ended)
+        monkeypatch.setattr(interruptions, "read_plan", read_open)
+        return run_trial(small(0, way="SIGINT", memory_mib=None)).faults
+
+    assert ended_at(1.9) == ""
+    assert "exit code 0 of 130" in ended_at(1.0)
 
 
 def test_a_memory_limit_counts_where_it_ended_the_search() -> None:

@@ -7,25 +7,28 @@ from collections.abc import Iterator, Sequence
 from kantopt.planning.question import Question
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
+from kantopt.schema.by_kueue import by_kueue, waits_for_kueue
 from kantopt.schema.jobs import Job, PodRef
-from kantopt.verify.ending import ended
+from kantopt.verify.ending import Bears, ended
 from kantopt.verify.step import Step
 
 
-def bears_of(question: Question, instance: Instance) -> dict[str, int]:
-    """Return how many pods of jobs may go before nobody makes them anew, by the jobs' names.
-
-    Of others there is no such number: theirs are always made anew, or nothing is known.
-    """
+def bears_of(question: Question, instance: Instance) -> Bears:
+    """Return how many pods of jobs may go before nobody makes them anew, and whom Kueue stops."""
     of_kubernetes = question.read_as is not None and question.read_as.source == "kubernetes"
-    found = {}
+    bears, stoppable, stoppers = dict[str, int](), set[str](), set[str]()
     for job, document in zip(instance.jobs, question.documents(instance), strict=True):
         pods = [pod for podset in document.pod_sets for pod in podset.placed_refs]
-        if of_kubernetes and pods and not any(pod.owner_kind for pod in pods):
-            found[job.name] = 0
+        owned = any(pod.owner_kind for pod in pods)
+        if of_kubernetes and pods and not owned:
+            bears[job.name] = 0
         elif document.max_moves is not None and _ends(pods):
-            found[job.name] = document.max_moves
-    return found
+            bears[job.name] = document.max_moves
+        if waits_for_kueue(document):
+            stoppers.add(job.name)
+        elif owned and by_kueue(document):
+            stoppable.add(job.name)
+    return Bears(bears, frozenset(stoppable), frozenset(stoppers))
 
 
 def failing_jobs(question: Question, instance: Instance, final: Placement) -> Iterator[str]:
@@ -35,10 +38,9 @@ def failing_jobs(question: Question, instance: Instance, final: Placement) -> It
     """
     bears, step = bears_of(question, instance), Step(instance, instance.current, final)
     for job, document in zip(instance.jobs, question.documents(instance), strict=True):
-        most = bears.get(job.name)
-        gone = 0 if most is None else ended(step, job)
-        if most is None or gone <= most:
+        if not bears.ends(step, job):
             continue
+        most, gone = bears.pods[job.name], ended(step, job)
         kinds = _kinds(document)
         text = f"job {job.name}: {gone} of its pods {'goes' if gone == 1 else 'go'}"
         if not kinds:

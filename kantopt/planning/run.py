@@ -36,6 +36,7 @@ from kantopt.search.schedule import (
     techniques,
 )
 from kantopt.search.strategy import DEFAULT_PORTFOLIO
+from kantopt.verify.ending import Bears
 from kantopt.verify.metrics import measure
 from kantopt.verify.metrics.unplaced import never_placed
 from kantopt.verify.rules import check, check_standing
@@ -85,8 +86,8 @@ class Run:
         self.solver = solver
         self.last: Placement | None = None
         """Where what is left of an earlier plan leads."""
-        self.bears: dict[str, int] = {}
-        """How many pods of some jobs may end before nobody makes them anew."""
+        self.bears = Bears()
+        """How many pods of jobs may end before nobody makes them anew."""
         self.warnings: list[str] = []
         self.strategy = ""
         self.ortools_version = ""

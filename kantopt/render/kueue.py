@@ -24,11 +24,11 @@ from kantopt.render.steps import (
 )
 from kantopt.render.targets import Asked, Rendered
 from kantopt.render.topology_assignment import topology_assignment
+from kantopt.schema.by_kueue import GROUP, by_kueue
 from kantopt.schema.jobs import Job, PodSet
 from kantopt.schema.plan import Binding, Eviction, Plan
 from kantopt.schema.quantity import from_base, to_base
 
-_GROUP = "kueue.x-k8s.io"
 CHECK = "kantopt"
 """Name of the admission check that the plan answers."""
 _NO_MOMENT = "1970-01-01T00:00:00Z"
@@ -92,7 +92,7 @@ def render(plan: Plan, asked: Asked) -> Rendered:
     return manifests(plan, steps, asked, "kueue", (_APPLY, _VICTIMS, how))
 
 
-_UNMANAGED = f"no label of {_GROUP} and no queue, so Kueue does not manage it"
+_UNMANAGED = f"no label of {GROUP} and no queue, so Kueue does not manage it"
 _SENT_BACK = (
     "Kueue sends a new pod back to where it came from; the Workload must be stopped and admitted "
     "anew"
@@ -101,9 +101,7 @@ _SENT_BACK = (
 
 def _managed(job: Job) -> bool:
     """Whether Kueue may manage a job: a queue has it, or its pods bear a label."""
-    return bool(job.queue_name) or any(
-        key.startswith(f"{_GROUP}/") for item in job.pod_sets for key in item.labels
-    )
+    return bool(job.queue_name) or by_kueue(job)
 
 
 def workload_of(job: Job | None) -> tuple[str | None, str]:
@@ -111,14 +109,14 @@ def workload_of(job: Job | None) -> tuple[str | None, str]:
     if job is None:
         return None, "the plan does not have the job"
     labels = {key: value for item in job.pod_sets for key, value in item.labels.items()}
-    group = labels.get(f"{_GROUP}/pod-group-name")
+    group = labels.get(f"{GROUP}/pod-group-name")
     if group:
         return group, ""
     named = any(item.refs for item in job.pod_sets)
     if not _managed(job):
         return None, _UNMANAGED
-    if named and f"{_GROUP}/podset" not in labels:
-        uid = f" (label {_GROUP}/job-uid={job.uid})" if job.uid else ""
+    if named and f"{GROUP}/podset" not in labels:
+        uid = f" (label {GROUP}/job-uid={job.uid})" if job.uid else ""
         return None, f"the plan does not tell the name of its Workload{uid}"
     return job.name, ""
 
@@ -148,7 +146,7 @@ def _admitted(
         places.setdefault(item.pod_set, Counter())[item.node] += item.count
     sets = () if job is None else job.pod_sets
     missing = sum(item.count for item in sets) - sum(item.count for _, item in bound)
-    if name is not None and any(f"{_GROUP}/pod-group-name" in item.labels for item in sets):
+    if name is not None and any(f"{GROUP}/pod-group-name" in item.labels for item in sets):
         why = f"Kueue names the roles of the pod group {name} by itself"
     elif name is not None and missing:
         why = f"its Workload {name} is admitted as a whole, and {missing} pods of it are not bound"
@@ -227,7 +225,7 @@ def _admission(
 
 def _workload(job: str, name: str, asked: Asked, part: str, fields: object) -> dict[str, Any]:
     return {
-        "apiVersion": f"{_GROUP}/{asked.kueue_api}",
+        "apiVersion": f"{GROUP}/{asked.kueue_api}",
         "kind": "Workload",
         "metadata": {"name": name, "namespace": namespace_of(job)},
         part: fields,

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from kantopt.errors import UsageError
 from kantopt.render.targets import Asked
 from kantopt.schema.actions import PlanAction, in_waves
+from kantopt.schema.by_kueue import by_kueue, waits_for_kueue
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job, PodRef, PodSet
 from kantopt.schema.plan import Binding, Eviction, Plan
@@ -76,6 +77,18 @@ def kind_of(action: PlanAction) -> Kind:
     return "evictions" if isinstance(action, Eviction) else "moves"
 
 
+def kept_by_kueue(action: PlanAction, jobs: Mapping[str, Job]) -> str:
+    """Say why pods of a job of Kueue's make no room for one that waits for it; empty if they do.
+
+    Kueue gives that one nothing but what a Workload has given back, which has to be stopped.
+    """
+    heir = jobs.get(beneficiary(action) or "")
+    victim = jobs.get(action.job)
+    if heir is None or victim is None or not (by_kueue(victim) and waits_for_kueue(heir)):
+        return ""
+    return "its Workload keeps its quota, and its pods are made anew, until it is stopped"
+
+
 def nameless(action: PlanAction, wave: int) -> list[Step]:
     """Leave pods to others that the plan counts and does not name."""
     rest = action.count - len(action.pods)
@@ -130,10 +143,11 @@ def pod_by_pod(
     """
     steps: list[Step] = []
     gone: set[tuple[str, str]] = set()
+    jobs = {job.full_name: job for job in plan.jobs}
     for wave, action in in_waves(plan):
         for pod in action.pods:
             key = (namespace_of(action.job), pod.name)
-            if why := why_not(action, pod, key in gone):
+            if why := kept_by_kueue(action, jobs) or why_not(action, pod, key in gone):
                 steps.append(left(action, wave, why, pod))
                 continue
             if not isinstance(action, Binding):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kantopt.clock import Deadline
@@ -11,7 +10,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.search.construct import construct
 from kantopt.search.strategy import Strategy
-from kantopt.verify.ending import ended, evicted, for_good
+from kantopt.verify.ending import Bears, evicted, for_good
 from kantopt.verify.preemptors import preemptors_of
 from kantopt.verify.step import Step
 
@@ -57,7 +56,7 @@ class Cascade:
 
 
 def cascade(
-    instance: Instance, placement: Placement, deadline: Deadline, bears: Mapping[str, int]
+    instance: Instance, placement: Placement, deadline: Deadline, bears: Bears
 ) -> Cascade | None:
     """Queue the victims of a plan again and place them as a scheduler would, round by round.
 
@@ -71,7 +70,7 @@ def cascade(
     deadline
         When to stop.
     bears
-        How many pods of some jobs may go before nobody makes them anew, by the jobs' names.
+        How many pods of jobs may go before nobody makes them anew.
 
     Returns
     -------
@@ -79,14 +78,11 @@ def cascade(
         ``None`` if the plan has no victims that are queued again.
     """
     rounds: list[Round] = []
-    left, step = dict(bears), Step(instance, instance.current, placement)
+    step = Step(instance, instance.current, placement)
     while evicts(instance, placement):
         if rounds and (len(rounds) == MOST_ROUNDS or deadline.cuts()):
             return Cascade(tuple(rounds), complete=False)
-        over = for_good(step, left)
-        for job in instance.jobs:
-            if job.name in left:
-                left[job.name] -= ended(step, job)
+        over, bears = for_good(step, bears), bears.after(step)
         if all(job.index in over for job in instance.jobs if evicted(step, job)):
             rounds += [Round(0, 0, ())] * bool(rounds)  # nobody is left who would wait again
             break

@@ -80,6 +80,10 @@ class Preemptors:
         unit = next(victim_units(self.step, job), None)
         return None if unit is None else self.of(*min(unit))
 
+    def all_of(self, job: Job) -> set[Job | None]:
+        """Return all jobs that pods of a job give way to; ``None`` among them: nobody for some."""
+        return {heir for (s, _), heir in self._names.items() if s in job.podsets}
+
     @cached_property
     def _names(self) -> dict[tuple[int, Spot], Job | None]:
         """Of all victims, in one order: how often other places are looked for is limited."""

@@ -314,4 +314,4 @@ def test_only_pods_of_kueue_are_said_to_be_sent_back_by_it(
         name="x", namespace="team-b", queue_name="q", pod_sets=(PodSet(count=1, labels=labels),)
     )
     text = render(plan([evict("team-b/x", "n1", VICTIM)], jobs=(victim,)), Asked(shell=True)).text
-    assert ("Queues: pods that Kueue manages" in text) is told
+    assert ("Queues: a Workload of Kueue" in text) is told

@@ -11,6 +11,7 @@ from kantopt.problem.aftermath import after_plan
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.search.cascade import Cascade, Pushed, Round, cascade
+from kantopt.verify.ending import Bears
 from kantopt.verify.rules import check, check_standing
 from kantopt.verify.step import Step
 from tests.generate import random_instance
@@ -31,15 +32,18 @@ def tied(name: str, to: str, priority: int) -> Document:
     return job(name, pods(cpu=2, nodeAffinity=affinity), priority=priority)
 
 
+ALL = Bears()
+
+
 def follow(
     instance: Instance,
     deadline: Deadline = FOREVER,
-    bears: dict[str, int] | None = None,
+    bears: Bears = ALL,
     **where: Any,
 ) -> Cascade:
     placement = put(instance, where)
     assert check(instance, placement) == []
-    found = cascade(instance, placement, deadline, bears or {})
+    found = cascade(instance, placement, deadline, bears)
     assert found is not None
     return found
 
@@ -96,7 +100,7 @@ def test_what_earlier_rounds_ended_of_a_job_counts_in_later_ones() -> None:
     instance = question(NODES, jobs)
     for most, waiting in ((0, [0, 0]), (1, [1, 0]), (2, [1, 2])):
         found = follow(
-            instance, bears={"default/many": most}, mid=[], many=["b"], top=["a"], peak=["c"]
+            instance, bears=Bears({"default/many": most}), mid=[], many=["b"], top=["a"], peak=["c"]
         )
         assert found.rounds[0].evicted == (Pushed("default/many", 3, 1, "default/mid"),)
         assert [each.waiting for each in found.rounds] == waiting
@@ -105,7 +109,7 @@ def test_what_earlier_rounds_ended_of_a_job_counts_in_later_ones() -> None:
 
 def test_without_victims_there_is_nothing_to_follow() -> None:
     instance = question(NODES, [running("low", "a", 1), tied("top", "b", 9)])
-    assert cascade(instance, put(instance, {"low": ["a"], "top": ["b"]}), FOREVER, {}) is None
+    assert cascade(instance, put(instance, {"low": ["a"], "top": ["b"]}), FOREVER, ALL) is None
 
 
 def test_what_time_cuts_short_is_not_complete() -> None:
@@ -146,7 +150,7 @@ def test_the_question_that_comes_after_a_plan_is_sound() -> None:
         }
         standing = {v.rule for v in check_standing(instance)}
         assert {v.rule for v in check_standing(after)} <= standing, seed
-        found = cascade(instance, placement, FOREVER, {})
+        found = cascade(instance, placement, FOREVER, ALL)
         assert found is None or found.complete
         assert (found is None) == (not waiting)
     assert seen >= 5
@@ -178,14 +182,14 @@ def test_victims_that_nobody_makes_anew_push_nobody_out() -> None:
     jobs = [running("least", "a", 1), running("low", "b", 2), tied("top", "b", 9)]
     instance = question(NODES[:2], [*jobs])
     placement = put(instance, {"low": [], "top": ["b"]})
-    assert cascade(instance, placement, FOREVER, {"default/low": 0}) is None
-    found = cascade(instance, placement, FOREVER, {"default/low": 1})
+    assert cascade(instance, placement, FOREVER, Bears({"default/low": 0})) is None
+    found = cascade(instance, placement, FOREVER, Bears({"default/low": 1}))
     assert found is not None
     assert [[pushed.job for pushed in each.evicted] for each in found.rounds] == [
         ["default/least"],
         [],
     ]
-    found = cascade(instance, placement, FOREVER, {"default/least": 0})
+    found = cascade(instance, placement, FOREVER, Bears({"default/least": 0}))
     assert found is not None
     assert [len(each.evicted) for each in found.rounds] == [1, 0]
 
@@ -206,7 +210,7 @@ def test_pods_that_go_are_looked_for_once_however_many_jobs_bear_few(
         jobs = [running(f"low-{name}", name, 1) for name in names]
         instance = question([node(name, cpu=2) for name in names], [*jobs, tied("top", "n0", 9)])
         looks.clear()
-        bears = {f"default/low-{name}": 6 for name in names}
+        bears = Bears({f"default/low-{name}": 6 for name in names})
         placement = put(instance, {"low-n0": [], "top": ["n0"]})
         assert cascade(instance, placement, FOREVER, bears) is not None
         found.append(len(looks))

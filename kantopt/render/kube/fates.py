@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 
 from kantopt.errors import UsageError
 from kantopt.render.kube.gates import OURS, check_named, keeps
+from kantopt.render.steps import kept_by_kueue
 from kantopt.render.targets import Asked
 from kantopt.schema.actions import PlanAction, in_waves
 from kantopt.schema.hints import plural
@@ -29,6 +30,8 @@ _HOLD = (
     f"nobody says where such pods run but their scheduler; make them with the gate {OURS} and plan "
     "with --gated (docs/with-kubernetes.md)"
 )
+
+_STOP = "--to kueue stops it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ class Fates:
         self._plan = plan
         self._asked = asked
         self._nodes = {node.name: node for node in plan.nodes}
+        self._jobs = {job.full_name: job for job in plan.jobs}
         self._together = {job.full_name for job in plan.jobs if job.disruption_mode == "all"}
         self._actions = list(in_waves(plan))
         self._fates = {item.id: self._alone(item) for _, item in self._actions}
@@ -152,7 +156,8 @@ class Fates:
             return self._binding(item)
         if isinstance(item, Move):
             return self._restart(item)
-        return Fate("do")
+        kept = kept_by_kueue(item, self._jobs)
+        return Fate("advise", kept, _STOP) if kept else Fate("do")
 
     def _unknown(self, item: PlanAction) -> str:
         """Say what is not known that keeps a script from acting on the wrong thing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kantopt.render.kube.fates import Fates, controller
 from kantopt.render.shell import one_line
-from kantopt.schema.jobs import Job
+from kantopt.schema.by_kueue import by_kueue
 from kantopt.schema.plan import Eviction, Move, Plan
 
 STEERING: dict[str, tuple[str, str]] = {
@@ -32,8 +32,9 @@ OTHERS = (
     "the node it left is cordoned",
 )
 KUEUE = (
-    "pods that Kueue manages are gated by it and sent where its own topology assignment has room, "
-    "often the domain that they came from: stop the Workload instead (--to kueue)"
+    "a Workload of Kueue's keeps its quota while its pods are made anew; those that Kueue places "
+    "by topology are sent where its own assignment has room, often the domain that they came "
+    "from: stop the Workload instead (--to kueue)"
 )
 
 
@@ -60,11 +61,6 @@ def steering_lines(plan: Plan, fates: Fates) -> list[str]:
         )
     named = {item.job for item in taken}
     # Queues of other systems send nobody back.
-    if any(_by_kueue(job) for job in plan.jobs if job.full_name in named):
+    if any(by_kueue(job) for job in plan.jobs if job.full_name in named):
         lines.append(f"Queues: {KUEUE}.")
     return lines
-
-
-def _by_kueue(job: Job) -> bool:
-    """Whether the pods of a job wait in a queue of Kueue's, as the import labels them."""
-    return any(key.startswith("kueue.x-k8s.io/") for item in job.pod_sets for key in item.labels)

@@ -239,7 +239,9 @@ class _Import:
                 self._left_out[pod.full_name] = "is being deleted, and left out"
             elif not (pod.node or self._gated) and self._workloads.stands_for(pod):
                 continue
-            elif not pod.node and pod.ref.scheduling_gates and not self._gated:
+            elif not (pod.node or self._gated or self._workloads.lets_go(pod)) and (
+                pod.ref.scheduling_gates
+            ):
                 self._notes.add("pods held back by scheduling gates are left out", pod.full_name)
                 job = f"{pod.namespace}/{_job_name(Member(pod, gang_of(pod)))}"
                 self._left_out[pod.full_name] = self._left_out[job] = BY_GATES

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 
+from kantopt.formats.kueue_domains import GATE, domains_of
+from kantopt.formats.kueue_flavors import Flavor, onto_nodes
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pods import Pod
 from kantopt.formats.view import View
@@ -63,13 +65,16 @@ class KueueWorkloads:
             text = "pods that wait though Kueue has admitted them: their jobs hold their quota"
             self._notes.add(text, pod.full_name)
         sets = [item.text("name", "main") for item in view.at("spec").list("podSets")]
+        role = sets[0] if len(sets) == 1 else ""
+        if reserved and GATE in pod.ref.scheduling_gates:
+            pod = into_domains(pod, view, pod.labels.get(f"{GROUP}/podset", role))
         return replace(
             pod,
             local_queue=pod.local_queue or view.at("spec").text("queueName"),
             kueue_workload=view.at("metadata").text("name"),
             quota_reserved=reserved,
             submitted=next(iter(sorted(owners_of(view))), ""),
-            kueue_role=sets[0] if len(sets) == 1 else "",
+            kueue_role=role,
         )
 
     def stands_for(self, pod: Pod) -> bool:
@@ -81,6 +86,10 @@ class KueueWorkloads:
         return bool(gates and view and is_open(view)) and all(
             gate.startswith(f"{GROUP}/") for gate in gates
         )
+
+    def lets_go(self, pod: Pod) -> bool:
+        """Whether Kueue itself takes away all that holds a pod back, as it has admitted it."""
+        return pod.quota_reserved and {*pod.ref.scheduling_gates} == {GATE}
 
     def names(self, pod: Pod) -> Iterator[str]:
         """Yield NAMESPACE/NAME of what was submitted, by which people know a pod's Workload."""
@@ -128,6 +137,12 @@ def owners_of(view: View) -> Iterator[str]:
 def is_open(workload: View) -> bool:
     """Whether a Workload wants room, now or once Kueue admits it."""
     return workload.at("spec").raw.get("active") is not False and not has_finished(workload)
+
+
+def into_domains(pod: Pod, workload: View, role: str) -> Pod:
+    """Keep a pod of an admitted Workload to the domains that Kueue sends its pod set to, if any."""
+    domains = domains_of(workload, role)
+    return onto_nodes(pod, [Flavor(labels) for labels in domains]) if domains else pod
 
 
 @dataclass(frozen=True, slots=True)

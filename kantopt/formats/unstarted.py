@@ -12,6 +12,7 @@ from kantopt.formats.kueue_workloads import (
     BETWEEN,
     admitted,
     has_finished,
+    into_domains,
     may_run_unseen,
     owners_of,
 )
@@ -89,6 +90,8 @@ def _workloads(
             for made in _member(view, item, ref, name, count, labels, owner, namespaces, notes):
                 flavors = () if own is None else own.flavors
                 pod = replace(made.pod, quota_reserved=bool(given), kueue_flavors=flavors)
+                if given:
+                    pod = into_domains(pod, view, ref.role)
                 yield replace(made, pod=pod)
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from kantopt.problem.build import build_instance
+from kantopt.schema.extends import load_model
 from tests.formats.cluster_objects import Object, job, node, noted, pod, read, thing
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
@@ -235,3 +237,55 @@ def test_what_is_added_to_the_priority_of_a_workload_counts(boost: str, priority
     boosted = workload("w", "Job/w", priority=100)
     boosted["metadata"]["annotations"] = {"kueue.x-k8s.io/priority-boost": boost}
     assert [waits.priority for waits in read(*queues(), boosted).pending.jobs] == [priority]
+
+
+def placed(**assignment: Any) -> Object:
+    given = {"name": "main", "count": 2, "topologyAssignment": assignment}
+    return {"admission": {"clusterQueue": "shared", "podSetAssignments": [given]}}
+
+
+RACKS = [node(name, {"rack": f"r{name}", "host": name}) for name in "bcd"]
+ONE = {"levels": ["rack", "host"], "domains": [{"values": ["rb", "b"], "count": 2}]}
+SLICE = {
+    "domainCount": 2,
+    "podCounts": {"universal": 1},
+    "valuesPerLevel": [
+        {"individual": {"prefix": "r", "roots": ["b", "c"]}},
+        {"individual": {"roots": ["b", "c"]}},
+    ],
+}
+SAME = {"domainCount": 1, "valuesPerLevel": [{"universal": "rb"}, {"universal": "b"}]}
+
+
+@pytest.mark.parametrize(
+    ("assignment", "nodes"),
+    [
+        (ONE, {"b"}),
+        ({"levels": ["rack", "host"], "slices": [SLICE]}, {"b", "c"}),
+        ({"levels": ["rack", "host"], "slices": [SAME]}, {"b"}),
+        ({}, {"a", "b", "c", "d"}),
+    ],
+)
+@pytest.mark.parametrize("started", [0, 1, 2])
+def test_pods_that_kueue_has_placed_by_topology_wait_for_the_nodes_that_it_sends_them_to(
+    assignment: Object, nodes: set[str], started: int
+) -> None:
+    gates = [{"name": "kueue.x-k8s.io/topology"}]
+    gated = [pod(f"p{i}", owner="Job/train", schedulingGates=gates) for i in range(started)]
+    runs = [pod("p1", on="b", owner="Job/train")] if started == 1 else []
+    status = placed(**assignment)
+    found = read(*queues(), *RACKS, workload("w", "Job/train", status), *gated, *runs)
+    (made,) = (*found.snapshot.jobs, *found.pending.jobs)
+    assert (made.waiting, made.running, made.quota_reserved) == (2 - len(runs), len(runs), True)
+    assert found.held_back == {}
+    instance = build_instance(found.snapshot, found.pending.jobs, load_model("mixed"))
+    (waits,) = (item for item in instance.podsets if not item.running)
+    assert {instance.nodes[n].name for n in waits.allowed} == nodes
+
+
+def test_other_gates_hold_a_pod_that_kueue_has_placed() -> None:
+    gates = [{"name": "kueue.x-k8s.io/topology"}, {"name": "example.org/images"}]
+    held = pod("p0", owner="Job/train", schedulingGates=gates)
+    runs = pod("p1", on="b", owner="Job/train")
+    found = read(*queues(), *RACKS, workload("w", "Job/train", placed(**ONE)), held, runs)
+    assert found.held_back == {"default/w": 1}

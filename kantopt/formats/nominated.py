@@ -8,6 +8,9 @@ from dataclasses import replace
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pods import Pod
 from kantopt.formats.priorities import Priorities
+from kantopt.schema.base import HostPort
+from kantopt.schema.eligibility import affinity_matches, barriers, tolerates
+from kantopt.schema.jobs import NodeSelectorTerm
 from kantopt.schema.quantity import to_base
 from kantopt.schema.snapshot import Node
 
@@ -19,9 +22,9 @@ def with_rooms(
 ) -> Sequence[Pod]:
     """Put pods on the nodes they are nominated to (``status.nominatedNodeName``).
 
-    That holds as long as they fit there once those that terminate are gone, the most important
-    first, on a node that takes pods: then nobody has to be evicted for them a second time, and
-    their room is not given away. Others wait like any pending pod.
+    That holds as long as the node admits them and they fit there, ports included, once those that
+    terminate are gone, the most important first: then nobody has to be evicted for them a second
+    time, and their room is not given away. Others wait like any pending pod.
 
     Parameters
     ----------
@@ -37,28 +40,46 @@ def with_rooms(
     wanted = {pod.nominated for pod in pods if pod.nominated and not pod.node}
     if not wanted:
         return pods
+    open_ = {node.name: node for node in nodes if node.name in wanted}
     free = {
         node.name: {name: to_base(name, value) for name, value in node.allocatable.items()}
-        for node in nodes
-        if node.name in wanted and node.ready and not node.unschedulable
+        for node in open_.values()
     }
+    held: dict[str, list[HostPort]] = {name: [] for name in free}
     for pod in pods:
         if pod.node in free and not pod.terminating:
             take(free[pod.node], requests_of(pod))
+            held[pod.node] += pod.shape["host_ports"]
     placed: dict[int, Pod] = {}
     order = sorted(range(len(pods)), key=lambda i: (-priorities.of(pods[i]), i))
     for i in order:
         pod = pods[i]
         room = free.get(pod.nominated) if not pod.node else None
-        asks = requests_of(pod) if room is not None else {}
-        if room is not None and all(room.get(name, 0) >= n for name, n in asks.items() if n):
+        if room is None or not may_enter(pod, open_[pod.nominated]):
+            continue
+        asks, ports = requests_of(pod), held[pod.nominated]
+        if all(room.get(name, 0) >= n for name, n in asks.items() if n) and not any(
+            port.excludes(other) for port in pod.shape["host_ports"] for other in ports
+        ):
             take(room, asks)
+            ports += pod.shape["host_ports"]
             notes.add(
                 "pods that are nominated to a node count as placed there",
                 f"{pod.full_name} on {pod.nominated}",
             )
             placed[i] = replace(pod.shaped(nominated=True), node=pod.nominated)
     return [placed.get(i, pod) for i, pod in enumerate(pods)]
+
+
+def may_enter(pod: Pod, node: Node) -> bool:
+    """Whether what a pod itself says of nodes, and a node of pods, lets the pod arrive there."""
+    shape = pod.shape
+    lists: Sequence[Sequence[NodeSelectorTerm]] = shape.get("volume_node_affinity", ())
+    return (
+        all(node.labels.get(key) == value for key, value in shape["node_selector"].items())
+        and all(affinity_matches(terms, node) for terms in (shape["node_affinity"], *lists))
+        and all(tolerates(shape["tolerations"], taint) for taint in barriers(node))
+    )
 
 
 def requests_of(pod: Pod) -> Amounts:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from kantopt.formats.kubernetes_jobs import Member
 from kantopt.formats.kubernetes_nodes import selector_keys
 from kantopt.formats.namespaces import Namespaces
-from kantopt.formats.nominated import Amounts, requests_of, take
+from kantopt.formats.nominated import Amounts, may_enter, requests_of, take
 from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pods import Pod, read_pod
 from kantopt.formats.priorities import Priorities
@@ -21,7 +21,6 @@ from kantopt.formats.reservation_owners import admits, is_owner, read_owners, wa
 from kantopt.formats.runtime import duration_seconds
 from kantopt.formats.view import View
 from kantopt.formats.whole_gpus import WholeGpus
-from kantopt.schema.eligibility import affinity_matches, barriers, tolerates
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.reservation import Reservation
 from kantopt.schema.snapshot import Node
@@ -199,13 +198,7 @@ def _placed(
 
 def _enter(pod: Pod, room: _Room, free: Amounts) -> bool:
     """Take what a pod asks for, of a reservation first and then of its node, if it fits."""
-    shape = pod.shape
-    selected = shape["node_selector"].items()
-    if (
-        any(room.node.labels.get(key) != value for key, value in selected)
-        or not affinity_matches(shape["node_affinity"], room.node)
-        or not all(tolerates(shape["tolerations"], taint) for taint in barriers(room.node))
-    ):
+    if not may_enter(pod, room.node):
         return False
     asks = requests_of(pod)
     pods = asks.pop("pods", 0)

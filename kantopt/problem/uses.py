@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from kantopt.schema.jobs import Job, PodSet
 
-_ANY = ("", "0.0.0.0")
-"""Host addresses that stand for all of a node's."""
 _PORT = "host port "
 
 
@@ -35,9 +33,8 @@ def _uses(podset: PodSet) -> frozenset[_Use]:
     found = set()
     for port in podset.host_ports:
         name = f"{_PORT}{port.protocol}/{port.host_port}"
-        alone = port.host_ip in _ANY
-        found.add(_Use(name, None if alone else port.host_ip))
-        if not alone:
+        found.add(_Use(name, None if port.everywhere else port.host_ip))
+        if not port.everywhere:
             found.add(_Use(f"{name} of {port.host_ip}", None))
     return frozenset(found)
 

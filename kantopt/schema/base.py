@@ -2,7 +2,7 @@
 
 import re
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -158,3 +158,13 @@ class HostPort(Part):
         alias="hostIP",
         description="address of the node; empty or 0.0.0.0: all of its addresses",
     )
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether it is held on all addresses of the node."""
+        return self.host_ip in ("", "0.0.0.0")
+
+    def excludes(self, other: Self) -> bool:
+        """Whether no node can have both."""
+        same = (self.host_port, self.protocol) == (other.host_port, other.protocol)
+        return same and (self.host_ip == other.host_ip or self.everywhere or other.everywhere)

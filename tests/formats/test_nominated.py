@@ -24,13 +24,24 @@ def waiting(name: str, at: str, cpu: str = "6", priority: int = 1000) -> Object:
     return made
 
 
-def runs(name: str, on: str, **more: Any) -> Object:
-    return pod(name, on=on, owner=f"Job/{name}", requests={"cpu": "6"}, **more)
+def runs(name: str, on: str, cpu: str = "6", **more: Any) -> Object:
+    return pod(name, on=on, owner=f"Job/{name}", requests={"cpu": cpu}, **more)
+
+
+def with_port(made: Object) -> Object:
+    made["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    return made
+
+
+def tainted() -> Object:
+    made = node("tainted")
+    made["spec"]["taints"] = [{"key": "k", "effect": "NoSchedule"}]
+    return made
 
 
 def nominated(*objects: Object) -> dict[str, bool]:
     """Whether each pending job of the names ``p...`` counts as placed."""
-    imported = read(node("a"), node("b"), *objects)
+    imported = read(node("a"), node("b"), tainted(), *objects)
     jobs = (*imported.snapshot.jobs, *imported.pending.jobs)
     return {
         item.name: bool(item.pod_sets[0].nominated and item.pod_sets[0].assignments)
@@ -52,6 +63,9 @@ def test_a_pod_counts_as_placed_where_its_victim_still_terminates() -> None:
         [runs("stays", "a"), waiting("p", "a")],
         [waiting("p", "gone")],
         [waiting("p", "a", cpu="9")],
+        [waiting("p", "tainted")],
+        [{**(made := waiting("p", "a")), "spec": {**made["spec"], "nodeSelector": {"x": "y"}}}],
+        [with_port(runs("stays", "a", cpu="1")), with_port(waiting("p", "a"))],
     ],
 )
 def test_a_nomination_that_leads_nowhere_is_none(objects: list[Object]) -> None:
@@ -61,6 +75,12 @@ def test_a_nomination_that_leads_nowhere_is_none(objects: list[Object]) -> None:
 def test_of_several_the_most_important_comes_first() -> None:
     both = waiting("p1", "a", priority=1), waiting("p2", "a", priority=2)
     assert nominated(*both) == {"p1": False, "p2": True}
+
+
+def test_of_several_that_want_one_port_the_most_important_has_it() -> None:
+    gone = with_port(runs("victim", "a", metadata=GOING))
+    ports = [with_port(waiting(f"p{i}", "a", cpu="1", priority=i)) for i in (1, 2)]
+    assert nominated(gone, *ports) == {"p1": False, "p2": True}
 
 
 def test_nobody_is_evicted_a_second_time_and_the_room_is_not_given_away() -> None:

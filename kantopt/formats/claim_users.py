@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kantopt.formats.objects import Objects
+from kantopt.formats.disruption import owner_of
+from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.view import Key, View
 from kantopt.formats.waiting_claims import Terms, claims_used
 from kantopt.schema.base import Expression
@@ -15,23 +16,49 @@ class ClaimUsers:
     """Tells on which nodes the claims of a dump are in use.
 
     Pods that are being deleted do not count: they give their claims back.
+
+    Parameters
+    ----------
+    objects
+        All objects of the input.
+    notes
+        Takes claims for one node with which pods of several owners wait: a job keeps its own
+        together, nothing keeps those of several jobs so.
     """
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: Objects, notes: Notes) -> None:
         self._nodes: dict[Key, Counter[str]] = {}
         """Users of each claim by node; without one those that wait."""
+        owners: dict[Key, set[str]] = {}
         for pod in objects.pods():
             if "deletionTimestamp" not in pod.at("metadata"):
+                owner = owner_of(pod.at("metadata"))
                 for name in set(claims_used(pod)):
-                    used = self._nodes.setdefault((pod.key[0], name), Counter())
+                    key = pod.key[0], name
+                    used = self._nodes.setdefault(key, Counter())
                     used[pod.at("spec").text("nodeName")] += 1
+                    who = pod.key[1] if owner is None else owner.text("uid")
+                    owners.setdefault(key, set()).add(who)
+        for key, claim in objects.by_name("", "PersistentVolumeClaim").items():
+            if len(owners.get(key, ())) > 1 and self.wait_together(claim):
+                text = "claims for one node with which pods of several owners wait"
+                notes.add(
+                    f"{text}: where they are bound to several nodes, one of them starts",
+                    "/".join(key),
+                )
+
+    def wait_together(self, claim: View) -> bool:
+        """Whether several pods wait with a claim for one node, and none runs: one node has all."""
+        if set(claim.at("spec").strings("accessModes")) != {"ReadWriteOnce"}:
+            return False
+        used = self._nodes.get(claim.key, Counter())
+        return used[""] > 1 and used[""] == used.total()
 
     def beside(self, pod: View, claim: View) -> list[Terms]:
         """Return the nodes that a pod is tied to since others use its claim, if it is.
 
         kube-scheduler does not look at it, but elsewhere the pod would wait for the volume for as
-        long as they are there: so it is to be where they are, and where it is if it runs. Of pods
-        that all wait it is not known where the first will be.
+        long as they are there: so it is to be where they are, and where it is if it runs.
         """
         if set(claim.at("spec").strings("accessModes")) != {"ReadWriteOnce"}:
             return []

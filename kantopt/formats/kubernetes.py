@@ -138,7 +138,7 @@ class _Import:
             else node
             for node in nodes
         ]
-        volumes = Volumes(objects, nodes)
+        volumes = Volumes(objects, nodes, notes)
         nodes = volumes.stock.onto(nodes)
         nodes = [self._devices.onto(node) for node in self._attachments.onto(nodes)]
         gpus = WholeGpus(nodes, notes)

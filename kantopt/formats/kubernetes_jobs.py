@@ -92,7 +92,7 @@ class JobsReader:
         if ref is not None and ref.dialect is Dialect.KAI and not wish:
             wish = level_wish(first)
         wish |= self._tier(gang) | self._within(gang, first)
-        own = {repr(sorted(fields["wish"].items())) for fields in sets}
+        own = {fields["near"] for fields in sets}
         if len(sets) > 1 and len(own) == 1 and len({fields["role"] for fields in sets}) == 1:
             # What a selector tells apart is still one role, and its closeness is the whole's.
             wish = {**sets[0]["wish"], **wish}
@@ -173,9 +173,12 @@ class JobsReader:
             wish: Wish = gang.role_wish.get(role, {})
             if not wish and ref is not None and ref.dialect is Dialect.KUEUE:
                 wish = level_wish(pod)
+            if pod.waits_with and not pod.terminating:
+                wish = {"required": HOSTNAME}
             selected = {k: v for k, v in sorted(pod.labels.items()) if k in self._selected}
             home = fixed or bool(pod.homebound)
-            key = repr((role, fixed, home, selected, sorted(wish.items()), pod.shape))
+            near = repr((sorted(wish.items()), pod.waits_with))
+            key = repr((role, fixed, home, selected, near, pod.shape))
             fields = alike.setdefault(
                 key,
                 {
@@ -183,6 +186,7 @@ class JobsReader:
                     "pinned": fixed,
                     "home": home,
                     "wish": wish,
+                    "near": near,
                     "shape": pod.shape,
                     "members": [],
                 },

@@ -79,6 +79,8 @@ class Pod:
     selects: frozenset[str]
     reservation: Reservation | None = None
     """Whose the room is for which it stands."""
+    waits_with: tuple[str, ...] = ()
+    """Claims for one node that others wait with as well, and nobody runs with."""
     unit: str = ""
     """Name of the pods that go together with it, if any do."""
     ends_others: bool = False

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kantopt.formats.claim_users import ClaimUsers
 from kantopt.formats.disks import InlineDisks
 from kantopt.formats.free_volumes import FreeVolumes, affinity_of
-from kantopt.formats.objects import Objects
+from kantopt.formats.objects import Notes, Objects
 from kantopt.formats.pods import Pod
 from kantopt.formats.stock import joined
 from kantopt.formats.storage_capacity import StorageCapacities
@@ -46,7 +47,7 @@ class Volumes:
         What of it nodes have for a number of pods: free volumes, capacity, disks.
     """
 
-    def __init__(self, objects: Objects, nodes: Sequence[Node]) -> None:
+    def __init__(self, objects: Objects, nodes: Sequence[Node], notes: Notes) -> None:
         self._claims = objects.by_name("", "PersistentVolumeClaim")
         self._volumes = objects.named("", "PersistentVolume")
         self._classes = objects.named("storage.k8s.io", "StorageClass")
@@ -57,7 +58,7 @@ class Volumes:
         self._free = FreeVolumes(self._waiting, self._volumes, nodes, static)
         self._capacities = StorageCapacities(objects, self._waiting, nodes)
         self._topology = VolumeTopology(objects, nodes)
-        self._users = ClaimUsers(objects)
+        self._users = ClaimUsers(objects, notes)
         self._disks = InlineDisks(objects)
         self.stock = joined((self._free.stock, self._capacities.stock, self._disks.stock))
 
@@ -70,6 +71,7 @@ class Volumes:
         """
         lists: list[Terms] = []
         exclusive = self._exclusive(pod, view)
+        together: list[str] = []
         try:
             if self._disks.unexplained(view):
                 raise UnexplainedError
@@ -79,6 +81,7 @@ class Volumes:
                     claim = self._claim(pod, name)
                     lists += self._reach(claim, zones=True)
                     lists += self._users.beside(view, claim)
+                    together += [f"{pod.namespace}/{name}"] * self._users.wait_together(claim)
                 elif "ephemeral" in volume:
                     name = f"{pod.ref.name}-{volume.text('name')}"
                     claim = self._claim(pod, name)
@@ -90,7 +93,7 @@ class Volumes:
             if pod.node:  # what it takes from others is told, whatever else is not
                 pod = self.stock.into(pod).shaped(exclusive_claims=exclusive)
             return pod.shaped(not_modelled=tuple(sorted({*pod.shape["not_modelled"], "claims"})))
-        pod = self.stock.into(pod)
+        pod = replace(self.stock.into(pod), waits_with=tuple(sorted({*together})))
         if not (lists or exclusive or "claims" in pod.shape["not_modelled"]):
             return pod
         return pod.shaped(

@@ -167,7 +167,7 @@ def test_a_volume_that_is_still_attached_takes_room_until_it_is_detached() -> No
 
 def test_a_volume_that_several_pods_use_counts_for_each_and_that_is_said() -> None:
     shared = [*_volume("one"), _user("p", "one"), _user("q", "one")]
-    dump = [node("a"), _csi("a", 1), *shared]
+    dump = [node("a", {"kubernetes.io/hostname": "a"}), _csi("a", 1), *shared]
     assert len(_bound(*dump)) == 1
     (line,) = [line for line in read(*dump).notes if "attach limits" in line]
     assert line.endswith(": 1 (h-one)")

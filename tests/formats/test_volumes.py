@@ -166,6 +166,37 @@ def test_a_pod_goes_where_its_claim_for_one_node_is_in_use(
     assert " ".join(_open(claim, _volume("pv"), *others, _user("p"))) == nodes
 
 
+@pytest.mark.parametrize(
+    ("mode", "volume", "most"),
+    [("ReadWriteOnce", "pv", 2), ("ReadWriteMany", "pv", 3)],
+)
+def test_pods_that_wait_with_one_claim_for_one_node_come_to_one_node(
+    mode: str, volume: str, most: int
+) -> None:
+    nodes = [node(name, {"kubernetes.io/hostname": name}, cpu="2") for name in "ab"]
+    claim = _claim(volume=volume, accessModes=[mode])
+    users = [_user(f"p{i}") for i in range(3)]
+    plan = _plan(*nodes, claim, _volume("pv"), _class(), *users).plan
+    assert sum(item.count for item in plan.assignments) == most
+    assert (len({item.node for item in plan.assignments}) == 1) is (most == 2)
+
+
+def test_pods_that_wait_with_different_claims_for_one_node_come_to_a_node_each() -> None:
+    nodes = [node(name, {"kubernetes.io/hostname": name}, cpu="2") for name in "ab"]
+    claims = [(_claim(f"c{i}", volume=f"pv{i}"), _volume(f"pv{i}")) for i in range(2)]
+    users = [_user(f"p{i}-{k}", f"c{i}") for i in range(2) for k in range(2)]
+    plan = _plan(*nodes, *(item for pair in claims for item in pair), *users).plan
+    assert sum(item.count for item in plan.assignments) == 4
+    where = {pod.name: item.node for item in plan.assignments for pod in item.pods}
+    assert all(where[f"p{i}-0"] == where[f"p{i}-1"] for i in range(2))
+
+
+def test_jobs_that_wait_with_one_claim_for_one_node_are_named() -> None:
+    claim, users = _claim(volume="pv"), [_user(f"p{i}", owner=f"Job/{i}") for i in range(2)]
+    notes = read(*_nodes(), claim, _volume("pv"), *users).notes
+    assert any("one of them starts: 1 (default/data)" in text for text in notes)
+
+
 def test_who_is_being_deleted_ties_nobody_to_its_node() -> None:
     claim, leaves = _claim(volume="pv"), {"deletionTimestamp": "2026-01-01T00:00:00Z"}
     dump = [claim, _volume("pv"), _user("q", on="b", metadata=leaves), _user("p")]

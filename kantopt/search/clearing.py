@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
+
+from kantopt.schema.model import Rule
+from kantopt.search.fill import fill, room_for
 from kantopt.search.preempt import Preemption
+from kantopt.search.relocate import Relocation
+from kantopt.search.shapes import Mask
+from kantopt.search.state import Change
+
+_MOVES = 1_000
+"""Moves that count as much as the least victim when domains are compared."""
+_MOST_DOMAINS, _ENOUGH = 40, 6
+"""Domains that are tried for one job, the cheapest first, and those that suffice."""
+_MOST_TRIES = 200
+"""Domains that are tried for all jobs."""
+_MOST_NODES = 12
+"""Nodes on which the least harm is looked for, for a pod that has to go somewhere else."""
 
 
 def clear_for(
-    preemption: Preemption, jobs: Sequence[int], place: Callable[[int], bool]
+    preemption: Preemption,
+    relocation: Relocation,
+    jobs: Sequence[int],
+    place: Callable[[int], bool],
+    over: Callable[[], bool],
 ) -> list[int]:
     """Place jobs of one priority while all lesser pods are gone; those that still fit come back.
 
     For one job after the other room is made by evictions, or by moves into free room. This finds
-    what takes both: pods that move into room that lesser ones had.
+    what takes both: pods that move into room that lesser ones had. Where they land while nobody
+    lesser is there they are in the way of many; so where the jobs went is emptied once more, with
+    all lesser pods elsewhere in their places, and of both ways that which harms less is taken.
 
     Parameters
     ----------
@@ -21,6 +43,8 @@ def clear_for(
         Jobs that did not fit; those that may not evict anybody are left out.
     place
         Places a job, moving others if need be, or leaves no trace.
+    over
+        Whether the time is up.
 
     Returns
     -------
@@ -40,7 +64,138 @@ def clear_for(
     if state.mark() == mark:
         return []
     placed = [j for j in asking if place(j)]
-    if placed and preemption.put_back.settles(seen):
-        return placed
+    nodes = {j: _nodes_of(preemption, j) for j in placed}
+    settled = bool(placed) and preemption.put_back.settles(seen)
+    harm, changes = victims.gone.harm(), state.journal[mark:]
     state.undo(mark)
-    return []
+    if placed and _Emptying(preemption, relocation, over).work(nodes):
+        if not settled or victims.gone.harm() < harm:
+            return placed
+        state.undo(mark)
+    for change in changes if settled else ():
+        state.add(*change)
+    return placed if settled else []
+
+
+def _nodes_of(preemption: Preemption, j: int) -> list[int]:
+    """Nodes on which pods of a job have been placed."""
+    state = preemption.state
+    podsets = (state.instance.podsets[s] for s in state.instance.jobs[j].podsets)
+    return sorted({x.node for p in podsets if not p.running for x in state.spots[p.index]})
+
+
+class _Emptying:
+    """Empties nodes for jobs: lesser pods go, others move to free room or evict lesser ones."""
+
+    def __init__(
+        self, preemption: Preemption, relocation: Relocation, over: Callable[[], bool]
+    ) -> None:
+        self.state = preemption.state
+        self.preemption, self.victims = preemption, preemption.victims
+        self.relocation = relocation
+        self.over = over
+        self.tries = 0
+        self.below = 0
+        """Who has this priority or a higher one does not go."""
+
+    def work(self, nodes: dict[int, list[int]]) -> bool:
+        """Place jobs each on its nodes; where one of them fails nothing has changed."""
+        state = self.state
+        mark = state.mark()
+        if all(self._place(j, on) for j, on in nodes.items()):
+            return True
+        state.undo(mark)
+        return False
+
+    def _place(self, j: int, nodes: list[int]) -> bool:
+        """Place a job on nodes where it is known to go or on others, at the least harm."""
+        state = self.state
+        self.below = state.instance.jobs[j].priority
+        best: tuple[list[int], list[Change]] | None = None
+        found = 0
+        for on in (nodes, *self._others(j)):
+            self.tries += 1
+            if found == _ENOUGH or self.tries > _MOST_TRIES or self.over():
+                break
+            mark, seen = state.mark(), len(state.touched)
+            with self.preemption.kept.held(j):
+                for n in on:
+                    self._evict(n, self.below)
+                emptied = self.relocation.empty_for(j, on, self._push)
+            if emptied and self.preemption.put_back.settles(seen):
+                found += 1
+                harm = self.victims.gone.harm()
+                if best is None or harm < best[0]:
+                    best = harm, state.journal[mark:]
+            state.undo(mark)
+        for change in best[1] if best else ():
+            state.add(*change)
+        return best is not None
+
+    def _others(self, j: int) -> Iterator[list[int]]:
+        """Other nodes that a job could go to: of the domains that it asks for the cheapest."""
+        state, placer = self.state, self.preemption.placer
+        wants = placer.wants(j)
+        required = [
+            need.required
+            for need in placer.needs.get(j, ())
+            if need.required is not None and state.instance.on(Rule.TOPOLOGY)
+        ]
+        levels = self.victims.priorities_below(self.below)
+        if any(state.placed[s] for s in state.instance.jobs[j].podsets) or not levels:
+            return
+        least = [want.least if placer.is_gang(j) else want.most for want in wants]
+        need = max(sum(least), placer.missing(j))
+        with self.victims.without(levels[-1]), self.relocation.without():
+            rooms = [room_for(state, want.s, want.most) for want in wants]
+        could = np.sum(rooms, axis=0)
+        of = placer.domains.of[min(required)] if required else np.zeros(state.size, dtype=np.int64)
+        costs, _ = self.victims.shared_costs(levels[-1], need, np.where(could > 0, of, -1))
+        costs = costs * _MOVES + self.relocation.toll + self.relocation.gpus * _MOVES
+        prices = costs / np.maximum(could, 1)
+        found = []
+        for d in np.unique(of[(could > 0) & (of >= 0)]).tolist():
+            nodes = np.flatnonzero((of == d) & (could > 0))
+            nodes = nodes[np.lexsort((nodes, prices[nodes]))]
+            enough = int(np.searchsorted(np.cumsum(could[nodes]), need)) + 1
+            if enough <= len(nodes):
+                found.append((int(costs[nodes[:enough]].sum()), d, nodes[:enough].tolist()))
+        yield from (nodes for _, _, nodes in sorted(found)[:_MOST_DOMAINS])
+
+    def _evict(self, n: int, below: int) -> None:
+        """Evict whoever is lesser from a node; gangs that lose all they can spare go whole."""
+        lesser = [x for x in self.victims.on_node(n) if x[0] < below]
+        for _, s, spot in [x for x in lesser if self.victims.evict(x[1], x[2])]:
+            self.victims.evict(s, spot)
+
+    def _push(self, s: int, pods: int, within: Mask) -> bool:
+        """Place pods that had to leave in free room, or where lesser ones go for them."""
+        job = self.state.instance.job_of(s)
+        with self.preemption.kept.held(job.index):
+            pods -= fill(self.preemption.placer.scores, s, pods, within)
+        below = min(self.below, job.priority)
+        return not pods or (
+            job.may_preempt and all(self._push_one(s, within, below) for _ in range(pods))
+        )
+
+    def _push_one(self, s: int, within: Mask, below: int) -> bool:
+        state, victims = self.state, self.victims
+        for level in victims.priorities_below(below):
+            with victims.without(level):
+                nodes = np.flatnonzero((room_for(state, s, 1) > 0) & within)
+            costs = victims.costs(level)[nodes]
+            best: tuple[list[int], list[Change]] | None = None
+            for n in nodes[np.lexsort((nodes, costs))][:_MOST_NODES].tolist():
+                mark = state.mark()
+                self._evict(n, level + 1)
+                if self.preemption.placer.place_on(s, n):
+                    self.preemption.put_back.spare(mark, level + 1)
+                    harm = victims.gone.harm()
+                    if best is None or harm < best[0]:
+                        best = harm, state.journal[mark:]
+                state.undo(mark)
+            if best is not None:
+                for change in best[1]:
+                    state.add(*change)
+                return True
+        return False

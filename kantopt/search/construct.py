@@ -232,7 +232,8 @@ class _Run:
         jobs = [j for j in jobs if self._may_disturb(j)]
         if jobs and self.relocate and isinstance(self.preemption, Preemption):
             self._relocation.look_everywhere()
-            for j in clear_for(self.preemption, jobs, self._fits_with_moves):
+            over, place = self.deadline.cuts, self._fits_with_moves
+            for j in clear_for(self.preemption, self._relocation, jobs, place, over):
                 self._done.append((j, self.state.mark()))
 
     def _fits_with_moves(self, j: int) -> bool:

@@ -38,6 +38,26 @@ class Domains:
         np.add.at(total, self.of[level][inside], amounts[inside])
         return total
 
+    def cheapest(self, level: int, gain: Ints, cost: Ints, missing: Ints) -> Ints:
+        """What it costs by domain to gain what is missing there, the cheapest nodes first.
+
+        Parameters
+        ----------
+        gain, cost
+            What each node brings, and what that costs.
+        missing
+            What each domain is to gain.
+        """
+        of = self.of[level]
+        nodes = np.flatnonzero((gain > 0) & (of >= 0))
+        nodes = nodes[np.lexsort((nodes, cost[nodes] / gain[nodes], of[nodes]))]
+        before = np.cumsum(gain[nodes]) - gain[nodes]
+        _, first, which = np.unique(of[nodes], return_index=True, return_inverse=True)
+        taken = nodes[before - before[first][which] < missing[of[nodes]]]
+        total: Ints = np.zeros(len(self._first[level]), dtype=np.int64)
+        np.add.at(total, of[taken], cost[taken])
+        return total
+
     def parents(self, level: int, above: int) -> Ints:
         """Domain of a coarser level that each domain lies in."""
         return np.asarray(self.of[above][self._first[level]], dtype=np.int64)

@@ -151,6 +151,10 @@ class Placer:
         wants = [Want(s, podsets[s].role, k, k) for s, k in short.items() if k]
         return self._try(j, wants, within)
 
+    def place_on(self, s: int, n: int) -> bool:
+        """Place one pod on a node if there is room and nobody minds."""
+        return fill(self.scores, s, 1, self._everywhere, np.array([n])) == 1
+
     def _count(self, s: int) -> int:
         return self.state.instance.podsets[s].count
 

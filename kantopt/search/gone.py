@@ -9,8 +9,12 @@ import numpy as np
 
 from kantopt.problem.cluster import Spot
 from kantopt.problem.job import Job
+from kantopt.problem.tiers import Tier, tiers_of
+from kantopt.schema.model import Metric
 from kantopt.search.shapes import Ints
 from kantopt.search.state import State
+from kantopt.verify.metrics.displaced import running_parts
+from kantopt.verify.metrics.unplaced import missing_of
 
 _MOST_ROOMS = 16
 """Priorities for which the room is kept up to date; for others it is added up anew."""
@@ -63,6 +67,29 @@ class Gone:
         self._harm: dict[int, int] = {}
         self._pods = 0
         self._lost_work = 0
+        tiers = tiers_of(state.instance)
+        self._tiers = [
+            tier
+            for tier in tiers
+            if tier.metric is Metric.DISPLACED
+            or (tier.metric is Metric.EVICTIONS and tier.priority is not None)
+        ]
+        """Those that a victim of some priority counts in."""
+        self._by_gpus = {
+            tier.priority
+            for i, tier in enumerate(self._tiers)
+            if tier.metric is Metric.DISPLACED
+            and tier.unit == "milli-GPU"
+            and not any(
+                other.metric is Metric.EVICTIONS and other.priority == tier.priority
+                for other in self._tiers[:i]
+            )
+        }
+        """Priorities of which it counts more how many GPUs are displaced than how many pods."""
+        self._displaced: dict[Tier, dict[int, int]] = {
+            tier: {} for tier in self._tiers if tier.metric is Metric.DISPLACED
+        }
+        """Value by job."""
         self._rooms: dict[int, Room] = {}
         self._costs: dict[int, dict[int, int]] = {}
         """Cost by node of tied jobs, as it is in the rooms."""
@@ -95,10 +122,19 @@ class Gone:
         return {place: self._lost[place] for place in sorted(self._jobs.get(job.index, ()))}
 
     def harm(self) -> list[int]:
-        """Cost of all evictions by priority, the highest first; then pods and work that is lost."""
+        """What is displaced and what evictions cost, in the order in which objectives ask for it.
+
+        Then the cost by priority, the highest first, whatever they ask for, pods, and lost work.
+        """
         self._sync()
+        asked = [
+            sum(self._displaced[tier].values())
+            if tier.metric is Metric.DISPLACED
+            else self._harm.get(tier.priority or 0, 0)
+            for tier in self._tiers
+        ]
         costs = [self._harm.get(p, 0) for p in self._state.instance.priorities]
-        return [*costs, self._pods, self._lost_work]
+        return [*asked, *costs, self._pods, self._lost_work]
 
     def podsets(self) -> list[int]:
         """Pod sets of which pods are gone."""
@@ -151,17 +187,23 @@ class Gone:
 
     def _costs_of(self, job: Job) -> dict[int, int]:
         """Cost of clearing each node of a job's pods; of one that must go whole, of all of it."""
-        state, podsets = self._state, self._state.instance.podsets
+        state = self._state
         whole = None
         if job.index in self._tied and self._whole(job):
-            whole = sum(podsets[s].disruption_cost * state.placed[s] for s in job.podsets)
+            whole = sum(self.price(s) * state.placed[s] for s in job.podsets)
         costs: dict[int, int] = {}
         for s in self._able[job.index]:
-            each = podsets[s].disruption_cost
+            each = self.price(s)
             for spot, pods in state.spots[s].items():
                 more = each * pods if whole is None else whole
                 costs[spot.node] = costs.get(spot.node, 0) + more
         return costs
+
+    def price(self, s: int) -> int:
+        """What it costs to evict a pod: its GPUs first, where it is asked what is displaced."""
+        podset = self._state.instance.podsets[s]
+        asked = self._state.instance.jobs[podset.job].priority in self._by_gpus
+        return podset.gpu_milli * asked + podset.disruption_cost
 
     # -- keeping up
 
@@ -172,16 +214,18 @@ class Gone:
         places = dict.fromkeys(state.shifted[self._read :])
         self._read = len(state.shifted)
         shifted = [(s, spot, -more) for s, spot in places if (more := self._shift(s, spot))]
+        instance = state.instance
         for s in dict.fromkeys(s for s, _, _ in shifted):
             self._count(s)
-        instance = state.instance
+        for j in dict.fromkeys(instance.podsets[s].job for s, _, _ in shifted):
+            self._displace(j)
         able = [x for x in shifted if x[0] in self._able.get(instance.podsets[x[0]].job, ())]
         for priority, room in self._rooms.items():
             pods = [x for x in able if instance.job_of(x[0]).priority <= priority]
             state.give(pods, room.free, room.devices)
             for s, spot, came in pods:
                 if instance.podsets[s].job not in self._tied:
-                    room.costs[spot.node] += came * instance.podsets[s].disruption_cost
+                    room.costs[spot.node] += came * self.price(s)
         for j in dict.fromkeys(instance.podsets[s].job for s, _, _ in able):
             self._revalue(instance.jobs[j])
 
@@ -217,6 +261,16 @@ class Gone:
         self._lost_work += more * podset.lost_gpu_seconds
         priority = self._state.instance.jobs[podset.job].priority
         self._harm[priority] = self._harm.get(priority, 0) + more * podset.disruption_cost
+
+    def _displace(self, j: int) -> None:
+        """Work out what tiers count of a job that is displaced."""
+        state = self._state
+        for tier, values in self._displaced.items():
+            if not tier.concerns(state.instance.jobs[j]):
+                continue
+            part = running_parts(state.instance, tier)[j]
+            placed = [sum(state.placed[s] for s in role.podsets) for role in part.roles]
+            values[j] = missing_of(tier, state.instance, part, placed)
 
     def _revalue(self, job: Job) -> None:
         """Renew the cost of a tied job."""

@@ -33,17 +33,22 @@ class PutBack:
         watched = state.instance.spreads or state.instance.affinities
         return not watched or state.neighbours.holds(self.victims.gone.podsets())
 
-    def reprieve(self, nodes: Iterable[int]) -> None:
+    def reprieve(self, nodes: Iterable[int], below: int = 2**31) -> None:
         """Put back evicted pods that still fit, the most important and the dearest first.
 
         Some nodes changed since all that fits was put back last: only there it can fit again.
         """
         units = sorted(
-            self.victims.units(nodes),
+            (unit for unit in self.victims.units(nodes) if unit[0].priority < below),
             key=lambda u: (-u[0].priority, -self._cost(u[1]), u[0].index, sorted(u[1])),
         )
         for _, unit in units:
             self._restore(unit)
+
+    def spare(self, mark: int, below: int) -> None:
+        """Put back lesser pods evicted since a mark that still fit, the dearest first."""
+        nodes = {spot.node for _, spot, pods in self.state.journal[mark:] if pods < 0}
+        self.reprieve(nodes, below)
 
     def _cost(self, unit: Unit) -> int:
         podsets = self.state.instance.podsets

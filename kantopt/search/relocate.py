@@ -5,7 +5,7 @@ Where the pods of a job restart together it moves as one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
@@ -31,6 +31,9 @@ _MOST_CHOICES = 3
 _PATIENCE = 300
 """Sets of nodes tried in vain, one after the other, after which no more are tried at all."""
 
+Push = Callable[[int, int, Mask], bool]
+"""Finds places for so many pods of a pod set, on some nodes; returns whether there were."""
+
 
 class Relocation:
     """Finds pods to move for jobs; nobody is evicted, and what cannot move stays.
@@ -53,7 +56,7 @@ class Relocation:
                         self._on_node[spot.node].append((podset.index, spot))
         self._free = np.zeros_like(self.state.free)
         self._devices = np.zeros_like(self.state.devices)
-        self._toll: Ints = np.zeros(self.state.size, dtype=np.int64)
+        self.toll: Ints = np.zeros(self.state.size, dtype=np.int64)
         """Pods that would move were a node cleared, with all that restart with them."""
         self._failed = 0
         self._regions_tried = _MOST_REGIONS
@@ -67,12 +70,12 @@ class Relocation:
             wants = [Want(want.s, want.role, want.most, want.most) for want in wants]
         self._refresh()
         need = max(sum(want.least for want in wants), self.placer.missing(j))
-        if not need or not self._toll.any() or not self._enough(wants):
+        if not need or not self.toll.any() or not self._enough(wants):
             return False
         if self._failed >= _PATIENCE:
             return False
         now = np.sum([room_for(self.state, want.s, want.most) for want in wants], axis=0)
-        with self._without():
+        with self.without():
             could = [room_for(self.state, want.s, want.most) for want in wants]
         best: tuple[int, list[Change]] | None = None
         for region in self._regions(j, wants, now, could):
@@ -144,7 +147,7 @@ class Relocation:
 
     def _weigh(self, nodes: Sequence[int]) -> None:
         state = self.state
-        self._free[:, nodes], self._devices[:, nodes], self._toll[nodes] = 0, 0, 0
+        self._free[:, nodes], self._devices[:, nodes], self.toll[nodes] = 0, 0, 0
         pods = [
             (s, spot, pods)
             for n in nodes
@@ -155,14 +158,19 @@ class Relocation:
         for s, spot, number in pods:
             j = state.instance.podsets[s].job
             if j not in self._restarts.jobs:
-                self._toll[spot.node] += number
+                self.toll[spot.node] += number
             elif (j, spot.node) not in whole:
                 whole.add((j, spot.node))
-                self._toll[spot.node] += state.instance.running_pods(j)
+                self.toll[spot.node] += state.instance.running_pods(j)
         state.give(pods, self._free, self._devices)
 
+    @property
+    def gpus(self) -> Ints:
+        """Milli-GPU by node of the pods that may move."""
+        return np.asarray(self.state.gpu_weight @ self._free, dtype=np.int64)
+
     @contextmanager
-    def _without(self) -> Iterator[None]:
+    def without(self) -> Iterator[None]:
         """Pretend that all pods that may move are gone from their nodes."""
         self.state.free += self._free
         self.state.devices += self._devices
@@ -192,7 +200,7 @@ class Relocation:
             axis=0,
         )
         room = domains.totals(level, now)
-        toll = domains.totals(level, self._toll)
+        toll = domains.totals(level, self.toll)
         for d in np.lexsort((np.arange(len(room)), toll, -room)).tolist()[
             : 2 * self._regions_tried
         ]:
@@ -213,13 +221,13 @@ class Relocation:
         if len(wants) == 1 and slices is not None:
             level, size = slices
             domain = np.where(region, self.placer.domains.of[level], -1)
-            rooms = Rooms(now, could, self._toll, domain)
+            rooms = Rooms(now, could, self.toll, domain)
             found = nodes_for_slices(rooms, need, size, lambda n: self._frees(n, known))
             yield from islice(found, _MOST_CHOICES)
             return
         gain = could - now
         nodes = np.flatnonzero(gain > 0)
-        cost = self._toll[nodes] * 1000 // np.minimum(gain[nodes], need)
+        cost = self.toll[nodes] * 1000 // np.minimum(gain[nodes], need)
         order = (n for n in nodes[np.lexsort((nodes, cost))].tolist() if self._frees(n, known))
         if need == 1:
             yield from ([n] for n in islice(order, self._regions_tried))
@@ -257,7 +265,15 @@ class Relocation:
 
     # -- doing it
 
-    def _clear(self, j: int, region: Mask, nodes: list[int]) -> bool:
+    def empty_for(self, j: int, nodes: list[int], push: Push) -> bool:
+        """Place a job on some nodes; pods that must leave and have no free place push lesser ones.
+
+        Whatever fails leaves traces.
+        """
+        region = np.isin(np.arange(self.state.size), nodes)
+        return self._clear(j, region, nodes, push)
+
+    def _clear(self, j: int, region: Mask, nodes: list[int], push: Push | None = None) -> bool:
         """Lift the pods off some nodes, place the job, put back what fits, move the rest."""
         state = self.state
         mark = state.mark()
@@ -290,9 +306,14 @@ class Relocation:
                 continue
             back = self._put_back(s, spot, pods)
             within = close.get((s, spot.node), elsewhere)
-            if fill(self.placer.scores, s, pods - back, within) < pods - back:
+            left = pods - back
+            if left and not (push or self._fill)(s, left, within):
                 return False
         return state.pace.kept() and self._neighbours_hold(mark)
+
+    def _fill(self, s: int, pods: int, within: Mask) -> bool:
+        """Place pods on some nodes, as many as have to be."""
+        return fill(self.placer.scores, s, pods, within) == pods
 
     def _restart(self, lifted: Sequence[Change], elsewhere: Mask) -> bool:
         """Put back whole jobs of which pods were lifted, or move them, the largest pods first."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+import numpy as np
+
 from kantopt.problem.cluster import Spot
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.job import Job
@@ -181,6 +183,42 @@ class Victims:
         finally:
             self.state.free -= room.free
             self.state.devices -= room.devices
+
+    def shared_costs(
+        self, priority: int, most: int, domain: Ints | None = None
+    ) -> tuple[Ints, Ints]:
+        """Cost by node of evicting everything up to a priority, where many nodes are wanted.
+
+        A gang that must go as a whole leaves all its nodes at once: each bears a part of its cost,
+        of so many nodes at most, where domains are told apart of those in one.
+
+        Returns
+        -------
+        tuple
+            The costs, and for each node the last of these gangs, -1 for none.
+        """
+        state = self.state
+        costs: Ints = np.zeros(state.size, dtype=np.int64)
+        gang: Ints = np.full(state.size, -1, dtype=np.int64)
+        whole: dict[tuple[int, int], set[int]] = {}
+        for n in self._here:
+            for level, s, spot in self.on_node(n):
+                pods = state.spots[s].get(spot, 0)
+                if level > priority or not pods:
+                    continue
+                j = state.instance.podsets[s].job
+                if self._must_go_whole(state.instance.jobs[j]):
+                    d = 0 if domain is None else int(domain[n])
+                    whole.setdefault((j, d), set()).add(n)
+                else:
+                    costs[n] += self.gone.price(s) * pods
+        for (j, _), nodes in sorted(whole.items()):
+            podsets = state.instance.jobs[j].podsets
+            cost = sum(self.gone.price(s) * state.placed[s] for s in podsets)
+            there = sorted(nodes)
+            costs[there] += cost // min(len(there), most)
+            gang[there] = j
+        return costs, gang
 
     def costs(self, priority: int) -> Ints:
         """Cost by node of evicting everything up to a priority; whole gangs where they must go."""

@@ -11,6 +11,7 @@ from kantopt.problem.instance import Instance
 from kantopt.search.construct import construct
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from kantopt.verify.rules import check
+from tests.search.helpers import where
 from tests.verify.world import job, node, pods, question
 
 STAYS = {"movable": False, "preemptible": False}
@@ -61,3 +62,52 @@ def test_who_went_in_vain_comes_back() -> None:
     )
     placement = construct(instance, Deadline(None), Strategy.BEST_FIT, relocate=True)
     assert placement == instance.current
+
+
+def test_who_moves_takes_the_room_of_few_rather_than_that_of_a_gang() -> None:
+    """On three nodes is half the room a lesser pod's: two are a gang, one is alone."""
+    half = {"cpu": 0, "gpu": 4}
+    instance = question(
+        [node(name, gpu=8) for name in "abcd"],
+        [
+            job("mover", pods(**half, on=["a"]), priority=2, preemptible=False),
+            *(job(f"fixed-{n}", pods(**half, on=[n]), priority=2, **STAYS) for n in "bcd"),
+            job("gang", pods(count=2, **half, on=["b", "c"]), priority=1, movable=False),
+            job("alone", pods(**half, on=["d"]), priority=1, movable=False),
+            job("new", pods(cpu=0, gpu=8), priority=3),
+        ],
+        objectives=["unplaced", "evictions", "moves"],
+    )
+    placement = construct(instance, Deadline(None), Strategy.BEST_FIT, relocate=True)
+    assert check(instance, placement) == []
+    assert where(instance, placement, "new") == {"a": 1}
+    assert where(instance, placement, "mover") == {"d": 1}
+    assert where(instance, placement, "gang") == {"b": 1, "c": 1}
+
+
+def test_of_several_racks_the_one_is_emptied_that_costs_the_least() -> None:
+    """Who must leave the first moves to where a gang was; who must leave the last, to free room."""
+    nodes = [node(f"n{i}", gpu=8, rack=f"b/r{i // 2}") for i in range(6)]
+    half = {"cpu": 0, "gpu": 4}
+    instance = question(
+        nodes,
+        [
+            job("gang", pods(count=2, cpu=0, gpu=8, on=["n0", "n4"]), priority=1, movable=False),
+            job("alone", pods(**half, on=["n2"]), priority=1, movable=False),
+            *(
+                job(f"m{n}", pods(**half, on=[f"n{n}"]), priority=2, preemptible=False)
+                for n in (1, 3, 5)
+            ),
+            job("fixed", pods(**half, on=["n5"]), priority=2, **STAYS),
+            job(
+                "new",
+                pods(count=2, cpu=0, gpu=8, topologyRequest={"required": "rack"}),
+                priority=3,
+            ),
+        ],
+        objectives=["unplaced", "evictions", "moves"],
+    )
+    placement = construct(instance, Deadline(None), Strategy.BEST_FIT, relocate=True)
+    assert check(instance, placement) == []
+    assert where(instance, placement, "new") == {"n2": 1, "n3": 1}
+    assert where(instance, placement, "gang") == {"n0": 1, "n4": 1}

@@ -77,6 +77,47 @@ def test_a_gang_at_its_minimum_goes_whole_and_frees_what_it_held_elsewhere() -> 
     assert where(instance, placement, "k")
 
 
+def whole_nodes(name: str, on: list[int]) -> Document:
+    """A gang of pods that fill a node each."""
+    return job(name, pods(count=len(on), cpu=2, on=[f"n{n}" for n in on]))
+
+
+def test_no_gang_goes_of_which_no_node_is_needed() -> None:
+    """Eight nodes: those of two gangs do, and neither of the other two has to go."""
+    gangs = {"a": [0, 1, 2], "b": [3, 4, 5], "c": [*range(6, 16, 2)], "d": [*range(7, 17, 2)]}
+    running = [whole_nodes(name, on) for name, on in gangs.items()]
+    jobs = [*running, job("j", pods(count=8, cpu=2), priority=9)]
+    instance = question([node(f"n{i}", cpu=2) for i in range(17)], jobs)
+    placement = built(instance)
+    assert sum(where(instance, placement, "j").values()) == 8
+    assert sum(bool(where(instance, placement, name)) for name in gangs) == 2
+
+
+def test_a_gang_goes_rather_from_a_rack_of_its_own_than_one_that_is_mostly_elsewhere() -> None:
+    """Two nodes of a rack: one is free in seven of them, and a gang over all has the other."""
+    nodes = [node(f"n{i}", cpu=2, rack=f"b/r{i // 2}") for i in range(16)]
+    asked = job("j", pods(count=2, cpu=2, topologyRequest={"required": "rack"}), priority=9)
+    jobs = [whole_nodes("large", [*range(0, 14, 2)]), whole_nodes("small", [14, 15]), asked]
+    instance = question(nodes, jobs)
+    assert where(instance, built(instance), "j") == {"n14": 1, "n15": 1}
+
+
+def test_where_displaced_gpus_count_first_the_fewest_gpus_go() -> None:
+    """One pod of four GPUs, or two of one."""
+    jobs = [
+        job("large", pods(gpu=4, on=["a"])),
+        job("small", pods(count=2, gpu=1, minCount=0, on=["b"] * 2)),
+        job("stays", pods(gpu=2, on=["b"]), priority=9),
+        job("j", pods(gpu=2), priority=9),
+    ]
+    nodes = [node("a", gpu=4), node("b", gpu=4)]
+    displaced = [{"displaced": {"by": "priority", "unit": "gpu"}}]
+    instance = question(nodes, jobs, objectives=["unplaced", *displaced, "evictions"])
+    assert where(instance, built(instance), "small") == {}
+    fewest = question(nodes, jobs, objectives=["unplaced", "evictions", *displaced])
+    assert where(fewest, built(fewest), "large") == {}
+
+
 def test_a_gang_with_members_to_spare_loses_only_those() -> None:
     elastic = job("gang", pods(count=3, minCount=1, on=["a"] * 3))
     instance = question([node("a", cpu=3)], [elastic, job("j", pods(cpu=2), priority=9)])

@@ -30,6 +30,12 @@ def running_part(instance: Instance, tier: Tier) -> tuple[Job, ...]:
     return tuple(found)
 
 
+@kept_with_instance(most=256)
+def running_parts(instance: Instance, tier: Tier) -> dict[int, Job]:
+    """Return the jobs of :func:`running_part` by index."""
+    return {job.index: job for job in running_part(instance, tier)}
+
+
 def measure_displaced(tier: Tier, step: Step) -> int:
     """What runs now and is evicted, as far as its job cannot do without."""
     jobs = running_part(step.instance, tier)

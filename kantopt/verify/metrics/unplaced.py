@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
@@ -49,17 +49,22 @@ def counted(tier: Tier, instance: Instance) -> list[Job]:
 
 def missing_core(tier: Tier, step: Step, job: Job) -> int:
     """Weight of the members below minCount that are not placed."""
-    weights = role_weights(tier, step.instance, job)
     placed = [step.role_placed(role) for role in job.roles]
+    return missing_of(tier, step.instance, job, placed)
+
+
+def missing_of(tier: Tier, instance: Instance, job: Job, placed: Sequence[int]) -> int:
+    """Weight of the members below minCount that are not placed, with so many pods by role."""
+    weights = role_weights(tier, instance, job)
     if not job.is_gang:
         return sum(
             w * (role.count - k) for w, role, k in zip(weights, job.roles, placed, strict=True)
         )
-    if step.satisfied(job):
+    if job.placed_with(placed):
         return 0
     if job.min_count:
         mass = sum(w * k for w, k in zip(weights, placed, strict=True))
-        return max(0, core(tier, step.instance, job) - mass)
+        return max(0, core(tier, instance, job) - mass)
     return sum(
         w * max(0, role.min_count - k)
         for w, role, k in zip(weights, job.roles, placed, strict=True)

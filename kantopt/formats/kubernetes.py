@@ -159,6 +159,7 @@ class _Import:
         reader = JobsReader(
             PodGroups(objects, notes),
             restarts,
+            stays,
             priorities,
             queues := Queues(objects, kueue, notes),
             found,

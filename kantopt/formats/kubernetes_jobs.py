@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kantopt.formats.gangs import Dialect, GangRef, level_wish
@@ -15,6 +15,7 @@ from kantopt.formats.pods import QUEUE_NAME, Pod
 from kantopt.formats.priorities import Priorities
 from kantopt.formats.restarts import Restarts
 from kantopt.formats.runtime import last_checkpoint, min_runtime
+from kantopt.formats.stays import Stays
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Assignment, Job, PodSet, TopologyRequest
 from kantopt.schema.stays import Cause, Fixed
@@ -41,6 +42,7 @@ class JobsReader:
         self,
         groups: PodGroups,
         restarts: Restarts,
+        stays: Stays,
         priorities: Priorities,
         queues: Queues,
         levels: Levels,
@@ -50,6 +52,7 @@ class JobsReader:
         self.levels = levels
         self._groups = groups
         self._restarts = restarts
+        self._stays = stays
         self._priorities = priorities
         self._queues = queues
         self._selected = selected_labels
@@ -80,7 +83,12 @@ class JobsReader:
             minimum = seen
         priority = self._priority(gang, pods)
         lasting = [self._lasts(ref, gang, pod, priority) for pod in pods]
-        pinned = [bool(pod.pinned) or lasts for pod, lasts in zip(pods, lasting, strict=True)]
+        members = [
+            replace(member, pod=self._stays.lasting(member.pod)) if lasts else member
+            for member, lasts in zip(members, lasting, strict=True)
+        ]
+        pods = [member.pod for member in members]
+        pinned = [bool(pod.pinned) for pod in pods]
         queue = self._queue(first, gang)
         if queue in self._queues.with_quota and any(lasting) and not any(pod.node for pod in pods):
             text = (

@@ -63,6 +63,12 @@ class Stays:
         only_moves = causes == ["group"]
         return replace(pod, pinned="" if only_moves else causes[0], homebound=tuple(causes))
 
+    def lasting(self, pod: Pod) -> Pod:
+        """Return a pod that its scheduler takes nothing from; one that runs counts so."""
+        if pod.node and not pod.homebound:
+            self._counts["lasting"] += 1
+        return replace(pod, pinned=pod.pinned or "lasting", homebound=(*pod.homebound, "lasting"))
+
     def _more(self, pod: Pod) -> list[Cause]:
         """Causes that are not the pod's alone; consent covers all but a wish to be left alone."""
         found: list[Cause] = []

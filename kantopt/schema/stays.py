@@ -24,10 +24,10 @@ Liftable = Cause | Pace
 LIFTABLE: tuple[Liftable, ...] = (*CAUSES, *PACES)
 """All that ``--disturb`` has a name for."""
 
-Fixed = Literal["daemon", "static", "terminating", "reserved"]
+Fixed = Literal["daemon", "static", "terminating", "reserved", "lasting"]
 FIXED: tuple[Fixed, ...] = get_args(Fixed)
 """Causes that nothing lifts: such pods belong to their nodes, are going anyway, or have room that
-nobody else gets."""
+nobody else gets, or are not preemptible for KAI or Koordinator."""
 
 WORDS: dict[Cause | Fixed, str] = {
     "annotated": "annotated to stay",
@@ -40,5 +40,6 @@ WORDS: dict[Cause | Fixed, str] = {
     "static": "static",
     "terminating": "terminating",
     "reserved": "in reserved room",
+    "lasting": "not preemptible for their scheduler",
 }
 """What comes behind a number of pods."""

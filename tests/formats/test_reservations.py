@@ -334,5 +334,9 @@ def test_pods_that_koordinator_never_preempts_are_neither_evicted_nor_moved(
     told: str, preemptible: bool
 ) -> None:
     labels = {"quota.scheduling.koordinator.sh/preemptible": told} if told else {}
-    (found,) = read(node("a"), pod("p", on="a", labels=labels)).snapshot.jobs
+    imported = read(node("a"), pod("p", on="a", labels=labels))
+    (found,) = imported.snapshot.jobs
     assert (found.preemptible, found.movable) == (preemptible, preemptible)
+    assert found.pod_sets[0].stays == (() if preemptible else ("lasting",))
+    said = "1 pod stays: 1 not preemptible for their scheduler"
+    assert (said in imported.notes) is not preemptible

@@ -46,9 +46,10 @@ class Victims:
             if going and not (len(going) < len(running) and self._must_go_whole(job)):
                 self.jobs.append(job)
                 able[job.index] = going
+        self._able = frozenset(s for going in able.values() for s in going)
         self._priorities = sorted({job.priority for job in self.jobs})
         self._here: dict[int, list[tuple[int, Spot]]] = {}
-        for s in (s for going in able.values() for s in going):
+        for s in sorted(self._able):
             for spot in instance.podsets[s].current:
                 self._here.setdefault(spot.node, []).append((s, spot))
         self._on_node: dict[int, list[tuple[int, int, Spot]]] = {}
@@ -58,13 +59,18 @@ class Victims:
         """Jobs for whose return more than the room on their nodes counts."""
 
     def on_node(self, n: int) -> list[tuple[int, int, Spot]]:
-        """Priority, pod set and spot of the pods on a node that may be evicted, in that order."""
+        """Priority, pod set and spot of the pods on a node that may be evicted, in that order.
+
+        Those that have moved there come last.
+        """
         if n not in self._on_node:
-            here = self._here.get(n, ())
-            found = [(self.state.instance.job_of(s).priority, s, x) for s, x in here]
-            found.sort(key=lambda each: (each[0], self._toll(each[1]), each[1], each[2]))
-            self._on_node[n] = found
-        return self._on_node[n]
+            self._on_node[n] = self._in_order(self._here.get(n, ()))
+        moved = [x for x in self.state.moved_on.get(n, ()) if x[0] in self._able]
+        return [*self._on_node[n], *self._in_order(moved)] if moved else self._on_node[n]
+
+    def _in_order(self, pods: Iterable[tuple[int, Spot]]) -> list[tuple[int, int, Spot]]:
+        found = [(self.state.instance.job_of(s).priority, s, x) for s, x in pods]
+        return sorted(found, key=lambda each: (each[0], self._toll(each[1]), each[1], each[2]))
 
     def _must_go_whole(self, job: Job) -> bool:
         return job.index in self._rigid or (self._gang(job) and self._slack(job) == 0)
@@ -201,7 +207,7 @@ class Victims:
         costs: Ints = np.zeros(state.size, dtype=np.int64)
         gang: Ints = np.full(state.size, -1, dtype=np.int64)
         whole: dict[tuple[int, int], set[int]] = {}
-        for n in self._here:
+        for n in sorted(self._here.keys() | self.state.moved_on.keys()):
             for level, s, spot in self.on_node(n):
                 pods = state.spots[s].get(spot, 0)
                 if level > priority or not pods:

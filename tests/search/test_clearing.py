@@ -111,3 +111,24 @@ def test_of_several_racks_the_one_is_emptied_that_costs_the_least() -> None:
     assert check(instance, placement) == []
     assert where(instance, placement, "new") == {"n2": 1, "n3": 1}
     assert where(instance, placement, "gang") == {"n0": 1, "n4": 1}
+
+
+@pytest.mark.parametrize("strategy", DEFAULT_PORTFOLIO)
+def test_who_has_moved_for_one_job_gives_way_to_the_next(strategy: Strategy) -> None:
+    """It makes room in the first rack by a move; in the second it would be in the way."""
+    two = pods(count=2, cpu=0, gpu=8, topologyRequest={"required": "rack"})
+    first = {**two, "nodeSelector": {"rack": "r1"}}
+    instance = question(
+        [node(f"n{i}", gpu=8, rack=f"b/r{1 + i // 2}") for i in range(5)],
+        [
+            job("lesser", pods(cpu=0, gpu=8, on=["n0"]), priority=1),
+            job("probe", pods(cpu=0, gpu=1, on=["n2"]), priority=2, preemptible=False),
+            job("fixed", pods(cpu=0, gpu=4, on=["n4"]), priority=2, **STAYS),
+            job("first", first, priority=4),
+            job("second", two, priority=3),
+        ],
+        objectives=["unplaced", "evictions", "moves"],
+    )
+    placement = construct(instance, Deadline(None), strategy, relocate=True)
+    assert check(instance, placement) == []
+    assert [placement.placed(s) for s in range(5)] == [0, 1, 1, 2, 2]

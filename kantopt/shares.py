@@ -37,8 +37,8 @@ DRAIN = VACATE = 0.15
 """For moving pods off nodes and domains, each."""
 FIT = GAIN = 0.5
 """For making room for jobs, and for lowering sums over nodes: plans have little else to do then."""
-REGROUP = 0.5
-"""For bringing gangs together where no exact search follows."""
+REGROUP, REGROUP_BESIDE = 0.5, 0.25
+"""For bringing gangs together where no exact search follows; and beside one, before chains."""
 CHAINS_BEFORE = 1 / 3
 """For moves of single pods, where there is no processor for them beside the exact search."""
 GRACE, MOST_GRACE = 1 / 20, 0.2

@@ -201,7 +201,9 @@ class Run:
         self._tidy(constructed, deadline)
         come_nearer(self.incumbent, self.last, deadline.share(shares.RETURNING))
         if self.options.engine == "fast":
-            self._regroup(deadline)
+            from kantopt.planning.closer import bring_closer
+
+            bring_closer(self, deadline.share(shares.REGROUP))
         from kantopt.search.cascade import evicts
 
         self.reserve = min(self.reserve, self._ending(self.incumbent.placement))
@@ -232,16 +234,6 @@ class Run:
                 start = fresh if afresh else best.placement
                 found = partial(self._offer, by=LOCAL_SEARCH)
                 tidy(best.searched, start, self.tiers, deadline, self.options.seed, found)
-
-    def _regroup(self, deadline: Deadline) -> None:
-        """Bring gangs closer together, of a plan that no exact search will better."""
-        best, tally = self.incumbent, self.incumbent.tally
-        from kantopt.search.techniques.squeaky_wheel import regroup, spread_tiers
-
-        if any(best.values[i] for i in spread_tiers(self.tiers)) and tally.may(SQUEAKY_WHEEL):
-            searched, found = best.searched, partial(self._offer, by=SQUEAKY_WHEEL)
-            share = deadline.share(shares.REGROUP)
-            regroup(searched, best.placement, self.tiers, share, found, seed=self.options.seed)
 
     def _offer(self, placement: Placement, by: Technique) -> bool:
         """Take a placement if it is better; say whether it is legal as far as it was looked at."""

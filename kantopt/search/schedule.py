@@ -158,7 +158,7 @@ PROXIMITY = Technique(
 
 
 FAST = (RELOCATION, REVERSE_TRIM, EXCHANGE, RUIN_AND_RECREATE, LOCAL_SEARCH, SQUEAKY_WHEEL)
-"""With the fast path, in this order; the last one only where there is no exact search."""
+"""With the fast path, in this order; the last one beside the exact search, if there is one."""
 BESIDE = (REPAIR, EJECTION_CHAINS)
 """In the planner's process while the solver is at work: the first that has something to move."""
 LAST = (SPARING, RETURNING)

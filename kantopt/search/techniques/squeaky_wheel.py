@@ -64,6 +64,7 @@ def regroup(
     *,
     seed: int = 0,
     rounds: float = math.inf,
+    news: Callable[[], bool] = lambda: False,
 ) -> None:
     """Bring gangs closer together that are placed with a plan, in the room that they have.
 
@@ -82,10 +83,12 @@ def regroup(
         Told placements of the same jobs that are closer together; says whether it is legal.
     rounds
         Most times to place them.
+    news
+        Asked after each time whether somebody else has found a better placement: then this ends.
     """
     closeness = [tiers[i] for i in spread_tiers(tiers)]
     if closeness:
-        _Wheel(instance, placement, closeness, seed).run(deadline, found, rounds)
+        _Wheel(instance, placement, closeness, seed).run(deadline, found, rounds, news)
 
 
 def spread_tiers(tiers: Sequence[Tier]) -> list[int]:
@@ -120,7 +123,13 @@ class _Wheel:
         by_tier = [CLOSENESS[t.metric](t, self._instance, placement) for t in self._tiers]
         return {j: tuple(excess[j] for excess in by_tier) for j in self._pods}
 
-    def run(self, deadline: Deadline, found: Callable[[Placement], bool], rounds: float) -> None:
+    def run(
+        self,
+        deadline: Deadline,
+        found: Callable[[Placement], bool],
+        rounds: float,
+        news: Callable[[], bool],
+    ) -> None:
         """Go on until the time is up, nothing is spread or it has long been in vain."""
         least, idle, done = self._least, 0, 0
         order = sorted(self._pods, key=lambda j: (self._rank(j), -self._pods[j], j))
@@ -134,6 +143,8 @@ class _Wheel:
                 if after is not None and found(after):
                     least, idle = _total(spread), 0
             self._state.undo(mark)
+            if news():
+                return
             order = self._turned(order, homeless, spread)
 
     def _rank(self, j: int) -> tuple[int, ...]:

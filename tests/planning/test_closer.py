@@ -1,0 +1,76 @@
+"""Gangs come closer together beside an exact search, too: what is fast must not be the better."""
+
+from __future__ import annotations
+
+import pytest
+
+from kantopt.clock import Deadline
+from kantopt.planning import together
+from kantopt.planning.closer import bring_closer
+from kantopt.planning.options import Engine, Options
+from kantopt.planning.run import Run
+from kantopt.planning.solver_process import SolverProcess
+from kantopt.planning.together import search_together
+from kantopt.problem.instance import Instance
+from kantopt.problem.placement import Placement
+from kantopt.problem.tiers import tiers_of
+from tests.verify.world import job, node, placed, pods, question
+
+
+def spread() -> tuple[Instance, Placement]:
+    """Two gangs that share two racks, where one has room in each."""
+    nodes = [node(f"{rack}{k}", rack=f"x/{rack}") for rack in "ab" for k in range(2)]
+    close = pods(count=2, cpu=4, topologyRequest={"preferred": "rack"})
+    jobs = [job(name, close) for name in "vw"]
+    instance = question(nodes, jobs, objectives=["unplaced", "evictions", "domains_crossed"])
+    return instance, placed(instance, v=["a0", "b0"], w=["a1", "b1"])
+
+
+def run_from(instance: Instance, start: Placement, options: Options) -> Run:
+    deadline = Deadline.within(20.0)
+    asked = instance, tiers_of(instance), options, deadline
+    return Run(*asked, lambda _: None, None, (start, "a test"))
+
+
+class Process(SolverProcess):
+    """Notes what it is told; its news is offered to a run."""
+
+    def __init__(self, run: Run, *news: Placement) -> None:
+        self.run, self.news = run, list(news)
+        self.told: list[Placement] = []
+
+    def look(self) -> Placement | None:
+        if not self.news or not self.run.incumbent.offer(self.news[-1], "the solver"):
+            return None
+        return self.news.pop()
+
+    def offer(self, placement: Placement) -> None:
+        self.told.append(placement)
+
+
+def test_the_exact_search_is_told_what_is_closer() -> None:
+    run = run_from(*spread(), Options())
+    process = Process(run)
+    bring_closer(run, run.deadline, process)
+    assert run.incumbent.values[-1] == 0
+    assert process.told[-1:] == [run.incumbent.placement]
+
+
+def test_better_plans_of_the_exact_search_are_brought_closer_as_well() -> None:
+    """The plan that it begins with leaves a gang out; then comes one that places both, spread."""
+    instance, both = spread()
+    run = run_from(instance, placed(instance, v=["a0", "b0"]), Options())
+    process = Process(run, both)
+    bring_closer(run, run.deadline, process)
+    assert not any(run.incumbent.values)
+
+
+@pytest.mark.parametrize(("engine", "asked"), [("auto", True), ("exact", False)])
+def test_it_is_done_beside_the_exact_search(
+    monkeypatch: pytest.MonkeyPatch, engine: Engine, asked: bool
+) -> None:
+    seen: list[Run] = []
+    monkeypatch.setattr(together, "bring_closer", lambda run, *_: seen.append(run))
+    run = run_from(*spread(), Options(engine=engine))
+    search_together(run)
+    assert bool(seen) is asked

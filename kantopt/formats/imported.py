@@ -36,8 +36,6 @@ class Imported:
     """What was left out as nobody asked for it."""
     held_back: Mapping[str, int] = field(default_factory=dict)
     """Pods left out that may not start yet, by NAMESPACE/NAME of their job."""
-    evicts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Of jobs that wait for Kueue the queues whose jobs it evicts for them, up to what priority."""
 
 
 @contextlib.contextmanager

@@ -182,6 +182,7 @@ class _Import:
             nodes=tuple(nodes),
             jobs=tuple(running),
             queues=queues.queues,
+            victims=kueue.evictable(running, waiting),
             pod_disruption_budgets=tuple(kept),
         )
         pending = JobList(api_version=API_VERSION, kind="JobList", jobs=tuple(waiting))
@@ -201,7 +202,6 @@ class _Import:
             left_out=self._left_out,
             aside=tuple(self._left_aside(priorities)),
             held_back=self._held_back,
-            evicts=kueue.evictable(running, waiting),
         )
 
     def check_patterns(self) -> None:

@@ -14,6 +14,7 @@ from kantopt.formats.objects import Notes
 from kantopt.formats.view import View
 from kantopt.schema.jobs import Job
 from kantopt.schema.quantity import to_base
+from kantopt.schema.snapshot import Victims
 
 ANY = 2**31 - 1
 """Priority that none exceeds."""
@@ -68,7 +69,7 @@ def read_preemption(queue: View, cohort: str, notes: Notes) -> Preemption:
 
 def evictable(
     queues: Mapping[str, Lender], running: Sequence[Job], waiting: Sequence[Job], *, flat: bool
-) -> dict[str, dict[str, int]]:
+) -> tuple[Victims, ...]:
     """Say for each job that waits for Kueue of which queues it evicts jobs, and how important ones.
 
     Parameters
@@ -82,8 +83,7 @@ def evictable(
 
     Returns
     -------
-    dict[str, dict[str, int]]
-        By NAMESPACE/NAME of a job, and by queue, the highest priority of those that may be evicted.
+    tuple[Victims, ...]
         Jobs that wait for others than Kueue are not in it.
     """
     used: dict[str, dict[str, int]] = {name: {} for name in queues}
@@ -92,13 +92,13 @@ def evictable(
             of_queue = used[job.queue_name]
             of_queue[resource] = of_queue.get(resource, 0) + amount
     borrowed = {name: {*_borrowed(queue, used[name])} for name, queue in queues.items()}
-    return {
-        job.full_name: _of(queues[job.queue_name], job, queues, borrowed, flat)
+    return tuple(
+        Victims(job=job.full_name, queues=_of(queues[job.queue_name], job, queues, borrowed, flat))
         for job in waiting
         if job.queue_name in queues
         and not job.quota_reserved
         and not any(role.pods for role in job.pod_sets)
-    }
+    )
 
 
 def _of(

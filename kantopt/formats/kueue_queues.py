@@ -23,7 +23,7 @@ from kantopt.formats.pods import Pod
 from kantopt.formats.view import View
 from kantopt.schema.jobs import Job
 from kantopt.schema.quantity import from_base
-from kantopt.schema.snapshot import Queue, QueueResource
+from kantopt.schema.snapshot import Queue, QueueResource, Victims
 
 Limits = tuple[int, int | None, int | None]
 """Nominal quota, borrowing and lending limit in base units; ``None``: no limit."""
@@ -123,9 +123,7 @@ class KueueQueues:
                     self._notes.add(text, pod.full_name)
         return pod
 
-    def evictable(
-        self, running: Sequence[Job], waiting: Sequence[Job]
-    ) -> dict[str, dict[str, int]]:
+    def evictable(self, running: Sequence[Job], waiting: Sequence[Job]) -> tuple[Victims, ...]:
         """Say for each job that waits for Kueue of which queues it evicts jobs."""
         lenders = {name: _lender(rows) for name, rows in self._rows.items()}
         return evictable(lenders, running, waiting, flat=self._flat)

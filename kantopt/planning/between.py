@@ -11,6 +11,7 @@ from kantopt.errors import BadDataError, Problem
 from kantopt.planning.later import Since, since
 from kantopt.planning.preempted import raised
 from kantopt.planning.question import Import, Question, question_of
+from kantopt.planning.spared import without_victims
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, Role
@@ -277,7 +278,7 @@ def _reading(
         pair = dumps.pair(given, settled=settled)
         question = question_of([*native, RawDocument(file, 0, pair.data)], how)
         # Who was evicted was so, whomever Kueue would have chosen: priorities alone judge it.
-        question = replace(question, evicts={})
+        question = replace(question, snapshot=without_victims(question.snapshot))
         reading = Reading(question, pair)
         instance = question.instance(model)
         missing = reading.missing(instance) | reading.left_alone(instance)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from kantopt.errors import BadDataError, Problem
 from kantopt.planning.question import Question
+from kantopt.planning.spared import without_victims
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Role
@@ -181,7 +182,7 @@ def since(question: Question, later: Question) -> Question | Since:
         nodes_added=tuple(sorted(since_then - nodes)),
         nodes_removed=tuple(sorted(nodes - since_then)),
     )
-    return Since(replace(question, snapshot=snapshot, evicts={}), later, history)
+    return Since(replace(question, snapshot=without_victims(snapshot)), later, history)
 
 
 def _pods(job: Job) -> list[tuple[str, str, str]]:

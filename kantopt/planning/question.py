@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.planning.doubts import doubts
-from kantopt.planning.spared import Evicts, spared, without_spared
+from kantopt.planning.spared import spared, without_spared
 from kantopt.problem.build import build_instance
 from kantopt.problem.instance import Instance
 from kantopt.schema.base import Part
@@ -84,8 +84,6 @@ class Question:
     """What importing left out as nobody asked for it."""
     held_back: Mapping[str, int] = field(default_factory=dict)
     """Pods that importing left out as they may not start yet, by NAMESPACE/NAME of their job."""
-    evicts: Evicts = field(default_factory=dict)
-    """Of jobs that wait for Kueue the queues whose jobs it evicts for them, up to what priority."""
     read_as: ReadAs | None = None
     """What a plan remembers of how this was read."""
 
@@ -107,7 +105,7 @@ class Question:
         if self.disturb:
             model = model.model_copy(update={"disturb": self.disturb})
         with kept():
-            asked = without_spared(self.snapshot, self.pending, self.evicts, model.pending)
+            asked = without_spared(self.snapshot, self.pending, model.pending)
             return build_instance(*asked, model, source=self.source)
 
 
@@ -189,8 +187,7 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
             if (job.namespace, job.name) not in known
             and not any(podset.assignments for podset in job.pod_sets)
         ]
-    if read is not None:
-        notes = (*notes, *spared(snapshot, pending, read.evicts).lines())
+    notes = (*notes, *spared(snapshot, pending).lines())
     model = next(
         (resolve_model(doc, raw.file) for raw, doc in pairs if isinstance(doc, Model)), None
     )
@@ -209,7 +206,6 @@ def _question_of(raws: Sequence[RawDocument], how: Import) -> Question:
         left_out={} if read is None else read.left_out,
         aside=() if read is None else read.aside,
         held_back={} if read is None else read.held_back,
-        evicts={} if read is None else read.evicts,
         read_as=_read_as(how, foreign),
     )
     if how.heard is not None:

@@ -16,8 +16,6 @@ from kantopt.problem.priority_classes import PriorityClasses
 from kantopt.schema.jobs import Job
 from kantopt.schema.snapshot import ClusterSnapshot
 
-Evicts = Mapping[str, Mapping[str, int]]
-"""Of each job that waits for Kueue the queues whose jobs it evicts, up to which priority."""
 _NOBODY = -(2**31) - 1
 _Victim = tuple[str, int]
 """Queue and priority of jobs that run."""
@@ -76,11 +74,10 @@ class Spared:
 def without_spared(
     snapshot: ClusterSnapshot,
     pending: Sequence[Job],
-    evicts: Evicts,
     patterns: Sequence[str] | None,
 ) -> tuple[ClusterSnapshot, tuple[Job, ...]]:
     """Return the cluster and the jobs that wait, those fixed that stay, as :func:`spared` says."""
-    found = spared(snapshot, pending, evicts, patterns)
+    found = spared(snapshot, pending, patterns)
     if found.stays:
         jobs = tuple(_fixed(job) if job.full_name in found.stays else job for job in snapshot.jobs)
         snapshot = snapshot.model_copy(update={"jobs": jobs})
@@ -92,10 +89,14 @@ def without_spared(
     )
 
 
+def without_victims(snapshot: ClusterSnapshot) -> ClusterSnapshot:
+    """Return the cluster as where priorities alone say who may be evicted for whom."""
+    return snapshot.model_copy(update={"victims": ()})
+
+
 def spared(
     snapshot: ClusterSnapshot,
     pending: Iterable[Job],
-    evicts: Evicts,
     patterns: Sequence[str] | None = None,
 ) -> Spared:
     """Find out who is not evicted, and who evicts nobody.
@@ -106,13 +107,12 @@ def spared(
         The cluster.
     pending
         The jobs that wait.
-    evicts
-        Whom Kueue evicts for which of them.
     patterns
         Which of them are asked about; without patterns all are.
     """
-    if not evicts:
+    if not snapshot.victims:
         return Spared()
+    evicts = {item.job: item.queues for item in snapshot.victims}
     classes = PriorityClasses(snapshot)
     victims: dict[_Victim, list[str]] = {}
     for job in snapshot.jobs:

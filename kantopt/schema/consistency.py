@@ -108,6 +108,7 @@ def check_snapshot(doc: ClusterSnapshot, file: str) -> list[Problem]:
         ("node label", "nodeLabel", "topology.levels", [level.node_label for level in levels]),
         ("priority class", "name", "priorityClasses", [item.name for item in doc.priority_classes]),
         ("queue", "name", "queues", [queue.name for queue in doc.queues]),
+        ("job", "job", "victims", [item.job for item in doc.victims]),
         (
             "budget",
             "name",

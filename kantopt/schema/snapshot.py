@@ -154,6 +154,19 @@ class Queue(Part):
     )
 
 
+class Victims(Part):
+    """Whom Kueue evicts for a job that waits for it, by what their queues say; less important jobs.
+
+    A job that none speaks of evicts by priorities alone.
+    """
+
+    job: str = Field(min_length=1, description="the job that waits, NAMESPACE/NAME")
+    queues: dict[Name, Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]] = Field(
+        default_factory=dict,
+        description="queues whose jobs go for it, each with the priority up to which they do",
+    )
+
+
 class PodDisruptionBudget(Part):
     """How many of the selected pods may be away at once; give exactly one of the three limits."""
 
@@ -194,6 +207,9 @@ class ClusterSnapshot(Part):
     nodes: tuple[Node, ...] = Field(default=(), description="machines")
     jobs: tuple[Job, ...] = Field(default=(), description="running jobs")
     queues: tuple[Queue, ...] = Field(default=(), description="quotas")
+    victims: tuple[Victims, ...] = Field(
+        default=(), description="whom Kueue evicts for jobs that wait for it"
+    )
     pod_disruption_budgets: tuple[PodDisruptionBudget, ...] = Field(
         default=(), description="disruption budgets"
     )

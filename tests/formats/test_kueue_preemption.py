@@ -11,6 +11,7 @@ from kantopt.clock import Deadline
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import Import, Question, question_of
+from kantopt.schema.dump import dump_data
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument
 from tests.formats.cluster_objects import Object, node, pod, read, thing
@@ -165,5 +166,20 @@ def test_who_is_spared_follows_from_those_who_are_asked_about() -> None:
 
 def test_what_is_read_tells_the_queues_whose_jobs_may_go() -> None:
     queues = [*queue("a", 6, withinClusterQueue=LOWER, reclaimWithinCohort=LOWER), *queue("b", 2)]
-    evicts = read(node("a"), *queues, MINE, OTHER, waits("w", "a", 2)).evicts
-    assert {name: {*told} for name, told in evicts.items()} == {"default/w": {"a", "b"}}
+    told = read(node("a"), *queues, MINE, OTHER, waits("w", "a", 2)).snapshot.victims
+    assert {item.job: {*item.queues} for item in told} == {"default/w": {"a", "b"}}
+
+
+def test_documents_of_a_dump_tell_whom_kueue_evicts_for_whom() -> None:
+    queues = [*queue("a", 4, withinClusterQueue=LOWER), *queue("b", 4, withinClusterQueue=LOWER)]
+    dump = asked(queues, MINE, OTHER, waits("w", "a", 4), waits("v", "b", 4, 8))
+    snapshot = {**dump_data(dump.snapshot)}
+    jobs = {"apiVersion": "kantopt/v1alpha1", "kind": "JobList"}
+    listed = {**jobs, "jobs": [dump_data(item) for item in dump.pending]}
+    files = [RawDocument("s", 0, snapshot), RawDocument("j", 0, listed)]
+    native = question_of(files, Import())
+    told, same = (question.instance(load_model("mixed")) for question in (dump, native))
+    assert [item.preemptible for item in told.podsets if item.running] == [True, False]
+    assert (told.jobs, told.podsets, told.queues) == (same.jobs, same.podsets, same.queues)
+    for note in ("evict nobody beside these", "are not evicted"):
+        assert note in str(native.notes)

@@ -126,6 +126,11 @@ def _compare(
             _named(snapshot.pod_disruption_budgets),
             _named(read.pod_disruption_budgets),
         ),
+        (
+            "victims",
+            {item.job: dump_data(item) for item in snapshot.victims},
+            {item.job: dump_data(item) for item in read.victims},
+        ),
         ("topology", _named(snapshot.topology.levels), _named(read.topology.levels)),
         ("metadata", {"": dump_data(snapshot.metadata)}, {"": dump_data(read.metadata)}),
     ]

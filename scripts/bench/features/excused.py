@@ -8,6 +8,7 @@ _APART = "it sets nodes apart for some jobs: without it other plans are legal"
 _LAST_PLAN = "what a last plan wants is counted last of all: with it other plans are best"
 _NAME = "a name that nothing is looked up by in a question of one document of each kind"
 _CARRIED_OUT = "told for whoever carries a plan out: no plan looks at it"
+_EVICTS = "whom it leaves out stays, and with fewer victims other plans are legal"
 _WRITTEN_BACK = "told for the way back to whoever reserves: no plan looks at it"
 
 EXCUSED = {
@@ -26,6 +27,9 @@ EXCUSED = {
     "PodRef.owner_kind": _CARRIED_OUT,
     "PodRef.owner_uid": _CARRIED_OUT,
     "SnapshotMetadata.cluster_uid": _CARRIED_OUT,
+    "ClusterSnapshot.victims": _EVICTS,
+    "Victims.job": _EVICTS,
+    "Victims.queues": _EVICTS,
     "PodSet.stays": "words on why its pods are not movable, for whoever asks",
     # Room of Koordinator's is a pinned job; whose it is was seen to when it was read.
     "Job.reservation": _WRITTEN_BACK,

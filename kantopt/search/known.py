@@ -48,8 +48,6 @@ class Known:
         self._tiers = tuple(tiers)
         self._proved: list[list[Bound]] = [[] for _ in tiers]
         self._arithmetic: dict[tuple[int, ...], Bound] = {}
-        self._alone: dict[int, int] = {}
-        """By tier, what arithmetic says of all plans whatsoever."""
 
     def add(self, bound: Bound) -> None:
         """Take a proved bound."""
@@ -86,9 +84,7 @@ class Known:
     def _by_arithmetic(self, i: int, above: tuple[int, ...]) -> Bound:
         if above not in self._arithmetic:
             tier = self._tiers[i]
-            if i not in self._alone:
-                self._alone[i] = bound_of(tier, self._instance, {})
-            alone = self._alone[i]
+            alone = bound_of(tier, self._instance, {})
             values = dict(zip(self._tiers[:i], above, strict=True))
             given = bound_of(tier, self._instance, values)
             found = Bound(i, given, above, "arithmetic")

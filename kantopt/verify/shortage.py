@@ -71,6 +71,21 @@ class _Priced:
         return -(-least // self.step) * self.step
 
 
+@dataclass(frozen=True, slots=True)
+class _Trade:
+    """A tier, and those held above it, under one price of all resources together."""
+
+    lack: int
+    """What all that is wanted and all that stays cost more than the cluster offers."""
+    held: tuple[_Priced, ...]
+    own: _Priced
+
+    def least(self, values: Sequence[int]) -> int:
+        """Least weight that stays unplaced where those above leave no more than some values."""
+        freed = (one.most_freed(value) for one, value in zip(self.held, values, strict=True))
+        return self.own.least_weight(self.lack - sum(freed))
+
+
 def bound_shortage(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
     """Least that stays unplaced because the whole cluster has no room for it.
 
@@ -80,10 +95,7 @@ def bound_shortage(tier: Tier, instance: Instance, above: Mapping[Tier, int]) ->
         return 0
     held = tuple(other for other in above if _holds(other))
     values = tuple(above[other] for other in held)
-    return max(
-        (shortage(tier, instance, held, values, m) for m in _mixtures(tier, instance, held)),
-        default=0,
-    )
+    return max((trade.least(values) for trade in _trades(tier, instance, held)), default=0)
 
 
 def shortage(
@@ -106,18 +118,30 @@ def shortage(
     multipliers
         What a unit of each resource costs; any integers from 0 on make a valid bound.
     """
-    room = taken = 0
+    trade = _trade(tier, instance, held, multipliers, _beside(tier, instance, held))
+    return 0 if trade is None else trade.least(values)
+
+
+@kept_with_instance(most=256)
+def _trades(tier: Tier, instance: Instance, held: tuple[Tier, ...]) -> tuple[_Trade, ...]:
+    """Return the trades of all mixtures that are worth trying."""
     stay = _beside(tier, instance, held)
+    found = (_trade(tier, instance, held, m, stay) for m in _mixtures(tier, instance, held))
+    return tuple(trade for trade in found if trade is not None)
+
+
+def _trade(
+    tier: Tier, instance: Instance, held: tuple[Tier, ...], multipliers: Amounts, stay: Amounts
+) -> _Trade | None:
+    """Price all that is wanted; ``None`` if there is as much of something as anybody wants."""
+    lack = 0
     for m, offer, amount in zip(multipliers, _offers(instance), stay, strict=True):
         if m and offer is None:
-            return 0  # there is as much of it as anybody wants
-        room += m * (offer or 0)
-        taken += m * amount
-    for i, (other, value) in enumerate(zip(held, values, strict=True)):
-        priced = _priced(other, instance, held[:i], multipliers)
-        taken += priced.price - priced.most_freed(value)
-    priced = _priced(tier, instance, held, multipliers)
-    return priced.least_weight(taken + priced.price - room)
+            return None
+        lack += m * (amount - (offer or 0))
+    above = tuple(_priced(other, instance, held[:i], multipliers) for i, other in enumerate(held))
+    own = _priced(tier, instance, held, multipliers)
+    return _Trade(lack + sum(one.price for one in (*above, own)), above, own)
 
 
 def _holds(tier: Tier) -> bool:

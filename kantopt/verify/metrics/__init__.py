@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from kantopt.problem.instance import Instance
+from kantopt.problem.kept import kept_with_instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
@@ -126,12 +127,18 @@ def bound_of(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -> int:
     It holds for plans that are no worse than the values ``above`` in the tiers above; nothing is
     taken for granted of tiers that are not among them.
     """
-    most = {other: other.most(value) for other, value in above.items()}
-    bound = _BOUNDS[tier.metric](tier, instance, most)
-    if most:
-        # A formula may say more if it takes nothing for granted; that holds here as well.
-        bound = max(bound, _BOUNDS[tier.metric](tier, instance, {}))
+    # A formula may say more if it takes nothing for granted; that holds here as well.
+    bound = _bound_alone(tier, instance)
+    if above:
+        most = {other: other.most(value) for other, value in above.items()}
+        bound = max(bound, _BOUNDS[tier.metric](tier, instance, most))
     return tier.above_target(bound)
+
+
+@kept_with_instance(most=256)
+def _bound_alone(tier: Tier, instance: Instance) -> int:
+    """Bound what a tier's metric is measured at in any plan whatsoever."""
+    return _BOUNDS[tier.metric](tier, instance, {})
 
 
 def words_of(tier: Tier) -> str:

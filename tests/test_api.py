@@ -51,7 +51,7 @@ def test_the_page_on_python_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     example, large = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     for code, said in (
         (example.replace("time_limit=10", "time_limit=20, deterministic=True", 1), "NEVER"),
-        (large.replace("(1000)", "(20)").replace("(100)", "(5)").replace("30s", "5s"), "Place "),
+        (large.replace("(1000)", "(6)").replace("(100)", "(1)").replace("30s", "5s"), "Place "),
     ):
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
@@ -59,7 +59,12 @@ def test_the_page_on_python_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_job_is_explained() -> None:
-    told = kantopt.explain(SNAPSHOT, JOBS, job="too-big-for-a-rack", time_limit=20)
+    gpus, version = "nvidia.com/gpu", {"apiVersion": "kantopt/v1alpha1"}
+    nodes = [{"name": "n", "allocatable": {gpus: 8}}]
+    large = {"name": "large", "podSets": [{"count": 1, "requests": {gpus: 9}}]}
+    cluster = {**version, "kind": "ClusterSnapshot", "nodes": nodes}
+    waiting = {**version, "kind": "JobList", "jobs": [large]}
+    told = kantopt.explain(cluster, waiting, job="large", time_limit=20)
     assert told.verdict.status == "NEVER"
 
 

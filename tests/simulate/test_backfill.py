@@ -69,7 +69,7 @@ def log_starts(size: int, jobs: list[Asked], asked: Policy) -> list[int]:
 def test_logs_of_hundreds_of_jobs_start_as_the_definitions_say(
     kind: Kind, seed: int, factor: float
 ) -> None:
-    jobs = drawn(random.Random(seed), 32, 300, 150, factor)
+    jobs = drawn(random.Random(seed), 32, 200, 150, factor)
     asked = policy(queueing={"backfill": kind, "depth": 1000})
     assert log_starts(32, jobs, asked) == start_times(32, jobs, kind)
 

@@ -201,7 +201,7 @@ def test_every_state_is_legal_where_jobs_evict_others_beside_the_planner() -> No
     evictions = cycles = 0
     for seed in range(24):
         cluster, _ = drawn(seed)
-        planner = {"model": "packing", "timeLimit": "1s", "period": "20s"}
+        planner = {"model": "packing", "timeLimit": "1s", "period": "60s"}
         queueing = {"reclaim": True, "preemption": True}
         how = policy(queueing=queueing, placement={"planner": planner}, restartTime="0s")
         simulator = Watched(cluster, how, verify_every=1)

@@ -27,7 +27,7 @@ from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.validation import validate
 from tests.drafts import GPU, HIGH, LOW, MIDDLE, Document, Draft
 from tests.more_metrics import ask_more, with_last_plan
-from tests.oracle import Value, best, job_options
+from tests.oracle import ONE_JOB_RULES, Value, Ways, best, job_options, ways_of
 from tests.plants import PLANTS
 from tests.wishes import wish
 
@@ -302,9 +302,17 @@ def without(instance: Instance, rule: Rule) -> Instance:
     return replace(instance, model=model.model_copy(update={"rules": rules}))
 
 
-def rules_that_matter(instance: Instance, value: Value | None) -> list[Rule]:
+def rules_that_matter(instance: Instance, value: Value | None, ways: Ways) -> list[Rule]:
     """Rules that change the optimum when switched off alone; ``value`` is the optimum."""
-    return [rule for rule in Rule if best(without(instance, rule), value)[0] is not None]
+
+    def matters(rule: Rule) -> bool:
+        asked = without(instance, rule)
+        if (asked.model, asked.required) == (instance.model, instance.required):
+            return False  # there is nothing of it to switch off
+        alike = rule not in ONE_JOB_RULES and tiers_of(asked) == tiers_of(instance)
+        return best(asked, value, ways if alike else None)[0] is not None
+
+    return list(filter(matters, Rule))
 
 
 @dataclass
@@ -318,10 +326,11 @@ class Statistics:
     nonzero: Counter[Metric] = field(default_factory=Counter)
 
     def add(self, instance: Instance) -> None:
-        value, _ = best(instance)
+        ways = ways_of(instance)
+        value, _ = best(instance, ways=ways)
         self.instances += 1
         self.infeasible += value is None
-        self.changed.update(rules_that_matter(instance, value))
+        self.changed.update(rules_that_matter(instance, value, ways))
         if value is not None:
             tiers = tiers_of(instance)
             self.present.update({tier.metric for tier in tiers})

@@ -14,9 +14,9 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, PodSet
 from kantopt.problem.placement import Placement, Spots
-from kantopt.problem.tiers import tiers_of
+from kantopt.problem.tiers import Tier, tiers_of
 from kantopt.schema.model import Metric, Rule
-from kantopt.verify.metrics import measure
+from kantopt.verify.metrics import measure, measure_step
 from kantopt.verify.rules import CHECKS
 from kantopt.verify.step import Loads, Step
 
@@ -75,19 +75,23 @@ def multisets(spots: Sequence[Spot], most: int) -> Iterator[dict[Spot, int]]:
             yield {spots[0]: k, **rest} if k else rest
 
 
-def job_options(instance: Instance, job: Job) -> list[dict[int, Spots]]:
-    """Every way to place one job that no rule about this job alone forbids."""
+def job_steps(instance: Instance, job: Job) -> Iterator[tuple[dict[int, Spots], Step]]:
+    """Every way to place one job that no rule about this job alone forbids, and what it changes."""
     choices = [
         list(multisets(spots_of(instance, instance.podsets[s]), instance.podsets[s].count))
         for s in job.podsets
     ]
-    options: list[dict[int, Spots]] = []
+    on = [CHECKS[rule] for rule in ONE_JOB_RULES if instance.on(rule)]
     for choice in product(*choices):
         option: dict[int, Spots] = dict(zip(job.podsets, choice, strict=True))
         step = Step(instance, instance.current, instance.current.replace(option))
-        if not any(True for rule in ONE_JOB_RULES if instance.on(rule) for _ in CHECKS[rule](step)):
-            options.append(option)
-    return options
+        if not any(True for check in on for _ in check(step)):
+            yield option, step
+
+
+def job_options(instance: Instance, job: Job) -> list[dict[int, Spots]]:
+    """Every way to place one job that no rule about this job alone forbids."""
+    return [option for option, _ in job_steps(instance, job)]
 
 
 def is_legal(step: Step) -> bool:
@@ -95,8 +99,37 @@ def is_legal(step: Step) -> bool:
     return not any(True for rule in Rule if step.instance.on(rule) for _ in CHECKS[rule](step))
 
 
+Ways = list[list[tuple[Value, dict[int, Spots]]]]
+"""By job, the most important first: each way to place it, and what that changes in the tiers at
+the front that are sums over jobs; what changes least comes first."""
+
+
+def ways_of(instance: Instance) -> Ways:
+    """Every way to place each job; the same where tiers and ``ONE_JOB_RULES`` are the same."""
+    tiers = _sums(tiers_of(instance))
+    base = measure(instance, instance.current, tiers)
+
+    def change(step: Step) -> Value:
+        values = measure_step(step, tiers)
+        return tuple(new - old for new, old in zip(values, base, strict=True))
+
+    return [
+        sorted(
+            ((change(step), option) for option, step in job_steps(instance, job)),
+            key=lambda item: item[0],
+        )
+        for job in sorted(instance.jobs, key=lambda job: (-job.priority, job.index))
+    ]
+
+
+def _sums(tiers: Sequence[Tier]) -> Sequence[Tier]:
+    """Tiers at the front that are sums over jobs."""
+    first = [tier.metric in SUMS_OVER_JOBS and not tier.target for tier in tiers]
+    return tiers[: first.index(False)] if False in first else tiers
+
+
 def best(
-    instance: Instance, below: Value | None = None
+    instance: Instance, below: Value | None = None, ways: Ways | None = None
 ) -> tuple[Value, Placement] | tuple[None, None]:
     """Return the least value of all legal placements and one placement that has it.
 
@@ -106,13 +139,15 @@ def best(
         The question; tiny.
     below
         Look only for values that are less than this.
+    ways
+        Those of :func:`ways_of`, where they are known.
 
     Returns
     -------
     value, placement
         ``None, None`` if no placement is legal (and below the limit).
     """
-    search = _Search(instance, below)
+    search = _Search(instance, below, ways_of(instance) if ways is None else ways)
     search.descend(0, search.base)
     if search.value is None or search.placement is None:
         return None, None
@@ -122,23 +157,16 @@ def best(
 class _Search:
     """Decides job after job; remembers the best placement so far."""
 
-    def __init__(self, instance: Instance, below: Value | None) -> None:
+    def __init__(self, instance: Instance, below: Value | None, ways: Ways) -> None:
         self.instance = instance
         self.tiers = tiers_of(instance)
         self.value: Value | None = None
         self.placement: Placement | None = None
         self.limit = below
-        first = [tier.metric in SUMS_OVER_JOBS and not tier.target for tier in self.tiers]
-        self.prefix = first.index(False) if False in first else len(first)
-        """Tiers at the front that are sums over jobs."""
-        self.base = measure(instance, instance.current, self.tiers[: self.prefix])
-        self.jobs = [
-            sorted(
-                ((self._change(option), option) for option in job_options(instance, job)),
-                key=lambda item: item[0],
-            )
-            for job in sorted(instance.jobs, key=lambda job: (-job.priority, job.index))
-        ]
+        sums = _sums(self.tiers)
+        self.prefix = len(sums)
+        self.base = measure(instance, instance.current, sums)
+        self.jobs = ways
         self.least = [(0,) * self.prefix]
         for options in reversed(self.jobs):
             least = [min((c[i] for c, _ in options), default=0) for i in range(self.prefix)]
@@ -148,24 +176,20 @@ class _Search:
         """Arrived pods that ask for a resource of a node, or of one of its devices."""
         self.chosen: dict[int, Spots] = {}
 
-    def _change(self, option: dict[int, Spots]) -> Value:
-        placement = self.instance.current.replace(option)
-        values = measure(self.instance, placement, self.tiers[: self.prefix])
-        return tuple(new - old for new, old in zip(values, self.base, strict=True))
-
     def descend(self, depth: int, value: Value) -> None:
         """Decide the jobs from ``depth`` on; ``value`` is that of the first tiers so far."""
-        if self.limit is not None:
-            reachable = tuple(map(sum, zip(value, self.least[depth], strict=True)))
-            if reachable > self.limit[: self.prefix]:
-                return
         if depth == len(self.jobs):
             self._judge(value)
             return
         for change, option in self.jobs[depth]:
+            then = tuple(map(sum, zip(value, change, strict=True)))
+            if self.limit is not None:
+                reachable = tuple(map(sum, zip(then, self.least[depth + 1], strict=True)))
+                if reachable > self.limit[: self.prefix]:
+                    return  # options are sorted by what they change: nor is any other good enough
             self._put(option, 1)
             if self._has_room(option):
-                self.descend(depth + 1, tuple(map(sum, zip(value, change, strict=True))))
+                self.descend(depth + 1, then)
             self._put(option, -1)
 
     def _put(self, option: dict[int, Spots], sign: int) -> None:
@@ -208,10 +232,11 @@ class _Search:
 
     def _judge(self, expected: Value) -> None:
         placement = self.instance.current.replace(self.chosen)
-        value = measure(self.instance, placement, self.tiers)
+        step = Step(self.instance, self.instance.current, placement)
+        value = measure_step(step, self.tiers)
         assert value[: self.prefix] == expected, "a sum over jobs is no sum over jobs"
         if self.limit is not None and value >= self.limit:
             return
-        if is_legal(Step(self.instance, self.instance.current, placement)):
+        if is_legal(step):
             self.value = self.limit = value
             self.placement = placement

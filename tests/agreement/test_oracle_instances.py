@@ -17,7 +17,7 @@ from tests.oracle import best, multisets, spots_of
 
 SEEDS = range(200)
 TINY_SEEDS = some(range(60))
-MOST_NAIVE = 2_000
+MOST_NAIVE = 1_000
 
 
 @pytest.fixture(scope="module")

@@ -117,7 +117,11 @@ def measure(instance: Instance, placement: Placement, tiers: Sequence[Tier]) -> 
 
     That is what its metric is measured at; of a tier with a target, what that is above it.
     """
-    step = Step(instance, instance.current, placement)
+    return measure_step(Step(instance, instance.current, placement), tiers)
+
+
+def measure_step(step: Step, tiers: Sequence[Tier]) -> tuple[int, ...]:
+    """Return the value of each tier for a step from the snapshot's placement."""
     return tuple(tier.above_target(MEASURES[tier.metric](tier, step)) for tier in tiers)
 
 

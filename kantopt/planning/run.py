@@ -294,7 +294,7 @@ class Run:
         cut = self.cut and not proved
         ended = what_ended(self.deadline, end, open_and_cut=cut, examined=examined)
         told = (*ended, *self.starved(proved=proved), *self.warnings)
-        until = self.ordering.at_least(shares.SAYING_WHY) if examined else None
+        until = self._saying_why(final) if examined else None
         return Answer(
             placement=final,
             waves=waves,
@@ -378,6 +378,13 @@ class Run:
             for each in techniques()
             if (use := uses.get(each.name)) is not None
         )
+
+    def _saying_why(self, placement: Placement) -> Deadline:
+        """Get ready to say why jobs stay pending; return until when, counted from then."""
+        from kantopt.search.reasons import get_ready
+
+        get_ready(self.instance, placement)
+        return self.ordering.at_least(shares.SAYING_WHY)
 
     def _why(self, placement: Placement, j: int, until: Deadline | None) -> tuple[str, str]:
         """Say what keeps a job pending, as long as there is time to look; without one, never."""

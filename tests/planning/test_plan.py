@@ -27,6 +27,7 @@ from kantopt.problem.tiers import tiers_of
 from kantopt.processor import CpuUse
 from kantopt.schema.dump import dump_json
 from kantopt.schema.model import Model
+from kantopt.search.reasons import Reasons
 from kantopt.search.told import Found
 from kantopt.verify.rules import check
 from tests.questions import hard_question, model, question
@@ -273,6 +274,26 @@ def test_why_jobs_wait_is_said_even_if_to_order_what_is_done_took_longer_than_wa
         run.deadline = soon(0.0)
         answer = run.answer(instance.current, (), examined=True)
         assert [left.rule for left in answer.unplaced] == [rule]
+
+
+def test_the_time_to_say_why_jobs_wait_begins_when_the_cluster_has_been_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Which takes longer on a large cluster than to say it of a hundred jobs."""
+    counted = Reasons.__init__
+
+    def slow(*args: Any) -> None:
+        counted(*args)
+        time.sleep(0.6)
+
+    monkeypatch.setattr("kantopt.shares.SAYING_WHY", 0.5)
+    monkeypatch.setattr(Reasons, "__init__", slow)
+    waiting = [job(name, cpu) for name, cpu in (("y", 2), ("z", 3))]
+    instance = question([node("a", 1)], [], waiting).instance(model(*PODS_FIRST))
+    run = Run(instance, tiers_of(instance), Options(), soon(60.0), lambda _: None, None)
+    run.deadline = soon(0.0)
+    answer = run.answer(instance.current, (), examined=True)
+    assert [left.rule for left in answer.unplaced] == ["capacity"] * 2
 
 
 def test_a_solver_that_is_given_no_processor_counts_as_waiting() -> None:

@@ -158,3 +158,26 @@ def test_an_order_is_legal_and_arrives(seeds: range) -> None:
                 violations, final = replay(instance, waves)
                 assert final == placement
                 assert not [v for v in violations if v.rule != Rule.REQUIRED]
+
+
+def test_where_pods_are_spread_who_fits_in_whatever_comes_waits_for_nobody_else() -> None:
+    """One zone has a pod already: its next waits for the other two, and these for no other."""
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": "zone",
+        "labelSelector": {"matchLabels": {"app": "main"}},
+    }
+    service = {"cpu": 2, "minCount": 0, "topologySpreadConstraints": [constraint]}
+    jobs = [
+        job("v", pods(cpu=2, on=["a"]), priority=9),
+        job("w", pods(count=3, **service), priority=9),
+        *(job(f"r{n}", pods("x", cpu=2, on=[n])) for n in "abc"),
+    ]
+    cpus = {"a": 4, "b": 2, "c": 2}
+    instance = question([node(n, cpu=k, labels={"zone": n}) for n, k in cpus.items()], jobs)
+    placement = put(instance, {"ra": [], "rb": [], "rc": [], "w": ["a", "b", "c"]})
+    waves = sequence(instance, placement)
+    assert waves is not None
+    assert not replay(instance, waves)[0]
+    by_node = {action.target.node: w for w in waves for action in w.actions if action.target}
+    assert [len(by_node[n].after) for n in range(3)] == [3, 1, 1]

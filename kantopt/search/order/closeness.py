@@ -32,6 +32,8 @@ class Near:
         self._concerned = {s for s in changed if self._neighbours.concern(s)}
         self._terms: dict[int, list[int]] = {}
         self._spreads: dict[int, list[int]] = {}
+        self._crowded: dict[int, set[str]] = {}
+        """By spread constraint the domains in which it could be broken."""
         if self._concerned:
             self._relate(units)
             for s in sorted(self._related()):
@@ -40,6 +42,8 @@ class Near:
         self._left: dict[tuple[int, str, str], set[int]] = {}
         """Who left, by anti-affinity term, side of it and domain."""
         self._latest: dict[int, int] = {}
+        self._filled: dict[int, set[int]] = {}
+        """By spread constraint who came since to domains where it cannot be broken."""
         self._company = Company(instance, units) if instance.on(Rule.AFFINITY) else None
 
     def _relate(self, units: Sequence[Unit]) -> None:
@@ -50,7 +54,9 @@ class Near:
         if self.instance.on(Rule.SPREAD):
             for t, spread in enumerate(self.instance.spreads):
                 concerned = {spread.owner, *spread.counted} & self._concerned
-                if spread.owner in concerned and _may_skew(self.instance, spread, units):
+                crowded = _may_skew(self.instance, spread, units)
+                if spread.owner in concerned and crowded:
+                    self._crowded[t] = crowded
                     for s in concerned:
                         self._spreads.setdefault(s, []).append(t)
 
@@ -135,13 +141,37 @@ class Near:
             for t, domain in self._domains(change.podset, change.source):
                 for side in self._sides(t, change.podset):
                     self._left.setdefault((t, side, domain), set()).add(v)
-            for t in self._spreads.get(change.podset, ()):
-                if t in self._latest:
-                    found.add(self._latest[t])
-                self._latest[t] = v
+        found |= self._spread_waits(unit, v)
         if self._company is not None:
             found |= self._company.waits(unit, v)
         return found - {v}
+
+    def _spread_waits(self, unit: Unit, v: int) -> set[int]:
+        """Return whom a unit waits for where pods are spread.
+
+        Who only comes to domains that have room for all who ever come there waits for nobody, and
+        those who come after such a one may need it.
+        """
+        found: set[int] = set()
+        spreads: dict[int, bool] = {}
+        for change in unit.changes:
+            for t in self._spreads.get(change.podset, ()):
+                spreads[t] = spreads.get(t, True) and self._fills(t, change)
+        for t, fills in spreads.items():
+            if fills:
+                self._filled.setdefault(t, set()).add(v)
+                continue
+            found |= {self._latest[t]} if t in self._latest else set()
+            found |= self._filled.pop(t, set())
+            self._latest[t] = v
+        return found
+
+    def _fills(self, t: int, change: Change) -> bool:
+        """Whether pods only come, to a domain where a constraint cannot be broken."""
+        key = self.instance.spreads[t].key
+        if change.source is not None or change.target is None:
+            return False
+        return self.instance.label_domain(change.target.node, key) not in self._crowded[t]
 
     def _domains(self, s: int, spot: Spot | None) -> Iterator[tuple[int, str]]:
         """Anti-affinity terms that look at pods of ``s``, with the domain that a spot is in."""
@@ -161,8 +191,8 @@ class Near:
             yield "others"
 
 
-def _may_skew(instance: Instance, spread: Spread, units: Sequence[Unit]) -> bool:
-    """Whether some order could break a spread constraint: if not, nobody need wait for it."""
+def _may_skew(instance: Instance, spread: Spread, units: Sequence[Unit]) -> set[str]:
+    """Domains where some order could break a spread constraint: without, nobody waits for it."""
     over = spread.over
     base = dict.fromkeys(spread_domains(instance, spread), 0)
     most, least = dict(base), dict(base)
@@ -187,7 +217,7 @@ def _may_skew(instance: Instance, spread: Spread, units: Sequence[Unit]) -> bool
             if domain is not None and place.node in over and counted:
                 sum_[domain] += pods
     floor = min(least.values(), default=0) if len(base) >= spread.min_domains else 0
-    return any(most[d] - floor > spread.max_skew for d in arrives if d is not None and d in base)
+    return {d for d in arrives if d in base and most[d] - floor > spread.max_skew}
 
 
 def grouped_jobs(instance: Instance, units: Sequence[Unit]) -> dict[Unit, set[int]]:

@@ -181,3 +181,36 @@ def test_where_pods_are_spread_who_fits_in_whatever_comes_waits_for_nobody_else(
     assert not replay(instance, waves)[0]
     by_node = {action.target.node: w for w in waves for action in w.actions if action.target}
     assert [len(by_node[n].after) for n in range(3)] == [3, 1, 1]
+
+
+def test_a_pod_waits_for_no_quota_of_what_it_does_not_ask_for() -> None:
+    """Of the queue's GPUs there are too few for both, of its CPUs enough for all."""
+    jobs = [
+        job("r", pods(gpu=1, on=["a"]), queueName="q"),
+        job("j", pods(gpu=1), queueName="q", priority=9),
+        job("k", pods(), queueName="q", priority=9),
+    ]
+    quota = [{"name": "nvidia.com/gpu", "nominalQuota": 1}, {"name": "cpu", "nominalQuota": 9}]
+    nodes = [node("a", gpu=1), node("b", gpu=1)]
+    instance = question(nodes, jobs, queues=[{"name": "q", "resources": quota}])
+    placement = placed(instance, r=[], j=["b"], k=["b"])
+    waves = sequence(instance, placement)
+    assert waves is not None
+    assert not replay(instance, waves)[0]
+    after = {action.podset: wave.after for wave in waves for action in wave.actions}
+    assert [len(after[s]) for s in range(3)] == [0, 1, 0]
+
+
+def test_who_has_to_wait_anyway_leaves_what_is_free_to_others() -> None:
+    """Two CPUs are free and two more once a pod has moved: three wait for it, one need not."""
+    jobs = [
+        job("r", pods(cpu=2, on=["a"])),
+        job("big", pods(cpu=3), priority=9),
+        job("small", pods(cpu=1), priority=8),
+    ]
+    instance = question([node("a", cpu=4), node("b", cpu=2)], jobs)
+    waves = sequence(instance, placed(instance, r=["b"], big=["a"], small=["a"]))
+    assert waves is not None
+    assert not replay(instance, waves)[0]
+    after = {action.podset: wave.after for wave in waves for action in wave.actions}
+    assert [len(after[s]) for s in range(3)] == [0, 1, 0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kantopt.problem.cluster import Spot
@@ -243,8 +243,12 @@ def _counts(instance: Instance, j: int) -> bool:
     return instance.on(Rule.GANG) and (job.is_gang or both)
 
 
-def quota_groups(instance: Instance, units: Sequence[Unit]) -> dict[int, str]:
-    """Queues whose binds wait for all evictions of their cohort (or their own), by queue.
+Scarce = Mapping[int, tuple[str, frozenset[int]]]
+"""By queue whose quota it shares, and the resources of which there is not enough for all."""
+
+
+def scarce_quotas(instance: Instance, units: Sequence[Unit]) -> Scarce:
+    """Queues whose binds wait for evictions of their cohort, or their own, and of what.
 
     None if there is quota enough for all, whether or not anybody is evicted.
     """
@@ -256,17 +260,17 @@ def quota_groups(instance: Instance, units: Sequence[Unit]) -> dict[int, str]:
         if queue is not None:
             for r, amount in enumerate(instance.podsets[change.podset].demand):
                 usage[queue][r] += change.pods * amount
-    scarce: set[str] = set()
+    scarce: dict[str, set[int]] = {}
     for item in instance.queues:
         for quota in item.quotas:
             limit = queue_limit(item, quota)
             if limit is not None and usage[item.index][quota.resource] > limit:
-                scarce.add(_group(instance, item.index))
-    for (cohort, _), members in cohorts(instance).items():
+                scarce.setdefault(_group(instance, item.index), set()).add(quota.resource)
+    for (cohort, r), members in cohorts(instance).items():
         if shared_use(members, usage) > shared_limit(members):
-            scarce.add(f"cohort {cohort}")
+            scarce.setdefault(f"cohort {cohort}", set()).add(r)
     groups = {item.index: _group(instance, item.index) for item in instance.queues}
-    return {q: group for q, group in groups.items() if group in scarce}
+    return {q: (group, frozenset(scarce[group])) for q, group in groups.items() if group in scarce}
 
 
 def _group(instance: Instance, q: int) -> str:
@@ -274,7 +278,15 @@ def _group(instance: Instance, q: int) -> str:
     return f"cohort {queue.cohort}" if queue.cohort else f"queue {queue.name}"
 
 
-def queues_of(instance: Instance, changes: Iterable[Change], kind: str) -> set[int]:
-    """Queues of which pods are bound, or evicted."""
-    found = (instance.job_of(c.podset).queue for c in changes if c.kind == kind)
-    return {q for q in found if q is not None}
+def scarce_in(
+    instance: Instance, scarce: Scarce, changes: Iterable[Change], kind: str
+) -> set[tuple[str, int]]:
+    """Of what that is scarce pods take quota that are bound, or leave some that are evicted."""
+    found = set()
+    for change in changes:
+        queue = instance.job_of(change.podset).queue
+        if change.kind == kind and queue is not None and queue in scarce:
+            group, resources = scarce[queue]
+            demand = instance.podsets[change.podset].demand
+            found |= {(group, r) for r in resources if demand[r]}
+    return found

@@ -72,7 +72,9 @@ class Ledger:
         """Give out what is needed, all of which is there, and add to ``waits`` who left it.
 
         What those leave who are waited for anyway is given first, then what was free from the
-        start, then what is left after the shortest chains: their lengths are in ``depth``.
+        start. Where that is too little, others are waited for after the shortest chains, whose
+        lengths are in ``depth``, and what they leave goes before what was free, which others can
+        have at once.
         ``before`` has bit ``v`` set if ``v`` goes before.
         """
         short = [key for key, amount in needs.items() if amount > self._start(key)]
@@ -80,18 +82,20 @@ class Ledger:
             waits |= self._paid.get(key, set())
         for key in [*short, *(key for key in needs if key not in short)]:
             rest = self._take_known(key, needs[key], _all_before(waits, before))
-            now = min(rest, self._start(key))
-            self._free[key] -= now
-            rest -= now
-            left = self._left.get(key, [])
-            while rest:
-                first = min(left, key=lambda item: (depth[item[0]], item[0]))
-                part = min(rest, first[1])
-                rest -= part
-                waits.add(first[0])
-                left.remove(first)
-                if part < first[1]:
-                    left.append((first[0], first[1] - part))
+            if rest > self._start(key):
+                waits |= self._givers(key, rest - self._start(key), depth)
+                rest = self._take_known(key, rest, _all_before(waits, before))
+            self._free[key] -= rest
+
+    def _givers(self, key: Key, amount: int, depth: Sequence[int]) -> set[int]:
+        """Return who has left so much, after the shortest chains."""
+        found: set[int] = set()
+        for who, there in sorted(self._left.get(key, ()), key=lambda x: (depth[x[0]], x[0])):
+            if amount <= 0:
+                break
+            found.add(who)
+            amount -= there
+        return found
 
     def _take_known(self, key: Key, amount: int, known: int) -> int:
         """Take what was left by those waited for already; return what is still needed."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from kantopt.problem.difference import Kind
 from kantopt.problem.instance import Instance
-from kantopt.search.order.closeness import Near, grouped_jobs, queues_of, quota_groups
+from kantopt.search.order.closeness import Near, grouped_jobs, scarce_in, scarce_quotas
 from kantopt.search.order.ledger import Ledger
 from kantopt.search.order.units import Key, Unit
 
@@ -57,8 +57,8 @@ class Run:
         self._jobs = grouped_jobs(instance, units)
         self._latest_of_job: dict[int, int] = {}
         self._batch = Batch(instance.model.limits.moves_per_wave)
-        self._quotas = quota_groups(instance, units)
-        self._evicting: dict[str, set[Unit]] = {}
+        self._quotas = scarce_quotas(instance, units)
+        self._evicting: dict[tuple[str, int], set[Unit]] = {}
         for unit in units:
             for group in self._groups(unit, "evict"):
                 self._evicting.setdefault(group, set()).add(unit)
@@ -72,11 +72,10 @@ class Run:
         """Units that could not be done."""
         return [unit for units in self._parked.values() for unit in units]
 
-    def _groups(self, unit: Unit, kind: str) -> set[str]:
+    def _groups(self, unit: Unit, kind: str) -> set[tuple[str, int]]:
         if not self._quotas:
             return set()
-        queues = queues_of(self.instance, unit.changes, kind)
-        return {self._quotas[q] for q in queues if q in self._quotas}
+        return scarce_in(self.instance, self._quotas, unit.changes, kind)
 
     def _go(self) -> None:
         while True:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from kantopt.problem.cluster import Spot
 from kantopt.problem.difference import Change
 from kantopt.problem.instance import Instance
-from kantopt.search.order.closeness import Near, queues_of, quota_groups
+from kantopt.search.order.closeness import Near, scarce_in, scarce_quotas
 from kantopt.search.order.ledger import Ledger
 from kantopt.search.order.units import Key, Unit, taken
 
@@ -120,7 +120,7 @@ class Rooms:
         units = [*atoms, *before, *self._all_moves(start)]
         self.near = Near(instance, units)
         self.concerned = any(self.near.concerns(unit) for unit in units)
-        self.quotas = quota_groups(instance, [*atoms, *before])
+        self.quotas = scarce_quotas(instance, [*atoms, *before])
         self.unit = cache(self._unit)
         self.taken = cache(lambda s, spot: tuple(taken(instance, s, spot)))
 
@@ -196,16 +196,11 @@ class View:
             for j, other in enumerate(rooms.atoms)
         ):
             return False
-        groups = {
-            rooms.quotas[q]
-            for q in queues_of(rooms.instance, unit.changes, "bind")
-            if q in rooms.quotas
-        }
+        groups = scarce_in(rooms.instance, rooms.quotas, unit.changes, "bind")
         for j, other in enumerate(rooms.atoms):
-            if groups and not self._state.done >> j & 1:
-                evicting = queues_of(rooms.instance, other.changes, "evict")
-                if groups & {rooms.quotas[q] for q in evicting if q in rooms.quotas}:
-                    return False
+            waits = groups and not self._state.done >> j & 1
+            if waits and groups & scarce_in(rooms.instance, rooms.quotas, other.changes, "evict"):
+                return False
         return self._has_room(unit) and self._welcome(unit)
 
 

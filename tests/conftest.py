@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 ROOT = str(Path(__file__).resolve().parent.parent)
@@ -20,3 +23,16 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # No test asserts speed: an example that takes long on a busy machine is no fault.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _loaded() -> None:
+    """Load what searches, once: each process that a test forks would do it anew.
+
+    A plan of a tiny question takes a third of the time so. How the program itself loads is tested
+    where it is started.
+    """
+    for name in ("kantopt.cp", "kantopt.planning", "kantopt.search"):
+        package = importlib.import_module(name)
+        for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+            importlib.import_module(module.name)

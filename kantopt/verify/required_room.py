@@ -1,4 +1,7 @@
-"""Evictions without which required jobs have no GPUs: a knapsack in part (Dantzig 1957)."""
+"""Evictions, and lost work, without which required jobs have no GPUs: a knapsack in part.
+
+Dantzig 1957.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from fractions import Fraction
 from math import ceil
 
 from kantopt.problem.instance import Instance
+from kantopt.problem.job import PodSet
 from kantopt.problem.tiers import Tier
 from kantopt.schema.model import Metric
 from kantopt.verify.departures import evictable
@@ -29,17 +33,57 @@ def least_for_required(
     """
     if lacking <= 0:
         return 0
-    values = {
-        other.priority: value
-        for other, value in above.items()
-        if other.metric is Metric.EVICTIONS and not other.counts_pods
-    }
+    values = _costs(above)
     if tier.priority is None:
         return _cheapest(list(_all(tier, instance, values)), lacking)
     for p in instance.priorities:
         if p != tier.priority:
             lacking -= _most(list(_victims(tier, instance, p)), values.get(p))
     return _cheapest(list(_victims(tier, instance, tier.priority)), lacking)
+
+
+def least_lost_for_required(
+    tier: Tier, instance: Instance, above: Mapping[Tier, int], lacking: int
+) -> int:
+    """Return what GPU time is lost at least, so that required jobs have their GPUs.
+
+    Each priority gives no more than the values of the tiers above let it.
+
+    Parameters
+    ----------
+    lacking
+        Milli-GPU that others must give up for them.
+    """
+    if lacking <= 0:
+        return 0
+    values = _costs(above)
+    found: list[tuple[Fraction, int, int]] = []
+    given: dict[int, int] = {}
+    for p in instance.priorities:
+        costs = _victims(Tier(Metric.EVICTIONS, "cost", priority=p), instance, p)
+        given[p] = _most(list(costs), values.get(p))
+        if tier.priority not in (None, p):
+            lacking -= given[p]
+            continue
+        for podset in _podsets(instance, p):
+            gpus = podset.gpu_milli
+            found.append((Fraction(podset.lost_gpu_seconds, gpus), gpus * podset.count, p))
+    lost = Fraction(0)
+    for each, gpus, p in sorted(found):
+        gone = min(gpus, given[p], max(0, lacking))
+        lost += each * gone
+        given[p] -= gone
+        lacking -= gone
+    return ceil(lost)
+
+
+def _costs(above: Mapping[Tier, int]) -> dict[int | None, int]:
+    """What evictions cost at most by priority."""
+    return {
+        other.priority: value
+        for other, value in above.items()
+        if other.metric is Metric.EVICTIONS and not other.counts_pods
+    }
 
 
 def _all(tier: Tier, instance: Instance, values: Mapping[int | None, int]) -> Iterator[_Victims]:
@@ -54,11 +98,9 @@ def _all(tier: Tier, instance: Instance, values: Mapping[int | None, int]) -> It
 
 
 def _victims(tier: Tier, instance: Instance, priority: int) -> Iterator[_Victims]:
-    """Pods with GPUs that some plan could evict, of one priority."""
-    for s in sorted(evictable(instance)):
-        podset, job = instance.podsets[s], instance.job_of(s)
-        if job.priority != priority or job.index in instance.required or not podset.gpu_milli:
-            continue
+    """What pods with GPUs that some plan could evict hold and cost, of one priority."""
+    for podset in _podsets(instance, priority):
+        job = instance.jobs[podset.job]
         if tier.counts_pods:
             yield podset.gpu_milli, Fraction(1), podset.count
         elif job.all_victims:
@@ -67,6 +109,14 @@ def _victims(tier: Tier, instance: Instance, priority: int) -> Iterator[_Victims
             yield podset.gpu_milli, Fraction(job.disruption_cost, pods), podset.count
         else:
             yield podset.gpu_milli, Fraction(podset.disruption_cost), podset.count
+
+
+def _podsets(instance: Instance, priority: int) -> Iterator[PodSet]:
+    """Pods with GPUs that some plan could evict, of one priority."""
+    for s in sorted(evictable(instance)):
+        podset, job = instance.podsets[s], instance.job_of(s)
+        if job.priority == priority and job.index not in instance.required and podset.gpu_milli:
+            yield podset
 
 
 def _most(victims: list[_Victims], value: int | None) -> int:

@@ -17,6 +17,8 @@ ORDERS = (
     ["evictions", BY_PODS, "moves", "unplaced"],
     [BY_PODS, "unplaced"],
     ["moves", {"evictions": {"by": "all"}}, "unplaced"],
+    ["evictions", BY_PODS, "lost_gpu_seconds", "unplaced"],
+    ["lost_gpu_seconds", "evictions", "unplaced"],
 )
 
 
@@ -57,7 +59,23 @@ def test_what_others_give_at_the_values_above_is_not_asked_of_the_next() -> None
     assert 2 in value
 
 
-@pytest.mark.parametrize("seed", range(24))
+def test_as_much_work_is_lost_as_those_had_done_who_hold_what_a_required_job_lacks() -> None:
+    """Two of three pods go: those that began last, and none of the priority of which none goes."""
+    jobs = [
+        *(
+            job(f"r{k}", pods(gpu=1, on=["a"], startTime=f"2026-01-01T00:{k}0:00Z"), priority=1)
+            for k in (1, 3, 5)
+        ),
+        job("high", pods(gpu=1, on=["a"], startTime="2026-01-01T00:59:59Z"), priority=2),
+        job("new", pods(gpu=2), priority=9),
+    ]
+    instance = question([node("a", gpu=4, cpu=9)], jobs, objectives=ORDERS[3], required=["new"])
+    least, value = found(instance)
+    assert least == value
+    assert 600 + 1800 in value
+
+
+@pytest.mark.parametrize("seed", range(40))
 def test_no_bound_is_above_what_brute_force_finds(seed: int) -> None:
     rng = random.Random(seed)
     rooms = {f"n{i}": rng.choice((2, 4)) for i in range(3)}
@@ -74,7 +92,8 @@ def test_no_bound_is_above_what_brute_force_finds(seed: int) -> None:
             rooms[name] -= gpus
         cost = rng.choice((0, 1, 1, 2))
         mode = rng.choice(("single", "all"))
-        role = pods(count=len(on), cpu=1, gpu=gpus, on=on, disruptionCost=cost)
+        began = f"2026-01-01T00:{rng.randrange(10, 60)}:00Z"
+        role = pods(count=len(on), cpu=1, gpu=gpus, on=on, disruptionCost=cost, startTime=began)
         if on:
             jobs.append(job(f"r{k}", role, priority=rng.choice((1, 2, 9)), disruptionMode=mode))
     instance = question(nodes, jobs, objectives=ORDERS[seed % len(ORDERS)], required=["new"])

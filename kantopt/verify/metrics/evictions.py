@@ -47,11 +47,11 @@ def bound_evictions(tier: Tier, instance: Instance, above: Mapping[Tier, int]) -
 
     priorities = instance.priorities if tier.priority is None else (tier.priority,)
     least = sum(max(fewest(p, None), fewest(p, True) + fewest(p, False)) for p in priorities)
-    return max(least, least_for_required(tier, instance, above, _lacking(instance)))
+    return max(least, least_for_required(tier, instance, above, lacking_gpus(instance)))
 
 
 @lru_cache(maxsize=4)
-def _lacking(instance: Instance) -> int:
+def lacking_gpus(instance: Instance) -> int:
     """Milli-GPU that others must give up, so that required jobs have what they cannot do without.
 
     Each GPU that nobody may hold, and each that one of them holds now, is none of theirs.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
@@ -86,7 +87,7 @@ def _places(instance: Instance, kept: list[tuple[PodSet, Counter[int]]]) -> str:
 
 def _why(instance: Instance, state: State, podset: PodSet, there: Counter[int]) -> str:
     """Say what keeps a pod set, the plainest first; at last why each other node refuses it."""
-    if not may_leave(instance, podset):
+    if _fixed(instance, podset):
         if instance.model.limits.moves == 0:
             return "no pod may move (limit moves: 0)"
         return f"not movable{_cause(podset)}"
@@ -99,6 +100,11 @@ def _why(instance: Instance, state: State, podset: PodSet, there: Counter[int]) 
     if podset.job in instance.together:
         return _why_together(instance, podset.job)
     return _limited(instance, state, podset.job) or _beside(state, podset, there)
+
+
+def _fixed(instance: Instance, podset: PodSet) -> bool:
+    """Whether pods stay whatever disruption budgets bear."""
+    return not may_leave(instance, replace(podset, budgets=()))
 
 
 def _limited(instance: Instance, state: State, j: int) -> str:
@@ -155,7 +161,7 @@ def _why_together(instance: Instance, j: int) -> str:
     said = f"all {pods} pods of the job restart together"
     running = instance.running_of(j)
     for s in running:
-        if not may_leave(instance, instance.podsets[s]):
+        if _fixed(instance, instance.podsets[s]):
             podset = instance.podsets[s]
             return f"{said}, and {podset.name} is not movable{_cause(podset)}"
     if freedom_of(instance).moves[running[0]]:

@@ -34,16 +34,26 @@ def evictable(instance: Instance) -> frozenset[int]:
     for podset in instance.podsets:
         if not podset.running or (instance.on(Rule.PINNED) and not podset.preemptible):
             continue
+        if _kept(instance, podset):
+            continue
         priority = instance.job_of(podset.index).priority
         if not instance.strict or (highest is not None and highest > priority):
             found.add(podset.index)
     return frozenset(found)
 
 
+def _kept(instance: Instance, podset: PodSet) -> bool:
+    """Whether disruption budgets let no pod of a pod set be evicted or restarted."""
+    budgets = podset.budgets if instance.on(Rule.DISRUPTION) else ()
+    return len(budgets) > 1 or any(instance.budgets[b].allowed <= 0 for b in budgets)
+
+
 def may_move(instance: Instance, podset: PodSet) -> bool:
     """Whether some plan could move pods of a pod set; never too seldom."""
     pinned = instance.on(Rule.PINNED) and not podset.movable
-    return podset.running and not pinned and instance.model.limits.moves != 0
+    if pinned or not podset.running or instance.model.limits.moves == 0:
+        return False
+    return instance.job_of(podset.index).move_mode == "live" or not _kept(instance, podset)
 
 
 def may_leave(instance: Instance, podset: PodSet) -> bool:

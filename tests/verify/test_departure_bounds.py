@@ -143,15 +143,25 @@ def test_nodes_where_nobody_may_arrive_hold_nothing_of_what_must_stay() -> None:
         ({"job": {"maxMoves": 0}}, 2),
         ({"job": {"maxMoves": 1}}, 1),
         ({"set": {"nodeSelector": {"disk": "here"}}}, 2),
+        ({"budgets": [0]}, 2),
+        ({"budgets": [1]}, 0),
+        ({"budgets": [1, 1]}, 2),
+        ({"budgets": [0], "job": {"moveMode": "live"}}, 0),
         ({}, 0),
     ],
 )
 def test_pods_that_nothing_lets_go_stay_on_nodes_to_be_emptied(what: Document, stay: int) -> None:
-    """Their job lets no more of them move, or no other node admits them."""
+    """Their job or budgets let no more of them move, or no other node admits them."""
     nodes = [node("a", labels={"disk": "here"}), node("b")]
     there = pods(count=2, on=["a", "a"], minCount=0, **what.get("set", {}))
     jobs = [job("r", there, **what.get("job", {}))]
-    instance = question(nodes, jobs, objectives=["undrained", "moves"], drain=["a"])
+    budgets = [
+        {"name": f"b{i}", "selector": {}, "disruptionsAllowed": allowed}
+        for i, allowed in enumerate(what.get("budgets", ()))
+    ]
+    instance = question(
+        nodes, jobs, podDisruptionBudgets=budgets, objectives=["undrained", "moves"], drain=["a"]
+    )
     value, _ = best(instance)
     assert value is not None
     assert (bounds(instance, tiers_of(instance), value)[0], value[0]) == (stay, stay)

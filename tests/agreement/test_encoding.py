@@ -55,12 +55,24 @@ class Encodings:
         values = model.assignment(placement)
         if values is None:
             return False
-        fixed = model.cp.clone()
-        for var, value in values:
-            fixed.add(fixed.get_int_var_from_proto_index(var.index) == value)
+        # Copies of the model would take longer than the solver: its own variables are fixed, and
+        # are what they were afterwards.
+        domains = [model.cp.proto.variables[var.index].domain for var, _ in values]
+        before = [list(domain) for domain in domains]
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
-        return solver.solve(fixed) == cp_model.OPTIMAL
+        try:
+            for domain, (_, value) in zip(domains, values, strict=True):
+                ends = list(domain)
+                if not any(a <= value <= b for a, b in zip(ends[::2], ends[1::2], strict=True)):
+                    return False
+                domain.clear()
+                domain.extend([value, value])
+            return solver.solve(model.cp) == cp_model.OPTIMAL
+        finally:
+            for domain, ends in zip(domains, before, strict=True):
+                domain.clear()
+                domain.extend(ends)
 
 
 @pytest.fixture(scope="module")

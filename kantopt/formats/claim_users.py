@@ -22,8 +22,8 @@ class ClaimUsers:
     objects
         All objects of the input.
     notes
-        Takes claims for one node with which pods of several owners wait: a job keeps its own
-        together, nothing keeps those of several jobs so.
+        Takes claims for one node with which several pods wait: a job keeps its own together,
+        nothing keeps those of several jobs so.
     """
 
     def __init__(self, objects: Objects, notes: Notes) -> None:
@@ -40,12 +40,12 @@ class ClaimUsers:
                     who = pod.key[1] if owner is None else owner.text("uid")
                     owners.setdefault(key, set()).add(who)
         for key, claim in objects.by_name("", "PersistentVolumeClaim").items():
-            if len(owners.get(key, ())) > 1 and self.wait_together(claim):
-                text = "claims for one node with which pods of several owners wait"
-                notes.add(
-                    f"{text}: where they are bound to several nodes, one of them starts",
-                    "/".join(key),
-                )
+            if self.wait_together(claim):
+                text = "claims for one node with which several pods wait: they are kept on one"
+                if len(owners[key]) > 1:
+                    text = "claims for one node with which pods of several owners wait"
+                    text += ": where they are bound to several nodes, one of them starts"
+                notes.add(text, "/".join(key))
 
     def wait_together(self, claim: View) -> bool:
         """Whether several pods wait with a claim for one node, and none runs: one node has all."""

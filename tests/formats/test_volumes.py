@@ -191,10 +191,12 @@ def test_pods_that_wait_with_different_claims_for_one_node_come_to_a_node_each()
     assert all(where[f"p{i}-0"] == where[f"p{i}-1"] for i in range(2))
 
 
-def test_jobs_that_wait_with_one_claim_for_one_node_are_named() -> None:
+def test_claims_for_one_node_with_which_several_pods_wait_are_named() -> None:
     claim, users = _claim(volume="pv"), [_user(f"p{i}", owner=f"Job/{i}") for i in range(2)]
     notes = read(*_nodes(), claim, _volume("pv"), *users).notes
     assert any("one of them starts: 1 (default/data)" in text for text in notes)
+    notes = read(*_nodes(), claim, _volume("pv"), _user("p"), _user("q")).notes
+    assert any("they are kept on one: 1 (default/data)" in text for text in notes)
 
 
 def test_who_is_being_deleted_ties_nobody_to_its_node() -> None:

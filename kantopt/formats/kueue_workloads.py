@@ -17,6 +17,8 @@ from kantopt.formats.view import View
 GROUP = "kueue.x-k8s.io"
 BETWEEN = (("batch", "Job"), ("jobset.x-k8s.io", "JobSet"), ("ray.io", "RayCluster"))
 """What stands between pods and what was submitted: a JobSet has Jobs, a RayJob a cluster."""
+_ADMISSION = f"{GROUP}/admission"
+"""Gate of pods that Kueue admits themselves, until their Workload is."""
 _OWNS_PODS = (
     "Job",
     "Pod",
@@ -55,9 +57,12 @@ class KueueWorkloads:
                     self._above[view.at("metadata").text("uid")] = list(owners_of(view))
 
     def into(self, pod: Pod) -> Pod:
-        """Return a pod that knows its Workload, its part of that, and its LocalQueue."""
-        named = pod.annotations.get(f"{GROUP}/workload", "")
-        view = self._by_name.get((pod.namespace, named)) or self._by_owners(pod.owner_uid, set())
+        """Return a pod that knows its Workload, its part of that, and its LocalQueue.
+
+        One that owns its Workload itself goes by its group, or its owner, as without one.
+        """
+        above = self._above_it(pod)
+        view = above or self._by_owner.get(pod.ref.uid)
         if view is None:
             return pod
         reserved = not (pod.node or pod.terminating) and "admission" in view.at("status")
@@ -68,14 +73,21 @@ class KueueWorkloads:
         role = sets[0] if len(sets) == 1 else ""
         if reserved and GATE in pod.ref.scheduling_gates:
             pod = into_domains(pod, view, pod.labels.get(f"{GROUP}/podset", role))
+        queue = pod.local_queue or view.at("spec").text("queueName")
+        pod = replace(pod, local_queue=queue, quota_reserved=reserved)
+        if above is None:
+            return pod
         return replace(
             pod,
-            local_queue=pod.local_queue or view.at("spec").text("queueName"),
             kueue_workload=view.at("metadata").text("name"),
-            quota_reserved=reserved,
             submitted=next(iter(sorted(owners_of(view))), ""),
             kueue_role=role,
         )
+
+    def _above_it(self, pod: Pod) -> View | None:
+        """Find the Workload that a pod names, or that an owner of it owns."""
+        named = pod.annotations.get(f"{GROUP}/workload", "")
+        return self._by_name.get((pod.namespace, named)) or self._by_owners(pod.owner_uid, set())
 
     def stands_for(self, pod: Pod) -> bool:
         """Whether a pod that Kueue alone holds back waits as its Workload, or that of its group.
@@ -83,13 +95,20 @@ class KueueWorkloads:
         So it does as well while the Workload has its quota and waits for an admission check.
         """
         gates, view = pod.ref.scheduling_gates, self._by_owner.get(pod.ref.uid)
-        return bool(gates and view and is_open(view)) and all(
-            gate.startswith(f"{GROUP}/") for gate in gates
-        )
+        if not gates or view is None or not is_open(view) or self.lets_go(pod):
+            return False
+        return all(gate.startswith(f"{GROUP}/") for gate in gates)
 
     def lets_go(self, pod: Pod) -> bool:
-        """Whether Kueue itself takes away all that holds a pod back, as it has admitted it."""
-        return pod.quota_reserved and {*pod.ref.scheduling_gates} == {GATE}
+        """Whether Kueue itself takes away all that holds a pod back, as it has admitted it.
+
+        While a Workload waits for an admission check its pods do so behind another gate.
+        """
+        gates, view = {*pod.ref.scheduling_gates}, self._above_it(pod)
+        view = view or self._by_owner.get(pod.ref.uid)
+        if not gates or view is None or not pod.quota_reserved:
+            return False
+        return gates <= ({GATE, _ADMISSION} if _has(view, "Admitted") else {GATE})
 
     def names(self, pod: Pod) -> Iterator[str]:
         """Yield NAMESPACE/NAME of what was submitted, by which people know a pod's Workload."""
@@ -116,11 +135,7 @@ def may_run_unseen(workload: View, between: Container[str]) -> bool:
     between
         Uids of those of whom something in the input stands between them and their pods.
     """
-    status = workload.at("status")
-    ready = any(
-        item.text("type") == "PodsReady" and item.text("status") == "True"
-        for item in status.list("conditions")
-    )
+    status, ready = workload.at("status"), _has(workload, "PodsReady")
     owners = workload.at("metadata").list("ownerReferences")
     return bool(ready or status.text("clusterName")) or not all(
         owner.text("kind") in _OWNS_PODS or owner.text("uid") in between for owner in owners
@@ -179,7 +194,11 @@ def admitted(workload: View) -> dict[str, Admitted]:
 
 def has_finished(workload: View) -> bool:
     """Whether a Workload has ended: it wants no room and no quota."""
+    return _has(workload, "Finished")
+
+
+def _has(workload: View, condition: str) -> bool:
     return any(
-        item.text("type") == "Finished" and item.text("status") == "True"
+        item.text("type") == condition and item.text("status") == "True"
         for item in workload.at("status").list("conditions")
     )

@@ -283,6 +283,25 @@ def test_pods_that_kueue_has_placed_by_topology_wait_for_the_nodes_that_it_sends
     assert {instance.nodes[n].name for n in waits.allowed} == nodes
 
 
+@pytest.mark.parametrize("runs", [True, False])
+@pytest.mark.parametrize("gate", ["topology", "admission"])
+def test_pods_that_are_a_workload_themselves_wait_once_kueue_has_admitted_them(
+    gate: str, runs: bool
+) -> None:
+    gates = [{"name": f"kueue.x-k8s.io/{gate}"}]
+    admitted = {"conditions": [{"type": "Admitted", "status": "True"}]}
+    of_group = {"labels": {"kueue.x-k8s.io/pod-group-name": "w"}, "owner": ""}
+    first = pod("p0", **of_group, **({"on": "b"} if runs else {"schedulingGates": gates}))
+    made = workload("w", "uid-p0", placed(**ONE) | admitted)
+    made["metadata"]["ownerReferences"] = [
+        {"kind": "Pod", "name": name, "uid": f"uid-{name}"} for name in ("p0", "p1")
+    ]
+    found = read(*queues(), *RACKS, made, first, pod("p1", **of_group, schedulingGates=gates))
+    (one,) = (*found.snapshot.jobs, *found.pending.jobs)
+    assert (one.waiting, one.running, one.quota_reserved) == (2 - runs, int(runs), True)
+    assert {ref.name for role in one.pod_sets for ref in role.refs} == {"p0", "p1"}
+
+
 def test_other_gates_hold_a_pod_that_kueue_has_placed() -> None:
     gates = [{"name": "kueue.x-k8s.io/topology"}, {"name": "example.org/images"}]
     held = pod("p0", owner="Job/train", schedulingGates=gates)

@@ -188,8 +188,12 @@ def test_two_runs_write_the_same_bytes(cli: Cli) -> None:
 
 
 def test_deterministic_plans_do_not_depend_on_the_number_of_workers(cli: Cli) -> None:
-    """Several optima differ in where pods go: CP-SAT's threads must not race for which it is."""
+    """Several optima differ in where pods go: CP-SAT's threads must not race for which it is.
+
+    With moves for jobs that wait, the fast path finds an optimum first.
+    """
     asked = ("plan", *map(str, QUICKSTART), "-o", "json", "--deterministic", "--time-limit", "5m")
+    asked = (*asked, "--without", "relocation")
     plans = {cli(*asked, "--workers", workers).out for workers in ("1", "3")}
     assert len(plans) == 1
     assert json.loads(plans.pop())["solver"]["foundBy"] == "cp-sat"

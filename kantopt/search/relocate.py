@@ -58,6 +58,8 @@ class Relocation:
         self._devices = np.zeros_like(self.state.devices)
         self.toll: Ints = np.zeros(self.state.size, dtype=np.int64)
         """Pods that would move were a node cleared, with all that restart with them."""
+        self.gpus: Ints = np.zeros(self.state.size, dtype=np.int64)
+        """Milli-GPU of these pods."""
         self._failed = 0
         self._regions_tried = _MOST_REGIONS
         self._seen = len(self.state.touched)
@@ -147,7 +149,8 @@ class Relocation:
 
     def _weigh(self, nodes: Sequence[int]) -> None:
         state = self.state
-        self._free[:, nodes], self._devices[:, nodes], self.toll[nodes] = 0, 0, 0
+        self._free[:, nodes], self._devices[:, nodes] = 0, 0
+        self.toll[nodes], self.gpus[nodes] = 0, 0
         pods = [
             (s, spot, pods)
             for n in nodes
@@ -156,18 +159,17 @@ class Relocation:
         ]
         whole = set[tuple[int, int]]()
         for s, spot, number in pods:
-            j = state.instance.podsets[s].job
+            podset = state.instance.podsets[s]
+            j = podset.job
             if j not in self._restarts.jobs:
                 self.toll[spot.node] += number
+                self.gpus[spot.node] += number * podset.gpu_milli
             elif (j, spot.node) not in whole:
                 whole.add((j, spot.node))
                 self.toll[spot.node] += state.instance.running_pods(j)
+                together = (state.instance.podsets[o] for o in state.instance.running_of(j))
+                self.gpus[spot.node] += sum(o.count * o.gpu_milli for o in together)
         state.give(pods, self._free, self._devices)
-
-    @property
-    def gpus(self) -> Ints:
-        """Milli-GPU by node of the pods that may move."""
-        return np.asarray(self.state.gpu_weight @ self._free, dtype=np.int64)
 
     @contextmanager
     def without(self) -> Iterator[None]:

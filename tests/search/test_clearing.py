@@ -9,6 +9,10 @@ import pytest
 from kantopt.clock import Deadline
 from kantopt.problem.instance import Instance
 from kantopt.search.construct import construct
+from kantopt.search.gangs import Placer
+from kantopt.search.relocate import Relocation
+from kantopt.search.scores import Scores
+from kantopt.search.state import State
 from kantopt.search.strategy import DEFAULT_PORTFOLIO, Strategy
 from kantopt.verify.rules import check
 from tests.search.helpers import where
@@ -132,3 +136,17 @@ def test_who_has_moved_for_one_job_gives_way_to_the_next(strategy: Strategy) -> 
     placement = construct(instance, Deadline(None), strategy, relocate=True)
     assert check(instance, placement) == []
     assert [placement.placed(s) for s in range(5)] == [0, 1, 1, 2, 2]
+
+
+def test_a_node_costs_all_that_restarts_with_its_pods() -> None:
+    instance = question(
+        [node(n, gpu=8) for n in "abc"],
+        [
+            job("unit", pods(count=2, gpu=4, on=["a", "b"]), priority=2, disruptionMode="all"),
+            job("one", pods(gpu=3, on=["c"]), priority=2),
+            job("fixed", pods(gpu=1, on=["c"]), priority=2, **STAYS),
+        ],
+    )
+    relocation = Relocation(Placer(Scores(State(instance), Strategy.BEST_FIT)))
+    assert relocation.gpus.tolist() == [8000, 8000, 3000]
+    assert relocation.toll.tolist() == [2, 2, 1]

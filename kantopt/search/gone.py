@@ -19,6 +19,9 @@ from kantopt.verify.metrics.unplaced import missing_of
 _MOST_ROOMS = 16
 """Priorities for which the room is kept up to date; for others it is added up anew."""
 
+_DEARER = 100
+"""Victims of a priority that cost as much as one of the next higher."""
+
 _Place = tuple[int, Spot]
 
 
@@ -175,7 +178,7 @@ class Gone:
             if job.index in self._tied:
                 self._costs[job.index] = costs
             for n, cost in costs.items():
-                room.costs[n] += cost
+                room.costs[n] += cost * self.dearer(job, priority)
         pods = [
             (s, spot, pods)
             for job in jobs
@@ -205,6 +208,11 @@ class Gone:
         asked = self._state.instance.jobs[podset.job].priority in self._by_gpus
         return podset.gpu_milli * asked + podset.disruption_cost
 
+    @staticmethod
+    def dearer(job: Job, priority: int) -> int:
+        """By how much more a job's pods count where all up to a priority may go: the highest."""
+        return _DEARER if job.priority == priority else 1
+
     # -- keeping up
 
     def _sync(self) -> None:
@@ -225,7 +233,8 @@ class Gone:
             state.give(pods, room.free, room.devices)
             for s, spot, came in pods:
                 if instance.podsets[s].job not in self._tied:
-                    room.costs[spot.node] += came * self.price(s)
+                    job = instance.job_of(s)
+                    room.costs[spot.node] += came * self.price(s) * self.dearer(job, priority)
         for j in dict.fromkeys(instance.podsets[s].job for s, _, _ in able):
             self._revalue(instance.jobs[j])
 
@@ -283,4 +292,4 @@ class Gone:
             if more:
                 for priority, room in self._rooms.items():
                     if job.priority <= priority:
-                        room.costs[n] += more
+                        room.costs[n] += more * self.dearer(job, priority)

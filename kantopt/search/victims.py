@@ -212,15 +212,17 @@ class Victims:
                 pods = state.spots[s].get(spot, 0)
                 if level > priority or not pods:
                     continue
-                j = state.instance.podsets[s].job
-                if self._must_go_whole(state.instance.jobs[j]):
+                job = state.instance.job_of(s)
+                j = job.index
+                if self._must_go_whole(job):
                     d = 0 if domain is None else int(domain[n])
                     whole.setdefault((j, d), set()).add(n)
                 else:
-                    costs[n] += self.gone.price(s) * pods
+                    costs[n] += self.gone.price(s) * pods * self.gone.dearer(job, priority)
         for (j, _), nodes in sorted(whole.items()):
-            podsets = state.instance.jobs[j].podsets
-            cost = sum(self.gone.price(s) * state.placed[s] for s in podsets)
+            job = state.instance.jobs[j]
+            cost = sum(self.gone.price(s) * state.placed[s] for s in job.podsets)
+            cost *= self.gone.dearer(job, priority)
             there = sorted(nodes)
             costs[there] += cost // min(len(there), most)
             gang[there] = j

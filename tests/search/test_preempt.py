@@ -118,6 +118,20 @@ def test_where_displaced_gpus_count_first_the_fewest_gpus_go() -> None:
     assert where(fewest, built(fewest), "large") == {}
 
 
+def test_few_of_a_higher_priority_count_more_than_many_of_a_lower() -> None:
+    """Three nodes: two that large pods leave which matter little, one that a small one leaves."""
+    displaced = [{"displaced": {"by": "priority", "unit": "gpu"}}]
+    jobs = [
+        *(job(f"low{n}", pods(gpu=8, on=[n]), priority=1) for n in "cd"),
+        *(job(f"high{n}", pods(gpu=1, on=[n]), priority=2) for n in "ab"),
+        job("j", pods(count=3, gpu=8), priority=9),
+    ]
+    nodes = [node(n, gpu=8) for n in "abcd"]
+    instance = question(nodes, jobs, objectives=["unplaced", *displaced, "evictions"])
+    placement = built(instance)
+    assert sum(bool(where(instance, placement, f"high{n}")) for n in "ab") == 1
+
+
 def test_a_gang_with_members_to_spare_loses_only_those() -> None:
     elastic = job("gang", pods(count=3, minCount=1, on=["a"] * 3))
     instance = question([node("a", cpu=3)], [elastic, job("j", pods(cpu=2), priority=9)])

@@ -77,16 +77,21 @@ def kind_of(action: PlanAction) -> Kind:
     return "evictions" if isinstance(action, Eviction) else "moves"
 
 
-def kept_by_kueue(action: PlanAction, jobs: Mapping[str, Job]) -> str:
-    """Say why pods of a job of Kueue's make no room for one that waits for it; empty if they do.
+def not_to_evict(action: PlanAction, jobs: Mapping[str, Job]) -> str:
+    """Say why pods that a plan has go are not to be evicted one by one; empty if they are.
 
-    Kueue gives that one nothing but what a Workload has given back, which has to be stopped.
+    Who is nominated has no node yet. To one that waits for it Kueue gives nothing but what a
+    Workload has given back, which has to be stopped.
     """
     heir = jobs.get(beneficiary(action) or "")
     victim = jobs.get(action.job)
+    if isinstance(action, Eviction) and victim is not None:
+        role = next((item for item in victim.pod_sets if item.name == action.pod_set), None)
+        if role is not None and role.nominated:
+            return "it is nominated and has no node yet: who is more important takes its room"
     if heir is None or victim is None or not (by_kueue(victim) and waits_for_kueue(heir)):
         return ""
-    return "its Workload keeps its quota, and its pods are made anew, until it is stopped"
+    return "its Workload keeps its quota, and its pods are made anew, until --to kueue stops it"
 
 
 def nameless(action: PlanAction, wave: int) -> list[Step]:
@@ -147,7 +152,7 @@ def pod_by_pod(
     for wave, action in in_waves(plan):
         for pod in action.pods:
             key = (namespace_of(action.job), pod.name)
-            if why := kept_by_kueue(action, jobs) or why_not(action, pod, key in gone):
+            if why := not_to_evict(action, jobs) or why_not(action, pod, key in gone):
                 steps.append(left(action, wave, why, pod))
                 continue
             if not isinstance(action, Binding):

@@ -12,7 +12,7 @@ from kubernetes import client
 from kantopt.errors import UsageError
 from kantopt.render.kubectl import render, render_kubectl
 from kantopt.render.targets import Asked
-from kantopt.schema.jobs import Job, PodRef, PodSet
+from kantopt.schema.jobs import Assignment, Job, PodRef, PodSet
 from kantopt.schema.plan import Binding, NodeRef, Plan
 from tests.render.kube_worlds import drawn
 from tests.render.plans import Action, bind, evict, make_plan, move
@@ -61,6 +61,15 @@ def test_a_pod_that_is_known_by_name_alone_is_not_evicted() -> None:
     (note,) = render_kubectl(plan([evict("team-b/x", "n1", PodRef(name="x-0"))]))
     assert note["verb"] == "note"
     assert "no uid of x-0" in note["message"]
+
+
+@pytest.mark.parametrize("nominated", [True, False])
+def test_a_pod_that_is_only_nominated_is_not_evicted(nominated: bool) -> None:
+    place = Assignment(node="n1", count=1, pods=(VICTIM,))
+    role = PodSet(count=1, nominated=nominated, assignments=(place,))
+    victim = Job(name="x", namespace="team-b", pod_sets=(role,))
+    (request,) = render_kubectl(plan([evict("team-b/x", "n1", VICTIM)], jobs=(victim,)))
+    assert request["verb"] == ("note" if nominated else "create")
 
 
 def test_a_gated_pod_is_tested_pinned_by_the_label_of_its_node_and_let_go() -> None:

@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 
 from kantopt.errors import UsageError
 from kantopt.render.kube.gates import OURS, check_named, keeps
-from kantopt.render.steps import kept_by_kueue
+from kantopt.render.steps import not_to_evict
 from kantopt.render.targets import Asked
 from kantopt.schema.actions import PlanAction, in_waves
 from kantopt.schema.hints import plural
@@ -30,8 +30,6 @@ _HOLD = (
     f"nobody says where such pods run but their scheduler; make them with the gate {OURS} and plan "
     "with --gated (docs/with-kubernetes.md)"
 )
-
-_STOP = "--to kueue stops it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +154,8 @@ class Fates:
             return self._binding(item)
         if isinstance(item, Move):
             return self._restart(item)
-        kept = kept_by_kueue(item, self._jobs)
-        return Fate("advise", kept, _STOP) if kept else Fate("do")
+        kept = not_to_evict(item, self._jobs)
+        return Fate("advise", kept) if kept else Fate("do")
 
     def _unknown(self, item: PlanAction) -> str:
         """Say what is not known that keeps a script from acting on the wrong thing."""

@@ -31,6 +31,8 @@ class GangRef:
     role: str = ""
 
 
+PODSET = "kueue.x-k8s.io/podset"
+"""Label that names the part of its Workload that a pod is of."""
 _KAI_GROUP = "pod-group-name"
 _VOLCANO_GROUPS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 _PLUGIN_GROUPS = ("scheduling.x-k8s.io/pod-group", "pod-group.scheduling.sigs.k8s.io")
@@ -63,13 +65,19 @@ def gang_of(pod: Pod) -> GangRef | None:
     name = annotations.get(f"{Dialect.KOORDINATOR}/name", "")
     if name:
         return ref(Dialect.KOORDINATOR, name)
-    return _kueue_gang(pod, ref_name=labels.get("kueue.x-k8s.io/pod-group-name", ""))
+    return _kueue_gang(pod)
 
 
-def _kueue_gang(pod: Pod, ref_name: str) -> GangRef | None:
+def names_workload(pod: Pod) -> str:
+    """Return the name of the Workload of Kueue's that a pod is known to belong to, if any."""
+    group = pod.labels.get("kueue.x-k8s.io/pod-group-name", "")
+    return group or pod.annotations.get("kueue.x-k8s.io/workload", pod.kueue_workload)
+
+
+def _kueue_gang(pod: Pod) -> GangRef | None:
     """Kueue admits a pod group or a Workload as a whole."""
-    role = pod.labels.get("kueue.x-k8s.io/podset", pod.kueue_role)
-    name = ref_name or pod.annotations.get("kueue.x-k8s.io/workload", pod.kueue_workload)
+    role = pod.labels.get(PODSET, pod.kueue_role)
+    name = names_workload(pod)
     if name:
         return GangRef(Dialect.KUEUE, pod.namespace, name, role)
     if pod.local_queue and pod.owner_kind in _WHOLE:

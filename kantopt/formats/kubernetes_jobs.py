@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kantopt.formats.gangs import Dialect, GangRef, level_wish
+from kantopt.formats.gangs import PODSET, Dialect, GangRef, level_wish, names_workload
 from kantopt.formats.kubernetes_queues import Queues
 from kantopt.formats.kubernetes_topology import HOSTNAME, Levels, with_hostname
 from kantopt.formats.objects import Notes
@@ -237,7 +237,7 @@ class JobsReader:
                     name=name,
                     count=fields["count"],
                     min_count=fields["min"],
-                    labels=_common([_labels(member.pod) for member in members]),
+                    labels=_common([self._labels(member.pod) for member in members]),
                     topology_request=self._request(fields["wish"], fields["count"], first),
                     preemptible=False if apart else None,
                     movable=False if fields["home"] and not stays else None,
@@ -255,6 +255,17 @@ class JobsReader:
                 )
             )
         return tuple(documents)
+
+    def _labels(self, pod: Pod) -> dict[str, str]:
+        """Labels of a pod, with that of its queue of Kueue's where only its Workload tells that.
+
+        That of its part of a Workload says that its job is called as that is. So it goes where the
+        Workload is not known, unless a selector looks at it.
+        """
+        labels = {QUEUE_NAME: pod.local_queue, **pod.labels} if pod.local_queue else pod.labels
+        if PODSET in labels and PODSET not in self._selected and not names_workload(pod):
+            labels = {key: value for key, value in labels.items() if key != PODSET}
+        return labels
 
     def _queue(self, pod: Pod, gang: Gang) -> str:
         other = (
@@ -326,11 +337,6 @@ def unused(name: str, taken: Iterable[str], others: Container[str] = ()) -> str:
         number += 1
         free = f"{name}-{number}"
     return free
-
-
-def _labels(pod: Pod) -> dict[str, str]:
-    """Labels of a pod, with that of its queue of Kueue's where only its Workload tells that."""
-    return {QUEUE_NAME: pod.local_queue, **pod.labels} if pod.local_queue else pod.labels
 
 
 def _common(labels: Sequence[dict[str, str]]) -> dict[str, str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
 from kantopt.problem.build import build_instance
+from kantopt.render.kueue import workload_of
 from kantopt.schema.extends import load_model
 from tests.formats.cluster_objects import Object, job, node, noted, pod, read, thing
 
@@ -300,6 +302,15 @@ def test_pods_that_are_a_workload_themselves_wait_once_kueue_has_admitted_them(
     (one,) = (*found.snapshot.jobs, *found.pending.jobs)
     assert (one.waiting, one.running, one.quota_reserved) == (2 - runs, int(runs), True)
     assert {ref.name for role in one.pod_sets for ref in role.refs} == {"p0", "p1"}
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_job_is_called_as_a_workload_only_where_that_is_known(known: bool) -> None:
+    labels = {"kueue.x-k8s.io/podset": "main", "kueue.x-k8s.io/queue-name": "lq"}
+    runs = pod("p", on="a", owner="Job/train", labels=labels)
+    found = read(*queues(), *([workload("w", "Job/train", ADMITTED)] if known else []), runs)
+    (made,) = found.snapshot.jobs
+    assert workload_of(made) == (("w", "") if known else (None, ANY))
 
 
 def test_other_gates_hold_a_pod_that_kueue_has_placed() -> None:

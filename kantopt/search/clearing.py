@@ -151,7 +151,9 @@ class _Emptying:
         could = np.sum(rooms, axis=0)
         of = placer.domains.of[min(required)] if required else np.zeros(state.size, dtype=np.int64)
         costs, _ = self.victims.shared_costs(levels[-1], need, np.where(could > 0, of, -1))
-        costs = costs * _MOVES + self.relocation.toll + self.relocation.gpus * _MOVES
+        # Who moves takes the room of the least, as a rule.
+        evicting = self.relocation.gpus * self.victims.gone.dearer(levels[0], levels[-1])
+        costs = (costs + evicting) * _MOVES + self.relocation.toll
         prices = costs / np.maximum(could, 1)
         found = []
         for d in np.unique(of[(could > 0) & (of >= 0)]).tolist():

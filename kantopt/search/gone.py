@@ -178,7 +178,7 @@ class Gone:
             if job.index in self._tied:
                 self._costs[job.index] = costs
             for n, cost in costs.items():
-                room.costs[n] += cost * self.dearer(job, priority)
+                room.costs[n] += cost * self.dearer(job.priority, priority)
         pods = [
             (s, spot, pods)
             for job in jobs
@@ -209,9 +209,9 @@ class Gone:
         return podset.gpu_milli * asked + podset.disruption_cost
 
     @staticmethod
-    def dearer(job: Job, priority: int) -> int:
-        """By how much more a job's pods count where all up to a priority may go: the highest."""
-        return _DEARER if job.priority == priority else 1
+    def dearer(priority: int, most: int) -> int:
+        """By how much more pods of a priority count where all up to some may go: the highest."""
+        return _DEARER if priority == most else 1
 
     # -- keeping up
 
@@ -234,7 +234,9 @@ class Gone:
             for s, spot, came in pods:
                 if instance.podsets[s].job not in self._tied:
                     job = instance.job_of(s)
-                    room.costs[spot.node] += came * self.price(s) * self.dearer(job, priority)
+                    room.costs[spot.node] += (
+                        came * self.price(s) * self.dearer(job.priority, priority)
+                    )
         for j in dict.fromkeys(instance.podsets[s].job for s, _, _ in able):
             self._revalue(instance.jobs[j])
 
@@ -292,4 +294,4 @@ class Gone:
             if more:
                 for priority, room in self._rooms.items():
                     if job.priority <= priority:
-                        room.costs[n] += more * self.dearer(job, priority)
+                        room.costs[n] += more * self.dearer(job.priority, priority)

@@ -218,11 +218,11 @@ class Victims:
                     d = 0 if domain is None else int(domain[n])
                     whole.setdefault((j, d), set()).add(n)
                 else:
-                    costs[n] += self.gone.price(s) * pods * self.gone.dearer(job, priority)
+                    costs[n] += self.gone.price(s) * pods * self.gone.dearer(job.priority, priority)
         for (j, _), nodes in sorted(whole.items()):
             job = state.instance.jobs[j]
             cost = sum(self.gone.price(s) * state.placed[s] for s in job.podsets)
-            cost *= self.gone.dearer(job, priority)
+            cost *= self.gone.dearer(job.priority, priority)
             there = sorted(nodes)
             costs[there] += cost // min(len(there), most)
             gang[there] = j

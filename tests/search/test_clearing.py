@@ -150,3 +150,25 @@ def test_a_node_costs_all_that_restarts_with_its_pods() -> None:
     relocation = Relocation(Placer(Scores(State(instance), Strategy.BEST_FIT)))
     assert relocation.gpus.tolist() == [8000, 8000, 3000]
     assert relocation.toll.tolist() == [2, 2, 1]
+
+
+def test_who_moves_counts_as_much_as_who_goes_for_it() -> None:
+    """Seven racks whose pod of eight GPUs would have as many go elsewhere; in another seven go."""
+    full = [node(f"r{k}", gpu=8, rack=f"b/r{k}") for k in range(8)]
+    gpus = {"cpu": 0, "preemptible": False}
+    jobs = [
+        *(job(f"m{k}", pods(gpu=8, on=[f"r{k}"], **gpus), priority=2) for k in range(7)),
+        job("one", pods(gpu=1, on=["r7"], **gpus), priority=2),
+        job("six", pods(cpu=0, gpu=6, on=["r7"], movable=False), priority=1),
+        job("eight", pods(cpu=0, gpu=8, on=["x"], movable=False), priority=1),
+        job("stays", pods(cpu=0, gpu=7, on=["y"]), priority=2, **STAYS),
+        job("single", pods(cpu=0, gpu=1, on=["y"], movable=False), priority=1),
+        job("new", pods(cpu=0, gpu=8, topologyRequest={"required": "rack"}), priority=3),
+    ]
+    displaced = {"displaced": {"by": "priority", "unit": "gpu"}}
+    nodes = [*full, node("x", gpu=8), node("y", gpu=8)]
+    instance = question(nodes, jobs, objectives=["unplaced", displaced, "evictions", "moves"])
+    placement = construct(instance, Deadline(None), Strategy.BEST_FIT, relocate=True)
+    assert check(instance, placement) == []
+    assert where(instance, placement, "new") == {"r7": 1}
+    assert where(instance, placement, "eight") == {"x": 1}

@@ -145,7 +145,7 @@ class _Emptying:
         if any(state.placed[s] for s in state.instance.jobs[j].podsets) or not levels:
             return
         least = [want.least if placer.is_gang(j) else want.most for want in wants]
-        need = max(sum(least), placer.missing(j))
+        need = max(1, sum(least), placer.missing(j))
         with self.victims.without(levels[-1]), self.relocation.without():
             rooms = [room_for(state, want.s, want.most) for want in wants]
         could = np.sum(rooms, axis=0)

@@ -135,7 +135,7 @@ class Preemption(Pushing):
             )
             free, most = np.sum(now, axis=0), np.sum(could, axis=0)
             room = domains.totals(coarse, free)
-            need = sum(w.least for w in wants)
+            need = max(1, sum(w.least for w in wants))
             used = np.where(most > free, domains.of[coarse], -1)
             costs, _ = self.victims.shared_costs(level, need, used)
             harm = domains.cheapest(coarse, most - free, costs, need - room)

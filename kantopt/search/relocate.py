@@ -62,7 +62,7 @@ class Relocation:
         """Milli-GPU of these pods."""
         self._failed = 0
         self._regions_tried = _MOST_REGIONS
-        self._seen = len(self.state.touched)
+        self._seen = len(self.state.shifted)
         self._weigh(range(self.state.size))
 
     def make_room(self, j: int) -> bool:
@@ -142,10 +142,10 @@ class Relocation:
     # -- what could leave
 
     def _refresh(self) -> None:
-        """Weigh the nodes anew that have changed."""
-        touched = self.state.touched
-        self._weigh(sorted(set(touched[self._seen :])))
-        self._seen = len(touched)
+        """Weigh the nodes anew of which running pods have left, or where they are again."""
+        shifted = self.state.shifted
+        self._weigh(sorted({spot.node for _, spot in shifted[self._seen :]}))
+        self._seen = len(shifted)
 
     def _weigh(self, nodes: Sequence[int]) -> None:
         state = self.state

@@ -190,13 +190,11 @@ class Victims:
             self.state.free -= room.free
             self.state.devices -= room.devices
 
-    def shared_costs(
-        self, priority: int, most: int, domain: Ints | None = None
-    ) -> tuple[Ints, Ints]:
+    def shared_costs(self, priority: int, most: int, domain: Ints) -> tuple[Ints, Ints]:
         """Cost by node of evicting everything up to a priority, where many nodes are wanted.
 
         A gang that must go as a whole leaves all its nodes at once: each bears a part of its cost,
-        of so many nodes at most, where domains are told apart of those in one.
+        of so many nodes of its domain at most. Nodes in no domain, -1, are left out.
 
         Returns
         -------
@@ -207,7 +205,8 @@ class Victims:
         costs: Ints = np.zeros(state.size, dtype=np.int64)
         gang: Ints = np.full(state.size, -1, dtype=np.int64)
         whole: dict[tuple[int, int], set[int]] = {}
-        for n in sorted(self._here.keys() | self.state.moved_on.keys()):
+        here = self._here.keys() | self.state.moved_on.keys()
+        for n in sorted(n for n in here if domain[n] >= 0):
             for level, s, spot in self.on_node(n):
                 pods = state.spots[s].get(spot, 0)
                 if level > priority or not pods:
@@ -215,8 +214,7 @@ class Victims:
                 job = state.instance.job_of(s)
                 j = job.index
                 if self._must_go_whole(job):
-                    d = 0 if domain is None else int(domain[n])
-                    whole.setdefault((j, d), set()).add(n)
+                    whole.setdefault((j, int(domain[n])), set()).add(n)
                 else:
                     costs[n] += self.gone.price(s) * pods * self.gone.dearer(job.priority, priority)
         for (j, _), nodes in sorted(whole.items()):

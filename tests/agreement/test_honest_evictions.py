@@ -11,13 +11,14 @@ from kantopt.search.construct import construct
 from kantopt.search.strategy import Strategy
 from kantopt.verify.metrics import bounds, measure
 from kantopt.verify.rules import check
+from tests.campaign import some
 from tests.honest_trials import OBJECTIVES, changed_evictions, evictions, with_a_harmless_job
 from tests.oracle import best
 from tests.questions import model, question
 from tests.solved import solved
 
-SEEDS = range(220)
-DIVIDED = range(150)
+SEEDS = some(range(220))
+DIVIDED = some(range(150))
 
 
 def pod(name: str, priority: int, on: str = "", **requests: Any) -> dict[str, Any]:
@@ -134,8 +135,8 @@ def test_a_lesser_job_has_what_is_free_beside_the_victim_that_left_and_no_more()
 
 def test_one_more_job_that_may_evict_nobody_changes_no_eviction() -> None:
     asked = [found for seed in SEEDS if (found := changed_evictions(seed)) is not None]
-    assert len(asked) >= 100
-    assert sum(evicts for evicts, _ in asked) >= 30
+    assert len(asked) >= len(SEEDS) / 2.2
+    assert sum(evicts for evicts, _ in asked) >= len(SEEDS) / 7.5
     assert [change for _, change in asked if change] == []
 
 
@@ -164,4 +165,4 @@ def test_search_and_arithmetic_agree_with_brute_force_where_a_priority_is_divide
                 if same:
                     assert least <= expected[i], f"seed {seed}: {tiers[i].name}"
                 same = same and values[i] == expected[i]
-    assert asked >= 15
+    assert asked >= len(DIVIDED) / 10

@@ -14,6 +14,7 @@ from kantopt.schema.model import Model, Rule
 from kantopt.schema.quantity import parse_quantity
 from kantopt.schema.snapshot import ClusterSnapshot, Node, Queue, QueueResource, Taint
 from kantopt.search.strategy import Strategy
+from tests.campaign import some
 from tests.explain.helpers import asked, explained
 from tests.generate import random_documents, without
 from tests.oracle import best
@@ -101,27 +102,27 @@ def least(instance: Instance) -> dict[str, int] | None:
 
 
 def test_search_proves_what_brute_force_finds_and_quota_matters() -> None:
-    mattered = 0
-    for seed in range(120):
+    mattered, seeds = 0, some(range(120))
+    for seed in seeds:
         instance = build_instance(*drawn(seed))
         for strategy in (Strategy.E_BINPACK, Strategy.BEST_FIT):
             built(instance, strategy)
         expected = agrees(instance, f"seed {seed}")
         if expected is not None:
             mattered += best(without(instance, Rule.QUOTA))[0] != expected
-    assert mattered >= 15
+    assert mattered >= len(seeds) / 8
 
 
 def test_to_hold_quota_is_to_use_it_elsewhere() -> None:
-    held = 0
+    held, seeds = 0, some(range(200))
     about_pods = question(NODES, [], objectives=("unplaced", "evictions", "moves")).model.objectives
-    for seed in range(200):
+    for seed in seeds:
         snapshot, jobs, model = drawn(seed)
         given = snapshot, jobs, model.model_copy(update={"objectives": about_pods})
         one, other = build_instance(*given), build_instance(*elsewhere(given))
         held += any(quota.held for queue in one.queues for quota in queue.quotas)
         assert least(one) == least(other), f"seed {seed}"
-    assert held >= 100
+    assert held >= len(seeds) / 2
 
 
 def test_quota_is_held_by_jobs_that_no_plan_is_about() -> None:

@@ -15,6 +15,7 @@ from kantopt.problem.instance import Instance
 from kantopt.search.sequence import sequence
 from kantopt.verify.replay import replay
 from kantopt.verify.rules import check
+from tests.campaign import some
 from tests.fuzz.draw import random_world
 from tests.fuzz.plain_replay import Act, faults_of
 from tests.fuzz.plain_replay import Wave as Steps
@@ -27,8 +28,8 @@ from tests.fuzz.world import Job, Place, World
 
 def test_no_state_of_any_order_breaks_a_rule() -> None:
     """The campaign is ``python scripts/fuzz.py --full``."""
-    tally = Tally()
-    for seed in range(150):
+    tally, seeds = Tally(), some(range(150))
+    for seed in seeds:
         outcome = trial(seed)
         tally.add(outcome)
         assert not outcome.faults, (seed, outcome.faults)
@@ -36,9 +37,9 @@ def test_no_state_of_any_order_breaks_a_rule() -> None:
     assert counts["without a plan"] == 0
     assert counts["with a move"] > 0.6 * counts["plans"], str(tally)
     assert counts["with two waves or more"] > 0.3 * counts["plans"], str(tally)
-    assert counts["with waves side by side"] > 20
-    assert counts["with a circle of moves"] > 20
-    assert counts["with a stop-over"] > 3
+    assert counts["with waves side by side"] > len(seeds) / 7.5
+    assert counts["with a circle of moves"] > len(seeds) / 7.5
+    assert counts["with a stop-over"] > len(seeds) / 50
 
 
 def test_no_whole_plan_breaks_a_rule_or_a_promise() -> None:

@@ -15,6 +15,7 @@ from kantopt.report.losses import losses_of
 from kantopt.schema.model import Model, Objective
 from kantopt.schema.objectives import TotalObjective
 from kantopt.schema.plan import Plan
+from tests.campaign import some
 from tests.generate import random_documents
 from tests.report.test_terminal import plan_of
 
@@ -95,8 +96,8 @@ def test_pods_without_gpus_are_told_beside_others_only() -> None:
 
 
 def test_what_the_line_adds_up_is_what_the_metric_measures() -> None:
-    compared = 0
-    for seed in range(60):
+    compared, seeds = 0, some(range(60))
+    for seed in seeds:
         snapshot, jobs, model = random_documents(seed)
         lost = Objective(lost_gpu_seconds=TotalObjective())
         others = [o for o in model.objectives or () if o.lost_gpu_seconds is None]
@@ -108,4 +109,4 @@ def test_what_the_line_adds_up_is_what_the_metric_measures() -> None:
         found = losses_of(plan)
         assert found.gpu_seconds == sum(tiers), seed
         compared += bool(sum(tiers))
-    assert compared >= 5
+    assert compared >= len(seeds) / 12

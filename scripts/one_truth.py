@@ -15,9 +15,7 @@ contradict each other.
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
-import pkgutil
 import sys
 import time
 from collections import Counter
@@ -26,6 +24,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from tests.loaded import load
 from tests.one_truth.trial import Outcome, trial
 
 SAMPLE, FULL = 20, 700
@@ -41,14 +40,6 @@ def seeds_of(text: str) -> range:
     return range(int(first), int(last) + 1)
 
 
-def prepare() -> None:
-    """Load all that any command needs, so that no process of a search loads it again."""
-    for name in ("search", "cp", "planning", "verify"):
-        package = importlib.import_module(f"kantopt.{name}")
-        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            importlib.import_module(module.name)
-
-
 def main() -> int:
     """Ask about the seeds, print contradictions and counts."""
     parser = argparse.ArgumentParser(
@@ -61,7 +52,7 @@ def main() -> int:
     args = parser.parse_args()
     seeds = args.seeds or range(FULL if args.full else SAMPLE)
     began, counts, faulty = time.monotonic(), Counter[str](), 0
-    with ProcessPoolExecutor(max(1, args.workers), initializer=prepare) as pool:
+    with ProcessPoolExecutor(max(1, args.workers), initializer=load) as pool:
         futures = [pool.submit(trial, seed) for seed in seeds]
         try:
             for done, future in enumerate(as_completed(futures), 1):

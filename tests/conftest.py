@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-import pkgutil
 import sys
 from pathlib import Path
 
@@ -27,12 +25,7 @@ settings.load_profile("untimed")
 
 @pytest.fixture(scope="session", autouse=True)
 def _loaded() -> None:
-    """Load what searches, once: each process that a test forks would do it anew.
+    """Load what searches, once. How the program itself loads is tested where it is started."""
+    from tests.loaded import load
 
-    A plan of a tiny question takes a third of the time so. How the program itself loads is tested
-    where it is started.
-    """
-    for name in ("kantopt.cp", "kantopt.planning", "kantopt.search"):
-        package = importlib.import_module(name)
-        for module in pkgutil.walk_packages(package.__path__, f"{name}."):
-            importlib.import_module(module.name)
+    load()

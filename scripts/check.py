@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from threading import Thread
 
 import environment
 
@@ -34,31 +35,39 @@ DRIVEN = {
 def main() -> None:
     """Run all checks, or only the tests named on the command line."""
     arguments = sys.argv[1:]
-    if arguments[:1] == ["--system"]:
-        environment.system_packages(DRIVEN)
+    driven = DRIVEN if arguments[:1] == ["--system"] else {}
+    if driven:
         del arguments[0]
-    programs = environment.make(".venv-dev", "--editable", ".[dev]")
+    # Packages of Debian and of Python know nothing of each other: the ones beside the others.
+    system = Thread(target=environment.system_packages, args=(driven,))
+    system.start()
+    # Most of what is installed is never loaded: what is compiles itself, once for all processes.
+    wanted = ("--no-compile", "--editable", ".[dev]")
+    python = str(environment.make(".venv-dev", *wanted) / "python")
 
     def tool(name: str, *arguments: str) -> None:
         print(f"\n$ {name}", *arguments, flush=True)
-        environment.run([str(programs / "python"), "-m", name, *arguments])
+        environment.run([python, "-m", name, *arguments])
 
     # One more than there are cores on a small machine: some tests wait for clocks and daemons.
     tests = ("-n", "3", "--dist", "worksteal")
-    if arguments == ["--coverage"]:
-        tool("pytest", *tests, "--cov", f"--cov-fail-under={COVERAGE}")
-        return
     if arguments:
-        tool("pytest", *arguments)
+        system.join()
+        coverage = ("--cov", f"--cov-fail-under={COVERAGE}")
+        tool("pytest", *((*tests, *coverage) if arguments == ["--coverage"] else arguments))
         return
-    tool("ruff", "check", ".")
-    tool("ruff", "format", "--check", ".")
-    # Types take a minute of one processor: beside the tests, of which some wait, they cost less.
-    mypy = [str(programs / "python"), "-m", "mypy"]
+    # Types take a minute of one processor: beside the rest, of which some waits, they cost less.
     with subprocess.Popen(
-        mypy, cwd=environment.ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [python, "-m", "mypy"],
+        cwd=environment.ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     ) as types:
         try:
+            tool("ruff", "check", ".")
+            tool("ruff", "format", "--check", ".")
+            system.join()
             tool("pytest", *tests)
         finally:
             print("\n$ mypy", types.communicate()[0], sep="\n", end="", flush=True)

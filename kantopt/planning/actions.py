@@ -8,7 +8,7 @@ from kantopt.errors import Problem
 from kantopt.problem.actions import Action, Wave
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
-from kantopt.schema.actions import PlanAction
+from kantopt.schema.actions import Place, PlanAction, nodes_of, source_of, target_of
 from kantopt.schema.explanation import Steps
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
@@ -37,21 +37,10 @@ def waves_of(
     return waves, problems
 
 
-def nodes_of(item: PlanAction) -> tuple[str, ...]:
-    """Names of the nodes that a step speaks of."""
-    return tuple(name for _, name in _nodes(item))
-
-
-def _nodes(item: PlanAction) -> Iterator[tuple[str, str]]:
-    if isinstance(item, Move):
-        yield "fromNode", item.from_node
-        yield "toNode", item.to_node
-    else:
-        yield "node", item.node
-
-
 def unknown_in(instance: Instance, item: PlanAction, file: str, path: str) -> Iterator[Problem]:
-    for field, name in _nodes(item):
+    """Yield a problem for each node, job and pod set of an action that is not known."""
+    fields = ("fromNode", "toNode") if isinstance(item, Move) else ("node",)
+    for field, name in zip(fields, nodes_of(item), strict=True):
         if name not in instance.node_index:
             yield Problem(file, f"{path}.{field}", name, "a node of the snapshot")
     if item.job not in instance.job_index:
@@ -68,19 +57,20 @@ def unknown_in(instance: Instance, item: PlanAction, file: str, path: str) -> It
 
 
 def action_of(instance: Instance, item: PlanAction) -> Action:
+    """Return an action of which everything is known by numbers."""
     job = instance.jobs[instance.job_index[item.job]]
     role = next(role for role in job.roles if role.name == item.pod_set)
-    index = instance.node_index
+    source, target = _spot(instance, source_of(item)), _spot(instance, target_of(item))
     if isinstance(item, Binding):
         assert role.pending is not None
-        target = Spot(index[item.node], item.devices)
         return Action(
-            item.id, "bind", role.pending, item.count, None, target, leftover=item.leftover
+            item.id, "bind", role.pending, item.count, source, target, leftover=item.leftover
         )
     assert role.running is not None
     if isinstance(item, Eviction):
-        source = Spot(index[item.node], item.devices)
-        return Action(item.id, "evict", role.running, item.count, source, None)
-    source = Spot(index[item.from_node], item.from_devices)
-    target = Spot(index[item.to_node], item.to_devices)
+        return Action(item.id, "evict", role.running, item.count, source, target)
     return Action(item.id, "move", role.running, item.count, source, target, item.stopover)
+
+
+def _spot(instance: Instance, place: Place | None) -> Spot | None:
+    return None if place is None else Spot(instance.node_index[place[0]], place[1])

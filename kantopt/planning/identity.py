@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from kantopt.planning.question import Question
 from kantopt.problem.build import HOSTNAME
-from kantopt.schema.actions import PlanAction
+from kantopt.schema.actions import PlanAction, nodes_of
 from kantopt.schema.dump import canonical_digest
 from kantopt.schema.plan import BudgetRef, Eviction, Move, NodeRef, Plan, SnapshotRef
 from kantopt.schema.snapshot import ClusterSnapshot
@@ -41,10 +41,7 @@ def running_pods(snapshot: ClusterSnapshot) -> int:
 
 def touched_nodes(steps: Iterable[PlanAction]) -> frozenset[str]:
     """Names of the nodes that pods leave or go to."""
-    names: set[str] = set()
-    for step in steps:
-        names |= {step.from_node, step.to_node} if isinstance(step, Move) else {step.node}
-    return frozenset(names)
+    return frozenset(name for step in steps for name in nodes_of(step))
 
 
 def node_refs(snapshot: ClusterSnapshot, names: Collection[str]) -> tuple[NodeRef, ...]:

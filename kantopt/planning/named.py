@@ -8,13 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from kantopt.planning.claims import claim, needed_jobs
 from kantopt.planning.question import Question
 from kantopt.problem.chosen import considered
-from kantopt.schema.actions import actions_of
+from kantopt.schema.actions import Place, actions_of, source_of, target_of
 from kantopt.schema.dump import dump_data
 from kantopt.schema.hints import plural
-from kantopt.schema.plan import Binding, BudgetRef, Eviction, Move, NodeRef, Plan, Standing
-
-_Place = tuple[str, str, str, tuple[int, ...]]
-"""Job, pod set, node and devices; no node for pending pods."""
+from kantopt.schema.plan import BudgetRef, NodeRef, Plan, Standing
 
 
 def false_names(question: Question, plan: Plan) -> list[Standing]:
@@ -57,32 +54,28 @@ def false_jobs(question: Question, plan: Plan, *, same: bool) -> list[Standing]:
 
 def _pods(question: Question, plan: Plan) -> Iterator[Standing]:
     """Pods named by actions are there: whoever follows the plan acts on these names."""
-    known: dict[_Place, Counter[tuple[str, str]]] = {}
+    known: dict[tuple[str, str, Place | None], Counter[tuple[str, str]]] = {}
     for job in question.jobs:
         name = job.full_name
         for podset in job.pod_sets:
-            key: _Place = (name, podset.name, "", ())
-            known.setdefault(key, Counter()).update((pod.name, pod.uid) for pod in podset.pods)
+            waiting = known.setdefault((name, podset.name, None), Counter())
+            waiting.update((pod.name, pod.uid) for pod in podset.pods)
             for place in podset.assignments:
-                key = (name, podset.name, place.node, tuple(sorted(place.devices)))
+                key = (name, podset.name, (place.node, tuple(sorted(place.devices))))
                 known.setdefault(key, Counter()).update((pod.name, pod.uid) for pod in place.pods)
     for move in plan.moves:
         if move.stopover and move.mode == "live":
-            key = (move.job, move.pod_set, move.to_node, tuple(sorted(move.to_devices)))
-            known.setdefault(key, Counter()).update((pod.name, pod.uid) for pod in move.pods)
+            come = known.setdefault((move.job, move.pod_set, target_of(move)), Counter())
+            come.update((pod.name, pod.uid) for pod in move.pods)
     for item in actions_of(plan).values():
         if len(item.pods) > item.count:
             yield claim(f"{item.id} pods", f"{len(item.pods)} names", plural(item.count, "pod"))
-        where: tuple[str, tuple[int, ...]] = ("", ())
-        if isinstance(item, Eviction):
-            where = (item.node, tuple(sorted(item.devices)))
-        elif isinstance(item, Move):
-            where = (item.from_node, tuple(sorted(item.from_devices)))
-        there = known.get((item.job, item.pod_set, *where), Counter())
+        source = source_of(item)
+        there = known.get((item.job, item.pod_set, source), Counter())
         for pod in item.pods:
             there[pod.name, pod.uid] -= 1
             if there[pod.name, pod.uid] < 0:
-                at = "the pending pods" if isinstance(item, Binding) else f"the pods on {where[0]}"
+                at = "the pending pods" if source is None else f"the pods on {source[0]}"
                 uid = f" (uid {pod.uid})" if pod.uid else ""
                 yield claim(f"{item.id} pod", f"{pod.name}{uid}", f"{at} of {item.job}")
 

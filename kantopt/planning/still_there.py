@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from kantopt.planning.actions import nodes_of, unknown_in
+from kantopt.planning.actions import unknown_in
 from kantopt.planning.question import Question
 from kantopt.planning.successors import Seen, Successors, pods_of
 from kantopt.problem.instance import Instance
-from kantopt.schema.actions import PlanAction, in_waves
+from kantopt.schema.actions import (
+    PlanAction,
+    in_waves,
+    namespace_of,
+    nodes_of,
+    source_of,
+    target_of,
+)
 from kantopt.schema.jobs import Job, PodRef
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
@@ -47,7 +54,7 @@ class StillThere:
         for _, item in in_waves(plan):
             if isinstance(item, Move):
                 for pod in item.pods:
-                    self._ends[_namespace(item), pod.name] = item.to_node
+                    self._ends[namespace_of(item.job), pod.name] = item.to_node
         self._done = frozenset(item.id for _, item in in_waves(plan) if self._all_done(item))
 
     def why_not(self, instance: Instance, item: PlanAction) -> Missing | None:
@@ -78,7 +85,7 @@ class StillThere:
         names = {
             (seen.job, seen.pod_set)
             for pod in item.pods
-            if (seen := self._pods.get((_namespace(item), pod.name))) is not None
+            if (seen := self._pods.get((namespace_of(item.job), pod.name))) is not None
         }
         if len(names) != 1 or len(item.pods) < item.count:
             return item.model_copy(update=self._called_today(item))
@@ -90,11 +97,12 @@ class StillThere:
         return {"pod_set": self._called.get(item.job, item.pod_set)}
 
     def _why_not_pod(self, item: PlanAction, pod: PodRef) -> Missing | None:
-        namespace = _namespace(item)
+        namespace = namespace_of(item.job)
         seen = self._pods.get((namespace, pod.name))
         if seen is None or seen.ref is None:
             return Missing("gone", self._why_gone(item, pod), True)
-        here = (seen.node, seen.devices) == _source(item)
+        source = source_of(item)
+        here = seen.place == source
         same = bool(pod.uid) and pod.uid == seen.ref.uid
         if _is_another(seen, pod):
             where = f"on {seen.node}" if seen.node else "pending"
@@ -111,14 +119,15 @@ class StillThere:
             return Missing("leaving", f"pod {pod.name} is on its way out, and not gone yet", False)
         if here:
             return None
-        if seen.node is None:
+        if seen.place is None:
             return Missing("elsewhere", f"pod {pod.name} is pending", True)
-        on = f" on devices {list(seen.devices)}" if seen.node == _source(item)[0] else ""
-        return Missing("elsewhere", f"pod {pod.name} runs on {seen.node}{on}", True)
+        node, devices = seen.place
+        on = f" on devices {list(devices)}" if source is not None and node == source[0] else ""
+        return Missing("elsewhere", f"pod {pod.name} runs on {node}{on}", True)
 
     def _why_gone(self, item: PlanAction, pod: PodRef) -> str:
         """Say of a pod that has no place today why, and who is there in its stead."""
-        names = f"{_namespace(item)}/{pod.name}", item.job
+        names = f"{namespace_of(item.job)}/{pod.name}", item.job
         for what, name in zip((f"pod {pod.name}", f"job {item.job}"), names, strict=True):
             if name in self._left_out and (name != item.job or self._successors.by_job):
                 return f"{what} {self._left_out[name]}"
@@ -127,10 +136,9 @@ class StillThere:
 
     def _take_along(self, move: Move) -> None:
         """Let the pods be where a step takes them, for the steps that follow."""
-        devices = tuple(sorted(move.to_devices))
         for pod in move.pods:
-            key = _namespace(move), pod.name
-            self._pods[key] = replace(self._pods[key], node=move.to_node, devices=devices)
+            key = namespace_of(move.job), pod.name
+            self._pods[key] = replace(self._pods[key], place=target_of(move))
 
     def is_done(self, item: PlanAction) -> bool:
         """Whether all that a step wants is so already."""
@@ -143,7 +151,7 @@ class StillThere:
             return gone and self._successors.left(item)
         others = [pod for pod in item.pods if not self._has_come(item, pod)]
         there = any(
-            (seen := self._pods.get((_namespace(item), pod.name))) is not None
+            (seen := self._pods.get((namespace_of(item.job), pod.name))) is not None
             and not _is_another(seen, pod)
             for pod in others
         )
@@ -151,17 +159,17 @@ class StillThere:
         return not there and self._successors.claim(called, others)
 
     def _has_left(self, item: Eviction, pod: PodRef) -> bool:
-        seen = self._pods.get((_namespace(item), pod.name))
+        seen = self._pods.get((namespace_of(item.job), pod.name))
         if seen is None:
             return True
-        return _is_another(seen, pod) and (seen.node, seen.devices) != _source(item)
+        return _is_another(seen, pod) and seen.place != source_of(item)
 
     def _has_come(self, item: Binding | Move, pod: PodRef) -> bool:
-        seen = self._pods.get((_namespace(item), pod.name))
+        seen = self._pods.get((namespace_of(item.job), pod.name))
         if seen is None or _is_another(seen, pod):
             return False
-        there = (seen.node, seen.devices) == _target(item)
-        end = self._ends.get((_namespace(item), pod.name))
+        there = seen.place == target_of(item)
+        end = self._ends.get((namespace_of(item.job), pod.name))
         return there or (isinstance(item, Move) and item.stopover and seen.node == end)
 
     def today(self, item: PlanAction) -> tuple[PodRef, ...]:
@@ -170,7 +178,7 @@ class StillThere:
 
     def _today(self, item: PlanAction) -> Iterator[PodRef]:
         for pod in item.pods:
-            seen = self._pods.get((_namespace(item), pod.name))
+            seen = self._pods.get((namespace_of(item.job), pod.name))
             yield pod if seen is None or seen.ref is None else seen.ref
 
 
@@ -193,23 +201,3 @@ def _called_today(then: Iterable[Job], now: Iterable[Job]) -> dict[str, str]:
 def _is_another(seen: Seen, pod: PodRef) -> bool:
     """Whether who has a pod's name is not that pod."""
     return seen.ref is not None and "" not in (pod.uid, seen.ref.uid) and pod.uid != seen.ref.uid
-
-
-def _namespace(item: PlanAction) -> str:
-    return item.job.partition("/")[0]
-
-
-def _source(item: PlanAction) -> tuple[str | None, tuple[int, ...]]:
-    """Return node and devices that a step takes its pods from; of pending ones there is none."""
-    if isinstance(item, Eviction):
-        return item.node, tuple(sorted(item.devices))
-    if isinstance(item, Move):
-        return item.from_node, tuple(sorted(item.from_devices))
-    return None, ()
-
-
-def _target(item: Binding | Move) -> tuple[str | None, tuple[int, ...]]:
-    """Return node and devices where a step wants its pods."""
-    if isinstance(item, Binding):
-        return item.node, tuple(sorted(item.devices))
-    return item.to_node, tuple(sorted(item.to_devices))

@@ -7,12 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from kantopt.planning.question import Question
-from kantopt.schema.actions import PlanAction
+from kantopt.schema.actions import Place, PlanAction, namespace_of, source_of, target_of
 from kantopt.schema.jobs import Job, PodRef
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
-
-_Place = tuple[str, str, str, tuple[int, ...]]
-"""Job, pod set, node and devices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +20,19 @@ class Seen:
     """``None``: it has no name."""
     job: str
     pod_set: str
-    node: str | None
+    place: Place | None
     """``None`` while it is pending."""
-    devices: tuple[int, ...] = ()
     terminating: bool = False
 
     @property
     def namespace(self) -> str:
         """Its job's."""
-        return self.job.partition("/")[0]
+        return namespace_of(self.job)
+
+    @property
+    def node(self) -> str | None:
+        """Where it runs."""
+        return None if self.place is None else self.place[0]
 
 
 def pods_of(jobs: Iterable[Job]) -> Iterator[Seen]:
@@ -43,7 +44,7 @@ def pods_of(jobs: Iterable[Job]) -> Iterator[Seen]:
             for place in podset.assignments:
                 refs = (*place.pods, *[None] * (place.count - len(place.pods)))
                 at = place.node, tuple(sorted(place.devices))
-                yield from (Seen(ref, *name, *at, podset.terminating) for ref in refs)
+                yield from (Seen(ref, *name, at, podset.terminating) for ref in refs)
 
 
 class Successors:
@@ -60,8 +61,10 @@ class Successors:
         """Whether pods are known by their job: those of Slurm's jobs are called by their nodes."""
         before = list(pods_of(plan.jobs))
         known = {(pod.namespace, pod.ref.name): pod.ref.uid for pod in before if pod.ref}
-        ran: Counter[_Place] = Counter(
-            _place(pod) for pod in before if pod.ref is None and pod.node is not None
+        ran: Counter[tuple[str, str, Place | None]] = Counter(
+            (pod.job, pod.pod_set, pod.place)
+            for pod in before
+            if pod.ref is None and pod.place is not None
         )
         self._came: list[Seen] = []
         for pod in pods_of(question.jobs):
@@ -71,7 +74,7 @@ class Successors:
                 uid = known.get((pod.namespace, pod.ref.name))
                 if uid is not None and (not uid or not pod.ref.uid or uid == pod.ref.uid):
                     continue
-            place = _place(pod)
+            place = pod.job, pod.pod_set, pod.place
             if ran[place]:
                 ran[place] -= 1
             else:
@@ -101,12 +104,7 @@ class Successors:
     def left(self, item: Eviction | Move) -> bool:
         """Whether as many of a step's pods without names have left; they count for it alone."""
         missing = item.count - len(item.pods)
-        node, devices = (
-            (item.node, item.devices)
-            if isinstance(item, Eviction)
-            else (item.from_node, item.from_devices)
-        )
-        place = item.job, item.pod_set, node, tuple(sorted(devices))
+        place = item.job, item.pod_set, source_of(item)
         if self._left[place] < missing:
             return False
         self._left[place] -= missing
@@ -129,7 +127,8 @@ class Successors:
             other step.
         """
         wanted = len(others) + item.count - len(item.pods)
-        node = item.node if isinstance(item, Binding) else item.to_node
+        target = target_of(item)
+        node = None if target is None else target[0]
         owners = {self._owner(pod) for pod in others} - {""}
         found = [pod for pod in self._came if pod.node == node and self._is_of(pod, item, owners)]
         if len(found) < wanted or (isinstance(item, Move) and not self.left(item)):
@@ -144,7 +143,3 @@ class Successors:
         if (pod.job, pod.pod_set) == (item.job, item.pod_set):
             return True
         return pod.ref is not None and self._owner(pod.ref) in owners
-
-
-def _place(pod: Seen) -> _Place:
-    return pod.job, pod.pod_set, pod.node or "", pod.devices

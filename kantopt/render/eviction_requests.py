@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from kantopt.render.manifests import made, manifests, unique_name
-from kantopt.render.steps import namespace_of, pod_by_pod
+from kantopt.render.steps import pod_by_pod
 from kantopt.render.targets import Asked, Rendered
-from kantopt.schema.actions import PlanAction
+from kantopt.schema.actions import PlanAction, namespace_of
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.plan import Binding, Eviction, Plan
 

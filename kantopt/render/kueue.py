@@ -18,12 +18,12 @@ from kantopt.render.steps import (
     Actions,
     Step,
     left,
-    namespace_of,
     stopped,
     unlabelled,
 )
 from kantopt.render.targets import Asked, Rendered
 from kantopt.render.topology_assignment import topology_assignment
+from kantopt.schema.actions import namespace_of
 from kantopt.schema.by_kueue import GROUP, by_kueue
 from kantopt.schema.jobs import Job, PodSet
 from kantopt.schema.plan import Binding, Eviction, Plan

@@ -17,7 +17,7 @@ from kantopt.errors import BadDataError, Problem
 from kantopt.render.shell import comment, one_line, word
 from kantopt.render.steps import Actions, Step, check_not_in_vain, kind_of, towards
 from kantopt.render.targets import Asked, Rendered
-from kantopt.schema.actions import PlanAction
+from kantopt.schema.actions import PlanAction, nodes_of
 from kantopt.schema.hints import plural, quote
 from kantopt.schema.hostlist import compress_hostlist
 from kantopt.schema.jobs import Job
@@ -70,7 +70,7 @@ class _Acts:
         job = self.job
         match = _UID.fullmatch("" if job is None else job.uid)
         assert match is not None
-        leaves = [a.from_node if isinstance(a, Move) else a.node for a in self.actions]
+        leaves = [nodes_of(action)[0] for action in self.actions]
         comes = [a.to_node for a in self.actions if isinstance(a, Move)]
         who = f"{match[1]} {match[2]}"
         if isinstance(self.actions[0], Binding):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from kantopt.errors import UsageError
 from kantopt.render.targets import Asked
-from kantopt.schema.actions import PlanAction, in_waves
+from kantopt.schema.actions import PlanAction, in_waves, namespace_of
 from kantopt.schema.by_kueue import by_kueue, waits_for_kueue
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import Job, PodRef, PodSet
@@ -63,11 +63,6 @@ class Actions:
         job = self.jobs.get(action.job)
         sets = () if job is None else job.pod_sets
         return next((item for item in sets if item.name == action.pod_set), None)
-
-
-def namespace_of(job: str) -> str:
-    """Return the namespace of a job that is named with it."""
-    return job.partition("/")[0]
 
 
 def kind_of(action: PlanAction) -> Kind:

@@ -12,11 +12,11 @@ from kantopt.render.steps import (
     Step,
     left,
     nameless,
-    namespace_of,
     stopped,
     unlabelled,
 )
 from kantopt.render.targets import Asked, Rendered
+from kantopt.schema.actions import namespace_of
 from kantopt.schema.jobs import Job
 from kantopt.schema.plan import Binding, Eviction, Plan
 

@@ -9,7 +9,7 @@ from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
 from kantopt.report.brief import MOST
 from kantopt.report.names import joined, on_devices, places, priority_words
 from kantopt.report.purposes import purposes
-from kantopt.schema.actions import PlanAction, actions_of, in_waves
+from kantopt.schema.actions import PlanAction, actions_of, in_waves, source_of, target_of
 from kantopt.schema.hints import plural
 from kantopt.schema.plan import Binding, Eviction, Move, Plan, Wave
 
@@ -142,11 +142,9 @@ def _parts(action: PlanAction) -> tuple[str, str, str]:
     """Kind, place left and place taken of an action."""
     if isinstance(action, Binding):
         kind = "fill" if action.leftover else "bind"
-        return kind, "", on_devices(action.node, action.devices)
-    if isinstance(action, Eviction):
-        return "evict", on_devices(action.node, action.devices), ""
-    source = on_devices(action.from_node, action.from_devices)
-    return "move", source, on_devices(action.to_node, action.to_devices)
+    else:
+        kind = "evict" if isinstance(action, Eviction) else "move"
+    return kind, on_devices(source_of(action)), on_devices(target_of(action))
 
 
 def kind_of(action: PlanAction) -> str:

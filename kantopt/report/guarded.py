@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from kantopt.report.actions import kind_of
 from kantopt.report.blocks import Block, Paragraph, Style, Table, in_lines
 from kantopt.report.names import on_devices
-from kantopt.schema.actions import PlanAction, in_waves
+from kantopt.schema.actions import PlanAction, in_waves, source_of, target_of
 from kantopt.schema.hints import plural
-from kantopt.schema.plan import Binding, CutStep, Eviction, Plan
+from kantopt.schema.plan import CutStep, Plan
 
 _STYLES: dict[str, Style] = {"cut": "bad", "done": "dim", "legal": ""}
 _MOST = 30
@@ -72,11 +72,11 @@ def _headline(steps: int, done: int, cut: int) -> Paragraph:
 
 def step_text(item: PlanAction) -> str:
     """Write what a step does: ``move gpu-1 -> gpu-2``."""
-    if isinstance(item, Binding):
-        return f"bind to {on_devices(item.node, item.devices)}"
-    if isinstance(item, Eviction):
-        return f"evict from {on_devices(item.node, item.devices)}"
-    source = on_devices(item.from_node, item.from_devices)
+    source, target = on_devices(source_of(item)), on_devices(target_of(item))
+    if not source:
+        return f"bind to {target}"
+    if not target:
+        return f"evict from {source}"
     if kind_of(item) == "restart":
         return f"restart on {source}"
-    return f"move {source} -> {on_devices(item.to_node, item.to_devices)}"
+    return f"move {source} -> {target}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from kantopt.schema.actions import Place
 from kantopt.schema.plan import Plan
 
 _NUMBERED = re.compile(r"^(.*?)(\d+)(\D*)$")
@@ -47,8 +48,11 @@ def _runs(key: tuple[str, int, str], numbers: list[int]) -> str:
     return f"{head}[{','.join(parts)}]{tail}"
 
 
-def on_devices(node: str, devices: tuple[int, ...]) -> str:
-    """Write a node and, in brackets, devices on it: ``gpu-001:0,1``."""
+def on_devices(place: Place | None) -> str:
+    """Write a node and, behind a colon, devices on it: ``gpu-001:0,1``; nothing for no place."""
+    if place is None:
+        return ""
+    node, devices = place
     return f"{node}:{','.join(map(str, devices))}" if devices else node
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from kantopt.report.blocks import Table
 from kantopt.report.names import priority_words
-from kantopt.schema.actions import PlanAction
+from kantopt.schema.actions import namespace_of, nodes_of
 from kantopt.schema.natural import natural
-from kantopt.schema.plan import Binding, Move, Plan
+from kantopt.schema.plan import Plan
 
 _KINDS = ("bound", "evicted", "moved", "pending")
 _PRIORITIES, _NAMESPACES, _DOMAINS = 3, 3, 3
@@ -34,7 +34,7 @@ def overview(plan: Plan, domains: Mapping[str, str], level: str) -> Iterator[Tab
     by_domain: dict[str, Pods] = {}
     for kind, job, node, pods in _counted(plan):
         by_priority.setdefault(ranks[job][1], Counter())[kind] += pods
-        by_namespace.setdefault(job.partition("/")[0], Counter())[kind] += pods
+        by_namespace.setdefault(namespace_of(job), Counter())[kind] += pods
         if node in domains:
             by_domain.setdefault(domains[node], Counter())[kind] += pods
     rows = [
@@ -48,14 +48,13 @@ def overview(plan: Plan, domains: Mapping[str, str], level: str) -> Iterator[Tab
 
 def _counted(plan: Plan) -> Iterator[tuple[str, str, str, int]]:
     """Kind, job, node where it happens (pods that move leave it) and number of pods."""
-    actions: tuple[PlanAction, ...] = (*plan.assignments, *plan.evictions, *plan.moves)
-    for action in actions:
-        if isinstance(action, Move):
-            if not action.stopover:
-                yield "moved", action.job, action.from_node, action.count
-        else:
-            kind = "bound" if isinstance(action, Binding) else "evicted"
-            yield kind, action.job, action.node, action.count
+    for kind, actions in (
+        ("bound", plan.assignments),
+        ("evicted", plan.evictions),
+        ("moved", [move for move in plan.moves if not move.stopover]),
+    ):
+        for action in actions:
+            yield kind, action.job, nodes_of(action)[0], action.count
     for left in plan.unplaced:
         yield "pending", left.job, "", left.pods
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from kantopt.report.blocks import Block, Listing, Paragraph
 from kantopt.report.guarded import step_text
-from kantopt.schema.actions import actions_of
+from kantopt.schema.actions import actions_of, namespace_of
 from kantopt.schema.hints import plural
 from kantopt.schema.plan import Plan
 from kantopt.schema.since import Changed, SinceLastPlan
@@ -107,7 +107,7 @@ def _all_steps(plan: Plan) -> Iterator[tuple[str, _Pod | None, str, int]]:
     for item in actions_of(plan).values():
         subject, step = f"{item.job}/{item.pod_set}", step_text(item)
         for pod in item.pods:
-            yield f"{subject} {pod.name}", (item.job.partition("/")[0], pod.name), step, 1
+            yield f"{subject} {pod.name}", (namespace_of(item.job), pod.name), step, 1
         if item.count > len(item.pods):
             yield subject, None, step, item.count - len(item.pods)
     for left in plan.unplaced:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kantopt.report.units import tier_label
+from kantopt.schema.actions import nodes_of
 from kantopt.schema.plan import Binding, Eviction, Goal, Move, Plan
 
 _MOVES = "moves"
@@ -53,8 +54,7 @@ class _Arriving:
             for before in wave.after:
                 self._next.setdefault(before, []).append(wave.id)
             for action in (by_id[each] for each in wave.actions if each in by_id):
-                node = action.node if isinstance(action, Binding) else action.to_node
-                self._on.setdefault(node, []).append((wave.id, action))
+                self._on.setdefault(nodes_of(action)[-1], []).append((wave.id, action))
         self._later: dict[int, frozenset[int]] = {}
 
     def after(self, move: Move, seen: set[str]) -> Iterator[str]:

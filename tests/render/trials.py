@@ -19,8 +19,8 @@ import yaml
 from kantopt.errors import BadDataError
 from kantopt.render.shell import one_line
 from kantopt.render.slurm import SLURM_SCRIPT
-from kantopt.render.steps import namespace_of
 from kantopt.render.targets import TARGETS, Asked, TargetName
+from kantopt.schema.actions import namespace_of
 from kantopt.schema.dump import dump_data, dump_json, dump_yaml
 from kantopt.schema.json_text import parse_json
 from kantopt.schema.plan import Eviction, Move, Plan

@@ -79,7 +79,7 @@ def test_places_say_how_many_pods_each_takes() -> None:
     assert places([("n1", 1), ("n2", 1)]) == "n[1-2]"
     assert places([("n1", 2)]) == "n1 x2"
     assert places([("n1", 2), ("n2", 2), ("n5", 1)]) == "n[1-2] x2 each, n5 x1"
-    assert on_devices("n1", (0, 1)) == "n1:0,1"
+    assert on_devices(("n1", (0, 1))) == "n1:0,1"
 
 
 @pytest.mark.parametrize(

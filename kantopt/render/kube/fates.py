@@ -11,7 +11,7 @@ from kantopt.errors import UsageError
 from kantopt.render.kube.gates import OURS, check_named, keeps
 from kantopt.render.steps import not_to_evict
 from kantopt.render.targets import Asked
-from kantopt.schema.actions import PlanAction, in_waves
+from kantopt.schema.actions import PlanAction, in_waves, namespace_of, nodes_of
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.plan import Binding, Eviction, Move, NodeRef, Plan
@@ -159,8 +159,7 @@ class Fates:
 
     def _unknown(self, item: PlanAction) -> str:
         """Say what is not known that keeps a script from acting on the wrong thing."""
-        names = [item.job.partition("/")[0]]
-        names += [item.from_node, item.to_node] if isinstance(item, Move) else [item.node]
+        names = [namespace_of(item.job), *nodes_of(item)]
         for pod in item.pods:
             if not pod.uid:
                 return f"the plan has no uid of {pod.name}"

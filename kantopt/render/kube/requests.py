@@ -8,8 +8,8 @@ from typing import Any, Literal, TypedDict
 from urllib.parse import quote as url_quote
 
 from kantopt.render.kube.fates import Fates
-from kantopt.render.steps import HOSTNAME, namespace_of, towards
-from kantopt.schema.actions import PlanAction, in_waves
+from kantopt.render.steps import HOSTNAME, towards
+from kantopt.schema.actions import PlanAction, in_waves, namespace_of
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import PodRef, PodSet
 from kantopt.schema.plan import Binding, Move, Plan

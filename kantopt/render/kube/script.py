@@ -18,8 +18,7 @@ from kantopt.render.kube.gates import OURS, bypassed
 from kantopt.render.kube.requests import Pins, Request, as_json
 from kantopt.render.kube.steering import steering_lines
 from kantopt.render.shell import comment, one_line, word
-from kantopt.render.steps import namespace_of
-from kantopt.schema.actions import in_waves
+from kantopt.schema.actions import in_waves, namespace_of, nodes_of
 from kantopt.schema.hints import plural
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
@@ -87,7 +86,7 @@ def _rows(plan: Plan, fates: Fates) -> Iterator[tuple[str, ...]]:
         does = fates[item.id].does
         if does == "advise":
             continue
-        source = item.from_node if isinstance(item, Move) else item.node
+        source = nodes_of(item)[0]
         for pod in item.pods:
             start = (str(wave), item.id, namespace_of(item.job), pod.name, pod.uid, source)
             grace = pod.grace_period_seconds

@@ -62,7 +62,7 @@ def became(
     before: View,
     now: View | None,
     *,
-    nodes: frozenset[str],
+    nodes: Mapping[str, bool],
     owners: Owners,
     events: Events,
     others: list[View],
@@ -75,7 +75,7 @@ def became(
     before, now
         The pod in both dumps; ``None`` if the later one does not have its uid.
     nodes
-        Names of the nodes that both dumps have.
+        Names of the nodes that the later dump has, and whether they are those of the first.
     owners, events
         What the dumps say of whoever may be behind it.
     others
@@ -105,8 +105,8 @@ def became(
     if (said := events.of(before)) is not None:
         return said
     node = before.at("spec").text("nodeName")
-    if now is None and node not in nodes:
-        return "node gone", f"node {node} is gone"
+    if now is None and not nodes.get(node):
+        return "node gone", f"node {node} {'was made anew' if node in nodes else 'is gone'}"
     if (why_gone := owners.why_gone(before, others)) is not None:
         return why_gone[0], f"{gone}; {why_gone[1]}"
     if now is None and "deletionTimestamp" in before.at("metadata"):

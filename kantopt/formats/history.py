@@ -8,6 +8,7 @@ from kantopt.formats.fates import Events, became
 from kantopt.formats.objects import ended
 from kantopt.formats.owners import Owners, Raw, key_of, view_of
 from kantopt.formats.pair import Key
+from kantopt.formats.resized import at_its_smallest
 from kantopt.formats.view import View
 from kantopt.schema.history import Fate
 
@@ -27,6 +28,11 @@ class Dumps:
         self.first = _pods(self.before)
         self.later = _pods(self.after)
         self._names = {key[:2] for key in self.first}
+        sizes = (
+            (key, pod, at_its_smallest(pod, self.first.get(key))) for key, pod in self.later.items()
+        )
+        self.resized = {key: least for key, pod, least in sizes if least is not pod}
+        """Pods that were resized in place, each as small as it may have been."""
         self.nodes_before, self.nodes = _nodes(self.before), _nodes(self.after)
         self.owners = Owners(self.before, self.after)
         self._events = Events([*self.before, *self.after])
@@ -38,18 +44,40 @@ class Dumps:
                 self._new.setdefault((key[0], *self.roots[key]), []).append(key)
         self.fates = self._fates()
 
+    def earlier(self) -> str:
+        """Say what shows that the later dump is the earlier one; nothing if it is not.
+
+        No pod loses its node while it lives, and versions of objects only rise.
+        """
+        for key, pod in self.first.items():
+            node, now = pod.at("spec").text("nodeName"), self.later.get(key)
+            if key[2] and node and now is not None and not now.at("spec").text("nodeName"):
+                return f"pod {key[0]}/{key[1]} has no node in it, and node {node} in the first"
+        versions = [
+            (int(was), int(now))
+            for key, pod in self.first.items()
+            if key[2] and key in self.later
+            for was, now in [[_version(view) for view in (pod, self.later[key])]]
+            if was.isdecimal() and now.isdecimal()
+        ]
+        if any(was > now for was, now in versions) and all(was >= now for was, now in versions):
+            return "pods have higher resource versions in the first, and none has a lower one"
+        return ""
+
     @property
     def settled_differs(self) -> bool:
-        """Whether what is decided and what is there already are two things."""
-        return bool(self.victims()) or any(self.nominated(pod) for pod in self.later.values())
+        """Whether what is decided and what is there already are two things.
+
+        So they are where pods were resized: better plans get no room that these may have taken.
+        """
+        decided = self.resized or self.victims()
+        return bool(decided) or any(self.nominated(pod) for pod in self.later.values())
 
     def _all(self) -> dict[Key, View]:
         return {**self.first, **self.later}
 
     def _fates(self) -> dict[Key, Fate]:
-        same = frozenset(
-            name for name, uid in self.nodes_before.items() if self.nodes.get(name) == uid
-        )
+        same = {name: self.nodes_before.get(name) == uid for name, uid in self.nodes.items()}
         fates = {}
         named: set[Key] = set()
         """Pods that stand for one that is gone."""
@@ -166,6 +194,10 @@ class Dumps:
 
 def _pods(objects: Iterable[Raw]) -> dict[Key, View]:
     return {key_of(view): view for view in map(view_of, objects) if view.text("kind") == "Pod"}
+
+
+def _version(view: View) -> str:
+    return view.at("metadata").text("resourceVersion")
 
 
 def _nodes(objects: Iterable[Raw]) -> dict[str, str]:

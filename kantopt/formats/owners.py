@@ -39,8 +39,14 @@ class Owners:
     """The owners of pods in two dumps."""
 
     def __init__(self, first: Iterable[Raw], later: Iterable[Raw]) -> None:
+        first, later = list(first), list(later)
         self._first = _by_uid(first)
         self._later = _by_uid(later)
+        self._names = {_name_of(view): view for view in self._later.values()}
+        self._spaces = [_namespaces(objects) for objects in (first, later)]
+        kinds = {view.text("kind") for view in self._later.values()}
+        self._unknown = _owning(later) - kinds
+        """Kinds of owners of pods that the later dump has none of: it does not tell of them."""
         self._siblings: dict[str, list[View]] = {}
         for view in self._later.values():
             owner = owner_of(view.at("metadata"))
@@ -83,6 +89,8 @@ class Owners:
         others
             Pods of the same root owner that the later dump shows and the first does not.
         """
+        if (found := self._space_gone(pod.key[0])) is not None:
+            return found
         chain = list(self.chain(pod))
         for kind, name, uid in chain:
             found = self._ended(f"{kind} {name}", uid)
@@ -98,10 +106,24 @@ class Owners:
                 return counted
         return None
 
+    def _space_gone(self, name: str) -> Verdict | None:
+        """Whether the namespace of a pod has gone since, or is being deleted."""
+        before, after = self._spaces
+        if name in after and "deletionTimestamp" in after[name].at("metadata"):
+            return "workload ended", f"namespace {name} is being deleted"
+        if after and name in before and name not in after:
+            return "workload ended", f"namespace {name} is gone"
+        return None
+
     def _ended(self, label: str, uid: str) -> Verdict | None:
         view = self._later.get(uid)
         if view is None:
-            return ("workload ended", f"{label} is gone") if uid in self._first else None
+            was = self._first.get(uid)
+            if was is None or was.text("kind") in self._unknown:
+                return None
+            if _name_of(was) in self._names:
+                return "disrupted", f"{label} was made anew"
+            return "workload ended", f"{label} is gone"
         if "deletionTimestamp" in view.at("metadata"):
             return "workload ended", f"{label} is being deleted"
         true = {
@@ -188,3 +210,19 @@ def _by_uid(objects: Iterable[Raw]) -> dict[str, View]:
             if uid:
                 found[uid] = view
     return found
+
+
+def _name_of(view: View) -> tuple[str, str, str]:
+    return view.text("kind"), *view.key
+
+
+def _namespaces(objects: Iterable[Raw]) -> dict[str, View]:
+    views = (view_of(item) for item in objects if item.get("kind") == "Namespace")
+    return {view.at("metadata").text("name"): view for view in views}
+
+
+def _owning(objects: Iterable[Raw]) -> set[str]:
+    """Kinds of what makes the pods among some objects."""
+    views = (view_of(item) for item in objects if item.get("kind") == "Pod")
+    owners = (owner_of(view.at("metadata")) for view in views)
+    return {owner.text("kind") for owner in owners if owner is not None}

@@ -13,12 +13,12 @@ Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Vanished:
-    """A pod that held room in the first dump, and in the second does not or is terminating."""
+class Counted:
+    """A pod that rules may have counted between two dumps otherwise than by the later one."""
 
     namespace: str
-    labels: Mapping[str, str]
-    node: str
+    borne: tuple[Mapping[str, str], ...]
+    """Labels that it has borne."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,11 @@ class Pair:
     """Node of each of these in the later dump, where it is another; ``None``: none."""
     given: frozenset[Key]
     """Pods that came since and that nobody chose a node for: they run from the beginning."""
-    vanished: tuple[Vanished, ...]
+    vanished: tuple[Counted, ...]
+    """Pods that held room in the first dump, and in the second do not or are terminating."""
     history: History
+    relabelled: tuple[Counted, ...] = ()
+    """Pods of both that other selectors match since, be it for the labels of their namespaces."""
 
 
 class TwoDumps(Protocol):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from kantopt.formats.history import Dumps
 from kantopt.formats.objects import KINDS, ended
 from kantopt.formats.owners import Raw, key_of, view_of
-from kantopt.formats.pair import Key, Pair, Vanished
+from kantopt.formats.pair import Counted, Key, Pair
 from kantopt.formats.view import View
 from kantopt.schema.history import History
 
 _STATIC = ("DaemonSet", "Node")
+_MOUNTED = ("PersistentVolumeClaim", "PersistentVolume")
 _TOLD_BY = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "JobSet", "Event")
 """Kinds that have told what became of pods: an import that does not read them needs no warning."""
 
@@ -59,7 +60,7 @@ class _Pairing:
                 continue
             self._add(key, pod)
         vanished = tuple(
-            Vanished(key[0], pod.at("metadata").words("labels"), pod.at("spec").text("nodeName"))
+            Counted(key[0], (pod.at("metadata").words("labels"),))
             for key, pod in d.first.items()
             if pod.at("spec").text("nodeName") and not ended(pod) and self._leaves(key)
         )
@@ -86,7 +87,27 @@ class _Pairing:
             given=frozenset(self._given),
             vanished=vanished,
             history=history,
+            relabelled=tuple(self._relabelled()),
         )
+
+    def _relabelled(self) -> Iterator[Counted]:
+        spaces = [
+            {
+                view.at("metadata").text("name"): view.at("metadata").words("labels")
+                for view in map(view_of, objects)
+                if view.text("kind") == "Namespace"
+            }
+            for objects in (self._d.before, self._d.after)
+        ]
+        moved = {
+            name for name, labels in spaces[0].items() if spaces[1].get(name, labels) != labels
+        }
+        for key, pod in self._d.later.items():
+            was = self._d.first.get(key)
+            if was is not None:
+                labels = was.at("metadata").words("labels"), pod.at("metadata").words("labels")
+                if labels[0] != labels[1] or key[0] in moved:
+                    yield Counted(key[0], labels)
 
     def _leaves(self, key: Key) -> bool:
         """Whether a pod of the first dump has gone since, or is going."""
@@ -100,9 +121,14 @@ class _Pairing:
         ]
 
     def _add(self, key: Key, pod: View) -> None:
-        """Take a pod of the later dump over, as it was in the first."""
+        """Take a pod of the later dump over, as it was in the first.
+
+        What is there is judged with each pod as small as it may have been when others came.
+        """
         d = self._d
         was = d.first.get(key)
+        if not self._settled:
+            pod = d.resized.get(key, pod)
         node = pod.at("spec").text("nodeName")
         ran = was is not None and bool(was.at("spec").text("nodeName"))
         going = "deletionTimestamp" in pod.at("metadata")
@@ -154,7 +180,8 @@ class _Pairing:
                 if not late and kind in ("Node", "Workload"):
                     continue
                 name = (group, str(kind), metadata.text("namespace"), metadata.text("name"))
-                found[name] = item
+                was = found.get(name)
+                found[name] = _kept(item, was) if late and kind in _MOUNTED else item
         known = {
             view_of(item).at("metadata").text("uid")
             for item in self._d.before
@@ -214,6 +241,15 @@ def _told_apart(dumps: Dumps, given: frozenset[Key]) -> dict[Key, Key | None]:
     }
 
 
+def _kept(claim: Raw, was: Raw | None) -> Raw:
+    """A claim or volume that is to go since: pods came to it before, and so it is still there."""
+    before = was is not None and "deletionTimestamp" in view_of(was).at("metadata")
+    metadata = view_of(claim).at("metadata").raw
+    if before or "deletionTimestamp" not in metadata:
+        return claim
+    return {**claim, "metadata": {k: v for k, v in metadata.items() if k != "deletionTimestamp"}}
+
+
 def _bare(pod: View) -> Raw:
     """A pod that waits, without the node that the scheduler has in mind for it."""
     status = {k: v for k, v in pod.at("status").raw.items() if k != "nominatedNodeName"}
@@ -257,6 +293,9 @@ def claims_between(
         Uids of pods that run there as they did at first, and did not stay.
     """
     first, later = _claims(before), _claims(after)
+    for key, claim in later.items():
+        was = first.get(key)
+        later[key] = view_of(_kept(dict(claim.raw), None if was is None else dict(was.raw)))
     found = []
     for key in {**first, **later}:
         was, now = first.get(key), later.get(key)

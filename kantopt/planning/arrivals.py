@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kantopt.planning.between import Between, Reading
 from kantopt.planning.question import Question
 from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
-from kantopt.schema.jobs import Job, PodSet
+from kantopt.schema.base import LabelSelector
+from kantopt.schema.jobs import Job, PodSet, TopologySpreadConstraint
 from kantopt.schema.model import Metric, Model, Rule
 from kantopt.schema.selection import selector_matches
 from kantopt.schema.snapshot import ClusterSnapshot
@@ -21,11 +23,11 @@ from kantopt.verify.rules import CHECKS, STATE_RULES, check
 from kantopt.verify.rules.spread import check_spread
 from kantopt.verify.step import Step, Violation
 
+if TYPE_CHECKING:
+    from kantopt.formats.pair import Counted
+
 WHOEVER_CAME_LAST = (Rule.CAPACITY, Rule.DEVICES, Rule.QUOTA)
 """Rules that ask whether all have room: pods that no scheduler chose a node for count as well."""
-LASTING = (*WHOEVER_CAME_LAST, Rule.ELIGIBILITY, Rule.TOPOLOGY, Rule.ANTI_AFFINITY)
-"""Rules that were broken when the last of the pods concerned came, if they are broken now. Others
-may have been kept then: who has left since may have been counted."""
 
 
 def judge_arrivals(between: Between, model: Model) -> tuple[list[Violation], list[str]]:
@@ -41,10 +43,8 @@ def judge_arrivals(between: Between, model: Model) -> tuple[list[Violation], lis
         faults = {subject: fault for subject, fault in others.items() if subject in faults}
     kept, unsaid = [], []
     for fault in faults.values():
-        if _may_have_been_kept(between.facts, fault):
-            unsaid.append(
-                f"not judged, since pods that it counts have left or are leaving: {fault}"
-            )
+        if _may_have_been_kept(between, fault):
+            unsaid.append(f"not judged, since what it counts has changed or is leaving: {fault}")
         else:
             kept.append(fault)
     return kept, unsaid
@@ -97,30 +97,45 @@ def _lenient(question: Question, terms: ClusterSnapshot) -> Question:
     return replace(question, snapshot=snapshot, pending=tolerated(question.pending))
 
 
-def _may_have_been_kept(reading: Reading, fault: Violation) -> bool:
-    """Whether a pod that has left since may have been what kept a rule."""
-    if fault.rule in LASTING:
-        return False
-    for job in reading.question.jobs:
+def _may_have_been_kept(between: Between, fault: Violation) -> bool:
+    """Whether what has changed since may have been what kept a rule.
+
+    Pods that it counts have left, others count since that did not, domains have come or gone.
+    """
+    pair = between.facts.pair
+    counted = (*pair.vanished, *pair.relabelled)
+    for job in between.facts.question.jobs:
         name = f"job {job.namespace}/{job.name}"
         if fault.subject != name and not fault.subject.startswith(f"{name} "):
             continue
+        if fault.rule == Rule.ANTI_AFFINITY:
+            selectors = [t.label_selector for s in job.pod_sets for t in s.pod_anti_affinity]
+            return any(_matches(selectors, each) for each in pair.relabelled)
         if fault.rule == Rule.AFFINITY and any(map(_asks_for_its_like, job.pod_sets)):
             return True  # in which order they came decides who was the first
-        if fault.rule != Rule.SPREAD:
-            return bool(reading.pair.vanished)
-        selectors = [
-            constraint.label_selector
-            for podset in job.pod_sets
-            for constraint in podset.topology_spread_constraints
-            if constraint.label_selector is not None
-        ]
-        return any(
-            gone.namespace == job.namespace and selector_matches(selector, gone.labels)
-            for gone in reading.pair.vanished
-            for selector in selectors
-        )
+        if fault.rule in (Rule.AFFINITY, Rule.SLICES):
+            return bool(counted)
+        if fault.rule == Rule.SPREAD:
+            constraints = [c for s in job.pod_sets for c in s.topology_spread_constraints]
+            selectors = [c.label_selector for c in constraints if c.label_selector is not None]
+            own = (each for each in counted if each.namespace == job.namespace)
+            return any(_matches(selectors, each) for each in own) or any(
+                _emptier(between, constraint) for constraint in constraints
+            )
     return False
+
+
+def _emptier(between: Between, constraint: TopologySpreadConstraint) -> bool:
+    """Whether domains came, or too few are left, since when the emptiest has fewer pods."""
+    before, after = (
+        {node.labels.get(constraint.topology_key) for node in question.snapshot.nodes} - {None}
+        for question in (between.first, between.facts.question)
+    )
+    return bool(after - before) or (before != after and len(after) < constraint.min_domains)
+
+
+def _matches(selectors: Iterable[LabelSelector], pod: Counted) -> bool:
+    return any(selector_matches(selector, each) for selector in selectors for each in pod.borne)
 
 
 def with_victims_back(instance: Instance, after: Placement) -> Placement:

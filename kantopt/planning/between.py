@@ -17,6 +17,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.job import Job, Role
 from kantopt.problem.not_modelled import is_left_alone
 from kantopt.problem.placement import Placement
+from kantopt.schema.eligibility import LEAVING
 from kantopt.schema.jobs import PodRef, PodSet
 from kantopt.schema.model import Model
 from kantopt.schema.quantity import CAPACITY, CLAIMED, DISKS, FREE, to_base
@@ -246,7 +247,11 @@ def _dumps(raws: Sequence[RawDocument], later: Sequence[RawDocument]) -> TwoDump
         [item for raw in given if is_kubernetes(raw.data) for item in flatten(raw.data)]
         for given in (raws, later)
     )
-    return KubernetesDumps(objects, later_objects)
+    dumps = KubernetesDumps(objects, later_objects)
+    if why := dumps.earlier():
+        label = next(raw.label for raw in later if is_kubernetes(raw.data))
+        raise BadDataError([Problem(label, "", f"an earlier dump: {why}", "the later of the two")])
+    return dumps
 
 
 def _is_pod(item: object) -> bool:
@@ -330,19 +335,30 @@ def _careful_nodes(first: ClusterSnapshot, later: ClusterSnapshot) -> dict[str, 
 
 
 def _terms(own: ClusterSnapshot, of: ClusterSnapshot, dumps: TwoDumps) -> ClusterSnapshot:
-    """A snapshot with the nodes and queues of another, as far as that has them."""
+    """A snapshot with the nodes and queues of another, as far as that has them.
+
+    What nobody is to use now may have been fit for use when pods came, where that does not know it.
+    """
     ready = {"ready": True} if dumps.taints_alone else {}
     nodes = {(node.name, node.uid): node for node in of.nodes}
     queues = {queue.name: queue for queue in of.queues}
     return own.model_copy(
         update={
             "nodes": tuple(
-                _counted(nodes.get((node.name, node.uid), node), node).model_copy(update=ready)
+                _counted(nodes.get((node.name, node.uid)) or _opened(node), node).model_copy(
+                    update=ready
+                )
                 for node in own.nodes
             ),
             "queues": tuple(queues.get(queue.name, queue) for queue in own.queues),
         }
     )
+
+
+def _opened(node: Node) -> Node:
+    """A node as it is in use, neither on its way out nor in trouble."""
+    taints = tuple(taint for taint in node.taints if taint.key not in LEAVING)
+    return node.model_copy(update={"unschedulable": False, "taints": taints})
 
 
 def _counted(node: Node, own: Node) -> Node:

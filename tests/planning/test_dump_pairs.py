@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kantopt.clock import Deadline
+from kantopt.errors import BadDataError
 from kantopt.planning.arrivals import judge_arrivals
 from kantopt.planning.between import Between, became_of
 from kantopt.planning.certify import certify
@@ -16,6 +17,7 @@ from kantopt.schema.dump import dump_data
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument
 from tests.formats.cluster_objects import Object, node, pod
+from tests.planning.dump_changes import CHANGES
 from tests.planning.dump_claims import CLAIMED
 from tests.planning.dump_faults import FAULTS
 from tests.planning.dump_histories import HISTORIES
@@ -47,7 +49,7 @@ def certified(case: DumpPair) -> Certificate:
 
 
 @pytest.mark.parametrize(
-    "case", [*HISTORIES, *TWISTS, *FAULTS, *CLAIMED], ids=lambda case: case.name
+    "case", [*HISTORIES, *TWISTS, *CHANGES, *FAULTS, *CLAIMED], ids=lambda case: case.name
 )
 def test_what_happened_between_two_dumps_is_told_and_nobody_falsely_accused(
     case: DumpPair,
@@ -130,3 +132,28 @@ def test_a_name_that_is_there_again_stands_for_no_other_pod() -> None:
     assert isinstance(found, Between)
     said = {fate.pod: fate.became for fate in found.history.gone}
     assert said == {"default/db-0": "unknown", "default/db-1": "disrupted"}
+
+
+@pytest.mark.parametrize(
+    ("first", "later"),
+    [
+        (pod("x", on="a"), pod("x")),
+        (
+            pod("x", on="a", metadata={"resourceVersion": "8"}),
+            pod("x", on="a", metadata={"resourceVersion": "7"}),
+        ),
+    ],
+    ids=["a pod has no node any more", "versions have fallen"],
+)
+def test_dumps_given_the_wrong_way_round_are_refused(first: Object, later: Object) -> None:
+    raws, after = raws_of([node("a"), first]), raws_of([node("a"), later])
+    with pytest.raises(BadDataError, match="an earlier dump"):
+        became_of(question_of(raws), raws, after, Import(), load_model("mixed"))
+
+
+def test_a_node_made_anew_under_its_name_is_not_said_to_be_gone() -> None:
+    old, new = ({**node("a"), "metadata": {"name": "a", "uid": uid}} for uid in ("old", "new"))
+    first, after = raws_of([old, pod("x", on="a")]), raws_of([new])
+    found = became_of(question_of(first), first, after, Import(), load_model("mixed"))
+    assert isinstance(found, Between)
+    assert [fate.evidence for fate in found.history.gone] == ["node a was made anew"]

@@ -140,13 +140,18 @@ class PodGroups:
         spec = workload.at("spec")
         sets = {item.text("name", "main"): item for item in spec.list("podSets")}
         minima = {
-            name: bounded(item.integer("minCount", 0) or item.integer("count", 0) or 0)
+            name: item.integer("minCount", 0) or item.integer("count", 0) or 0
             for name, item in sets.items()
         }
+        if any(pod.node for pod in pods):
+            # Kueue starts a job with fewer pods than it asks for; it never takes some away later.
+            for given in workload.at("status", "admission").list("podSetAssignments"):
+                name = given.text("name", "main")
+                minima[name] = given.integer("count", 0) or minima.get(name, 0)
         wish, role_wish = self._together(ref, sets)
         return Gang(
-            min_count=total if total is not None else sum(minima.values()),
-            role_min=minima,
+            min_count=total if total is not None else bounded(sum(minima.values())),
+            role_min={name: bounded(least) for name, least in minima.items()},
             wish=wish,
             role_wish=role_wish,
             priority=_boosted(workload),

@@ -103,6 +103,15 @@ def test_a_gated_pod_that_is_a_workload_of_its_own_counts_once() -> None:
     assert read(*objects).held_back == {"default/app": 1}
 
 
+def test_what_kueue_has_started_with_fewer_pods_keeps_all_that_it_was_given() -> None:
+    given = {"name": "main", "count": 3, "flavors": {"cpu": "f"}}
+    part = {"admission": {"podSetAssignments": [given]}}
+    pods = [pod(f"p{i}", on="a", owner="Job/part") for i in range(3)]
+    asked = [{**podset(), "count": 4, "minCount": 1}]
+    found = read(*queues(), workload("part", "Job/part", part, podSets=asked), *pods)
+    assert [role.min_count for job in found.snapshot.jobs for role in job.pod_sets] == [3]
+
+
 def test_a_job_that_is_admitted_and_has_no_pods_yet_holds_its_quota_and_waits_for_room() -> None:
     finished = {**ADMITTED, "conditions": [{"type": "Finished", "status": "True"}]}
     going = pod("g", on="a", owner="Job/g", metadata={"deletionTimestamp": "2026-01-01"})

@@ -6,10 +6,20 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 
 import numpy as np
 
+from kantopt.problem.affinities import CLUSTER
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Affinity, AntiAffinity, Spread
 from kantopt.schema.model import Rule
 from kantopt.search.shapes import Ints, Mask
+
+REFUSALS = {
+    "claim": Rule.ANTI_AFFINITY,
+    Rule.SPREAD.value: Rule.SPREAD,
+    Rule.AFFINITY.value: Rule.AFFINITY,
+    Rule.ANTI_AFFINITY.value: Rule.ANTI_AFFINITY,
+}
+"""What neighbours close nodes by, in the order of kube-scheduler's filters, and the rule of each;
+``claim`` is one that only one pod may use."""
 
 
 class LabelDomains:
@@ -31,11 +41,13 @@ class LabelDomains:
 class _Term:
     """Anti-affinity of all who keep away from the same pods, with both sides per domain."""
 
+    rule = Rule.ANTI_AFFINITY
     index: int
 
     def __init__(self, term: AntiAffinity, domains: LabelDomains) -> None:
         self.owners: set[int] = set()
         self.others = frozenset(term.others)
+        self.everywhere = term.key == CLUSTER
         self.inside = term.owner in self.others
         """Whether owners are among the others, so that a domain holds one of theirs."""
         self.domains = domains
@@ -78,6 +90,7 @@ class _Term:
 class _Spread:
     """Spread constraints that say the same, with whom they count and who arrived, per domain."""
 
+    rule = Rule.SPREAD
     index: int
 
     def __init__(self, spread: Spread, domains: LabelDomains, eligible: Mask) -> None:
@@ -130,6 +143,7 @@ class _Spread:
 class _Near:
     """Affinities to the same pods, with these, and with those that came for it, per domain."""
 
+    rule = Rule.AFFINITY
     index: int
 
     def __init__(self, near: Affinity, domains: Sequence[LabelDomains], *, running: bool) -> None:
@@ -199,6 +213,11 @@ class _Near:
         if not any(map(self._founded, self.arrived)):
             return True
         return self.founds and all(int((there[:-1] > 0).sum()) == 1 for there in self.there)
+
+
+def _named(each: _Term | _Spread | _Near) -> str:
+    """What it is called in ``REFUSALS``."""
+    return "claim" if isinstance(each, _Term) and each.everywhere else each.rule.value
 
 
 class Neighbours:
@@ -306,17 +325,26 @@ class Neighbours:
                 admitted = fine if admitted is None else admitted & fine
         return admitted
 
-    def lonely(self, s: int) -> Mask | None:
-        """Nodes where a pod of ``s`` would have none of those by it that it must be near.
+    def refusals(self, s: int) -> list[tuple[str, Mask]]:
+        """Return what of ``REFUSALS`` closes nodes to one more pod of ``s``, and which nodes.
 
-        ``None`` if it need be near nobody.
+        In the order of kube-scheduler's filters: it names the first that refuses.
         """
-        for near in self._nears(s):
-            if s in near.owners:
-                close = near.admits(s)
-                assert close is not None, "an owner's nodes are always told"
-                return ~close
-        return None
+        found: dict[str, Mask] = {}
+        for each in self._by_podset.get(s, ()):
+            fine = each.admits(s)
+            if fine is not None:
+                name = _named(each)
+                found[name] = ~fine | found[name] if name in found else ~fine
+        return [(name, found[name]) for name in REFUSALS if name in found]
+
+    def among_own(self, s: int) -> str:
+        """Return what pods of ``s`` close to others of theirs, as named in ``REFUSALS``."""
+        for each in self._terms(s):
+            if s in each.owners and each.inside:
+                return _named(each)
+        own = [_named(each) for each in self._by_podset.get(s, ()) if each.sides(s)[0]]
+        return next((name for name in REFUSALS if name in own), Rule.SPREAD.value)
 
     def one_per_domain(self, s: int) -> list[LabelDomains]:
         """Domains of which each takes at most one pod of ``s``, by its own anti-affinity."""

@@ -16,11 +16,18 @@ from kantopt.schema.quantity import from_base
 from kantopt.search.causes import Causes
 from kantopt.search.domains import Domains, used_domains
 from kantopt.search.fill import room_for
+from kantopt.search.neighbours import REFUSALS
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import State, rooms
 from kantopt.verify.alike_jobs import first_alike
 from kantopt.verify.rules.quota import held_words, queue_limit
 
+_NEIGHBOURS = {
+    "claim": "a ReadWriteOncePod claim",
+    Rule.SPREAD.value: "topology spread",
+    Rule.AFFINITY.value: "pod affinity",
+    Rule.ANTI_AFFINITY.value: "anti-affinity",
+}
 NOT_EXAMINED = "not examined"
 """Said instead of a rule when no rule stands in the way."""
 
@@ -261,17 +268,21 @@ class Reasons:
         if int(free.sum()) < pods or int(left.sum()) >= pods:
             return None
         closed: Mask = (free > 0) & (left == 0)
-        rule, word = Rule.SPREAD, "topology spread"
-        if (lonely := state.neighbours.lonely(s)) is not None and lonely[free > 0].any():
-            rule, word = Rule.AFFINITY, "pod affinity"
-        elif any(s in (term.owner, *term.others) for term in self.instance.anti_affinities):
-            rule, word = Rule.ANTI_AFFINITY, "anti-affinity"
+        own = state.neighbours.among_own(s)
+        by, rest = dict[str, int](), closed.copy()
+        for name, shut in state.neighbours.refusals(s):
+            by[name] = int((rest & shut).sum())
+            rest &= ~shut
+        by[own] = by.get(own, 0) + int(rest.sum())
+        names = [name for name in REFUSALS if by.get(name)] or [own]
+        words = " and ".join(_NEIGHBOURS[name] for name in names)
         which = np.flatnonzero(closed if closed.any() else free > left)
         node = self.instance.nodes[int(which[0])].name
         room = int(left.sum())
-        return rule, (
-            f"{room} of {_pods(pods)} fit: {word} closes {int(closed.sum())} of "
-            f"{int((free > 0).sum())} nodes with room, for example node {node}{_short(pods, room)}"
+        return REFUSALS[max(names, key=lambda name: by.get(name, 0))], (
+            f"{room} of {_pods(pods)} fit: {words} close{'s' if len(names) == 1 else ''} "
+            f"{int(closed.sum())} of {int((free > 0).sum())} nodes with room, for example node "
+            f"{node}{_short(pods, room)}"
         )
 
     def _room(self, j: int, s: int, pods: int) -> tuple[Rule, str] | None:

@@ -46,3 +46,29 @@ def test_of_a_gang_that_runs_with_its_minimum_it_is_not_said_that_all_start_or_n
         conflict = explained(question_about(nodes, [gang, others])).conflict
         assert conflict is not None
         assert {item.rule: item.message for item in conflict.items}["gang"] == said
+
+
+def test_too_few_domains_are_why_a_pod_is_not_spread_further() -> None:
+    """Two of three zones count, so each takes one pod, however even they are."""
+    spread = {
+        "topologyKey": "zone",
+        "maxSkew": 1,
+        "minDomains": 3,
+        "labelSelector": {"matchLabels": {"app": "w"}},
+    }
+    alike = {"labels": {"app": "w"}, "topologySpreadConstraints": [spread]}
+    nodes = [node(name, labels={"zone": name}) for name in ("a", "b")]
+    jobs = [job("r", pods(count=2, on=["a", "b"], **alike)), job("j", pods(**alike))]
+    conflict = explained(question_about(nodes, jobs)).conflict
+    assert conflict is not None
+    said = [item.message for item in conflict.items if item.rule == "spread"]
+    assert "at most 1 in one zone, for only 2 of 3 (minDomains) count" in said
+
+
+def test_of_a_claim_for_one_pod_the_whole_cluster_is_meant() -> None:
+    claiming = pods(count=2, exclusiveClaims=["disk"])
+    conflict = explained(question_about([node("a"), node("b")], [job("j", claiming)])).conflict
+    assert conflict is not None
+    assert [item.message for item in conflict.items if item.rule == "anti_affinity"] == [
+        "at most 1 of its pods in the whole cluster, for a ReadWriteOncePod claim"
+    ]

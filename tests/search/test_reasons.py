@@ -165,3 +165,39 @@ def test_a_job_that_fits_was_not_examined() -> None:
 def test_a_snapshot_without_nodes_takes_nothing() -> None:
     assert why(question([], [job("j", pods())])) == ("eligibility", "the snapshot has no nodes")
     assert why(question([], [job("j", pods(gpu=1, count=9))]))[1] == "the snapshot has no nodes"
+
+
+def test_of_several_neighbours_each_closes_its_own_nodes() -> None:
+    """A pod spread over zones, and kept apart from others by node: both close some nodes."""
+    alike = {"labels": {"app": "w"}}
+    even = {
+        "topologyKey": "zone",
+        "maxSkew": 1,
+        "labelSelector": {"matchLabels": {"app": "w"}},
+    }
+    apart = [{"topologyKey": HOST, "labelSelector": {"matchLabels": {"job": "r"}}}]
+    nodes = [
+        node(name, cpu=cpu, labels={"zone": zone, HOST: name})
+        for name, cpu, zone in (("a", 4, "1"), ("b", 4, "1"), ("c", 1, "2"), ("d", 4, "2"))
+    ]
+    jobs = [
+        job("w", pods(on=["a"], **alike)),
+        job("r", pods(on=["d"])),
+        job("full", pods(on=["c"])),
+        job("j", pods(podAntiAffinity=apart, topologySpreadConstraints=[even], **alike)),
+    ]
+    assert why(question(nodes, jobs)) == (
+        "spread",
+        "0 of 1 pod fit: topology spread and anti-affinity close 3 of 3 nodes with room, for "
+        "example node a; short of 1 pod",
+    )
+
+
+def test_a_claim_that_only_one_pod_may_use_is_named() -> None:
+    claiming = {"exclusiveClaims": ["disk"]}
+    jobs = [job("r", pods(on=["a"], **claiming)), job("j", pods(**claiming))]
+    assert why(question([node("a")], jobs)) == (
+        "anti_affinity",
+        "0 of 1 pod fit: a ReadWriteOncePod claim closes 1 of 1 nodes with room, for example node "
+        "a; short of 1 pod",
+    )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import assert_never
 
+from kantopt.problem.affinities import CLUSTER
 from kantopt.problem.focus import pending_podsets, wanted_pods
 from kantopt.problem.freedom import freedom_of
 from kantopt.problem.instance import Instance
@@ -18,10 +19,12 @@ from kantopt.search.explain.conflict import Found
 from kantopt.search.explain.places import Places
 from kantopt.search.explain.shortage import Shortage
 from kantopt.verify.rules.quota import cohorts, held_words, queue_limit, shared_limit, shared_use
+from kantopt.verify.rules.spread import spread_domains
 from kantopt.verify.step import Loads
 
 _MANY = 8
 """Kinds of shortages that are listed one by one."""
+_CLUSTER = "the whole cluster, for a ReadWriteOncePod claim"
 _NAMED = 3
 """Neighbours that a message names; all of them are among its jobs."""
 
@@ -285,6 +288,10 @@ class Wording:
             spread = question.spreads[index]
             podset = question.podsets[spread.owner]
             text = f"at most {spread.max_skew} more in one {spread.key} than in the emptiest"
+            domains = len(spread_domains(question, spread))
+            if domains < spread.min_domains:
+                few = f"{domains} of {spread.min_domains} (minDomains) count"
+                text = f"at most {spread.max_skew} in one {spread.key}, for only {few}"
             others: tuple[int, ...] = ()
         elif kind == "affinity":
             near = question.affinities[index]
@@ -301,7 +308,10 @@ class Wording:
             own = "at most 1 of its pods" if term.owner in term.others else ""
             names = self._named(others)
             apart = f"0 pods beside {names}" if names else ""
-            text = f"{' and '.join(part for part in (own, apart) if part)} in one {term.key}"
+            where = f"one {term.key}" if term.key != CLUSTER else _CLUSTER
+            text = f"{' and '.join(part for part in (own, apart) if part)} in {where}"
+        if podset.running:
+            text += ", also where running pods move to"
         job = question.jobs[podset.job]
         jobs = (job.name, *(question.jobs[i].name for i in others))
         return _item(rule, question.subject(podset.index), text, jobs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from kantopt.schema.quantity import CAPACITY, DISKS, FREE, gpu_milli
 from kantopt.search.causes import FITS, Causes
 from kantopt.search.domains import Domains, used_domains
 from kantopt.search.fill import room_for
+from kantopt.search.neighbours import REFUSALS
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import UNLIMITED, State
 
@@ -72,6 +74,13 @@ class Free:
 
 
 _VOLUMES = "node(s) had volume node affinity conflict"
+_NEIGHBOURS = {
+    "claim": "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod "
+    "access mode",
+    Rule.SPREAD.value: "node(s) didn't match pod topology spread constraints",
+    Rule.AFFINITY.value: "node(s) didn't match pod affinity rules",
+    Rule.ANTI_AFFINITY.value: "node(s) didn't match pod anti-affinity rules",
+}
 _STORED = {
     FREE: "node(s) didn't find available persistent volumes to bind",
     CAPACITY: "node(s) did not have enough free storage",
@@ -96,8 +105,9 @@ class Survey:
         causes, bare = Causes(self.now, s), Causes(self.empty, s)
         for n in np.flatnonzero(causes.room_cause != FITS).tolist():
             why.setdefault(self._cause(s, n, causes, bare), []).append(n)
-        for n in np.flatnonzero((causes.room_cause == FITS) & (room == 0)).tolist():
-            why.setdefault(self._neighbours(s, n), []).append(n)
+        full = np.flatnonzero((causes.room_cause == FITS) & (room == 0)).tolist()
+        for key, n in self._neighbours(s, full):
+            why.setdefault(key, []).append(n)
         open_nodes: Mask = room > 0
         for key, closed in self._domains(s, wanted, room):
             out = open_nodes & closed
@@ -164,15 +174,13 @@ class Survey:
         rule = Rule.CAPACITY if cause in self.question.resources else Rule.DEVICES
         return rule, f"Insufficient {cause}" + (" even when empty" if never else "")
 
-    def _neighbours(self, s: int, n: int) -> tuple[Rule, str]:
-        """A node with room that neighbours close, by themselves or by pods of the set's own."""
-        if (closed := self.now.neighbours.lonely(s)) is not None and closed[n]:
-            return Rule.AFFINITY, "node(s) didn't match pod affinity rules"
-        if self.now.neighbours.repelled(s, n, ()) or any(
-            s in (term.owner, *term.others) for term in self.question.anti_affinities
-        ):
-            return Rule.ANTI_AFFINITY, "node(s) didn't match pod anti-affinity rules"
-        return Rule.SPREAD, "node(s) didn't match pod topology spread constraints"
+    def _neighbours(self, s: int, nodes: Sequence[int]) -> Iterator[tuple[tuple[Rule, str], int]]:
+        """Nodes with room that neighbours close, by themselves or by pods of the set's own."""
+        refusals = self.now.neighbours.refusals(s)
+        own = self.now.neighbours.among_own(s)
+        for n in nodes:
+            name = next((name for name, closed in refusals if closed[n]), own)
+            yield (REFUSALS[name], _NEIGHBOURS[name]), n
 
     def _domains(self, s: int, wanted: int, room: Ints) -> list[tuple[tuple[Rule, str], Mask]]:
         """Reasons of topology with the nodes that they close, those with room among them."""

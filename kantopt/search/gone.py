@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,7 +66,8 @@ class Gone:
         self._gone: dict[int, int] = {}
         """Pods that run nowhere any more, by pod set."""
         self._jobs: dict[int, set[_Place]] = {}
-        self._nodes: dict[int, set[int]] = {}
+        self._nodes: dict[int, set[_Place]] = {}
+        self._changed: list[int] = []
         self._harm: dict[int, int] = {}
         self._pods = 0
         self._lost_work = 0
@@ -108,16 +109,16 @@ class Gone:
         """Pods that left a spot and run nowhere, at most."""
         return min(self._lost.get((s, spot), 0), self._gone.get(s, 0))
 
-    def left(self) -> list[tuple[int, Spot, int]]:
-        """Pod set, spot and number of the pods that left a spot, of pod sets with evicted pods."""
+    def changed(self) -> Sequence[int]:
+        """Return nodes in the order in which what evicted pods have left there changed."""
         self._sync()
-        if not self._pods:
-            return []
+        return self._changed
+
+    def left_on(self, n: int) -> list[tuple[int, Spot, int]]:
+        """Pod set, spot and number of the pods that left a node, of pod sets with evicted pods."""
+        self._sync()
         return [
-            (*place, self._lost[place])
-            for places in self._jobs.values()
-            for place in sorted(places)
-            if self._gone.get(place[0], 0)
+            (s, spot, self._lost[s, spot]) for s, spot in self._nodes.get(n, ()) if self._gone[s]
         ]
 
     def of(self, job: Job) -> dict[_Place, int]:
@@ -147,11 +148,12 @@ class Gone:
     def by_job(self, nodes: set[int], anywhere: set[int]) -> list[tuple[int, list[_Place]]]:
         """Places that pods left on some nodes, by job; of some jobs on any node."""
         self._sync()
-        jobs = {j for n in nodes for j in self._nodes.get(n, ())}
-        jobs |= anywhere & self._jobs.keys()
-        return [
-            (j, [x for x in self._jobs[j] if j in anywhere or x[1].node in nodes]) for j in jobs
-        ]
+        found = {j: [*self._jobs[j]] for j in anywhere & self._jobs.keys()}
+        for place in (place for n in nodes for place in self._nodes.get(n, ())):
+            j = self._state.instance.podsets[place[0]].job
+            if j not in anywhere:
+                found.setdefault(j, []).append(place)
+        return [*found.items()]
 
     # -- what more could go
 
@@ -251,23 +253,28 @@ class Gone:
         return more
 
     def _list(self, j: int, place: _Place, *, gone: bool) -> None:
-        places, n = self._jobs.setdefault(j, set()), place[1].node
-        if gone:
-            places.add(place)
-            self._nodes.setdefault(n, set()).add(j)
-            return
-        places.discard(place)
-        if not any(spot.node == n for _, spot in places):
-            self._nodes.get(n, set()).discard(j)
-        if not places:
-            del self._jobs[j]
+        n = place[1].node
+        self._changed.append(n)
+        for places, key in ((self._jobs, j), (self._nodes, n)):
+            here = places.setdefault(key, set())
+            if gone:
+                here.add(place)
+            else:
+                here.discard(place)
+            if not here:
+                del places[key]
 
     def _count(self, s: int) -> None:
         """Count the pods of a pod set that run nowhere: those that moved are not evicted."""
         podset = self._state.instance.podsets[s]
         gone = podset.count - self._state.placed[s]
-        more = gone - self._gone.get(s, 0)
+        before = self._gone.get(s, 0)
+        more = gone - before
         self._gone[s] = gone
+        if bool(gone) != bool(before):
+            # Its pods that moved count as having left their places only while some are evicted.
+            places = self._jobs.get(self._state.instance.podsets[s].job, ())
+            self._changed += [spot.node for k, spot in places if k == s]
         self._pods += more
         self._lost_work += more * podset.lost_gpu_seconds
         priority = self._state.instance.jobs[podset.job].priority

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -14,80 +15,150 @@ from kantopt.schema.model import Rule
 from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import Change, State
 
+_NOBODY = -(2**63)
+"""Below every priority."""
+
+
+def _reach(job: Job) -> int:
+    """Below which priority pods are that a job may evict."""
+    return job.priority if job.may_preempt else _NOBODY
+
+
+class Left(Protocol):
+    """Places that pod sets with victims have left."""
+
+    def changed(self) -> Sequence[int]:
+        """Return nodes in the order in which that changed there: a list that only grows."""
+        ...
+
+    def left_on(self, n: int) -> Iterable[Change]:
+        """Return pod set, spot and pods of those who have left a node."""
+        ...
+
+
+class LeftForGood:
+    """Places of pods that will not come back."""
+
+    def __init__(self) -> None:
+        self._changed: list[int] = []
+        self._on: dict[int, list[Change]] = {}
+
+    def add(self, s: int, spot: Spot, pods: int) -> None:
+        """Note pods that go."""
+        self._on.setdefault(spot.node, []).append((s, spot, pods))
+        self._changed.append(spot.node)
+
+    def changed(self) -> Sequence[int]:
+        """See :class:`Left`."""
+        return self._changed
+
+    def left_on(self, n: int) -> Iterable[Change]:
+        """See :class:`Left`."""
+        return self._on.get(n, ())
+
+
+class _LeftNow:
+    """Places where fewer pods are now than ran there, of pod sets of which some run nowhere."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._homes: dict[int, list[Change]] = {}
+        for podset in state.instance.podsets:
+            if podset.running and state.placed[podset.index] < podset.count:
+                for spot, pods in podset.current.items():
+                    self._homes.setdefault(spot.node, []).append((podset.index, spot, pods))
+        self._changed = list(self._homes)
+
+    def changed(self) -> Sequence[int]:
+        """All at first: later on a node must have been touched."""
+        return self._changed
+
+    def left_on(self, n: int) -> Iterable[Change]:
+        """See :class:`Left`."""
+        for s, spot, pods in self._homes.get(n, ()):
+            lost = pods - self._state.spots[s].get(spot, 0)
+            if lost > 0:
+                yield s, spot, lost
+
 
 @dataclass(frozen=True, slots=True)
-class _Missing:
-    """Amounts shaped like what a state has free, and the nodes where there are any."""
+class _Kept:
+    """What a node would lack with its victims from a priority up back, their preemptors away."""
 
-    nodes: list[int]
+    priority: int
     free: Ints
+    """By resource."""
     devices: Ints
-
-    def or_more(self, other: _Missing) -> _Missing:
-        """Return the larger of both, amount by amount."""
-        return _Missing(
-            [*self.nodes, *other.nodes],
-            np.maximum(self.free, other.free),
-            np.maximum(self.devices, other.devices),
-        )
+    """By resource of devices, and device."""
 
 
 class KeptRoom:
     """What victims have left and more important arrivals do not fill: nobody else's.
 
-    For each priority of a victim the free room of its node is looked at as if the victims of that
-    priority and higher were back, and those who may evict it had not come. Nothing is worked out
-    while nobody is evicted.
+    For each priority of a node's victims its free room is looked at as if those of that priority
+    and higher were back, and those who may evict it had not come. Other priorities ask for no
+    more. A node is looked at anew only once it has changed.
 
     Parameters
     ----------
     state
         Where pods are.
     left
-        Returns the places that pod sets with victims have left: pod set, spot and pods.
+        The places that pod sets with victims have left.
     """
 
-    def __init__(self, state: State, left: Callable[[], Sequence[Change]]) -> None:
+    def __init__(self, state: State, left: Left) -> None:
         self._state = state
         self._left = left
         self._on = state.instance.strict and state.instance.on(Rule.PRIORITY)
+        jobs = [state.instance.jobs[podset.job] for podset in state.instance.podsets]
+        self._priority = [job.priority for job in jobs]
+        self._below = [_reach(job) for job in jobs]
+        self._touched = len(state.touched)
+        self._changed = 0
+        self._kept: dict[int, list[_Kept]] = {}
+        """By node, where there is any."""
 
     @contextmanager
     def held(self, j: int) -> Iterator[None]:
         """Take off the state, while a job is placed, the room that is kept from it."""
-        state = self._state
-        job = state.instance.jobs[j]
-        left = self._left() if self._on else ()
-        kept: _Missing | None = None
-        for q in self._priorities(left):
-            if not self._entitled(job, q):
-                more = self._missing(left, q)
-                kept = more if kept is None else kept.or_more(more)
-        if kept is None:
+        state, below = self._state, _reach(self._state.instance.jobs[j])
+        self._renew()
+        kept = {
+            n: mine
+            for n, each in self._kept.items()
+            if (mine := [room for room in each if room.priority >= below])
+        }
+        if not kept:
             yield
             return
-        state.free -= kept.free
-        state.devices -= kept.devices
-        state.touched += kept.nodes
+        nodes = list(kept)
+        most = np.maximum.reduce
+        free = np.stack([most([room.free for room in mine]) for mine in kept.values()], 1)
+        devices = np.stack([most([room.devices for room in mine]) for mine in kept.values()], 1)
+        state.free[:, nodes] -= free
+        state.devices[:, nodes] -= devices
+        state.touched += nodes
         try:
             yield
         finally:
-            state.free += kept.free
-            state.devices += kept.devices
-            state.touched += kept.nodes
+            state.free[:, nodes] += free
+            state.devices[:, nodes] += devices
+            state.touched += nodes
 
     def holds(self) -> bool:
         """Whether all arrivals leave victims that they may not evict their room."""
-        left = self._left() if self._on else ()
+        self._renew()
         state = self._state
-        for q in self._priorities(left):
-            missing = self._missing(left, q)
-            short, few = state.free < missing.free, state.devices < missing.devices
-            concerned = short.any(axis=0) | few.any(axis=(0, 2))
-            for n in np.flatnonzero(concerned).tolist():
-                arrived = [pod for pod, _ in self._arrivals(n) if not self._evicts(pod[0], q)]
-                if any(self._asks(s, spot, short[:, n], few[:, n]) for s, spot in arrived):
-                    return False
+        for n, each in self._kept.items():
+            for room in each:
+                short = state.free[:, n] < room.free
+                few = state.devices[:, n] < room.devices
+                if not (short.any() or few.any()):
+                    continue
+                for (s, spot), _ in self._arrivals(n):
+                    if self._below[s] <= room.priority and self._asks(s, spot, short, few):
+                        return False
         return True
 
     def _asks(self, s: int, spot: Spot, short: Mask, few: Mask) -> bool:
@@ -104,50 +175,33 @@ class KeptRoom:
             for row, _ in need.ask
         )
 
-    def _priorities(self, left: Sequence[Change]) -> list[int]:
-        """Priorities of the victims."""
-        job_of = self._state.instance.job_of
-        return sorted({job_of(s).priority for s, _, _ in left})
-
-    def _evicts(self, s: int, priority: int) -> bool:
-        return self._entitled(self._state.instance.job_of(s), priority)
-
-    @staticmethod
-    def _entitled(job: Job, priority: int) -> bool:
-        return job.may_preempt and job.priority > priority
-
     def _arrivals(self, n: int) -> Iterator[tuple[tuple[int, Spot], int]]:
         yield from self._state.bound_on.get(n, {}).items()
         yield from self._state.moved_on.get(n, {}).items()
 
-    def _missing(self, left: Sequence[Change], priority: int) -> _Missing:
-        """What would be missing with the victims back and their preemptors away."""
-        state = self._state
-        gone = [x for x in left if state.instance.job_of(x[0]).priority >= priority]
-        nodes = sorted({spot.node for _, spot, _ in gone})
-        came = [
-            (s, spot, -k)
-            for n in nodes
-            for (s, spot), k in self._arrivals(n)
-            if self._evicts(s, priority)
-        ]
-        free, devices = np.zeros_like(state.free), np.zeros_like(state.devices)
-        state.give([*gone, *came], free, devices)
-        np.maximum(free, 0, out=free)
-        np.maximum(devices, 0, out=devices)
-        return _Missing(nodes, free, devices)
+    def _renew(self) -> None:
+        """Look again at the nodes that have changed."""
+        if not self._on:
+            return
+        state, changed = self._state, self._left.changed()
+        for n in {*state.touched[self._touched :], *changed[self._changed :]}:
+            if kept := list(self._lacking(n)):
+                self._kept[n] = kept
+            else:
+                self._kept.pop(n, None)
+        self._touched, self._changed = len(state.touched), len(changed)
+
+    def _lacking(self, n: int) -> Iterator[_Kept]:
+        left = list(self._left.left_on(n))
+        for q in sorted({self._priority[s] for s, _, _ in left}):
+            gone = [change for change in left if self._priority[change[0]] >= q]
+            came = [(s, spot, -k) for (s, spot), k in self._arrivals(n) if self._below[s] > q]
+            free, devices = self._state.given(n, [*gone, *came])
+            kept = _Kept(q, np.maximum(free, 0), np.maximum(devices, 0))
+            if kept.free.any() or kept.devices.any():
+                yield kept
 
 
 def room_of_the_gone(state: State) -> KeptRoom:
     """Return the room of those who are evicted as pods are placed now, if nobody else will be."""
-    podsets = [p for p in state.instance.podsets if p.running and state.placed[p.index] < p.count]
-
-    def left() -> list[Change]:
-        return [
-            (podset.index, spot, lost)
-            for podset in podsets
-            for spot, pods in sorted(podset.current.items())
-            if (lost := pods - state.spots[podset.index].get(spot, 0)) > 0
-        ]
-
-    return KeptRoom(state, left)
+    return KeptRoom(state, _LeftNow(state))

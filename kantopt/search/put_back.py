@@ -22,7 +22,7 @@ class PutBack:
     def __init__(self, victims: Victims) -> None:
         self.victims = victims
         self.state = victims.state
-        self.kept = KeptRoom(victims.state, victims.gone.left)
+        self.kept = KeptRoom(victims.state, victims.gone)
 
     def settles(self, seen: int) -> bool:
         """Put back who still fits on nodes touched since; return if the rest are gone rightly."""

@@ -15,12 +15,12 @@ from kantopt.problem.placement import Placement
 from kantopt.search.fill import fill, room_for
 from kantopt.search.gangs import Placer
 from kantopt.search.justify import drop, rightly
-from kantopt.search.kept_room import KeptRoom
+from kantopt.search.kept_room import KeptRoom, LeftForGood
 from kantopt.search.order.units import group_needs
 from kantopt.search.preempt import Preemption
 from kantopt.search.scores import Scores
 from kantopt.search.shapes import Mask
-from kantopt.search.state import Change, State
+from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 
 _MOST_ROUNDS = 4
@@ -95,11 +95,10 @@ class _Realisation:
         """Job and nodes of those that go together, until a more important one is on one."""
         self._tied = {need.job for need in group_needs(instance)}
         """Jobs whose pods must be close."""
-        self._left: list[Change] = []
-        """Pods that go for good."""
+        self._left = LeftForGood()
         self._owed: dict[int, int] = {}
         """Highest priority of those by node: whose room it is, the fewest others may use."""
-        self._kept = KeptRoom(self.state, lambda: self._left)
+        self._kept = KeptRoom(self.state, self._left)
 
     def run(self, wanted: Sequence[Wanted]) -> Placement | None:
         for j in self._choosy:
@@ -184,7 +183,7 @@ class _Realisation:
 
     def _leave(self, s: int, spot: Spot, pods: int) -> None:
         priority = self.instance.job_of(s).priority
-        self._left.append((s, spot, pods))
+        self._left.add(s, spot, pods)
         self._owed[spot.node] = max(priority, self._owed.get(spot.node, priority))
 
     def _lift(self, w: Wanted) -> list[tuple[int, Spot, int]]:

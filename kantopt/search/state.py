@@ -28,11 +28,10 @@ Change = tuple[int, Spot, int]
 
 
 class State:
-    """Where pods are while a placement is built, and what they leave free.
+    """Where pods are while a placement is built, the snapshot's at first, and what is free then.
 
     ``free`` has a row per resource and a column per node; ``devices`` an array of nodes x device
-    indices per resource that devices offer, -1 where there is no such device. It starts with the
-    snapshot's placement if no other is given.
+    indices per resource that devices offer, -1 where there is no such device.
     """
 
     def __init__(self, instance: Instance, placement: Placement | None = None) -> None:
@@ -118,8 +117,17 @@ class State:
         pods = list(pods)
         self._add(pods, self._requests, free)
         for s, spot, k in pods:
-            if spot.devices:
-                self._give_devices(s, spot, k, devices)
+            self._give_devices(s, spot, k, devices[:, spot.node])
+
+    def given(self, n: int, pods: Iterable[Change]) -> tuple[Ints, Ints]:
+        """Return what some pods take of one node, by resource, and of its devices, by both."""
+        free = np.zeros_like(self.free[:, n])
+        devices = np.zeros_like(self.devices[:, n])
+        for s, spot, k in pods:
+            for r, amount in self.shape[s].asks:
+                free[r] += k * amount
+            self._give_devices(s, spot, k, devices)
+        return free, devices
 
     def _add(self, pods: Sequence[Change], amounts: Ints, total: Ints) -> None:
         """Add what some pods take by shape to rows of resources with a column per node."""
@@ -130,12 +138,13 @@ class State:
             np.add.at(total[r], nodes, counts * amounts[shapes, r])
 
     def _give_devices(self, s: int, spot: Spot, pods: int, devices: Ints) -> None:
-        n = spot.node
+        """Add what some pods take of their node's devices."""
+        classes = self.device_class[spot.node]
         for need in self.shape[s].needs:
             for d in spot.devices:
-                if d < self.device_class.shape[1] and self.device_class[n, d] == need.device_class:
+                if d < len(classes) and classes[d] == need.device_class:
                     for row, amount in need.ask:
-                        devices[row, n, d] += pods * amount
+                        devices[row, d] += pods * amount
 
     def _build_devices(self) -> None:
         nodes = self.instance.nodes
@@ -251,7 +260,7 @@ class State:
             free[r, n] -= pods * amount
         for r, amount in shape.takes:
             left[r, n] -= pods * amount
-        self._give_devices(s, spot, -pods, self.devices)
+        self._give_devices(s, spot, -pods, self.devices[:, n])
         queue, beyond = self.instance.jobs[podset.job].queue, self.placed[s] - self._stood[s]
         new = max(0, beyond + pods) - max(0, beyond)
         self.quotas.add(queue, podset.demand, pods, new)
@@ -280,10 +289,9 @@ class State:
 
     def changed_since(self, seen: int) -> Ints:
         """Return the nodes that changed since ``touched`` was so long; all, if that is shorter."""
-        changed = set(self.touched[seen:]) if len(self.touched) - seen < self.size else None
-        return (
-            np.arange(self.size) if changed is None else np.array(sorted(changed), dtype=np.int64)
-        )
+        if len(self.touched) - seen >= self.size:
+            return np.arange(self.size)
+        return np.array(sorted(set(self.touched[seen:])), dtype=np.int64)
 
     def has_room(self, s: int, spot: Spot) -> bool:
         """Whether one pod fits on a spot beside what is there now."""

@@ -1,0 +1,86 @@
+"""Room of victims is kept from those who may not evict them, whatever came and went before."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from kantopt.problem.cluster import Spot
+from kantopt.schema.model import Rule
+from kantopt.search.gangs import Placer
+from kantopt.search.kept_room import room_of_the_gone
+from kantopt.search.preempt import Preemption
+from kantopt.search.scores import Scores
+from kantopt.search.shapes import Ints
+from kantopt.search.state import State
+from kantopt.search.strategy import Strategy
+from tests.campaign import some
+from tests.generate import random_instance
+
+
+def kept_from(state: State, j: int) -> tuple[Ints, Ints]:
+    """Work out anew what is kept from a job, for all priorities of victims on all nodes."""
+    instance = state.instance
+    left = [
+        (podset.index, spot, lost)
+        for podset in instance.podsets
+        if podset.running and state.placed[podset.index] < podset.count
+        for spot, pods in podset.current.items()
+        if (lost := pods - state.spots[podset.index].get(spot, 0)) > 0
+    ]
+    came = [
+        (s, spot, -pods)
+        for places in (*state.bound_on.values(), *state.moved_on.values())
+        for (s, spot), pods in places.items()
+    ]
+    most = np.zeros_like(state.free), np.zeros_like(state.devices)
+    if not (instance.strict and instance.on(Rule.PRIORITY)):
+        return most
+    job = instance.jobs[j]
+    for priority in {instance.job_of(s).priority for s, _, _ in left}:
+        if job.may_preempt and job.priority > priority:
+            continue
+        gone = [x for x in left if instance.job_of(x[0]).priority >= priority]
+        able = {j.index for j in instance.jobs if j.may_preempt and j.priority > priority}
+        away = [x for x in came if instance.podsets[x[0]].job in able]
+        lacks = np.zeros_like(state.free), np.zeros_like(state.devices)
+        state.give([*gone, *away], *lacks)
+        for total, more in zip(most, lacks, strict=True):
+            np.maximum(total, more, out=total)
+    return most
+
+
+@pytest.mark.parametrize("seeds", [range(k, k + 50) for k in some(range(0, 400, 50))], ids=str)
+def test_it_is_what_one_works_out_anew_after_any_steps(seeds: range) -> None:
+    kept = 0
+    for seed in seeds:
+        rng, instance = random.Random(seed), random_instance(seed)
+        state = State(instance)
+        preemption = Preemption(Placer(Scores(state, Strategy.BEST_FIT)))
+        for _ in range(12):
+            step, job = rng.randrange(4), rng.choice(instance.jobs)
+            if step == 0:
+                preemption.make_room(job.index)
+            elif step == 1:
+                state.undo(rng.randrange(state.mark() + 1))
+            else:
+                # One goes, or one comes, wherever it may run: as it may also have moved.
+                s = rng.choice(job.podsets)
+                podset = instance.podsets[s]
+                if step == 2 and state.spots[s]:
+                    state.add(s, rng.choice(sorted(state.spots[s])), -1)
+                elif step == 3 and state.placed[s] < podset.count and not podset.devices:
+                    state.add(s, Spot(rng.randrange(state.size)), 1)
+            for job in instance.jobs:
+                expected = kept_from(state, job.index)
+                before = state.free.copy(), state.devices.copy()
+                for room in (preemption.kept, room_of_the_gone(state)):
+                    with room.held(job.index):
+                        assert (before[0] - state.free == expected[0]).all(), (seed, job.name)
+                        assert (before[1] - state.devices == expected[1]).all(), (seed, job.name)
+                    assert (state.free == before[0]).all()
+                    assert (state.devices == before[1]).all()
+                kept += bool(expected[0].any() or expected[1].any())
+    assert kept > 200

@@ -5,15 +5,13 @@ Of each suite a few instances that differ: small and large ones, with room and w
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 
 from kantopt.errors import UsageError
 from kantopt.report.blocks import Block, Paragraph, Table
-from kantopt.schema.model import Model
 from kantopt.search.schedule import techniques
 from scripts.bench import (
     apart,
@@ -27,10 +25,10 @@ from scripts.bench import (
     priority_matters,
 )
 from scripts.bench.busy_cluster import busy_cluster
-from scripts.bench.case import Case, Documents
+from scripts.bench.case import Case
 from scripts.bench.crowded import KINDS, Crowd, crowded
-from scripts.bench.features.compared import ratio
-from scripts.bench.features.stated import Stated
+from scripts.bench.features.compared import ratio, times
+from scripts.bench.features.stated import own_model, stated_by
 from scripts.bench.features.suite import BASE, BASES, RUN, Base, chosen_names
 from scripts.bench.figures import grouped, share
 from scripts.bench.grid import Grid, seeds_of
@@ -137,20 +135,11 @@ def cases(grid: Grid) -> list[Case]:
 
 def model(_: str) -> MakeModel:
     """Return what says the model that a question is stated with."""
-    return _own
-
-
-def _own(documents: Documents) -> Model:
-    assert isinstance(documents, Stated)
-    return documents.asked
+    return own_model
 
 
 def _runs(case: Case, make: MakeModel, runs: Sequence[str]) -> list[Case]:
-    @cache
-    def stated() -> Stated:
-        made = case.make()
-        return Stated(made.snapshot, made.pending, made.facts, make(made))
-
+    stated = stated_by(case, make)
     return [
         replace(
             case,
@@ -212,8 +201,8 @@ def _compared(pairs: Sequence[tuple[Row, Row]]) -> tuple[str, ...]:
         ", ".join(tier for tier, _ in first.most_common(3)) or "-",
         str(better),
         share(kept, len(proved)),
-        ratio([_times(a.proof_seconds, b.proof_seconds) for a, b in pairs]),
-        ratio([_times(a.first_seconds, b.first_seconds) for a, b in pairs]),
+        ratio([times(a.proof_seconds, b.proof_seconds) for a, b in pairs]),
+        ratio([times(a.first_seconds, b.first_seconds) for a, b in pairs]),
     )
 
 
@@ -221,12 +210,6 @@ def _first(a: Row, b: Row) -> str:
     """Most important tier in which a run is worse."""
     pairs = zip(("required", *a.tiers), a.outcome, b.outcome, strict=False)
     return next((tier for tier, ours, theirs in pairs if ours != theirs), "no plan")
-
-
-def _times(a: float | None, b: float | None) -> float | None:
-    if not a:
-        return None
-    return math.inf if b is None else b / a
 
 
 def _question(row: Row) -> tuple[str, int, str, float]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from scripts.bench.row import cell
 from scripts.bench.table import read_cells
 
 OURS = "kantopt"
@@ -66,11 +65,6 @@ class Certified:
 
 
 COLUMNS = tuple(each.name for each in fields(Certified))
-
-
-def to_cells(row: Certified) -> list[str]:
-    """Write a row as the cells of a CSV line."""
-    return [cell(getattr(row, name)) for name in COLUMNS]
 
 
 _READ = {"int": int, "float": float, "str": str}

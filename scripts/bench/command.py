@@ -191,52 +191,52 @@ def bench(
     if page is not None and suite in TRIALS:
         raise UsageError(f"--page: found {suite}, expected one of {', '.join(SUITES)}")
     if suite == "openb-online":
-        from scripts.bench.trials import online
+        from scripts.bench.trials import To, online
 
         where = data or os.environ.get("KANTOPT_DATA")
         chosen_windows = _whole("--windows", windows)
         return online(
             *(where, seeds, strategy or (), chosen_windows, _words(of), workers),
-            *(out, resume, color, quiet),
+            *(resume, To(out, color, quiet)),
         )
     if suite == "interruptions":
-        from scripts.bench.trials import interruptions
+        from scripts.bench.trials import To, interruptions
 
-        return interruptions(trials, workers, out, color, quiet)
+        return interruptions(trials, workers, To(out, color, quiet))
     if suite == "determinism":
-        from scripts.bench.trials import determinism
+        from scripts.bench.trials import To, determinism
 
         chosen_nodes = _whole("--nodes", nodes) or (4, 8, 16, 32, 64)
         times = tuple(map(opt.parse_duration, _words(limits))) or (5.0,)
         return determinism(
-            chosen_nodes, seeds, _engines(engines or "exact"), times, out, color, quiet
+            chosen_nodes, seeds, _engines(engines or "exact"), times, To(out, color, quiet)
         )
     if suite == "busy":
-        from scripts.bench.trials import busy
+        from scripts.bench.trials import To, busy
 
         limit = next(map(opt.parse_duration, _words(limits)), None)
-        return busy(seeds, limit, nice, out, color, quiet)
+        return busy(seeds, limit, nice, To(out, color, quiet))
     if suite == "pairs":
-        from scripts.bench.trials import pairs
+        from scripts.bench.trials import To, pairs
 
         limit = next(map(opt.parse_duration, _words(limits)), None)
         full = (*_percents(usage), 100)[0]
-        return pairs(full, seeds, limit, out, color, quiet)
+        return pairs(full, seeds, limit, To(out, color, quiet))
     if suite == "selection":
-        from scripts.bench.trials import selection
+        from scripts.bench.trials import To, selection
 
         sizes, shares = _whole("--nodes", nodes), _percents(usage)
-        return selection(sizes, shares, seeds, out, color, quiet)
+        return selection(sizes, shares, seeds, To(out, color, quiet))
     if suite == "preemption":
-        from scripts.bench.trials import preemption
+        from scripts.bench.trials import To, preemption
 
         limit = next(map(opt.parse_duration, _words(limits)), None)
-        return preemption(_whole("--nodes", nodes), seeds, limit, out, color, quiet)
+        return preemption(_whole("--nodes", nodes), seeds, limit, To(out, color, quiet))
     if suite == "explanations":
-        from scripts.bench.trials import explanations
+        from scripts.bench.trials import To, explanations
 
         limit = next(map(opt.parse_duration, _words(limits)), None)
-        return explanations(_whole("--nodes", nodes), seeds, limit, out, color, quiet)
+        return explanations(_whole("--nodes", nodes), seeds, limit, To(out, color, quiet))
     folder = data or os.environ.get("KANTOPT_DATA")
     grid = Grid(
         _whole("--nodes", nodes),
@@ -248,13 +248,13 @@ def bench(
         *(_words(of), tuple(feature or ())),
     )
     if suite == "certificates":
-        from scripts.bench.trials import certificates
+        from scripts.bench.trials import To, certificates
 
         limit = next(map(opt.parse_duration, _words(limits)), None)
         judged = [strategy.value for strategy in strategy or ()]
         return certificates(
             *(_words(of) or ("priority-matters",), grid, _words(models), limit, judged, workers),
-            *(out, resume, color, quiet),
+            *(resume, To(out, color, quiet)),
         )
     if suite == featured.SUITE and featured.left_out(grid):
         without = ", ".join(featured.left_out(grid))

@@ -16,7 +16,6 @@ from scripts.bench.case import Case
 from scripts.bench.measure import read_plan
 from scripts.bench.models import MakeModel, model_text
 from scripts.bench.process import Processes
-from scripts.bench.row import cell
 
 SUITE = "determinism"
 
@@ -44,11 +43,6 @@ class Twice:
 
 
 COLUMNS = tuple(each.name for each in fields(Twice))
-
-
-def to_cells(twice: Twice) -> list[str]:
-    """Write a row as the cells of a CSV line."""
-    return [cell(getattr(twice, name)) for name in COLUMNS]
 
 
 def run_twice(case: Case, model: str, make: MakeModel, engine: str, limit_seconds: float) -> Twice:

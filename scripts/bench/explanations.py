@@ -18,7 +18,6 @@ from scripts.bench.case import Documents
 from scripts.bench.gang_cluster import GPU
 from scripts.bench.gangs import kant
 from scripts.bench.process import environment
-from scripts.bench.row import cell
 
 SUITE = "explanations"
 NODES = (1250,)
@@ -146,11 +145,6 @@ COLUMNS = (
     *("nodes", "seed", "kind", "verdict", "proved", "complete", "minimal"),
     *("remedies", "seconds"),
 )
-
-
-def to_cells(row: Explained) -> list[str]:
-    """Write a row; the columns are those of :data:`COLUMNS`."""
-    return [cell(getattr(row, name)) for name in COLUMNS]
 
 
 def explained_blocks(rows: Sequence[Explained]) -> list[Block]:

@@ -18,7 +18,6 @@ from kantopt.schema.plan import Plan
 from scripts.bench.drawn import WAYS, Drawn, draw
 from scripts.bench.interrupted import PHASES, Ended, Phase, run_interrupted
 from scripts.bench.measure import read_plan, verified_by_judge
-from scripts.bench.row import cell
 
 SUITE = "interruptions"
 SEARCHING: tuple[Phase, ...] = ("search", "improved")
@@ -59,11 +58,6 @@ class Trial:
 
 
 COLUMNS = tuple(each.name for each in fields(Trial))
-
-
-def to_cells(trial: Trial) -> list[str]:
-    """Write a trial as the cells of a CSV line."""
-    return [cell(getattr(trial, name)) for name in COLUMNS]
 
 
 def run_trial(drawn: Drawn) -> Trial:

@@ -143,9 +143,9 @@ class Row:
 COLUMNS = tuple(each.name for each in fields(Row))
 
 
-def to_cells(row: Row) -> list[str]:
-    """Write a row as the cells of a CSV line."""
-    return [cell(getattr(row, name)) for name in COLUMNS]
+def to_cells(row: object, columns: Sequence[str] = COLUMNS) -> list[str]:
+    """Write the fields of a row, of any benchmark, as the cells of a CSV line."""
+    return [cell(getattr(row, name)) for name in columns]
 
 
 def cell(value: object) -> str:

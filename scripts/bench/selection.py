@@ -24,7 +24,6 @@ from kantopt.search.shapes import Ints, Mask
 from kantopt.search.state import State
 from kantopt.search.strategy import Strategy
 from scripts.bench.gang_cluster import GangCluster
-from scripts.bench.row import cell
 
 SUITE = "selection"
 NODES = (1250, 10_000)
@@ -203,11 +202,6 @@ def run_all(
 
 
 COLUMNS = tuple(Selected.__dataclass_fields__)
-
-
-def to_cells(row: Selected) -> list[str]:
-    """Write a row; the columns are those of :data:`COLUMNS`."""
-    return [cell(getattr(row, name)) for name in COLUMNS]
 
 
 _TITLES = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,7 +25,16 @@ _MODEL = "placement-first"
 _T = TypeVar("_T")
 
 
-def interruptions(count: int, parallel: int, out: str | None, color: Colour, quiet: bool) -> int:
+@dataclass(frozen=True, slots=True)
+class To:
+    """Where rows go, and how they are shown."""
+
+    out: str | None
+    color: Colour
+    quiet: bool
+
+
+def interruptions(count: int, parallel: int, to: To) -> int:
     """Interrupt runs at random and show what they left behind; 1 if anything is wrong."""
     from scripts.bench import interruptions as trials
 
@@ -33,11 +43,10 @@ def interruptions(count: int, parallel: int, out: str | None, color: Colour, qui
 
     return _show(
         lambda tell: trials.run_trials(range(count), parallel, tell),
-        _keeper(out, trials.COLUMNS, trials.to_cells),
+        _keeper(to.out, trials.COLUMNS),
         fault,
         trials.trial_blocks,
-        color,
-        quiet,
+        to,
     )
 
 
@@ -46,9 +55,7 @@ def determinism(
     seeds: int,
     engines: Sequence[str],
     limits_seconds: Sequence[float],
-    out: str | None,
-    color: Colour,
-    quiet: bool,
+    to: To,
 ) -> int:
     """Plan questions of each size twice and show what differs; 1 if anything should not."""
     from scripts.bench import determinism as twice
@@ -63,28 +70,24 @@ def determinism(
     model = (_MODEL, shipped(_MODEL, counts=True))
     return _show(
         lambda tell: twice.run_all(asked, [model], engines, limits_seconds, tell),
-        _keeper(out, twice.COLUMNS, twice.to_cells),
+        _keeper(to.out, twice.COLUMNS),
         fault,
         twice.twice_blocks,
-        color,
-        quiet,
+        to,
     )
 
 
-def busy(
-    seeds: int, limit_seconds: float | None, nice: int, out: str | None, color: Colour, quiet: bool
-) -> int:
+def busy(seeds: int, limit_seconds: float | None, nice: int, to: To) -> int:
     """Plan clusters ten times each on a busy machine and show in which tiers plans differ."""
     from scripts.bench import busy as repeats
 
     limit = repeats.LIMIT_SECONDS if limit_seconds is None else limit_seconds
     return _show(
         lambda tell: repeats.run_all(seeds, repeats.RUNS, limit, nice, tell),
-        _keeper(out, repeats.COLUMNS, repeats.to_cells),
+        _keeper(to.out, repeats.COLUMNS, repeats.to_cells),
         lambda row: "" if row.values else f"cluster {row.seed}, run {row.number}: no plan",
         repeats.repeat_blocks,
-        color,
-        quiet,
+        to,
     )
 
 
@@ -92,9 +95,7 @@ def pairs(
     usage_percent: int,
     seeds: int,
     limit_seconds: float | None,
-    out: str | None,
-    color: Colour,
-    quiet: bool,
+    to: To,
 ) -> int:
     """Plan pods by priority twice for each seed and show both runs tier by tier."""
     from scripts.bench import busy as repeats
@@ -104,11 +105,10 @@ def pairs(
     limit = twice.LIMIT_SECONDS if limit_seconds is None else limit_seconds
     return _show(
         lambda tell: twice.run_all(Cell(32, 8, 4, usage_percent), seeds, limit, tell),
-        _keeper(out, repeats.COLUMNS, repeats.to_cells),
+        _keeper(to.out, repeats.COLUMNS, repeats.to_cells),
         lambda row: "" if row.values else f"seed {row.seed}, run {row.number}: no plan",
         twice.pair_blocks,
-        color,
-        quiet,
+        to,
     )
 
 
@@ -116,9 +116,7 @@ def preemption(
     nodes: Sequence[int],
     seeds: int,
     limit_seconds: float | None,
-    out: str | None,
-    color: Colour,
-    quiet: bool,
+    to: To,
 ) -> int:
     """Compare victims with those of reverse-trim; 1 if ours are worse anywhere."""
     from scripts.bench import preemption as contest
@@ -130,11 +128,10 @@ def preemption(
     limit = contest.LIMIT_SECONDS if limit_seconds is None else limit_seconds
     return _show(
         lambda tell: contest.run_all(nodes or contest.NODES, seeds, limit, tell),
-        _keeper(out, contest.COLUMNS, contest.to_cells),
+        _keeper(to.out, contest.COLUMNS, contest.to_cells),
         fault,
         contest.contest_blocks,
-        color,
-        quiet,
+        to,
     )
 
 
@@ -142,9 +139,7 @@ def explanations(
     nodes: Sequence[int],
     seeds: int,
     limit_seconds: float | None,
-    out: str | None,
-    color: Colour,
-    quiet: bool,
+    to: To,
 ) -> int:
     """Ask about jobs of each kind and show how whole the answers are; 1 if one is cut short."""
     from scripts.bench import explanations as answers
@@ -155,11 +150,10 @@ def explanations(
     limit = answers.LIMIT_SECONDS if limit_seconds is None else limit_seconds
     return _show(
         lambda tell: answers.run_all(nodes or answers.NODES, seeds, limit, tell),
-        _keeper(out, answers.COLUMNS, answers.to_cells),
+        _keeper(to.out, answers.COLUMNS),
         fault,
         answers.explained_blocks,
-        color,
-        quiet,
+        to,
     )
 
 
@@ -167,9 +161,7 @@ def selection(
     nodes: Sequence[int],
     usage_percent: Sequence[int],
     seeds: int,
-    out: str | None,
-    color: Colour,
-    quiet: bool,
+    to: To,
 ) -> int:
     """Place streams of jobs on one level and on two, and by other strategies."""
     from scripts.bench import selection as streams
@@ -177,11 +169,10 @@ def selection(
     usage = usage_percent or (streams.USAGE_PERCENT,)
     return _show(
         lambda tell: streams.run_all(nodes or streams.NODES, usage, seeds, tell),
-        _keeper(out, streams.COLUMNS, streams.to_cells),
+        _keeper(to.out, streams.COLUMNS),
         lambda _: "",
         streams.selected_blocks,
-        color,
-        quiet,
+        to,
     )
 
 
@@ -192,10 +183,8 @@ def online(
     windows: Sequence[int],
     traces: Sequence[str],
     workers: int,
-    out: str | None,
     resume: bool,
-    color: Colour,
-    quiet: bool,
+    to: To,
 ) -> int:
     """Simulate arrivals in windows and show what is allocated, beside FGD and what is published."""
     from kantopt.cli.shown import on_screen
@@ -210,16 +199,16 @@ def online(
         raise UsageError("bench openb-online: needs data: give --data DIR or set KANTOPT_DATA")
     wanted = online_runs.asked(seeds, [Strategy(name) for name in strategies], windows, traces)
     keys = [one.key for one in wanted]
-    keep = _keeper(out, online_runs.COLUMNS, online_runs.to_cells)
+    keep = _keeper(to.out, online_runs.COLUMNS, online_runs.to_cells)
     done: dict[tuple[str, str, int, int], OnlineRow] = {}
-    if out is not None and resume:
-        rows = online_runs.read_online(Path(out))
+    if to.out is not None and resume:
+        rows = online_runs.read_online(Path(to.out))
         done = {row.key: row for row in rows if row.key in keys}
 
     def tell(row: OnlineRow) -> None:
         keep(row)
         done[row.key] = row
-        if not quiet:
+        if not to.quiet:
             trace, name, window, seed = row.key
             complain("note", [f"{len(done)} of {len(wanted)}: {trace} {seed} {name} {window}"])
 
@@ -228,7 +217,7 @@ def online(
         online_runs.run_all(wanted, set(done), Path(data) / openb.SUITE, workers, tell)
     except KeyboardInterrupt:
         stopped = True
-    emit(on_screen(online_blocks([done[key] for key in keys if key in done]), color))
+    emit(on_screen(online_blocks([done[key] for key in keys if key in done]), to.color))
     return 130 if stopped else 0
 
 
@@ -239,10 +228,8 @@ def certificates(
     limit_seconds: float | None,
     strategies: Sequence[str],
     workers: int,
-    out: str | None,
     resume: bool,
-    color: Colour,
-    quiet: bool,
+    to: To,
 ) -> int:
     """Certify the plans of suites, or placements of strategies; 1 if any certificate is wrong."""
     from kantopt.cli.shown import on_screen
@@ -257,17 +244,17 @@ def certificates(
         for case in chosen.cases(grid_of(grid) if strategies else grid)
         for name in models or chosen.models
     ]
-    keep = _keeper(out, certified_rows.COLUMNS, certified_rows.to_cells)
+    keep: Callable[[Certified], None] = _keeper(to.out, certified_rows.COLUMNS)
     wanted = {one.key(name) for one in asked for name in strategies or (certified_rows.OURS,)}
     done: dict[tuple[object, ...], Certified] = {}
-    if out is not None and resume:
-        rows = certified_rows.read_certified(Path(out))
+    if to.out is not None and resume:
+        rows = certified_rows.read_certified(Path(to.out))
         done = {row.key: row for row in rows if row.key in wanted}
 
     def tell(row: Certified) -> None:
         keep(row)
         done[row.key] = row
-        if not quiet:
+        if not to.quiet:
             complain("note", [f"{len(done)} of {len(wanted)}: {row.instance} {row.verdict}"])
             complain("error", [f"{row.instance} {row.judged}: {row.fault}"] if row.fault else [])
 
@@ -276,7 +263,7 @@ def certificates(
         proofs.run_all(asked, strategies, set(done), workers, tell)
     except KeyboardInterrupt:
         stopped = True
-    emit(on_screen(certified_blocks(list(done.values())), color))
+    emit(on_screen(certified_blocks(list(done.values())), to.color))
     if stopped:
         return 130
     return 1 if any(row.fault for row in done.values()) else 0
@@ -287,8 +274,7 @@ def _show(
     keep: Callable[[_T], None],
     fault: Callable[[_T], str],
     blocks: Callable[[Sequence[_T]], Sequence[Block]],
-    color: Colour,
-    quiet: bool,
+    to: To,
 ) -> int:
     """Run trials, keep each row, tell what is wrong with it, show them all; the exit code.
 
@@ -301,7 +287,7 @@ def _show(
     def tell(row: _T) -> None:
         keep(row)
         done.append(row)
-        if not quiet and fault(row):
+        if not to.quiet and fault(row):
             complain("error", [fault(row)])
 
     stopped = False
@@ -309,20 +295,25 @@ def _show(
         run(tell)
     except KeyboardInterrupt:
         stopped = True
-    emit(on_screen(blocks(done), color))
+    emit(on_screen(blocks(done), to.color))
     if stopped:
         return 130
     return 1 if any(map(fault, done)) else 0
 
 
 def _keeper(
-    out: str | None, columns: Sequence[str], to_cells: Callable[[_T], Sequence[str]]
+    out: str | None,
+    columns: Sequence[str],
+    to_cells: Callable[[_T], Sequence[str]] | None = None,
 ) -> Callable[[_T], None]:
-    """Return what appends a row to a file, if there is one to be."""
+    """Return what appends a row to a file, if there is one to be; its fields if nobody says how."""
+    from scripts.bench.row import to_cells as fields_of
     from scripts.bench.table import append_line, begin_lines
 
     if out is None:
         return lambda _: None
     path = Path(out)
     begin_lines(path, columns)
-    return lambda row: append_line(path, to_cells(row))
+    return lambda row: append_line(
+        path, fields_of(row, columns) if to_cells is None else to_cells(row)
+    )

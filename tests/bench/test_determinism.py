@@ -12,10 +12,11 @@ from kantopt.report.blocks import Paragraph, Screen, render
 from scripts.bench import determinism
 from scripts.bench.case import Case
 from scripts.bench.command import main
-from scripts.bench.determinism import COLUMNS, Twice, run_twice, to_cells, twice_blocks
+from scripts.bench.determinism import COLUMNS, Twice, run_twice, twice_blocks
 from scripts.bench.models import MakeModel, shipped
 from scripts.bench.priority_matters import cases
 from scripts.bench.process import Processes, Ran
+from scripts.bench.row import to_cells
 
 MODEL: MakeModel = shipped("placement-first", counts=True)
 SEED = 7
@@ -125,7 +126,7 @@ def test_the_command_tells_faults_and_exits_with_1(
 
 
 def test_rows_and_their_table() -> None:
-    assert dict(zip(COLUMNS, to_cells(ROW), strict=True))["open_tiers"] == "2"
+    assert dict(zip(COLUMNS, to_cells(ROW, COLUMNS), strict=True))["open_tiers"] == "2"
     summary, _ = twice_blocks([ROW, replace(ROW, same=False, reproducible=False)])
     assert isinstance(summary, Paragraph)
     assert summary.text.startswith("1 of 2 questions planned twice gave the same bytes, 1 of them")

@@ -9,7 +9,8 @@ import pytest
 from kantopt.report.blocks import Paragraph, Table
 from scripts.bench import explanations
 from scripts.bench.command import main
-from scripts.bench.explanations import COLUMNS, Explained, asked, explained_blocks, to_cells
+from scripts.bench.explanations import COLUMNS, Explained, asked, explained_blocks
+from scripts.bench.row import to_cells
 
 ROW = Explained(1250, 0, "leaf", "WAITS", True, True, None, 2, 2.25)
 
@@ -29,7 +30,7 @@ def test_an_answer_is_whole_unless_something_is_missing() -> None:
     assert replace(ROW, minimal=True, proved=False).whole
     assert not replace(ROW, minimal=False).whole
     assert not replace(ROW, complete=False).whole
-    assert to_cells(ROW)[COLUMNS.index("seconds")] == "2.25"
+    assert to_cells(ROW, COLUMNS)[COLUMNS.index("seconds")] == "2.25"
     table, text = explained_blocks([ROW, replace(ROW, complete=False, seconds=4.0)])
     assert isinstance(table, Table)
     assert table.rows[0][-3:] == ("-", "2", "2.25")

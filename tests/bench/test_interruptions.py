@@ -24,10 +24,10 @@ from scripts.bench.interruptions import (
     Trial,
     run_trial,
     run_trials,
-    to_cells,
     trial_blocks,
 )
 from scripts.bench.measure import read_plan
+from scripts.bench.row import to_cells
 from scripts.bench.table import append_line, begin_lines
 
 TRIAL = Trial(
@@ -162,7 +162,7 @@ def test_rows_go_to_a_file_with_the_same_columns(tmp_path: Path) -> None:
     path = tmp_path / "trials.csv"
     for _ in range(2):
         begin_lines(path, interruptions.COLUMNS)
-        append_line(path, to_cells(TRIAL))
+        append_line(path, to_cells(TRIAL, interruptions.COLUMNS))
     header, first, second = path.read_text().splitlines()
     assert header.split(",")[:3] == ["number", "way", "phase"]
     assert first == second

@@ -110,13 +110,10 @@ def cost_table(pairs: Sequence[Pair]) -> Table:
                 _proofs(group),
                 ratio([_proof_ratio(pair) for pair in group]),
                 ratio(
-                    [_times(pair.plain.best_seconds, pair.featured.best_seconds) for pair in group]
+                    [times(pair.plain.best_seconds, pair.featured.best_seconds) for pair in group]
                 ),
                 ratio(
-                    [
-                        _times(pair.plain.first_seconds, pair.featured.first_seconds)
-                        for pair in group
-                    ]
+                    [times(pair.plain.first_seconds, pair.featured.first_seconds) for pair in group]
                 ),
             )
         )
@@ -175,10 +172,10 @@ def _proofs(pairs: Sequence[Pair]) -> str:
 
 
 def _proof_ratio(pair: Pair) -> float | None:
-    return _times(pair.plain.proof_seconds, pair.featured.proof_seconds)
+    return times(pair.plain.proof_seconds, pair.featured.proof_seconds)
 
 
-def _times(plain: float | None, featured: float | None) -> float | None:
+def times(plain: float | None, featured: float | None) -> float | None:
     """How many times as long it takes with the feature; infinite if it never comes to it."""
     if not plain:
         return None

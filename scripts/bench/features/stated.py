@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from kantopt.schema.jobs import Assignment, Job, PodSet, Requests
 from kantopt.schema.model import Model
 from kantopt.schema.quantity import from_base, to_base
 from kantopt.schema.snapshot import ClusterSnapshot, Node
-from scripts.bench.case import Documents
+from scripts.bench.case import Case, Documents
+from scripts.bench.models import MakeModel
 
 LABEL = "bench.example/all"
 """Label that features give nodes and pods; no instance has it."""
@@ -45,6 +47,23 @@ class Stated(Documents):
     def lowest_priority(self) -> int:
         """Priority that nobody is below: its jobs may evict nobody."""
         return min((job.priority or 0 for job in self.jobs), default=0)
+
+
+def own_model(documents: Documents) -> Model:
+    """Return the model that a question is stated with."""
+    assert isinstance(documents, Stated)
+    return documents.asked
+
+
+def stated_by(case: Case, model: MakeModel) -> Callable[[], Stated]:
+    """Return what makes a case, with the model for it, once."""
+
+    @cache
+    def stated() -> Stated:
+        made = case.make()
+        return Stated(made.snapshot, made.pending, made.facts, model(made))
+
+    return stated
 
 
 Change = Callable[[Stated], Stated]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 from kantopt.errors import UsageError
 from kantopt.schema.hints import did_you_mean, one_of
-from kantopt.schema.model import Model
 from scripts.bench import gangs, openb, priority_matters, vm_rescheduling
 from scripts.bench.case import Case, Documents
-from scripts.bench.features.stated import NotHereError, Stated
+from scripts.bench.features.stated import NotHereError, Stated, own_model, stated_by
 from scripts.bench.features.table import CONTROL, FEATURES, Feature
 from scripts.bench.grid import Grid, seeds_of
 from scripts.bench.models import MakeModel, shipped
@@ -111,7 +109,7 @@ def model(name: str) -> MakeModel:
     """
     if name != OWN:
         raise UsageError(f"--models: found {name}, expected {OWN}: questions have models")
-    return _own
+    return own_model
 
 
 def featured(stated: Stated, feature: Feature) -> Stated:
@@ -128,17 +126,8 @@ def featured(stated: Stated, feature: Feature) -> Stated:
     return made
 
 
-def _own(documents: Documents) -> Model:
-    assert isinstance(documents, Stated)
-    return documents.asked
-
-
 def _pairs(case: Case, make: MakeModel, features: Sequence[Feature]) -> list[Case]:
-    @cache
-    def plain() -> Stated:
-        made = case.make()
-        return Stated(made.snapshot, made.pending, made.facts, make(made))
-
+    plain = stated_by(case, make)
     found: list[Case] = []
     for feature in features:
         try:

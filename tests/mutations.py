@@ -11,8 +11,9 @@ from typing import Any
 
 from kantopt.clock import Deadline
 from kantopt.errors import BadDataError
-from kantopt.planning.certify import certify, sealed
+from kantopt.planning.certify import certify
 from kantopt.planning.check_certificate import check_certificate
+from kantopt.planning.judged import sealed
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import question_of

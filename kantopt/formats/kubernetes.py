@@ -25,7 +25,7 @@ from kantopt.formats.kueue_workloads import KueueWorkloads
 from kantopt.formats.moment import newest_moment
 from kantopt.formats.namespaces import Namespaces, cluster_uid
 from kantopt.formats.nominated import BindRequests, with_rooms
-from kantopt.formats.objects import UNREAD, Notes, Objects, ended, flatten
+from kantopt.formats.objects import UNREAD, Notes, Objects, ended
 from kantopt.formats.pod_groups import Gang, PodGroups
 from kantopt.formats.pods import Pod, read_pod
 from kantopt.formats.priorities import Priorities
@@ -48,8 +48,6 @@ from kantopt.schema.snapshot import (
     PodDisruptionBudget,
     SnapshotMetadata,
 )
-
-__all__ = ["Imported", "flatten", "import_kubernetes"]
 
 
 def import_kubernetes(

@@ -240,7 +240,7 @@ def _dumps(raws: Sequence[RawDocument], later: Sequence[RawDocument]) -> TwoDump
         from kantopt.formats.slurm.pairing import SlurmDumps
 
         return SlurmDumps(raws, later)
-    from kantopt.formats.kubernetes import flatten
+    from kantopt.formats.objects import flatten
     from kantopt.formats.pairing import KubernetesDumps
 
     objects, later_objects = (
@@ -259,7 +259,7 @@ def _is_pod(item: object) -> bool:
 
 
 def _without_pods(raw: RawDocument) -> RawDocument:
-    from kantopt.formats.kubernetes import flatten
+    from kantopt.formats.objects import flatten
 
     if not is_kubernetes(raw.data):
         return raw

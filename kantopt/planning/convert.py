@@ -13,7 +13,8 @@ from kantopt.formats.objects import Notes
 from kantopt.planning.doubts import doubts
 from kantopt.planning.question import Import, read_question
 from kantopt.schema.base import API_VERSION
-from kantopt.schema.files import label_of, load_raw, read_text
+from kantopt.schema.files import load_raw, read_text
+from kantopt.schema.inputs import label_of
 from kantopt.schema.jobs import JobList
 from kantopt.schema.json_text import parse_json
 from kantopt.schema.raw import is_kubernetes, is_slurm
@@ -142,7 +143,8 @@ def _json(file: str, text: str) -> dict[str, Any]:
 
 
 def _from_kubernetes(paths: Sequence[str], how: Import) -> Converted:
-    from kantopt.formats.kubernetes import flatten, import_kubernetes
+    from kantopt.formats.kubernetes import import_kubernetes
+    from kantopt.formats.objects import flatten
 
     raws = load_raw(paths)
     problems = [

@@ -8,7 +8,8 @@ from pathlib import PurePath
 from typing import Literal
 
 from kantopt.errors import UsageError
-from kantopt.schema.files import label_of, read_text
+from kantopt.schema.files import read_text
+from kantopt.schema.inputs import label_of
 from kantopt.schema.snapshot import ClusterSnapshot
 from kantopt.schema.trace import Trace
 

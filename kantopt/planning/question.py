@@ -320,7 +320,8 @@ def _imported(
         read = import_slurm(raws, gated=how.gated, pending=how.pending, levels=how.levels)
         return read, ()
     from kantopt.formats.annotations import annotations_read
-    from kantopt.formats.kubernetes import flatten, import_kubernetes
+    from kantopt.formats.kubernetes import import_kubernetes
+    from kantopt.formats.objects import flatten
 
     objects = [item for raw in raws for item in flatten(raw.data)]
     imported = import_kubernetes(

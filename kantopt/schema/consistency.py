@@ -26,16 +26,6 @@ from kantopt.schema.snapshot import ClusterSnapshot, Node, PodDisruptionBudget, 
 from kantopt.schema.trace import Trace, TraceJob
 from kantopt.schema.windows import check_schedule
 
-__all__ = [
-    "check_certificate",
-    "check_documents",
-    "check_jobs",
-    "check_model",
-    "check_plan",
-    "check_snapshot",
-    "check_trace",
-]
-
 MOST_WEIGHT = 10**9
 """Of a queue, in thousandths."""
 
@@ -49,7 +39,7 @@ def check_documents(pairs: Sequence[tuple[RawDocument, Part]]) -> list[Problem]:
         if isinstance(part, ClusterSnapshot):
             problems += check_snapshot(part, raw.label)
         elif isinstance(part, JobList):
-            problems += check_jobs(part.jobs, snapshot, raw.label, "jobs")
+            problems += check_jobs(part.jobs, snapshot, raw.label)
         elif isinstance(part, Model):
             problems += check_model(part, raw.label)
         elif isinstance(part, Plan):
@@ -63,7 +53,7 @@ def check_documents(pairs: Sequence[tuple[RawDocument, Part]]) -> list[Problem]:
 
 def check_trace(doc: Trace, snapshot: ClusterSnapshot | None, file: str) -> list[Problem]:
     """Find what is contradictory in a trace, and what it names that a snapshot does not have."""
-    problems = check_jobs(doc.jobs, snapshot, file, "jobs")
+    problems = check_jobs(doc.jobs, snapshot, file)
     for i, job in enumerate(doc.jobs):
         for k, podset in enumerate(job.pod_sets):
             if podset.assignments:
@@ -129,7 +119,7 @@ def check_snapshot(doc: ClusterSnapshot, file: str) -> list[Problem]:
         problems += _check_queue(queue, file, f"queues[{i}]")
     for i, budget in enumerate(doc.pod_disruption_budgets):
         problems += _check_budget(budget, file, f"podDisruptionBudgets[{i}]")
-    return problems + check_jobs(doc.jobs, doc, file, "jobs")
+    return problems + check_jobs(doc.jobs, doc, file)
 
 
 def _check_node(node: Node, file: str, path: str) -> Iterator[Problem]:
@@ -245,7 +235,7 @@ def check_plan(doc: Plan, file: str) -> list[Problem]:
             found = f"no objective {quote(goal.objective)}"
             problems.append(Problem(file, f"goals[{i}].objective", found, "one of the objectives"))
     problems += _check_embedded(doc.model, file)
-    return problems + check_jobs(doc.jobs, None, file, "jobs")
+    return problems + check_jobs(doc.jobs, None, file)
 
 
 def check_certificate(doc: Certificate, file: str) -> list[Problem]:

@@ -10,8 +10,9 @@ import kantopt.schema
 from kantopt.errors import BadDataError, Problem, UsageError
 from kantopt.schema.base import Part
 from kantopt.schema.consistency import check_model
-from kantopt.schema.files import label_of, parse_documents, read_text
+from kantopt.schema.files import parse_documents, read_text
 from kantopt.schema.hints import did_you_mean, one_of, quote
+from kantopt.schema.inputs import label_of
 from kantopt.schema.model import Model
 from kantopt.schema.validation import document_class, validate
 

@@ -19,27 +19,12 @@ from kantopt.schema.raw import (
     SLURM_TEXT,
     SLURM_TOPOLOGIES,
     RawDocument,
-    is_foreign,
-    is_kubernetes,
-    is_slurm,
     is_slurm_text,
     is_slurm_topology,
 )
 
 if TYPE_CHECKING:
     from kantopt.schema.base import Part
-
-__all__ = [
-    "RawDocument",
-    "is_foreign",
-    "is_kubernetes",
-    "is_slurm",
-    "label_of",
-    "load_native",
-    "load_raw",
-    "parse_documents",
-    "read_text",
-]
 
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"

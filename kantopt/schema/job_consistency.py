@@ -14,9 +14,7 @@ from kantopt.schema.replicas import names_of
 from kantopt.schema.snapshot import ClusterSnapshot
 
 
-def check_jobs(
-    jobs: Sequence[Job], snapshot: ClusterSnapshot | None, file: str, prefix: str
-) -> list[Problem]:
+def check_jobs(jobs: Sequence[Job], snapshot: ClusterSnapshot | None, file: str) -> list[Problem]:
     """Find what is contradictory in jobs.
 
     Parameters
@@ -26,15 +24,15 @@ def check_jobs(
     snapshot
         Cluster whose nodes, queues, priority classes and levels they may name; ``None`` leaves
         these names unchecked.
-    file, prefix
-        Where the jobs stand, for the messages (``prod.yaml``, ``jobs``).
+    file
+        Where the jobs stand, for the messages (``prod.yaml``).
     """
     known = _Known(snapshot)
-    places = [(name, f"{prefix}[{i}].name") for i, job in enumerate(jobs) for name in names_of(job)]
+    places = [(name, f"jobs[{i}].name") for i, job in enumerate(jobs) for name in names_of(job)]
     names = [name for name, _ in places]
     problems = list(repeats(names, file, [place for _, place in places], "job"))
     for i, job in enumerate(jobs):
-        problems += _check_job(job, known, file, f"{prefix}[{i}]")
+        problems += _check_job(job, known, file, f"jobs[{i}]")
     return problems
 
 

@@ -12,7 +12,8 @@ import pytest
 from kantopt.problem.build import build_instance
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.base import Part
-from kantopt.schema.consistency import check_jobs, check_model, check_snapshot
+from kantopt.schema.consistency import check_model, check_snapshot
+from kantopt.schema.job_consistency import check_jobs
 from kantopt.schema.jobs import JobList
 from kantopt.schema.model import Model, Rule
 from kantopt.schema.snapshot import ClusterSnapshot, Node
@@ -161,7 +162,7 @@ def test_a_feature_adds_something_and_contradicts_nothing(name: str) -> None:
     assert any(stated != before for stated, before in made)
     for stated, _ in made:
         problems = check_snapshot(stated.snapshot, "snapshot")
-        problems += check_jobs(stated.pending, stated.snapshot, "jobs", "jobs")
+        problems += check_jobs(stated.pending, stated.snapshot, "jobs")
         assert not problems + check_model(stated.asked, "model")
 
 

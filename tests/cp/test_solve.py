@@ -8,7 +8,8 @@ from ortools.sat.python import cp_model
 from kantopt.clock import Deadline
 from kantopt.cp.model import PlacementModel
 from kantopt.cp.solve import Budget, solve_tiers
-from kantopt.problem.placement import Placement, Spot
+from kantopt.problem.cluster import Spot
+from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.search.construct import construct
 from kantopt.search.engine.incumbent import Incumbent

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kantopt.formats.kubernetes import Imported, import_kubernetes
-from kantopt.schema.consistency import check_jobs, check_snapshot
+from kantopt.formats.imported import Imported
+from kantopt.formats.kubernetes import import_kubernetes
+from kantopt.schema.consistency import check_snapshot
+from kantopt.schema.job_consistency import check_jobs
 from kantopt.schema.jobs import Job
 
 Object = dict[str, Any]
@@ -69,7 +71,7 @@ def read(*objects: Object, **options: Any) -> Imported:
     """Import, and make sure that what comes out is sound by our own rules."""
     imported = import_kubernetes(objects, file="dump.json", **options)
     assert check_snapshot(imported.snapshot, "dump.json") == []
-    assert check_jobs(imported.pending.jobs, imported.snapshot, "dump.json", "jobs") == []
+    assert check_jobs(imported.pending.jobs, imported.snapshot, "dump.json") == []
     return imported
 
 

@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 from kantopt.clock import Deadline
-from kantopt.formats.kubernetes import Imported
+from kantopt.formats.imported import Imported
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
 from kantopt.planning.question import question_of

@@ -9,7 +9,7 @@ import networkx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kantopt.formats.kubernetes import Imported
+from kantopt.formats.imported import Imported
 from tests.formats.cluster_objects import job, node, read
 from tests.formats.device_objects import (
     PREFIX,

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from kantopt.formats.kubernetes import Imported, flatten, import_kubernetes
-from kantopt.schema.consistency import check_jobs, check_snapshot
+from kantopt.formats.imported import Imported
+from kantopt.formats.kubernetes import import_kubernetes
+from kantopt.formats.objects import flatten
+from kantopt.schema.consistency import check_snapshot
+from kantopt.schema.job_consistency import check_jobs
 from tests.formats.cluster_objects import job
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +35,7 @@ def test_the_dump_is_sound_and_four_gang_schedulers_are_read_from_it() -> None:
     found = imported(gated=True)
     snapshot, pending = found.snapshot, found.pending
     assert check_snapshot(snapshot, "x") == []
-    assert check_jobs(pending.jobs, snapshot, "x", "jobs") == []
+    assert check_jobs(pending.jobs, snapshot, "x") == []
     assert len(snapshot.nodes) == 24
     assert [node.name for node in snapshot.nodes if node.unschedulable] == ["gpu-b1r3n4"]
     assert [node.name for node in snapshot.nodes if not node.ready] == ["gpu-b2r3n4"]

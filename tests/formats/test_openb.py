@@ -9,7 +9,8 @@ import pytest
 
 from kantopt.errors import BadDataError
 from kantopt.formats.openb import MODEL_LABEL, kind_of, read_openb
-from kantopt.schema.consistency import check_jobs, check_snapshot
+from kantopt.schema.consistency import check_snapshot
+from kantopt.schema.job_consistency import check_jobs
 from kantopt.schema.quantity import to_base
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nn0,64000,262144,2,P100\nn1,32000,1024,0,\n"
@@ -99,7 +100,7 @@ def test_the_state_that_fgd_left_behind_has_the_published_share_of_free_gpus() -
     )
     snapshot, pending, _ = read_openb([(n, (folder / n).read_text()) for n in names])
     assert check_snapshot(snapshot, "x") == []
-    assert check_jobs(pending.jobs, snapshot, "x", "jobs") == []
+    assert check_jobs(pending.jobs, snapshot, "x") == []
     gpus = sum(group.count for node in snapshot.nodes for group in node.devices)
     assert (len(snapshot.nodes), gpus) == (1213, 6212)
     assert len(snapshot.jobs) + len(pending.jobs) == 10_866

@@ -10,6 +10,7 @@ import pytest
 from kantopt.clock import Deadline
 from kantopt.errors import BadDataError
 from kantopt.formats.exports import EXPORTS
+from kantopt.formats.imported import Imported
 from kantopt.formats.reservation_owners import OURS
 from kantopt.planning.options import Options
 from kantopt.planning.plan import make_plan
@@ -18,7 +19,7 @@ from kantopt.render import koordinator
 from kantopt.schema.extends import load_model
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.yaml_text import parse_yaml
-from tests.formats.cluster_objects import Imported, Object, job, node, noted, pod, read, thing
+from tests.formats.cluster_objects import Object, job, node, noted, pod, read, thing
 
 OWNERS = [{"labelSelector": {"matchLabels": {"app": "x"}}}]
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -74,7 +74,7 @@ def plain(**node: Any) -> Question:
 def cluster_of(nodes: Iterable[dict[str, Any]]) -> Question:
     """A snapshot of nodes, read from a document."""
     from kantopt.planning.question import question_of
-    from kantopt.schema.files import RawDocument
+    from kantopt.schema.raw import RawDocument
 
     data = {
         "apiVersion": "kantopt/v1alpha1",

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kantopt.schema.consistency import check_jobs, check_model, check_plan, check_snapshot
+from kantopt.schema.consistency import check_model, check_plan, check_snapshot
+from kantopt.schema.job_consistency import check_jobs
 from kantopt.schema.jobs import JobList
 from kantopt.schema.model import Model
 from kantopt.schema.plan import Plan
@@ -41,7 +42,7 @@ def job_paths(cluster: ClusterSnapshot | None, pods: dict[str, Any], **job: Any)
         "jobs": [{"name": "a", "podSets": [{"count": 4, **pods}], **job}],
     }
     document = validate(RawDocument("f", 0, data), JobList)
-    return [problem.path for problem in check_jobs(document.jobs, cluster, "f", "jobs")]
+    return [problem.path for problem in check_jobs(document.jobs, cluster, "f")]
 
 
 def test_sound_jobs_have_no_problems() -> None:

@@ -12,15 +12,9 @@ import pytest
 
 from kantopt.errors import BadDataError, MissingInputError, UsageError
 from kantopt.schema import inputs
-from kantopt.schema.files import (
-    RawDocument,
-    is_kubernetes,
-    load_native,
-    load_raw,
-    parse_documents,
-    read_text,
-)
+from kantopt.schema.files import load_native, load_raw, parse_documents, read_text
 from kantopt.schema.jobs import JobList
+from kantopt.schema.raw import RawDocument, is_kubernetes
 from kantopt.schema.snapshot import ClusterSnapshot
 
 SNAPSHOT = "apiVersion: kantopt/v1alpha1\nkind: ClusterSnapshot\n"

@@ -8,7 +8,8 @@ import pytest
 
 from kantopt.errors import BadDataError
 from kantopt.planning.question import Question, question_of
-from kantopt.schema.consistency import check_jobs, check_trace
+from kantopt.schema.consistency import check_trace
+from kantopt.schema.job_consistency import check_jobs
 from kantopt.schema.jobs import JobList
 from kantopt.schema.raw import RawDocument
 from kantopt.schema.replicas import replicated
@@ -25,7 +26,7 @@ def listed(*jobs: dict[str, Any]) -> JobList:
 
 
 def paths(*jobs: dict[str, Any]) -> list[str]:
-    return [each.path for each in check_jobs(listed(*jobs).jobs, None, "f", "jobs")]
+    return [each.path for each in check_jobs(listed(*jobs).jobs, None, "f")]
 
 
 def test_each_replica_is_a_job_with_the_pods_of_all_roles() -> None:

@@ -66,7 +66,7 @@ def _protected(found: Mapping[str, Queue], views: Iterable[View]) -> Iterator[Qu
         grace = None
         while grace is None and above in specs and above not in seen:
             seen.add(above)
-            grace = queue_runtime(specs[above], "preemptMinRuntime")
+            grace = queue_runtime(specs[above])
             above = specs[above].text("parentQueue")
         yield queue.model_copy(update={"min_runtime": grace}) if grace else queue
 

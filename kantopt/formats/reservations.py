@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
+from kantopt.clock import rfc3339
 from kantopt.formats.kubernetes_jobs import Member
 from kantopt.formats.kubernetes_nodes import selector_keys
 from kantopt.formats.namespaces import Namespaces
@@ -164,10 +165,9 @@ def _end(view: View) -> str | None:
     if expires is not None or not seconds or created is None:
         return expires
     try:
-        end = datetime.fromisoformat(created) + timedelta(seconds=float(seconds))
+        return rfc3339(datetime.fromisoformat(created) + timedelta(seconds=float(seconds)))
     except OverflowError:
         return None  # beyond what a calendar can name
-    return end.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _placed(

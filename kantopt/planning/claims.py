@@ -9,6 +9,7 @@ from kantopt.schema.base import Part
 from kantopt.schema.dump import canonical_digest, dump_data
 from kantopt.schema.plan import Binding, Eviction, Move, Plan, Standing, Unplaced
 from kantopt.schema.plan import Tier as Row
+from kantopt.verify.step import Violation
 
 _Facts = dict[str, int | bool]
 
@@ -23,6 +24,11 @@ def false_claims(plan: Plan) -> list[Standing]:
         *_statuses(plan),
         *_missing(plan),
     ]
+
+
+def as_standing(violation: Violation) -> Standing:
+    """Write a violation down."""
+    return Standing(rule=str(violation.rule), subject=violation.subject, message=violation.message)
 
 
 def claim(subject: str, stated: object, measured: object) -> Standing:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from kantopt.planning.claims import as_standing
 from kantopt.planning.failing import bears_of
 from kantopt.planning.goals import goal_rows
 from kantopt.planning.identity import (
@@ -23,7 +24,7 @@ from kantopt.problem.actions import Action, Wave, without_leftovers
 from kantopt.problem.chosen import asked_for, running_only
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
-from kantopt.problem.memory import copied_bytes
+from kantopt.problem.memory import moved_bytes
 from kantopt.problem.not_modelled import count_left
 from kantopt.problem.placement import Placement
 from kantopt.schema import cascade as cascades
@@ -91,10 +92,7 @@ def plan_document(
         assignments=assignments,
         evictions=evictions,
         moves=moves,
-        waves=tuple(
-            docs.Wave(id=wave.id, after=wave.after, actions=tuple(a.id for a in wave.actions))
-            for wave in answer.waves
-        ),
+        waves=_documented_waves(answer.waves),
         nodes=node_refs(question.snapshot, touched_nodes((*assignments, *evictions, *moves))),
         budgets=budget_refs(question.snapshot, (*evictions, *moves)),
         unplaced=answer.unplaced,
@@ -102,10 +100,7 @@ def plan_document(
         left_aside=no_less_important(question, instance),
         held_back=held_back(question, instance.model),
         cascade=None if answer.cascade is None else _cascade(answer.cascade),
-        pre_existing=tuple(
-            docs.Standing(rule=v.rule, subject=v.subject, message=v.message)
-            for v in answer.standing
-        ),
+        pre_existing=tuple(map(as_standing, answer.standing)),
         warnings=answer.warnings,
         model=instance.model,
         jobs=tuple(
@@ -216,19 +211,21 @@ class _Pods:
         """Take the pods that an action means: as many as are known by name."""
         if action.id in self._named:
             return self._named[action.id]
-        s, spot, count = action.podset, action.source, action.pods
-        key = (s, spot)
-        if key not in self._left:
-            self._left[key] = list(self._known(s, spot))
-        taken, self._left[key] = self._left[key][:count], self._left[key][count:]
-        return tuple(taken)
+        left = self._there(action.podset, action.source)
+        taken = tuple(left[: action.pods])
+        del left[: action.pods]
+        return taken
 
     def stop_over(self, s: int, spot: Spot, pods: Sequence[PodRef]) -> None:
         """Note that pods came to a spot under the name that they had."""
+        self._there(s, spot)[:0] = pods
+
+    def _there(self, s: int, spot: Spot | None) -> list[PodRef]:
+        """Return who is left at a spot, to be changed."""
         key = (s, spot)
         if key not in self._left:
             self._left[key] = list(self._known(s, spot))
-        self._left[key][:0] = pods
+        return self._left[key]
 
     def _known(self, s: int, spot: Spot | None) -> Sequence[PodRef]:
         podset = self._instance.podsets[s]
@@ -305,17 +302,10 @@ def _move(instance: Instance, action: Action, pods: _Pods) -> docs.Move:
         count=action.pods,
         pods=named,
         mode=job.move_mode,
-        memory_bytes=_copied_bytes(instance, action),
+        memory_bytes=moved_bytes(instance, action.podset, action.pods),
         stopover=action.stopover,
         budgets=_budgets(instance, action.podset) if job.move_mode == "restart" else (),
     )
-
-
-def _copied_bytes(instance: Instance, action: Action) -> int:
-    """Memory that pods which move live copy, of their node and its devices together."""
-    if action.kind != "move" or instance.job_of(action.podset).move_mode != "live":
-        return 0
-    return action.pods * copied_bytes(instance, instance.podsets[action.podset])
 
 
 def _budgets(instance: Instance, s: int) -> tuple[str, ...]:
@@ -336,8 +326,12 @@ def steps_of(
         assignments=binds,
         evictions=evictions,
         moves=moves,
-        waves=tuple(
-            docs.Wave(id=wave.id, after=wave.after, actions=tuple(a.id for a in wave.actions))
-            for wave in waves
-        ),
+        waves=_documented_waves(waves),
+    )
+
+
+def _documented_waves(waves: Sequence[Wave]) -> tuple[docs.Wave, ...]:
+    return tuple(
+        docs.Wave(id=wave.id, after=wave.after, actions=tuple(a.id for a in wave.actions))
+        for wave in waves
     )

@@ -61,7 +61,7 @@ def doubts(
     if running:
         names = [job.full_name for job in running]
         yield (
-            f"assignments of {_listed(names)} stand in a JobList, which is for pending jobs: "
+            f"assignments of {listed(names, 1)} stand in a JobList, which is for pending jobs: "
             "their pods count as running"
         )
     yield from _without_pods(snapshot, every)
@@ -83,13 +83,13 @@ def _names(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterator[str]:
     for queue, who in _by((job.queue_name, job) for job in jobs if job.queue_name).items():
         if queue not in queues:
             none = _UNKNOWN if queues else _NONE
-            yield f"queue {queue} of {_listed(who)} {none}: it has no quota"
+            yield f"queue {queue} of {listed(who, 1)} {none}: it has no quota"
     classes = {each.name for each in snapshot.priority_classes}
     asked = [(job.priority_class_name, job) for job in jobs if job.priority is None]
     for name, who in _by((name, job) for name, job in asked if name).items():
         if name not in classes:
             none = _UNKNOWN if classes else _NONE
-            yield f"priority class {name} of {_listed(who)} {none}: it counts as none"
+            yield f"priority class {name} of {listed(who, 1)} {none}: it counts as none"
     yield from _resources_of_no_node(snapshot, jobs)
 
 
@@ -113,7 +113,7 @@ def _resources_of_no_node(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Ite
     )
     for name, who in _by(asked).items():
         asks = "asks" if len(who) == 1 else "ask"
-        yield f"{_listed(who)} {asks} for {unoffered(name, offered)}"
+        yield f"{listed(who, 1)} {asks} for {unoffered(name, offered)}"
 
 
 def _resources_of_few_nodes(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterator[str]:
@@ -131,7 +131,7 @@ def _resources_of_few_nodes(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> I
         meant = next((o for o in others if len(have[o]) > len(few) and not have[o] & few), None)
         if meant is not None and name not in asked:
             has = "has" if len(few) == 1 else "have"
-            who = _listed(sorted(few))
+            who = listed(sorted(few), 1)
             yield f"node {who} {has} {name}, which nobody asks for (did you mean {meant}?)"
 
 
@@ -156,7 +156,7 @@ def _labels_of_no_node(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterat
             hint = did_you_mean(key, sorted(values)[:_LOOKED_AT])
         asks = "asks" if len(who) == 1 else "ask"
         label = _label(key, value)
-        yield f"{_listed(who)} {asks} for {label}{UNOFFERED}{f' ({hint})' if hint else ''}"
+        yield f"{listed(who, 1)} {asks} for {label}{UNOFFERED}{f' ({hint})' if hint else ''}"
 
 
 _LOOKED_AT = 200
@@ -191,8 +191,8 @@ def _quotas_of_no_node(snapshot: ClusterSnapshot) -> Iterator[str]:
                 found.setdefault(row.name, []).append(queue.name)
     for name, who in found.items():
         has = "has a quota" if len(who) == 1 else "have quotas"
-        text = f"queue {_listed(who)} {has} of {name}, which no node has, so that it limits nothing"
-        yield f"{text}{perhaps(name, sorted(offered))}"
+        text = f"queue {listed(who, 1)} {has} of {name}, which no node has"
+        yield f"{text}, so that it limits nothing{perhaps(name, sorted(offered))}"
 
 
 def _in_no_domain(snapshot: ClusterSnapshot) -> Iterator[str]:
@@ -218,7 +218,7 @@ def _without_pods(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterator[st
     ]
     if idle and podsets:
         selects = "selects" if len(idle) == 1 else "select"
-        yield f"disruption budget {_listed(idle)} {selects} no pod that was read"
+        yield f"disruption budget {listed(idle, 1)} {selects} no pod that was read"
 
 
 def _without_unit(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterator[str]:
@@ -230,7 +230,7 @@ def _without_unit(snapshot: ClusterSnapshot, jobs: Sequence[Job]) -> Iterator[st
     for text, who in found.items():
         value = text.rpartition(" ")[2]
         meant = f", perhaps {value}Gi is meant" if value.isdecimal() else ""
-        yield f"{text} of {_listed(who)} is {value} without a unit for bytes{meant}"
+        yield f"{text} of {listed(who, 1)} is {value} without a unit for bytes{meant}"
 
 
 def _all_amounts(
@@ -267,8 +267,3 @@ def _by(pairs: Iterable[tuple[_What, Job]]) -> dict[_What, list[str]]:
         if not who or who[-1] != name:
             who.append(name)
     return found
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - 1
-    return names[0] + (f" and {more} more" if more else "")

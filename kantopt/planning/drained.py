@@ -12,7 +12,7 @@ from kantopt.problem.job import PodSet
 from kantopt.problem.placement import Placement
 from kantopt.schema.features import FEATURES
 from kantopt.schema.features import WORDS as FEATURE_WORDS
-from kantopt.schema.hints import plural
+from kantopt.schema.hints import first_of, plural
 from kantopt.schema.model import Rule
 from kantopt.schema.stays import CAUSES, WORDS
 from kantopt.search.causes import FITS, Causes
@@ -142,7 +142,7 @@ def _beside(state: State, podset: PodSet, there: Counter[int]) -> str:
         return (
             f"{taking} of {state.size} nodes would take a pod, but no plan that moves it was found"
         )
-    listed = ", ".join(nodes[n].name for n in fit[:_NAMED]) + ", ..." * (len(fit) > _NAMED)
+    listed = first_of([nodes[n].name for n in fit], _NAMED)
     return f"pods near it, or the closeness asked for, refuse it where there is room: {listed}"
 
 

@@ -11,7 +11,7 @@ from kantopt.planning.goals import goal_rows
 from kantopt.planning.question import Question
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
-from kantopt.problem.memory import copied_bytes
+from kantopt.problem.memory import moved_bytes
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import tiers_of
 from kantopt.schema.plan import Eviction, Move, Plan, Standing
@@ -127,8 +127,8 @@ def _victims(
             yield claim(f"{item.id} budgets", stated, ", ".join(sorted(budgets)) or "none")
         if isinstance(item, Move):
             yield from compared(f"{item.id} mode", item.mode, job.move_mode)
-            memory = item.count * copied_bytes(instance, podset) if job.move_mode == "live" else 0
             if plan.timing is not None:
+                memory = moved_bytes(instance, podset.index, item.count)
                 yield from compared(f"{item.id} memoryBytes", item.memory_bytes, memory)
             continue
         yield from compared(f"{item.id} priority", item.priority, job.priority)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kantopt.errors import BadDataError, Problem
 from kantopt.planning.actions import waves_of
-from kantopt.planning.claims import false_claims
+from kantopt.planning.claims import as_standing, false_claims
 from kantopt.planning.figures import false_figures, false_standing
 from kantopt.planning.named import false_jobs, false_names
 from kantopt.planning.question import Import, Question, question_of
@@ -89,7 +89,7 @@ def verdict_of(
             "judged": judged,
             "findings": tuple(findings),
             "could_be_spared": tuple(spared),
-            "pre_existing": tuple(_standing(violation) for violation in standing),
+            "pre_existing": tuple(map(as_standing, standing)),
             "unchecked": tuple(unchecked),
             "notes": tuple(notes),
             "read_as": read_as,
@@ -97,10 +97,6 @@ def verdict_of(
             "certified_as": None if certificate is None else certificate.subject.judged,
         }
     )
-
-
-def _standing(violation: Violation) -> Standing:
-    return Standing(rule=str(violation.rule), subject=violation.subject, message=violation.message)
 
 
 def _judge_documents(raws: Sequence[RawDocument]) -> Verdict:
@@ -175,7 +171,7 @@ def judge_plan(
         if violation.rule == Rule.REQUIRED and plan.solver.status != "OPTIMAL":
             notes.append(f"{violation}, as the plan says")
         else:
-            findings.append(_standing(violation))
+            findings.append(as_standing(violation))
     findings += false_figures(question, own_instance, plan, final, asked_for)
     findings += false_names(question, plan)
     unchecked = tuple(unchecked_claims(own_instance, plan))

@@ -12,6 +12,7 @@ from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
 from kantopt.problem.job import Role
 from kantopt.problem.placement import Placement
+from kantopt.schema.hints import first_of
 from kantopt.schema.history import Fate, History
 from kantopt.schema.jobs import Job
 
@@ -91,7 +92,7 @@ def _found(
     if unknown:
         jobs = list(dict.fromkeys(unknown))
         text = f"{len(jobs)} jobs of the later snapshot are not in the question and left out"
-        notes.append(f"{text}: {', '.join(jobs[:3])}{', ...' if len(jobs) > 3 else ''}")
+        notes.append(f"{text}: {first_of(jobs)}")
     return found, notes
 
 

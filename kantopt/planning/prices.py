@@ -23,7 +23,7 @@ from kantopt.problem.instance import Instance
 from kantopt.problem.placement import Placement
 from kantopt.problem.tiers import DISTURBING, Tier, tiers_of
 from kantopt.schema.base import API_VERSION, Metadata
-from kantopt.schema.hints import one_of, perhaps
+from kantopt.schema.hints import first_of, one_of, perhaps
 from kantopt.schema.model import Metric, Model
 from kantopt.schema.prices import Price, PriceList, PriorityVictims
 from kantopt.search.construct import construct
@@ -144,7 +144,7 @@ def _domains(instance: Instance, place: str) -> tuple[int, tuple[Domain, ...]]:
     found = [domain for domain in found if str(domain) == wanted] or found
     if len(found) != 1:
         listed = found or domains
-        names = ", ".join(map(str, listed[:_LISTED])) + (", ..." if len(listed) > _LISTED else "")
+        names = first_of(list(map(str, listed)), _LISTED)
         expected = f"one of {names}" if listed else "a domain; there is none"
         raise UsageError(f"--clear: found {place}, expected {expected}")
     return level, tuple(found)

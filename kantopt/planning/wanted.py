@@ -11,7 +11,7 @@ from kantopt.problem.chosen import asked_for
 from kantopt.problem.focus import pending_podsets, runs_enough
 from kantopt.problem.instance import Instance
 from kantopt.problem.tiers import tiers_of
-from kantopt.schema.hints import meant_or_some, one_of, quote
+from kantopt.schema.hints import listed, meant_or_some, one_of, quote
 from kantopt.schema.jobs import Job
 from kantopt.schema.model import Metric, Model
 
@@ -137,9 +137,8 @@ def no_such_job(
         if close:
             return UsageError(f"{message} (did you mean {close[0]}?)")
     waiting = [job.full_name for job in question.jobs if job.waiting]
-    more = f" and {len(waiting) - _FEW} more" if len(waiting) > _FEW else ""
-    listed = f"; pending: {', '.join(waiting[:_FEW])}{more}" if waiting else "; none is pending"
-    return UsageError(f"{message}{listed}{_held_back(question)}")
+    told = f"; pending: {listed(waiting, _FEW)}" if waiting else "; none is pending"
+    return UsageError(f"{message}{told}{_held_back(question)}")
 
 
 def check_namespace(question: Question, namespace: str | None) -> None:

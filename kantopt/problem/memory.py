@@ -36,6 +36,12 @@ def copied_bytes(instance: Instance, podset: PodSet) -> int:
     )
 
 
+def moved_bytes(instance: Instance, s: int, pods: int) -> int:
+    """Bytes that some pods of a pod set copy when they move: none if they restart."""
+    live = instance.job_of(s).move_mode == "live"
+    return pods * copied_bytes(instance, instance.podsets[s]) if live else 0
+
+
 def pre_copied(memory: int, dirty_rate: int, bandwidth: int | None) -> int:
     """Bytes that rounds of pre-copy send: ``memory (1 + d/B + (d/B)^2 + ...)``, rounded down.
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+from kantopt.clock import rfc3339
 from kantopt.errors import UsageError
 from kantopt.render.manifests import manifests, unique_name
 from kantopt.render.resources import is_requested
@@ -240,7 +241,6 @@ def _moment(plan: Plan) -> str:
     """Return the moment of the snapshot: a renderer has no clock."""
     text = plan.metadata.snapshot.captured_at
     try:
-        moment = datetime.fromisoformat(text or _NO_MOMENT).astimezone(UTC)
+        return rfc3339(datetime.fromisoformat(text or _NO_MOMENT))
     except (ValueError, OverflowError):
         return _NO_MOMENT
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

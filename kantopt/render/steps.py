@@ -10,7 +10,7 @@ from kantopt.errors import UsageError
 from kantopt.render.targets import Asked
 from kantopt.schema.actions import PlanAction, in_waves, namespace_of
 from kantopt.schema.by_kueue import by_kueue, waits_for_kueue
-from kantopt.schema.hints import plural
+from kantopt.schema.hints import first_of, plural
 from kantopt.schema.jobs import Job, PodRef, PodSet
 from kantopt.schema.plan import Binding, Eviction, Plan
 
@@ -182,10 +182,9 @@ def check_not_in_vain(steps: list[Step], asked: Asked, target: str) -> None:
     ]
     if in_vain and not asked.evict_anyway:
         pods = sum(step.pods for step in in_vain)
-        told = ", ".join(sorted(unbound)[:3]) + (", ..." if len(unbound) > 3 else "")
         raise UsageError(
             f"--to {target}: found {plural(pods, 'pod')} to evict for jobs that it cannot "
-            f"bind ({told}), expected --evict-anyway, or another target"
+            f"bind ({first_of(sorted(unbound))}), expected --evict-anyway, or another target"
         )
 
 

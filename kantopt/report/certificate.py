@@ -11,7 +11,7 @@ from kantopt.report.size import Size, size_blocks
 from kantopt.report.terminal import plan_blocks, standing_line
 from kantopt.report.units import tier_label, tier_number
 from kantopt.schema.certificate import Certificate, CertifiedTier
-from kantopt.schema.hints import UNOFFERED, plural
+from kantopt.schema.hints import UNOFFERED, first_of, plural
 from kantopt.schema.history import Fate, History
 from kantopt.schema.model import Rule
 
@@ -82,12 +82,8 @@ def _verdict(certificate: Certificate) -> Paragraph:
         i = [tier.name for tier in tiers].index(better.tier)
         mine, other = (_number(tiers[i], value) for value in (tiers[i].value, better.values[i]))
         text = f"BETTER PLAN FOUND: {tier_label(better.tier)} is {mine} and can be {other}"
-        pods = better.spared
-        if pods:
-            named = ", ".join(pods[:3]) + (", ..." if len(pods) > 3 else "")
-            text = f"{text}{_above(i)}; could have been spared: {named}"
-            return Paragraph(f"{text}{left}.", "bad")
-        return Paragraph(f"{text}{_above(i)}{left}.", "bad")
+        spared = f"; could have been spared: {first_of(better.spared)}" if better.spared else ""
+        return Paragraph(f"{text}{_above(i)}{spared}{left}.", "bad")
     if certificate.verdict == "OPTIMAL":
         begin = f"CERTIFIED OPTIMAL{proviso(rows)}"
         text = f"{begin}: no legal plan is better in any objective, in this order{left}."
@@ -231,11 +227,10 @@ def _history(certificate: Certificate, *, wide: bool) -> list[Block]:
         lines += _named(fates, len(fates) if wide else FEW)
     lines += _nodes("came", history.nodes_added) + _nodes("went", history.nodes_removed)
     if history.waiting:
-        names = ", ".join(history.waiting[:FEW])
-        more = ", ..." if len(history.waiting) > FEW else ""
+        names = first_of(history.waiting, FEW)
         pods = plural(len(history.waiting), "pod")
         waits = "waits" if len(history.waiting) == 1 else "wait"
-        lines.append(f"{pods} came since and {waits}: nobody is blamed for that ({names}{more})")
+        lines.append(f"{pods} came since and {waits}: nobody is blamed for that ({names})")
     blocks: list[Block] = [Paragraph(_counts(history), "dim")]
     if lines:
         blocks.append(Listing("CHANGED SINCE, and not by the choice of a node", tuple(lines)))
@@ -259,7 +254,4 @@ def _named(fates: list[Fate], most: int) -> list[str]:
 
 
 def _nodes(what: str, names: tuple[str, ...]) -> list[str]:
-    if not names:
-        return []
-    more = ", ..." if len(names) > FEW else ""
-    return [f"{plural(len(names), 'node')} {what}: {', '.join(names[:FEW])}{more}"]
+    return [f"{plural(len(names), 'node')} {what}: {first_of(names, FEW)}"] if names else []

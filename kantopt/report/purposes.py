@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from kantopt.report.units import tier_label
 from kantopt.schema.actions import nodes_of
+from kantopt.schema.hints import listed
 from kantopt.schema.plan import Binding, Eviction, Goal, Move, Plan
 
 _MOVES = "moves"
@@ -29,8 +30,7 @@ def purposes(plan: Plan) -> Mapping[str, str]:
     found = {eviction.id: eviction.for_job or "-" for eviction in plan.evictions}
     for move in plan.moves:
         jobs = list(dict.fromkeys(arriving.after(move, set())))
-        more = f" and {len(jobs) - _NAMED} more" if len(jobs) > _NAMED else ""
-        found[move.id] = ", ".join(jobs[:_NAMED]) + more or gains or "-"
+        found[move.id] = listed(jobs, _NAMED) or gains or "-"
     together = {job.full_name for job in plan.jobs if job.disruption_mode == "all"}
     every: tuple[Eviction | Move, ...] = (*plan.evictions, *plan.moves)
     steps = [step for step in every if step.job in together]

@@ -277,7 +277,7 @@ def pending_table(
         told = _SHORT_OF.sub("", reason)
         rows.append(
             (
-                items[0].job + (f" and {len(items) - 1} more" if len(items) > 1 else ""),
+                listed([item.job for item in items], 1),
                 str(priority),
                 f"{sum(item.pods for item in items)} of {sum(item.wanted for item in items)}",
                 reason.replace(told, "as above") if told == above and most is not None else reason,

@@ -38,8 +38,7 @@ def shown(value: Any) -> str:
         return f"a list of {len(value)}" if value else "an empty list"
     if not value:
         return "an empty mapping"
-    keys = ", ".join(quote(str(key))[1:-1] for key in list(value)[:3])
-    return f"a mapping ({keys}{', ...' if len(value) > 3 else ''})"
+    return f"a mapping ({first_of([quote(str(key))[1:-1] for key in value])})"
 
 
 def _folded(word: str) -> str:
@@ -95,6 +94,11 @@ def listed(words: Sequence[str], longest: int) -> str:
     """List words, at most so many, and count the others."""
     more = f" and {len(words) - longest} more" if len(words) > longest else ""
     return f"{', '.join(words[:longest])}{more}"
+
+
+def first_of(words: Sequence[str], most: int = 3) -> str:
+    """List words, at most so many; dots stand for the others."""
+    return ", ".join(words[:most]) + (", ..." if len(words) > most else "")
 
 
 UNOFFERED = ", which no node offers"

@@ -9,7 +9,7 @@ MOST_HOSTS = 1_000_000
 """More names than this nobody means by one list."""
 
 _RANGE = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.ASCII)
-_DIGITS = "0123456789"
+_LAST_NUMBER = re.compile(r"(.*?)(\d*)(\D*)", re.ASCII | re.DOTALL)
 
 
 def expand_hostlist(text: str) -> list[str]:
@@ -78,7 +78,9 @@ def compress_hostlist(names: Iterable[str]) -> str:
     groups: dict[tuple[str, str], list[str]] = {}
     alone: list[str] = []
     for name in set(names):
-        head, digits, tail = _last_number(name)
+        match = _LAST_NUMBER.fullmatch(name)
+        assert match is not None, "all text is that"
+        head, digits, tail = match.groups()
         if digits:
             groups.setdefault((head, tail), []).append(digits)
         else:
@@ -89,14 +91,6 @@ def compress_hostlist(names: Iterable[str]) -> str:
         single = len(numbers) == 1
         written.append((head, f"{head}{runs}{tail}" if single else f"{head}[{runs}]{tail}"))
     return ",".join(text for _, text in sorted(written))
-
-
-def _last_number(name: str) -> tuple[str, str, str]:
-    end = max((place for place, letter in enumerate(name, 1) if letter in _DIGITS), default=0)
-    start = end
-    while start and name[start - 1] in _DIGITS:
-        start -= 1
-    return name[:start], name[start:end], name[end:]
 
 
 def _runs(numbers: list[str]) -> str:

@@ -43,9 +43,8 @@ class Event(NamedTuple):
 class Calendar:
     """Events to come, the first of them first: by time, kind, and number of job or node."""
 
-    def __init__(self, events: list[Event] | None = None) -> None:
-        self.events: list[Event] = list(events or ())
-        heapq.heapify(self.events)
+    def __init__(self) -> None:
+        self.events: list[Event] = []
 
     def add(self, event: Event) -> None:
         """Enter an event."""

@@ -15,7 +15,7 @@ from kantopt.schema.model import Rule
 from kantopt.schema.policy import Queueing
 from kantopt.search.state import Change
 from kantopt.simulate.floor import Floor
-from kantopt.simulate.world import SECOND, World
+from kantopt.simulate.world import SECOND, World, least_asked
 
 MakeRoom = Callable[[Floor, int], bool]
 """Starts a job that does not fit by evicting others; returns whether that was done."""
@@ -179,24 +179,13 @@ def _put(floor: Floor, places: Sequence[Change]) -> None:
 
 
 def _asked(world: World, j: int) -> list[int]:
-    """What the pods without which a job does not start ask for at least, by resource.
-
-    Of a job that is no gang that is one pod.
-    """
-    instance, job = world.instance, world.instance.jobs[j]
-    total = []
-    for r in range(len(instance.resources)):
-        asks = sorted(
-            ((instance.podsets[role.podsets[0]].demand[r], role) for role in job.roles),
-            key=lambda ask: ask[0],
-        )
-        short = max(1, job.min_count) - sum(role.min_count for role in job.roles)
-        asked = sum(amount * role.min_count for amount, role in asks)
-        for amount, role in asks:
-            more = max(0, min(short, role.count - role.min_count))
-            asked, short = asked + more * amount, short - more
-        total.append(asked)
-    return total
+    """What the pods without which a job does not start ask for at least, by resource."""
+    job = world.instance.jobs[j]
+    demands = [world.instance.podsets[role.podsets[0]].demand for role in job.roles]
+    return [
+        least_asked(job, [demand[r] for demand in demands])
+        for r in range(len(world.instance.resources))
+    ]
 
 
 def _within_nominal(floor: Floor, j: int, asked: Sequence[int]) -> bool:

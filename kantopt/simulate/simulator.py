@@ -183,12 +183,12 @@ class Simulator:
             case Kind.ARRIVAL:
                 self._arrives(j)
             case Kind.END:
-                self._stops(j, "finished")
+                self._stops(j)
             case Kind.WORKS:
                 self.restarting.discard(j)
             case Kind.ENDING:
                 if self.work[j].running:
-                    self._stops(j, "finished")
+                    self._stops(j)
                 elif j in self.waiting:
                     self._withdrawn(j)
             case Kind.OUTAGE:
@@ -323,8 +323,8 @@ class Simulator:
             self.short.pop(j, None)
         self.judge.arrived(self.now)
 
-    def _stops(self, j: int, reason: Ended) -> None:
-        self.recorder.stayed(j, self.work[j], self.now, reason)
+    def _stops(self, j: int) -> None:
+        self.recorder.stayed(j, self.work[j], self.now, "finished")
         self.work[j].end()
         self.settled += self.world.tasks[j].record is not None
         self._leaves(j)

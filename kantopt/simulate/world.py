@@ -9,6 +9,7 @@ from kantopt.problem.build import build_instance
 from kantopt.problem.chosen import considered
 from kantopt.problem.cluster import Spot
 from kantopt.problem.instance import Instance
+from kantopt.problem.job import Job
 from kantopt.problem.not_modelled import why_not_placed
 from kantopt.problem.placement import Placement
 from kantopt.schema import jobs as docs
@@ -186,14 +187,20 @@ def _gpus(instance: Instance, j: int) -> tuple[int, int]:
     job = instance.jobs[j]
     each = [instance.podsets[role.podsets[0]].gpu_milli for role in job.roles]
     whole = sum(gpus * role.count for gpus, role in zip(each, job.roles, strict=True))
-    if not job.is_gang:
-        return whole, min((gpus for gpus in each), default=0)
-    least = sum(gpus * role.min_count for gpus, role in zip(each, job.roles, strict=True))
-    short = job.min_count - sum(role.min_count for role in job.roles)
-    for gpus, role in sorted(zip(each, job.roles, strict=True), key=lambda pair: pair[0]):
+    return whole, least_asked(job, each)
+
+
+def least_asked(job: Job, each: Sequence[int]) -> int:
+    """Return the least that the pods without which a job does not start ask for together.
+
+    ``each`` is what a pod of each role asks for. Of a job that is no gang it is one pod.
+    """
+    least = sum(amount * role.min_count for amount, role in zip(each, job.roles, strict=True))
+    short = max(1, job.min_count) - sum(role.min_count for role in job.roles)
+    for amount, role in sorted(zip(each, job.roles, strict=True), key=lambda pair: pair[0]):
         more = max(0, min(short, role.count - role.min_count))
-        least, short = least + more * gpus, short - more
-    return whole, least
+        least, short = least + more * amount, short - more
+    return least
 
 
 def _start(instance: Instance, jobs: Sequence[docs.Job]) -> Placement:

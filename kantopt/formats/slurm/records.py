@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
+from kantopt.clock import rfc3339
 from kantopt.errors import Problem
 from kantopt.schema.hints import quote
 from kantopt.schema.hostlist import expand_hostlist
@@ -140,10 +141,10 @@ def moment_of(text: str) -> str:
     if re.fullmatch(r"\d{1,11}", text, re.ASCII):
         then = datetime.fromtimestamp(int(text), UTC)
     elif _TIME.fullmatch(text):
-        then = datetime.fromisoformat(text).astimezone(UTC)
+        then = datetime.fromisoformat(text)
     else:
         raise ValueError("no time")
-    return then.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return rfc3339(then)
 
 
 def memory_of(text: str) -> int | None:
@@ -165,5 +166,4 @@ def span_seconds(text: str) -> int | None:
 
 def later(moment: str, seconds: int) -> str:
     """Return a time so many seconds after another."""
-    then = datetime.fromisoformat(moment) + timedelta(seconds=seconds)
-    return then.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return rfc3339(datetime.fromisoformat(moment) + timedelta(seconds=seconds))

@@ -69,12 +69,10 @@ def climb(question: Instance, j: int, deadline: Deadline) -> Iterator[Ladder]:
         last = asked
         if decision.impossible:
             refused = asked
-        if not decision.impossible:
-            text = "Not decided in the time: no plan was found, and no proof that there is none."
-            yield Ladder(_verdict("OPEN", text, False, answers), Decision(), refused)
-        else:
             text = "Not decided in the time beyond that it does not fit as asked so far."
-            yield Ladder(_verdict("OPEN", text, False, answers), Decision(), refused)
+        else:
+            text = "Not decided in the time: no plan was found, and no proof that there is none."
+        yield Ladder(_verdict("OPEN", text, False, answers), Decision(), refused)
     yield _blocked(question, j, deadline, answers, refused)
 
 

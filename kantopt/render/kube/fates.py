@@ -12,7 +12,7 @@ from kantopt.render.kube.gates import OURS, check_named, keeps
 from kantopt.render.steps import not_to_evict
 from kantopt.render.targets import Asked
 from kantopt.schema.actions import PlanAction, in_waves, namespace_of, nodes_of
-from kantopt.schema.hints import plural
+from kantopt.schema.hints import first_of, plural
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.plan import Binding, Eviction, Move, NodeRef, Plan
 
@@ -135,11 +135,10 @@ class Fates:
             return
         jobs = sorted({str(item.for_job) for item in vain})
         pods = sum(item.count for item in vain)
-        told = ", ".join(jobs[:3]) + (", ..." if len(jobs) > 3 else "")
         raise UsageError(
             f"--to kubectl: found {plural(pods, 'pod')} to evict for jobs that it cannot "
-            f"bind ({told}: {self._fates[vain[0].id].why}), expected --evict-anyway, --gate, or "
-            "another target"
+            f"bind ({first_of(jobs)}: {self._fates[vain[0].id].why}), expected --evict-anyway, "
+            "--gate, or another target"
         )
 
     def _alone(self, item: PlanAction) -> Fate:

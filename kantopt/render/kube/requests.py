@@ -10,7 +10,7 @@ from urllib.parse import quote as url_quote
 from kantopt.render.kube.fates import Fates
 from kantopt.render.steps import HOSTNAME, towards
 from kantopt.schema.actions import PlanAction, in_waves, namespace_of
-from kantopt.schema.hints import plural
+from kantopt.schema.hints import first_of, plural
 from kantopt.schema.jobs import PodRef, PodSet
 from kantopt.schema.plan import Binding, Move, Plan
 
@@ -123,7 +123,7 @@ def eviction(namespace: str, pod: PodRef) -> dict[str, Any]:
 
 
 def _pods(item: PlanAction) -> str:
-    names = ", ".join(pod.name for pod in item.pods[:3]) + (", ..." if item.pods[3:] else "")
+    names = first_of([pod.name for pod in item.pods])
     return (
         f"{plural(item.count, 'pod')} of {item.job} ({item.pod_set}{': ' if names else ''}{names})"
     )

@@ -19,7 +19,7 @@ from kantopt.render.kube.requests import Pins, Request, as_json
 from kantopt.render.kube.steering import steering_lines
 from kantopt.render.shell import comment, one_line, word
 from kantopt.schema.actions import in_waves, namespace_of, nodes_of
-from kantopt.schema.hints import plural
+from kantopt.schema.hints import listed, plural
 from kantopt.schema.jobs import PodRef
 from kantopt.schema.plan import Binding, Eviction, Move, Plan
 
@@ -171,15 +171,15 @@ def _header(plan: Plan, fates: Fates, requests: list[Request]) -> list[str]:
     drained = _drained(plan, fates)
     if drained:
         lines.append(
-            f"Cordons first, and leaves cordoned: {_some({*drained})}, to be emptied; open with "
-            "kubectl uncordon once the maintenance is over."
+            f"Cordons first, and leaves cordoned: {listed(sorted(drained), _NODES)}, to be "
+            "emptied; open with kubectl uncordon once the maintenance is over."
         )
     closed = {n for c in cordons(plan, fates).values() for n in (*c.meanwhile, *c.longer)}
     closed -= {*drained}
     if closed:
         lines.append(
-            f"Cordons for a while, and opens again at the end and on failure: {_some(closed)}, "
-            "unless somebody else has cordoned them."
+            "Cordons for a while, and opens again at the end and on failure: "
+            f"{listed(sorted(closed), _NODES)}, unless somebody else has cordoned them."
         )
     lines += steering_lines(plan, fates)
     return lines
@@ -211,11 +211,8 @@ def _gates(plan: Plan, fates: Fates) -> list[str]:
     return lines
 
 
-def _some(names: set[str]) -> str:
-    """Name a few."""
-    return ", ".join(sorted(names)[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-
-
+_NODES = 8
+"""So many nodes are named."""
 _NAMED = 10
 """So many pods are named; more are counted by their jobs."""
 

@@ -193,13 +193,15 @@ class KeptRoom:
 
     def _lacking(self, n: int) -> Iterator[_Kept]:
         left = list(self._left.left_on(n))
+        if not left:
+            return
+        arrivals = [(s, spot, -k) for (s, spot), k in self._arrivals(n)]
         for q in sorted({self._priority[s] for s, _, _ in left}):
             gone = [change for change in left if self._priority[change[0]] >= q]
-            came = [(s, spot, -k) for (s, spot), k in self._arrivals(n) if self._below[s] > q]
+            came = [change for change in arrivals if self._below[change[0]] > q]
             free, devices = self._state.given(n, [*gone, *came])
-            kept = _Kept(q, np.maximum(free, 0), np.maximum(devices, 0))
-            if kept.free.any() or kept.devices.any():
-                yield kept
+            if (free > 0).any() or (devices > 0).any():
+                yield _Kept(q, np.maximum(free, 0), np.maximum(devices, 0))
 
 
 def room_of_the_gone(state: State) -> KeptRoom:

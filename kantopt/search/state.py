@@ -121,13 +121,14 @@ class State:
 
     def given(self, n: int, pods: Iterable[Change]) -> tuple[Ints, Ints]:
         """Return what some pods take of one node, by resource, and of its devices, by both."""
-        free = np.zeros_like(self.free[:, n])
+        free = [0] * len(self.free)
         devices = np.zeros_like(self.devices[:, n])
         for s, spot, k in pods:
             for r, amount in self.shape[s].asks:
                 free[r] += k * amount
-            self._give_devices(s, spot, k, devices)
-        return free, devices
+            if spot.devices:
+                self._give_devices(s, spot, k, devices)
+        return np.array(free, dtype=np.int64), devices
 
     def _add(self, pods: Sequence[Change], amounts: Ints, total: Ints) -> None:
         """Add what some pods take by shape to rows of resources with a column per node."""
